@@ -1,0 +1,47 @@
+# kinhash: every target sets up what it needs by itself, in .venv.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+EXTRAS := plot,parquet,data,faiss,usearch
+.DEFAULT_GOAL := help
+
+$(STAMP): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" --group test --group check
+	@touch $@
+
+.PHONY: help install demo test test-slow check format bench docs clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+install: $(STAMP)  ## Make .venv with kinhash and all it needs for the other targets
+
+demo: $(STAMP)  ## Learn codes on real data, print a table, save a picture (two minutes)
+	@$(BIN)/kinhash demo
+
+test: $(STAMP)  ## Run the default tests (under 8 minutes on two cores)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
+test-slow: $(STAMP)  ## Run the full-size checks as well
+	@$(BIN)/python -m pytest -m "slow or not slow" --timeout=7200
+
+check: $(STAMP)  ## Lint, types, import layers, doctests
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest --doctest-modules src/kinhash --timeout=300
+
+format: $(STAMP)  ## Format the code
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+bench: $(STAMP)  ## Run the speed benchmarks beside their named peers
+	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:  ## Remove everything that was built or cached
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

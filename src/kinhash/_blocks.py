@@ -1,0 +1,148 @@
+"""Rows in blocks of one fixed shape: bounded memory, and the same bits on any machine load.
+
+Two promises live here.
+
+*Any number of threads gives the same numbers.* BLAS splits a product differently on one and on
+two threads, and the last digits follow. So BLAS is held to one thread and we spread fixed blocks
+over threads ourselves, always gathering results in block order.
+
+*One row is encoded like a batch.* ``X @ W`` of one row and of a thousand differ in the last
+digits too. So blocks handed to a function always have ``ENCODE_ROWS`` rows: the last one is
+padded with zeros and cut afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import NotEnoughMemory
+
+__all__ = [
+    "ENCODE_ROWS",
+    "FIT_ROWS",
+    "available_memory",
+    "block_slices",
+    "map_blocks",
+    "map_padded_rows",
+    "n_threads",
+    "require_memory",
+    "single_blas_thread",
+]
+
+ENCODE_ROWS = 256  # rows of a padded block: small enough for a single query, large enough for BLAS
+FIT_ROWS = 4096  # rows of a block whose moments are summed
+
+T = TypeVar("T")
+
+
+def n_threads(n_jobs: int | None = None) -> int:
+    """Threads to use: ``n_jobs`` as scikit-learn counts them, None = all cores we may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+
+
+@lru_cache(maxsize=1)
+def _blas() -> Any:
+    # Looking up the loaded libraries takes milliseconds, so it is done once.
+    import scipy.linalg  # noqa: F401  (brings its own BLAS, which must be found too)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def single_blas_thread() -> AbstractContextManager[Any]:
+    """Hold BLAS to one thread while the context lasts."""
+    context: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    return context
+
+
+def block_slices(n_rows: int, rows: int) -> list[slice]:
+    """Cut ``n_rows`` into consecutive slices of ``rows`` (the last may be shorter)."""
+    return [slice(start, min(start + rows, n_rows)) for start in range(0, n_rows, rows)]
+
+
+def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int | None = None) -> Iterator[T]:
+    """Yield ``function(block)`` in block order, computed by a bounded number of threads.
+
+    At most two blocks per thread are under way, so memory does not grow with their number.
+    """
+    threads = n_threads(n_jobs)
+    with single_blas_thread():
+        if threads == 1:
+            yield from map(function, blocks)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            waiting: list[Any] = []
+            try:
+                for block in blocks:
+                    waiting.append(pool.submit(function, block))
+                    if len(waiting) >= 2 * threads:
+                        yield waiting.pop(0).result()
+                while waiting:
+                    yield waiting.pop(0).result()
+            finally:  # an interrupt must not wait for blocks nobody will read
+                for task in waiting:
+                    task.cancel()
+
+
+def map_padded_rows(
+    function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+    read: Callable[[slice], npt.NDArray[Any]],
+    n_rows: int,
+    n_jobs: int | None = None,
+) -> npt.NDArray[Any]:
+    """Stack ``function`` over row blocks that all have exactly ``ENCODE_ROWS`` rows.
+
+    ``read(slice)`` gives the rows of a slice as a dense array; the padding rows are zero and
+    their results are dropped. Peak memory beyond the result: a few blocks per thread.
+    """
+
+    def one(rows: slice) -> npt.NDArray[Any]:
+        block = read(rows)
+        count = len(block)
+        if count < ENCODE_ROWS:
+            block = np.concatenate([block, np.zeros((ENCODE_ROWS - count, block.shape[1]), block.dtype)])
+        return function(np.ascontiguousarray(block))[:count]
+
+    slices = block_slices(n_rows, ENCODE_ROWS) or [slice(0, 0)]
+    out: npt.NDArray[Any] | None = None
+    for rows, result in zip(slices, map_blocks(one, slices, n_jobs), strict=True):
+        if out is None:
+            out = np.empty((n_rows, *result.shape[1:]), result.dtype)
+        out[rows] = result
+    assert out is not None
+    return out
+
+
+def available_memory() -> int:
+    """Bytes the system says are free for use; a large number where it does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 1 << 62
+
+
+def require_memory(n_bytes: int, what: str, remedy: str) -> None:
+    """Say before the work starts that it would not fit, with the size and what to lower."""
+    free = available_memory()
+    if n_bytes > free:
+        raise NotEnoughMemory(
+            f"{what} needs about {n_bytes / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free",
+            "",
+            remedy,
+        )

@@ -1,0 +1,54 @@
+"""Names to things, imported only when asked for.
+
+A row is ``"ksh": "kinhash.energies.ksh:KSH"``. What is in a table is in the API, the command
+line, the common tests and the docs; other packages add rows through an entry point group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from .errors import UnknownName
+
+__all__ = ["Table"]
+
+
+class Table(Mapping[str, Any]):
+    """A read-only mapping of names to classes or functions, resolved on first use."""
+
+    def __init__(self, kind: str, rows: Mapping[str, str], entry_points: str | None = None) -> None:
+        self.kind = kind
+        self._rows = dict(rows)
+        self._entry_points = entry_points
+
+    def __getitem__(self, name: str) -> Any:
+        target = self._targets().get(name) if isinstance(name, str) else None
+        if target is None:
+            raise UnknownName.among(self.kind, name, self._targets())
+        module, _, attribute = target.partition(":")
+        return getattr(import_module(module), attribute)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._targets()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._targets())
+
+    def __len__(self) -> int:
+        return len(self._targets())
+
+    def make(self, name_or_thing: Any, **parameters: Any) -> Any:
+        """Build the thing of that name; anything that is not a string passes through."""
+        return self[name_or_thing](**parameters) if isinstance(name_or_thing, str) else name_or_thing
+
+    def _targets(self) -> dict[str, str]:
+        if self._entry_points is not None:
+            from importlib.metadata import entry_points
+
+            # Ours win: a stranger's package cannot change what a built-in name means.
+            found = {point.name: point.value for point in entry_points(group=self._entry_points)}
+            self._rows = {**found, **self._rows}
+            self._entry_points = None
+        return self._rows

@@ -1,0 +1,170 @@
+"""Packed bits, the currency all rooms share.
+
+A code of ``d`` bits is ``ceil(d / 8)`` bytes in ``np.packbits`` order (first bit = most significant
+bit of the first byte, padding bits zero): what faiss, pgvector and friends take. ``Codes`` is
+those bytes plus the number of bits, and optionally the ids of the rows and the id of the model
+that made them, so that codes of different models are never compared by accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import CodesMismatch, InvalidInput
+
+__all__ = ["MAX_BITS", "Codes", "as_codes", "n_bytes", "pack_bits", "to_words", "unpack_bits"]
+
+MAX_BITS = 1024
+
+UInt8 = npt.NDArray[np.uint8]
+
+
+def n_bytes(n_bits: int) -> int:
+    """Bytes of one packed code."""
+    return -(-n_bits // 8)
+
+
+def pack_bits(bits: npt.ArrayLike) -> UInt8:
+    """Pack 0/1 (or boolean) rows (n, d) into bytes (n, ceil(d / 8)).
+
+    >>> pack_bits([[1, 0, 0, 0, 0, 0, 0, 1, 1]])
+    array([[129, 128]], dtype=uint8)
+    """
+    return np.packbits(np.asarray(bits, dtype=bool), axis=-1)
+
+
+def unpack_bits(packed: UInt8, n_bits: int) -> UInt8:
+    """Undo `pack_bits`: bytes (n, ceil(d / 8)) to 0/1 rows (n, d)."""
+    return np.unpackbits(packed, axis=-1, count=n_bits)
+
+
+def to_words(packed: UInt8) -> npt.NDArray[np.uint64]:
+    """View packed bytes (n, b) as 64-bit words (n, ceil(b / 8)), zero padded, for the kernels.
+
+    The order of bytes inside a word does not matter for counting differing bits, as long as
+    both sides come from here. Copies once when b is not a multiple of 8.
+    """
+    rows, width = packed.shape
+    words = -(-width // 8)
+    if width != 8 * words or not packed.flags.c_contiguous:
+        padded = np.zeros((rows, 8 * words), np.uint8)
+        padded[:, :width] = packed
+        packed = padded
+    return packed.view(np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """Packed codes (n, bytes) with what one must know to use them.
+
+    ``packed`` keeps its padding bits at zero; the constructor checks shape, dtype and padding.
+
+    >>> codes = Codes(np.array([[0b10100000]], np.uint8), n_bits=3)
+    >>> len(codes), codes.bits().tolist()
+    (1, [[1, 0, 1]])
+    """
+
+    packed: UInt8
+    n_bits: int
+    ids: npt.NDArray[Any] | None = None
+    model_id: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_shape(self.packed, self.n_bits)
+        spare = 8 * self.packed.shape[1] - self.n_bits
+        if spare and len(self.packed) and (self.packed[:, -1] & ((1 << spare) - 1)).any():
+            raise InvalidInput(
+                f"Codes of {self.n_bits} bits have ones in their {spare} padding bits",
+                "np.packbits order with zero padding",
+                "Pack the bits with kinhash.pack_bits, or pass the right n_bits",
+            )
+        if self.ids is not None and len(self.ids) != len(self.packed):
+            raise InvalidInput(
+                f"{len(self.ids)} ids came with {len(self.packed)} codes",
+                "one id per code",
+                "Pass as many ids as rows, or none",
+            )
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def __iter__(self) -> Iterator[UInt8]:
+        return iter(self.packed)
+
+    def __getitem__(self, rows: Any) -> Codes:
+        """A selection of rows, as `Codes` again (a single index keeps one row)."""
+        if isinstance(rows, (int, np.integer)):
+            rows = [rows]
+        ids = None if self.ids is None else self.ids[rows]
+        return replace(self, packed=self.packed[rows], ids=ids)
+
+    def __repr__(self) -> str:
+        named = f", model {self.model_id[:8]}" if self.model_id else ""
+        return f"Codes({len(self)} rows of {self.n_bits} bits{named})"
+
+    def bits(self) -> UInt8:
+        """The 0/1 matrix (n, d)."""
+        return unpack_bits(self.packed, self.n_bits)
+
+    def words(self) -> npt.NDArray[np.uint64]:
+        """The codes as 64-bit words, see `to_words`."""
+        return to_words(self.packed)
+
+    @classmethod
+    def from_bits(cls, bits: npt.ArrayLike, **facts: Any) -> Codes:
+        """Pack a 0/1 matrix (n, d)."""
+        bits = np.asarray(bits)
+        return cls(pack_bits(bits), n_bits=bits.shape[1], **facts)
+
+    def require_same_kind(self, other: Codes) -> None:
+        """Refuse to compare codes of another length or another model."""
+        if self.n_bits != other.n_bits:
+            raise CodesMismatch(
+                f"Codes of {self.n_bits} bits were compared with codes of {other.n_bits} bits",
+                "codes of one length on both sides",
+                "Encode both with the same model",
+            )
+        if self.model_id and other.model_id and self.model_id != other.model_id:
+            raise CodesMismatch(
+                f"Codes of model {self.model_id[:12]} were compared with codes of model {other.model_id[:12]}",
+                "codes made by one model",
+                "Encode both sides with the same model file",
+            )
+
+
+def as_codes(codes: Codes | npt.ArrayLike, n_bits: int | None = None) -> Codes:
+    """Accept `Codes`, or packed uint8 rows with an optional number of bits (default 8 per byte)."""
+    if isinstance(codes, Codes):
+        if n_bits is not None and n_bits != codes.n_bits:
+            raise CodesMismatch(
+                f"These codes have {codes.n_bits} bits, not {n_bits}",
+                "the number of bits the codes were made with",
+                "Leave n_bits out, or pass the right one",
+            )
+        return codes
+    packed = np.asarray(codes)
+    if packed.dtype != np.uint8 or packed.ndim != 2:
+        raise InvalidInput(
+            f"Codes came as an array of shape {packed.shape} and dtype {packed.dtype}",
+            "packed rows: a 2-D uint8 array, as `encode` returns it",
+            "Pack a 0/1 matrix with kinhash.pack_bits first",
+        )
+    return Codes(packed, 8 * packed.shape[1] if n_bits is None else int(n_bits))
+
+
+def _check_shape(packed: UInt8, n_bits: int) -> None:
+    if not 1 <= n_bits <= MAX_BITS:
+        raise InvalidInput(
+            f"n_bits is {n_bits}", f"an integer from 1 to {MAX_BITS}", "Choose a length in that range"
+        )
+    if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != n_bytes(n_bits):
+        raise CodesMismatch(
+            f"Codes of {n_bits} bits came as an array of shape {packed.shape} and dtype {packed.dtype}",
+            f"uint8 rows of {n_bytes(n_bits)} bytes",
+            "Pass the number of bits the codes were packed with",
+        )
