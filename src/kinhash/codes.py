@@ -131,7 +131,7 @@ class Codes:
             )
         if self.model_id and other.model_id and self.model_id != other.model_id:
             raise CodesMismatch(
-                f"Codes of model {self.model_id[:12]} were compared with codes of model {other.model_id[:12]}",
+                f"Codes of model {self.model_id[:12]} met codes of model {other.model_id[:12]}",
                 "codes made by one model",
                 "Encode both sides with the same model file",
             )

@@ -214,7 +214,7 @@ def _from_sparse(y: Any) -> Labels:
 
 def _from_tag_sets(rows: list[Any]) -> Labels:
     known = np.array([_is_tag_set(row) for row in rows], bool)
-    sets = [set(_plain(tag) for tag in row) if ok else set() for row, ok in zip(rows, known, strict=True)]
+    sets = [{_plain(tag) for tag in row} if ok else set() for row, ok in zip(rows, known, strict=True)]
     names = _sorted_unique([tag for row in sets for tag in row])
     place = {name: position for position, name in enumerate(names.tolist())}
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in sets])])
