@@ -163,10 +163,10 @@ def _entry(name: str, dtype: str, shape: tuple[int, ...], begin: int, end: int) 
 
 
 def _replace_file(path: PathLike, pieces: Sequence[memoryview]) -> None:
-    target = os.path.realpath(path)  # a link stays a link: what it points to is replaced
-    folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
     try:
+        target = os.path.realpath(path)  # a link stays a link: what it points to is replaced
+        folder, name = os.path.split(target)
+        temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
         if os.path.isdir(target):
             raise IsADirectoryError(21, "is a folder")
         try:
