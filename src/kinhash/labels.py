@@ -178,8 +178,8 @@ def _from_indicator(array: npt.NDArray[Any]) -> Labels:
                 "an indicator matrix of zeros and ones",
                 "Pass tag names as sets: [{'a', 'b'}, {'c'}]",
             ) from None
-    missing = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
-    known = ~missing.all(axis=1)
+    missing = _missing(array)
+    known = np.asarray(~missing.all(axis=1))
     partly = missing.any(axis=1) & known
     if partly.any():
         raise InvalidInput(
@@ -187,7 +187,7 @@ def _from_indicator(array: npt.NDArray[Any]) -> Labels:
             "rows that are known, or NaN throughout",
             "Fill the row, or set all of it to NaN",
         )
-    ones = array == 1
+    ones = np.asarray(array == 1)
     wrong = ~(ones | (array == 0)) & known[:, None]
     if wrong.any():
         row, column = np.argwhere(wrong)[0].tolist()
@@ -257,11 +257,12 @@ def _is_tag_sets(y: Any) -> bool:
 
 
 def _missing(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    missing = np.zeros(array.shape, np.bool_)
     if array.dtype.kind == "f":
-        return np.isnan(array)
-    if array.dtype == object:  # None, float NaN, and pandas.NA, which is equal to nothing
-        return np.array([x is None or type(x).__name__ == "NAType" or bool(x != x) for x in array], bool)
-    return np.zeros(len(array), bool)
+        np.isnan(array, out=missing)
+    elif array.dtype == object:  # None, float NaN, and pandas.NA, which is equal to nothing
+        missing[:] = [x is None or type(x).__name__ == "NAType" or bool(x != x) for x in array]
+    return missing
 
 
 def _plain(value: Any) -> Any:

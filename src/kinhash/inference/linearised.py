@@ -1,0 +1,65 @@
+"""The paper's solver: replace the sigmoid by a line, and a sweep becomes linear systems.
+
+Rows are solved in small blocks one after the other, always with the newest means; Algorithm 1
+read to the letter solves all rows at once, and collapses: every row sees the same b ≈ −dΣq.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ._base import Solution, Solver, random_means
+from .linear_systems import renormalise, sigmoid, solve_each, solve_near
+from .problem import Problem
+from .sigmoid_line import line_slope
+
+__all__ = ["Linearised"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Linearised(Solver):
+    """Sweeps of linear systems.
+
+    ``blocks`` is "sequential" (blocks of 5 % of the entries) or "at_once"; ``renormalise`` is "row",
+    "symmetric" or "none". A sweep costs O(m² d + m d²) and holds O(m d) beside the problem; where the
+    energy gives every pair its own curvature, O(m² d²).
+    """
+
+    n_sweeps: int = 3
+    clip: float = 2.0
+    renormalise: str = "row"
+    blocks: str = "sequential"
+    extension: ClassVar[str] = "solve"
+
+    def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
+        q = random_means(problem, rng) if start is None else start.copy()
+        slope = line_slope(self.clip)
+        energies = []
+        for _ in range(self.n_sweeps):
+            for rows in self._row_blocks(problem.n_entries, rng):
+                v = _solve_rows(problem, rows, q, self.clip, slope)
+                q[rows] = 2 * sigmoid(renormalise(v, self.clip, self.renormalise)) - 1
+            energies.append(problem.energy(q))
+        return Solution(q, energies)
+
+    def _row_blocks(self, n: int, rng: np.random.Generator) -> list[Ints]:
+        if self.blocks == "at_once":
+            return [np.arange(n)]
+        return np.array_split(rng.permutation(n), min(n, max(20, math.ceil(n / 256))))
+
+
+def _solve_rows(problem: Problem, rows: Ints, q: Floats, clip: float, slope: float) -> Floats:
+    common = problem.shared(q)
+    if common is None or problem.n_bits < 8 or len(rows) < 4:
+        system = problem.system(rows, q)
+        return solve_each(system.A, system.b, clip, slope)
+    A, factor = common
+    return solve_near(A, q[rows], factor * problem.weights[rows], problem.pull(rows, q), clip, slope)

@@ -1,0 +1,171 @@
+"""How a row that was not in the sample gets its scores from its similarities to the anchors.
+
+Each solver extends itself by its own rule. A readout is that rule as plain arrays, so that it can be
+stored in a model file and applied to a row of S that is known (learned codes) or predicted
+(expected supervision) alike. Its scores are above zero for a 1.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._blocks import block_slices, map_blocks
+from ..energies import Energy
+from ..supervision import Supervision
+from .coordinate import polish_rows
+from .linear_systems import renormalise, sigmoid, solve_each, solve_shared
+from .problem import varying_terms, weighted_grams
+from .sigmoid_line import line_slope
+from .targets import AnchorSums, Targets
+
+__all__ = ["LinearReadout", "PolishReadout", "Readout", "SolveReadout", "VaryingReadout"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+GROUPS = 1024  # groups per block: its similarities to 1,000 anchors take 8 MB
+
+
+class Readout(ABC):
+    """Scores (k, d) of rows from their similarities (k, m) to the anchors."""
+
+    @abstractmethod
+    def scores(self, similarity: Floats) -> Floats:
+        """Scores of rows with known or expected similarities."""
+
+    @abstractmethod
+    def marginals(self, scores: Floats) -> Floats:
+        """φ of those scores."""
+
+    def of_groups(self, supervision: Supervision, anchors: Ints, n_jobs: int | None = None) -> Floats:
+        """Scores (groups, d) of every group. Peak memory: the result and a few blocks of S."""
+
+        def one(rows: slice) -> Floats:
+            groups = np.arange(rows.start, rows.stop)
+            return self.scores(supervision.similarity(groups, anchors))
+
+        blocks = map_blocks(one, block_slices(supervision.n_groups, GROUPS), n_jobs)
+        return np.concatenate(list(blocks))
+
+
+@dataclass(frozen=True)
+class LinearReadout(Readout):
+    """``score = S_x @ matrix − constant`` (spectral). ``scale`` (number) turns scores into marginals."""
+
+    matrix: Floats
+    constant: Floats
+    scale: float = 1.0
+
+    @classmethod
+    def of(cls, sums: AnchorSums, scale: float) -> LinearReadout:
+        """Fold the targets' offsets into one affine map."""
+        matrix, constant = sums.folded()
+        return cls(matrix, constant, scale)
+
+    def scores(self, similarity: Floats) -> Floats:
+        return similarity @ self.matrix - self.constant
+
+    def marginals(self, scores: Floats) -> Floats:
+        return sigmoid(2 * scores / self.scale)
+
+
+@dataclass(frozen=True)
+class SolveReadout(Readout):
+    """The linearised system with the A all outside rows share; scores are its renormalised solution."""
+
+    matrix: Floats
+    constant: Floats
+    coupling: Floats
+    clip: float
+    how: str
+
+    def scores(self, similarity: Floats) -> Floats:
+        b = similarity @ self.matrix - self.constant
+        v = solve_shared(self.coupling, b, self.clip, line_slope(self.clip))
+        return renormalise(v, self.clip, self.how)
+
+    def marginals(self, scores: Floats) -> Floats:
+        return sigmoid(scores)
+
+
+@dataclass(frozen=True)
+class PolishReadout(Readout):
+    """Coordinate descent on the row's own bits; scores are the fields at the bits it settles on."""
+
+    matrix: Floats
+    constant: Floats
+    gram: Floats
+    bend: float
+    scale: float = 1.0
+    n_sweeps: int = 10
+
+    def scores(self, similarity: Floats) -> Floats:
+        return self.settle(similarity @ self.matrix - self.constant)
+
+    def settle(self, b: Floats) -> Floats:
+        """Fields of rows with pulls ``b`` (k, d)."""
+        bits = np.where(b > 0, 1.0, -1.0)
+        polish_rows(bits, np.ascontiguousarray(b), self.gram, self.bend, self.n_sweeps)
+        off = self.gram - np.diag(np.diag(self.gram))
+        fields: Floats = b - self.bend * (bits @ off)
+        # A field of exactly zero keeps the bit it has.
+        return np.where(fields == 0, 1e-12 * bits, fields)
+
+    def marginals(self, scores: Floats) -> Floats:
+        return sigmoid(2 * scores / self.scale)
+
+
+@dataclass(frozen=True)
+class VaryingReadout(Readout):
+    """Energies that give every pair its own curvature: a few linear systems per row, each its own A."""
+
+    law: Energy
+    targets: Targets
+    means: Floats
+    weights: Floats
+    clip: float
+    how: str
+    curvature: float = 1.0
+    n_sweeps: int = 3
+
+    def scores(self, similarity: Floats) -> Floats:
+        T, d = self.targets.rows(similarity), self.means.shape[1]
+        q = np.zeros((len(T), d))  # nothing is known of the row yet: E[r²] = d
+        v = q
+        for _ in range(self.n_sweeps):
+            linear, quadratic = varying_terms(self.law, T, q, self.means, d)
+            A = weighted_grams(-4 * self.curvature * quadratic * self.weights, self.means)
+            b = -2 * (linear * self.weights) @ self.means
+            v = renormalise(solve_each(A, b, self.clip, line_slope(self.clip)), self.clip, self.how)
+            q = 2 * sigmoid(v) - 1
+        return v
+
+    def marginals(self, scores: Floats) -> Floats:
+        return sigmoid(scores)
+
+    def of_groups(self, supervision: Supervision, anchors: Ints, n_jobs: int | None = None) -> Floats:
+        size = max(1, 8_000_000 // self.means.shape[1] ** 2)  # a block of A's stays near 64 MB
+
+        def one(rows: slice) -> Floats:
+            groups = np.arange(rows.start, rows.stop)
+            return self.scores(supervision.similarity(groups, anchors))
+
+        return np.concatenate(list(map_blocks(one, block_slices(supervision.n_groups, size), n_jobs)))
+
+
+def law_slope(law: Energy, n_bits: int) -> tuple[float, float]:
+    """Slope and constant of an energy's linear coefficient, which is affine in s by contract."""
+    high, low = law.terms(np.array([1.0, -1.0]), n_bits).linear
+    return float(high - low) / 2, float(high + low) / 2
+
+
+def pull_sums(law: Energy, targets: Targets, means: Floats, weights: Floats) -> AnchorSums:
+    """Sums that give ``b_x = −2 Σ_j w_j linear(T_xj) q_j`` of any row x."""
+    slope, constant = law_slope(law, means.shape[1])
+    sums = AnchorSums.of(targets, -2 * slope * weights[:, None] * means)
+    extra: Any = 2 * constant * (weights @ means)
+    return AnchorSums(sums.matrix, sums.totals, sums.constant + extra, sums.own_share, sums.common)

@@ -1,0 +1,75 @@
+"""Which rows the codes are learned on: the sampled columns of S."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidInput
+from ..supervision import Supervision
+
+__all__ = ["Sample", "draw_sample"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Entries of the sample: their groups (m,) and how many rows each stands for (m,).
+
+    ``rows`` are the anchor rows as drawn; an entry that stands for several rows gives them all the
+    same code.
+    """
+
+    groups: Ints
+    weights: Floats
+    rows: Ints
+
+
+def draw_sample(
+    supervision: Supervision,
+    n_anchors: int,
+    rng: np.random.Generator,
+    *,
+    merge: bool = True,
+    anchors: Ints | None = None,
+    row_weights: Floats | None = None,
+) -> Sample:
+    """Draw anchor rows and gather them into entries.
+
+    With ``merge``, anchors with equal supervision become one weighted entry, and where all groups
+    fit into ``n_anchors`` every row counts and nothing is left to chance. Without it, every
+    anchor row is an entry of its own, as in the paper. Entries are in order of first appearance,
+    so the names of classes do not matter.
+    """
+    group = supervision.group_of_row
+    anchors = supervision.anchors if anchors is None else anchors
+    known = np.flatnonzero(group >= 0)
+    if row_weights is not None:
+        known = known[row_weights[known] > 0]
+    if not len(known):
+        raise InvalidInput(
+            "Nothing is known about any row (every label is missing, or every weight is 0)",
+            "labels for some rows",
+            "Pass labels, pairs or a similarity matrix",
+        )
+    if anchors is not None:
+        rows = anchors[group[anchors] >= 0]
+    elif len(known) <= n_anchors or (merge and supervision.n_groups <= n_anchors):
+        rows = known
+    else:
+        share = None if row_weights is None else row_weights[known] / row_weights[known].sum()
+        rows = rng.choice(known, n_anchors, replace=False, p=share, shuffle=False)
+        rows.sort()
+    if not merge:
+        return Sample(group[rows], np.ones(len(rows)), rows)
+    unique, first, inverse = np.unique(group[rows], return_index=True, return_inverse=True)
+    # Rows drawn in proportion to their weight have had their say; only a full count weighs again.
+    heavy = row_weights is not None and len(rows) == len(known)
+    per_row = row_weights[rows] if heavy and row_weights is not None else None
+    weights = np.bincount(inverse, per_row, len(unique)).astype(np.float64)
+    order = np.argsort(first, kind="stable")
+    return Sample(unique[order], weights[order], rows)

@@ -1,0 +1,107 @@
+"""The relaxed problem, solved exactly: eigenvectors of the targets, rotated until they round well.
+
+With real numbers in place of bits, ``min ‖B Bᵀ − d T‖²`` is solved by the top positive eigenvectors of T
+scaled by √(d·eigenvalue), and any rotation of them is as good. The rotation (as in ITQ) is the one
+that loses least when rounding, on the codes themselves or on what a map predicts for them. Negative
+eigenvalues are never used; with fewer positive ones than bits, the rotation spreads them over all bits.
+
+Gong, Lazebnik. Iterative quantization: a procrustean approach to learning binary codes. CVPR 2011.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ..errors import InvalidInput
+from ._base import Solution, Solver
+from .problem import DenseProblem, Problem, SparseProblem
+
+__all__ = ["Spectral", "SpectralBasis", "fit_rotation", "spectral_basis"]
+
+Floats = npt.NDArray[np.float64]
+SMALLEST = 1e-3  # eigenvalues below this share of the largest are noise
+
+
+@dataclass(frozen=True)
+class SpectralBasis:
+    """Relaxed codes before rotation: ``embedding`` (m, r) of the entries, ``readout`` (m, r) for any row.
+
+    A row with targets T_x towards the entries has the relaxed code ``T_x @ readout``.
+    """
+
+    embedding: Floats
+    readout: Floats
+
+
+@dataclass(frozen=True)
+class Spectral(Solver):
+    """Top eigenvectors, then ``n_rounds`` of rotation. Memory: one (m, m) array."""
+
+    n_rounds: int = 50
+    extension: ClassVar[str] = "linear"
+
+    def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
+        basis = spectral_basis(problem)
+        rotation = fit_rotation(basis.embedding, problem.n_bits, rng, self.n_rounds, problem.weights)
+        codes = basis.embedding @ rotation
+        return Solution(codes, [problem.energy(np.where(codes > 0, 1.0, -1.0))])
+
+
+def spectral_basis(problem: Problem, n_vectors: int | None = None) -> SpectralBasis:
+    """Scaled top eigenvectors of ``W^½ T W^½`` and how other rows are read off them."""
+    if problem.law.tangent is not None or not np.any(problem.law.terms(np.ones(1), problem.n_bits).quadratic):
+        raise InvalidInput(
+            f"The spectral solver was asked to solve {problem.law!r}",
+            "an energy whose pairs all share one quadratic term, such as ksh or bre",
+            "Use solver='linearised' or solver='coordinate'",
+        )
+    wanted = min(problem.n_bits if n_vectors is None else n_vectors, problem.n_entries)
+    values, vectors = _top_eigenpairs(problem, wanted)
+    keep = values > SMALLEST * max(values.max(initial=0.0), 0.0)
+    if not keep.any():
+        raise InvalidInput(
+            "The targets have no positive eigenvalue: no two rows attract each other",
+            "some kin among the sampled rows",
+            "Check the labels, or raise n_anchors so that kin are sampled",
+        )
+    values, vectors = values[keep], vectors[:, keep]
+    # A fixed sign, so that the same data give the same bits under any LAPACK.
+    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
+    root = np.sqrt(problem.weights)[:, None]
+    d = problem.n_bits
+    return SpectralBasis(vectors * np.sqrt(d * values) / root, root * vectors * np.sqrt(d / values))
+
+
+def fit_rotation(
+    codes: Floats, n_bits: int, rng: np.random.Generator, n_rounds: int = 50, weights: Floats | None = None
+) -> Floats:
+    """Matrix (r, d) with orthonormal rows that brings ``codes @ R`` near its own signs; r ≤ d."""
+    rank = codes.shape[1]
+    rotation: Floats = np.linalg.qr(rng.standard_normal((n_bits, rank)))[0].T
+    weighted = codes if weights is None else codes * weights[:, None]
+    for _ in range(n_rounds):
+        left, _, right = np.linalg.svd(weighted.T @ np.sign(codes @ rotation), full_matrices=False)
+        rotation = left @ right
+    return rotation
+
+
+def _top_eigenpairs(problem: Problem, n_vectors: int) -> tuple[Floats, Floats]:
+    """Largest eigenvalues first."""
+    m = problem.n_entries
+    if isinstance(problem, SparseProblem) and m > 500 and n_vectors < m // 2:
+        from scipy.sparse.linalg import eigsh
+
+        start = np.ones(m) / np.sqrt(m)  # a fixed start makes Lanczos repeatable
+        values, vectors = eigsh(sp.csr_array(problem.targets), k=n_vectors, which="LA", v0=start)
+    else:
+        from scipy.linalg import eigh
+
+        T = problem.targets if isinstance(problem, DenseProblem) else problem.targets.toarray()  # type: ignore[attr-defined]
+        root = np.sqrt(problem.weights)
+        values, vectors = eigh(T * root[:, None] * root, subset_by_index=(m - n_vectors, m - 1))
+    return values[::-1], vectors[:, ::-1]

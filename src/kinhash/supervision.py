@@ -1,0 +1,358 @@
+"""Who is kin: one value, whatever the user handed in.
+
+The similarity ``S`` of two rows is +1 for kin, −1 for strangers, 0 for unknown, and may be graded
+in between. It is never formed for all pairs. Rows with the same supervision have the same row of
+``S``, so everything happens between *groups* of such rows, by one of three routes:
+
+* `ClassSupervision`: ``S = 2·[same class] − 1``, so ``S Q`` is twice the sum of the own class less
+  the total;
+* `TagSupervision`: blocks of ``2·[Y Yᵀ > 0] − 1`` between distinct tag sets;
+* `PairSupervision` and `MatrixSupervision`: the listed entries, or the matrix as it was given.
+
+Memory: the groups and what they were built from, O(rows + tags); blocks are as large as asked for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ._blocks import block_slices
+from .errors import InvalidInput
+from .labels import Labels, read_labels
+
+__all__ = [
+    "ClassSupervision",
+    "MatrixSupervision",
+    "PairSupervision",
+    "Supervision",
+    "TagSupervision",
+    "from_labels",
+    "from_pairs",
+    "from_similarity",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+NOBODY = -1  # the group of rows nothing is known about
+
+
+class Supervision(ABC):
+    """Rows in groups of equal supervision, and the similarity between groups.
+
+    ``group_of_row`` (n,) is −1 for rows nothing is known about; ``complete`` says that every pair
+    of known rows has a verdict; ``anchors`` are the rows the user fixed as anchors, if any.
+    """
+
+    group_of_row: Ints
+    n_groups: int
+    complete: bool = True
+    anchors: Ints | None = None
+    labels: Labels | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, known or not."""
+        return len(self.group_of_row)
+
+    @abstractmethod
+    def similarity(self, left: Ints, right: Ints) -> Floats:
+        """Block of S (len(left), len(right)) between two lists of groups.
+
+        The similarity of a group with itself is that of two different rows in it.
+        """
+
+    @abstractmethod
+    def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
+        """``similarity(left, right) @ values`` without holding the whole block."""
+
+    def group_weights(self, row_weights: Floats | None = None) -> Floats:
+        """Rows per group, or the sum of their weights."""
+        known = self.group_of_row >= 0
+        weights = None if row_weights is None else row_weights[known]
+        return np.bincount(self.group_of_row[known], weights, self.n_groups).astype(np.float64)
+
+
+class ClassSupervision(Supervision):
+    """Kin = same class. Groups are the classes."""
+
+    def __init__(self, labels: Labels) -> None:
+        assert labels.classes is not None
+        self.labels = labels
+        self.group_of_row = labels.classes
+        self.n_groups = len(labels.names)
+
+    def similarity(self, left: Ints, right: Ints) -> Floats:
+        return np.where(left[:, None] == right[None, :], 1.0, -1.0)
+
+    def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
+        # S = 2 [same] - 1: twice the sum over the own class, less the sum over everybody.
+        sums = np.zeros((self.n_groups, values.shape[1]))
+        np.add.at(sums, right, values)
+        result: Floats = 2 * sums[left] - values.sum(axis=0)
+        return result
+
+
+class TagSupervision(Supervision):
+    """Kin = at least one shared tag. Groups are the distinct tag sets; the empty one is kin to nobody."""
+
+    def __init__(self, labels: Labels) -> None:
+        assert labels.tags is not None
+        self.labels = labels
+        self.group_of_row, first = _distinct_rows(labels.tags, labels.known)
+        self.n_groups = len(first)
+        self.tag_sets = sp.csr_array(labels.tags[first], dtype=np.float32)
+
+    def similarity(self, left: Ints, right: Ints) -> Floats:
+        shared = self.tag_sets[left] @ self.tag_sets[right].toarray().T
+        return np.where(shared > 0, 1.0, -1.0)
+
+    def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
+        return _blocked_product(self, left, right, values)
+
+
+class PairSupervision(Supervision):
+    """Listed pairs only: ``listed`` (n, n) holds S in both directions, what is absent is unknown.
+
+    Every row is its own group; rows without a listed pair are unknown.
+    """
+
+    complete = False
+
+    def __init__(self, listed: sp.csr_array) -> None:
+        self.listed = listed
+        touched = np.diff(listed.indptr) > 0
+        self.rows = np.flatnonzero(touched)
+        self.n_groups = len(self.rows)
+        self.group_of_row = np.full(listed.shape[0], NOBODY, np.int64)
+        self.group_of_row[self.rows] = np.arange(self.n_groups)
+
+    def among_groups(self) -> sp.csr_array:
+        """S between the rows that have a listed pair, sparse."""
+        block = sp.csr_array(self.listed[self.rows][:, self.rows])
+        block.sort_indices()
+        return block
+
+    def similarity(self, left: Ints, right: Ints) -> Floats:
+        block: Floats = self.listed[self.rows[left]][:, self.rows[right]].toarray().astype(np.float64)
+        return block
+
+    def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
+        result: Floats = self.listed[self.rows[left]][:, self.rows[right]] @ values
+        return result
+
+
+class MatrixSupervision(Supervision):
+    """A dense matrix with a verdict for every pair: ``matrix`` (n, m), columns = ``anchors``.
+
+    Rows that are equal in every column form a group. With all rows as anchors (n × n) each row
+    is its own group, because only its own diagonal entry may be left out.
+    """
+
+    def __init__(self, matrix: npt.NDArray[Any], anchors: Ints | None) -> None:
+        self.matrix = matrix
+        self.anchors = anchors
+        n = matrix.shape[0]
+        self.group_of_row = np.arange(n)
+        self.n_groups = n
+        self._column = np.full(n, NOBODY, np.int64)
+        self._column[np.arange(n) if anchors is None else anchors] = np.arange(matrix.shape[1])
+
+    def similarity(self, left: Ints, right: Ints) -> Floats:
+        block: Floats = self.matrix[np.ix_(left, self._column[right])].astype(np.float64)
+        return block
+
+    def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
+        return _blocked_product(self, left, right, values)
+
+
+def from_labels(y: Any, n_rows: int | None = None) -> Supervision:
+    """Supervision from classes, an indicator matrix or tag sets; see `kinhash.labels`."""
+    labels = read_labels(y, n_rows)
+    return TagSupervision(labels) if labels.is_tags else ClassSupervision(labels)
+
+
+def from_pairs(left: Any, right: Any, verdict: Any, n_rows: int) -> PairSupervision:
+    """Supervision from pairs of row numbers; verdict > 0 (or True) = kin, unlisted = unknown.
+
+    Verdicts are +1 / −1, or booleans. Exact duplicates merge; contradictions are errors.
+    """
+    i, j = _row_numbers(left, "left", n_rows), _row_numbers(right, "right", n_rows)
+    s = np.asarray(verdict)
+    if s.dtype == bool:
+        s = np.where(s, 1, -1)
+    if not len(i) == len(j) == len(s) or s.ndim != 1:
+        raise InvalidInput(
+            f"left, right and verdict have lengths {len(i)}, {len(j)} and {s.size}",
+            "three 1-D arrays of one length",
+            "Pass one verdict per pair",
+        )
+    if not np.isin(s, (-1, 1)).all():
+        bad = int(np.flatnonzero(~np.isin(s, (-1, 1)))[0])
+        raise InvalidInput(
+            f"The verdict of pair {bad} is {s[bad]!r}",
+            "1 (kin), -1 (strangers), or booleans",
+            "Leave out pairs you know nothing about",
+        )
+    if (i == j).any():
+        bad = int((i == j).argmax())
+        raise InvalidInput(
+            f"Pair {bad} is ({i[bad]}, {j[bad]}): a row with itself", "two different rows", "Drop such pairs"
+        )
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    key = low * n_rows + high
+    unique, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    clash = s != s[first][inverse]
+    if clash.any():
+        bad = int(clash.argmax())
+        raise InvalidInput(
+            f"Pair {bad}, ({i[bad]}, {j[bad]}), contradicts pair {int(first[inverse[bad]])}",
+            "one verdict per pair",
+            "Drop the pairs you do not trust",
+        )
+    low, high, s = low[first], high[first], s[first].astype(np.float64)
+    for sign, name in ((1, "kin"), (-1, "strangers")):
+        if not (s == sign).any():
+            raise InvalidInput(
+                f"None of the {len(unique)} pairs says {name!r}",
+                "some pairs of kin and some of strangers",
+                "Add pairs of the other kind; random pairs of rows are usually strangers",
+            )
+    return PairSupervision(_symmetric(low, high, s, n_rows))
+
+
+def from_similarity(S: Any, anchors: Any = None, n_rows: int | None = None) -> Supervision:
+    """Supervision from S in [−1, 1], n × n or n × m with the rows its columns stand for.
+
+    0 means unknown, in dense and in sparse matrices alike, and the diagonal is ignored.
+    """
+    sparse = sp.issparse(S)
+    matrix = sp.csr_array(S) if sparse else np.asarray(S)
+    n = _check_similarity(matrix, anchors, n_rows)
+    columns = None if anchors is None else _row_numbers(anchors, "anchors", n)
+    if columns is not None and len(np.unique(columns)) != len(columns):
+        raise InvalidInput(
+            "Some row is listed twice among the anchors", "distinct rows", "Drop the duplicate columns"
+        )
+    square = np.arange(n) if columns is None else columns
+    _check_symmetric(matrix, square)
+    if not sparse and not _has_unknown(matrix, square):
+        return MatrixSupervision(matrix, columns)
+    entries = sp.coo_array(matrix)
+    i, j = entries.coords[0].astype(np.int64), square[entries.coords[1]]
+    keep = (entries.data != 0) & (i != j)
+    low, high = np.minimum(i, j)[keep], np.maximum(i, j)[keep]
+    _, first = np.unique(low * n + high, return_index=True)
+    if not len(first):
+        raise InvalidInput(
+            "S says nothing about any pair: all its entries off the diagonal are 0",
+            "some entries above and some below 0",
+            "0 means unknown; use 1 for kin and -1 for strangers",
+        )
+    values = entries.data[keep].astype(np.float64)[first]
+    return PairSupervision(_symmetric(low[first], high[first], values, n))
+
+
+def _symmetric(low: Ints, high: Ints, values: Floats, n: int) -> sp.csr_array:
+    rows, columns = np.concatenate([low, high]), np.concatenate([high, low])
+    listed = sp.csr_array((np.concatenate([values, values]), (rows, columns)), shape=(n, n))
+    listed.sort_indices()
+    return listed
+
+
+def _distinct_rows(tags: sp.csr_array, known: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Group of each row, numbered by first appearance, and one row of each group."""
+    group = np.full(tags.shape[0], NOBODY, np.int64)
+    seen: dict[bytes, int] = {}
+    first: list[int] = []
+    indptr, indices = tags.indptr, tags.indices.astype(np.int32)
+    for row in np.flatnonzero(known).tolist():
+        key = indices[indptr[row] : indptr[row + 1]].tobytes()
+        place = seen.setdefault(key, len(first))
+        if place == len(first):
+            first.append(row)
+        group[row] = place
+    return group, np.array(first, np.int64)
+
+
+def _blocked_product(supervision: Supervision, left: Ints, right: Ints, values: Floats) -> Floats:
+    """S @ values in blocks of left groups; peak memory about 32 MB beyond the result."""
+    out = np.empty((len(left), values.shape[1]))
+    for rows in block_slices(len(left), max(1, 4_000_000 // max(1, len(right)))):
+        out[rows] = supervision.similarity(left[rows], right) @ values
+    return out
+
+
+def _row_numbers(rows: Any, name: str, n_rows: int) -> Ints:
+    array = np.asarray(rows)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InvalidInput(
+            f"{name} has dtype {array.dtype} and shape {array.shape}",
+            "a 1-D array of integer row numbers",
+            "Pass positions of rows in X, counted from 0",
+        )
+    wrong = (array < 0) | (array >= n_rows)
+    if wrong.any():
+        bad = int(wrong.argmax())
+        raise InvalidInput(
+            f"{name}[{bad}] is {array[bad]}, but X has {n_rows} rows",
+            f"row numbers from 0 to {n_rows - 1}",
+            "Pass positions of rows in X, counted from 0",
+        )
+    return array.astype(np.int64)
+
+
+def _check_similarity(matrix: Any, anchors: Any, n_rows: int | None) -> int:
+    if matrix.ndim != 2 or (anchors is None and matrix.shape[0] != matrix.shape[1]):
+        raise InvalidInput(
+            f"S has shape {matrix.shape}",
+            "n × n, or n × m with the m rows its columns stand for",
+            "Pass anchors= for a matrix with fewer columns than rows",
+        )
+    n = int(matrix.shape[0])
+    if n_rows is not None and n != n_rows:
+        raise InvalidInput(
+            f"S has {n} rows and X has {n_rows}", "one row of S per row of X", "Pass S and X that match"
+        )
+    if anchors is not None and len(np.asarray(anchors)) != matrix.shape[1]:
+        raise InvalidInput(
+            f"S has {matrix.shape[1]} columns and {len(np.asarray(anchors))} anchors were given",
+            "one anchor row per column",
+            "Pass the row number each column stands for",
+        )
+    values = matrix.data if sp.issparse(matrix) else matrix
+    low, high = (values.min(), values.max()) if values.size else (0, 0)
+    if not (low >= -1 and high <= 1):  # also refuses NaN
+        raise InvalidInput(
+            f"S holds values from {low} to {high}",
+            "numbers in [-1, 1]: 1 kin, -1 strangers, 0 unknown",
+            "Rescale S; write 0 for what is unknown instead of NaN",
+        )
+    return n
+
+
+def _check_symmetric(matrix: Any, anchors: Ints) -> None:
+    if sp.issparse(matrix):
+        block = matrix[anchors]
+        difference = abs(block - block.T)
+        worst = difference.max() if difference.nnz else 0.0
+    else:
+        worst = 0.0
+        for rows in block_slices(len(anchors), 1024):
+            upper, lower = matrix[anchors[rows]], matrix[anchors][:, rows].T
+            worst = max(worst, float(np.abs(upper - lower).max(initial=0.0)))
+    if worst > 1e-6:
+        raise InvalidInput(
+            f"S is not symmetric: entries (i, j) and (j, i) differ by up to {worst:.3g}",
+            "the same verdict in both directions",
+            "Pass (S + S.T) / 2, or decide which direction holds",
+        )
+
+
+def _has_unknown(matrix: npt.NDArray[Any], anchors: Ints) -> bool:
+    zeros = int((matrix == 0).sum())
+    return zeros > int((matrix[anchors, np.arange(len(anchors))] == 0).sum())
