@@ -15,6 +15,7 @@ __all__ = ["SOLVERS", "TARGETS", "Solution", "Solver"]
 SOLVERS = Table(
     "solver",
     {
+        "columns": "kinhash.inference.columns:Columns",
         "coordinate": "kinhash.inference.coordinate:Coordinate",
         "linearised": "kinhash.inference.linearised:Linearised",
         "mean_field": "kinhash.inference.mean_field:MeanField",

@@ -1,0 +1,162 @@
+"""The door: what users hand in is checked here, once; inside we trust."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .codes import MAX_BITS
+from .errors import InvalidInput
+
+__all__ = [
+    "check_choice",
+    "check_features",
+    "check_integer",
+    "check_n_bits",
+    "check_number",
+    "check_weights",
+    "make_rng",
+]
+
+CHECK_ROWS = 65536
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as a dense numeric array or CSR matrix, with scikit-learn's checks first, then ours.
+
+    Values are looked at in blocks, so a memory map is never loaded as a whole.
+    """
+    from sklearn.utils.validation import validate_data
+
+    try:
+        X = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
+        )
+    except (ValueError, TypeError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        kind = InvalidInput if isinstance(error, ValueError) else _InvalidType
+        raise kind(str(error), "", "Pass a 2-D numeric matrix, one row per item") from error
+    check_finite(X)
+    return X
+
+
+class _InvalidType(InvalidInput, TypeError):
+    """Input of a type that cannot be a matrix; scikit-learn raises TypeError there, so do we."""
+
+
+def check_finite(X: Any) -> None:
+    """Refuse NaN and infinity, naming the first place."""
+    if sp.issparse(X):
+        bad = np.flatnonzero(~np.isfinite(X.data))
+        if not len(bad):
+            return
+        row = int(np.searchsorted(X.indptr, bad[0], side="right") - 1)
+        column, value = int(X.indices[bad[0]]), X.data[bad[0]]
+    elif X.dtype.kind == "f":
+        place = _first_bad(X)
+        if place is None:
+            return
+        row, column = place
+        value = X[row, column]
+    else:
+        return
+    kind = "NaN" if np.isnan(value) else "infinity"
+    raise InvalidInput(
+        f"Input X contains {kind}: the first in row {row}, column {column}",
+        "finite numbers only (no NaN, no inf)",
+        "Drop or impute such rows, for example with sklearn.impute.SimpleImputer",
+    )
+
+
+def _first_bad(X: npt.NDArray[Any]) -> tuple[int, int] | None:
+    for start in range(0, len(X), CHECK_ROWS):
+        block = X[start : start + CHECK_ROWS]
+        # The sum is NaN or infinite if any entry is, and adding is cheaper than testing each;
+        # only then look closer (a sum of finite numbers may overflow, too).
+        with np.errstate(all="ignore"):
+            suspicious = not np.isfinite(block.sum(dtype=np.float64))
+        if suspicious:
+            bad = np.argwhere(~np.isfinite(block))
+            if len(bad):
+                return start + int(bad[0, 0]), int(bad[0, 1])
+    return None
+
+
+def check_n_bits(n_bits: Any) -> int:
+    """Number of bits of a code."""
+    return check_integer("n_bits", n_bits, 1, MAX_BITS)
+
+
+def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """An integer parameter within its range."""
+    fits = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if fits and low <= value and (high is None or value <= high):
+        return int(value)
+    reach = f"from {low} to {high}" if high is not None else f"of at least {low}"
+    raise InvalidInput(f"{name} is {value!r}", f"an integer {reach}", f"Set {name} within that range")
+
+
+def check_number(name: str, value: Any, low: float, high: float = np.inf, *, open_low: bool = False) -> float:
+    """A real parameter within its range."""
+    fits = isinstance(value, numbers.Real) and not isinstance(value, bool) and np.isfinite(float(value))
+    if fits and (low < value or (value == low and not open_low)) and value <= high:
+        return float(value)
+    above = "above" if open_low else "of at least"
+    upto = "" if high == np.inf else f" and at most {high}"
+    raise InvalidInput(
+        f"{name} is {value!r}", f"a number {above} {low}{upto}", f"Set {name} within that range"
+    )
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """One of a few values."""
+    if any(value is choice or (isinstance(value, type(choice)) and value == choice) for choice in choices):
+        return value
+    from .errors import UnknownName
+
+    raise UnknownName.among(f"value of {name}", value, [str(choice) for choice in choices])
+
+
+def check_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+    """Row weights: one non-negative number per row, not all zero."""
+    if weights is None:
+        return None
+    array = np.asarray(weights, dtype=np.float64)
+    if array.ndim == 0:
+        array = np.full(n_rows, float(array))
+    if array.shape != (n_rows,):
+        raise InvalidInput(
+            f"sample_weight has shape {array.shape} and X has {n_rows} rows",
+            "one weight per row (sample_weight.shape == (n_samples,))",
+            "Pass as many weights as rows",
+        )
+    if not np.isfinite(array).all() or (array < 0).any() or not array.any():
+        raise InvalidInput(
+            "sample_weight holds negative, missing or only zero weights",
+            "finite weights of at least 0, some above 0",
+            "Set the weight of rows you do not want to 0",
+        )
+    return array
+
+
+def make_rng(random_state: Any) -> np.random.Generator:
+    """A Generator from what scikit-learn users pass: None, an integer, a RandomState or a Generator."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    if random_state is np.random:
+        return np.random.default_rng(np.random.randint(2**31 - 1))  # noqa: NPY002
+    if random_state is None or isinstance(random_state, (numbers.Integral, np.random.Generator)):
+        try:
+            return np.random.default_rng(random_state)  # type: ignore[arg-type]
+        except ValueError:
+            pass
+    raise InvalidInput(
+        f"random_state is {random_state!r}",
+        "None, a non-negative integer, or a NumPy generator",
+        "Pass an integer to make results repeatable",
+    )

@@ -1,0 +1,320 @@
+"""The contract every hasher keeps, ours and the rivals': fit, encode, transform, score, save.
+
+A fitted hasher is a map and a sign. Methods differ in how they learn; they implement `_learn` and
+inherit everything else: checks at the door, encoding in blocks of one shape, learned codes of the
+training rows, the report, files.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ._blocks import map_padded_rows, single_blas_thread
+from ._check import check_features, check_integer, check_n_bits, check_weights, make_rng
+from ._stages import Listener, Stages
+from .codes import Codes, pack_bits, unpack_bits
+from .errors import InvalidInput, KinhashWarning
+from .maps import Map
+from .maps.rows import Rows
+from .supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
+
+__all__ = ["Explanation", "Hasher", "Learned", "Training"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a method learns from, checked: rows, who is kin, weights, randomness, a clock."""
+
+    rows: Rows
+    supervision: Supervision
+    weights: Floats | None
+    rng: np.random.Generator
+    stages: Stages
+    n_jobs: int | None = None
+
+    def prepared(self, preparation: Any, rows: npt.NDArray[np.int64] | None = None) -> Any:
+        """Prepared float32 features of all rows, or of some; n × q numbers in memory."""
+        from .maps.prepared import prepare_rows
+
+        return prepare_rows(self.rows, preparation, rows, self.n_jobs)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a method hands back: a map, and the learned codes of the training rows by group.
+
+    ``group_of_row`` (n,) points into ``bits`` (g, d) and ``marginals`` (g, d); −1 marks rows without
+    supervision, which take the map's code. Methods without codes of their own leave all None.
+    """
+
+    map: Map
+    bits: npt.NDArray[np.bool_] | None = None
+    marginals: npt.NDArray[np.float32] | None = None
+    group_of_row: npt.NDArray[np.int64] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why two rows are near or far: the bits in which they differ, and how firmly each was decided.
+
+    ``margins`` (2, d) are the scores of both rows; a bit near zero was decided by little.
+    """
+
+    distance: int
+    differing: npt.NDArray[np.int64]
+    margins: npt.NDArray[Any]
+
+    def __str__(self) -> str:
+        lines = [f"{self.distance} of {self.margins.shape[1]} bits differ"]
+        order = self.differing[np.argsort(-np.abs(self.margins[:, self.differing]).min(axis=0))]
+        lines += [f"  bit {k:4d}: {self.margins[0, k]:+.3f} against {self.margins[1, k]:+.3f}" for k in order]
+        return "\n".join(lines)
+
+
+class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of all hashers. Subclasses have ``n_bits``, ``random_state``, ``n_jobs`` and ``verbose``."""
+
+    n_bits: int
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+
+    @abstractmethod
+    def _learn(self, training: Training) -> Learned:
+        """Learn codes and a map; everything that came in has been checked."""
+
+    def _check_parameters(self) -> None:
+        """Check the constructor's parameters; subclasses check theirs and call this."""
+        check_n_bits(self.n_bits)
+        if self.n_jobs is not None and self.n_jobs == 0:
+            raise InvalidInput(
+                "n_jobs is 0", "None, a positive or a negative integer", "Use -1 for all cores"
+            )
+        if self.n_jobs is not None:
+            check_integer("n_jobs", self.n_jobs, -(10**6))
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn codes from rows X (n, p) and labels y: classes, a 0/1 indicator matrix, or tag sets.
+
+        ``None`` or NaN in place of a label means unknown; see `kinhash.labels` for all the rules.
+        ``sample_weight`` (n,) says how much each row counts.
+        """
+        return self._fit(X, lambda n: from_labels(y, n), sample_weight)
+
+    def fit_pairs(self, X: Any, left: Any, right: Any, verdict: Any) -> Self:
+        """Learn from pairs of row numbers: verdict 1 (or True) = kin, −1 (or False) = strangers.
+
+        Pairs that are not listed are unknown and have no say; rows in no pair take the map's code.
+        """
+        return self._fit(X, lambda n: from_pairs(left, right, verdict, n), None)
+
+    def fit_similarity(self, X: Any, S: Any, anchors: Any = None) -> Self:
+        """Learn from similarities S in [−1, 1]: (n, n), or (n, m) with the row number of each column.
+
+        Dense or sparse; 0 means unknown, and the diagonal is ignored.
+        """
+        return self._fit(X, lambda n: from_similarity(S, anchors, n), None)
+
+    def _fit(self, X: Any, supervise: Any, sample_weight: Any) -> Self:
+        self._check_parameters()
+        X = check_features(self, X, reset=True)
+        weights = check_weights(sample_weight, X.shape[0])
+        supervision = supervise(X.shape[0])
+        check_supervision(supervision, weights)
+        rng = make_rng(self.random_state)
+        stages = Stages(self._listener, 20 if self.verbose else 10)
+        training = Training(Rows(X), supervision, weights, rng, stages, self.n_jobs)
+        with single_blas_thread():  # small products would differ in their last digits on more threads
+            self._adopt(self._learn(training), training)
+        return self
+
+    def _adopt(self, learned: Learned, training: Training) -> None:
+        """Take over what was learned, and describe it."""
+        self._map = learned.map
+        self._n_features_out = learned.map.n_bits
+        self._group_of_row, self._group_marginals = learned.group_of_row, learned.marginals
+        with training.stages("training codes"):
+            self._codes = self._training_codes(learned, training.rows)
+        self.model_id_ = self._fingerprint()
+        self.report_ = self._describe(learned, training)
+
+    def _training_codes(self, learned: Learned, rows: Rows) -> npt.NDArray[np.uint8]:
+        if learned.bits is None or learned.group_of_row is None:
+            return self._encode_rows(rows)
+        packed = pack_bits(learned.bits)[learned.group_of_row]
+        unknown = np.flatnonzero(learned.group_of_row < 0)
+        if len(unknown):
+            packed[unknown] = self._encode_rows(Rows(rows.X[unknown]))
+        return packed
+
+    # -- using ---------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> npt.NDArray[Any]:
+        """Margins (n, d): a bit is 1 where its margin is above zero, and firm where it is far from it."""
+        check_is_fitted(self, "_map")
+        return self._scores(Rows(check_features(self, X, reset=False)))
+
+    def transform(self, X: Any) -> npt.NDArray[np.uint8]:
+        """Bits (n, d) as 0 and 1, for scikit-learn pipelines."""
+        return (self.decision_function(X) > 0).astype(np.uint8)
+
+    def encode(self, X: Any) -> npt.NDArray[np.uint8]:
+        """Packed codes (n, ceil(d / 8)) in np.packbits order, what faiss and pgvector take.
+
+        A row gets the same bits alone, in a batch of any size, from a memory map or a sparse matrix.
+        Peak memory beyond the result: a few blocks of 256 rows per thread.
+        """
+        check_is_fitted(self, "_map")
+        return self._encode_rows(Rows(check_features(self, X, reset=False)))
+
+    def encode_codes(self, X: Any, ids: Any = None) -> Codes:
+        """The same as a `Codes` value, which knows its length and its model."""
+        packed = self.encode(X)
+        ids = None if ids is None else np.asarray(ids)
+        return Codes(packed, self._n_features_out, ids=ids, model_id=self.model_id_)
+
+    def _scores(self, rows: Rows) -> npt.NDArray[Any]:
+        return map_padded_rows(self._map.scores, rows.read, len(rows), self.n_jobs)
+
+    def _encode_rows(self, rows: Rows) -> npt.NDArray[np.uint8]:
+        return map_padded_rows(
+            lambda block: pack_bits(self._map.scores(block) > 0), rows.read, len(rows), self.n_jobs
+        )
+
+    @property
+    def codes_(self) -> npt.NDArray[np.uint8]:
+        """Learned packed codes of the training rows: a function of their labels, not of their features."""
+        check_is_fitted(self, "_map")
+        if getattr(self, "_codes", None) is None:
+            raise AttributeError(
+                "codes_ is kept only right after fit; use encode(X), or learned_codes(y) where there is one"
+            )
+        return self._codes
+
+    @property
+    def marginals_(self) -> npt.NDArray[np.float32]:
+        """P(bit = 1) of the training rows (n, d) as inference left them; rows without supervision are NaN."""
+        check_is_fitted(self, "_map")
+        marginals, group = getattr(self, "_group_marginals", None), getattr(self, "_group_of_row", None)
+        if marginals is None or group is None:
+            raise AttributeError("marginals_ exist only right after fit, for methods that learn codes")
+        phi: npt.NDArray[np.float32] = marginals[group]
+        phi[group < 0] = np.nan
+        return phi
+
+    def score(self, X: Any, y: Any) -> float:
+        """Expected-tie mean average precision of the given rows among themselves, own row left out.
+
+        Codes are mapped on both sides. 1 is perfect; the share of kin is chance.
+        """
+        from .metrics import mean_average_precision
+
+        codes = Codes(self.encode(X), self._n_features_out)
+        return float(mean_average_precision(codes, codes, y, y, exclude_self=True))
+
+    def explain(self, x: Any, y: Any) -> Explanation:
+        """Which bits of two rows differ, and by what margins."""
+        pair = np.stack([np.ravel(np.asarray(x)), np.ravel(np.asarray(y))])
+        margins = self.decision_function(pair)
+        bits = margins > 0
+        differing = np.flatnonzero(bits[0] != bits[1])
+        return Explanation(len(differing), differing, margins)
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model to one verified file; `kinhash.load` reads it. No pickle."""
+        from .model_file import save_model
+
+        check_is_fitted(self, "_map")
+        save_model(self, path)
+
+    def _fingerprint(self) -> str | None:
+        """Identity of the model: equal maps have equal ids. None for maps that cannot be stored."""
+        from .model_file import model_id
+
+        return model_id(self._map)
+
+    # -- housekeeping --------------------------------------------------------------------------
+
+    _listener: Listener | None = None
+
+    def _describe(self, learned: Learned, training: Training) -> dict[str, Any]:
+        bits = unpack_bits(self._codes, self._n_features_out)
+        share = bits.mean(axis=0, dtype=np.float64)
+        dead = np.flatnonzero((share == 0) | (share == 1))
+        if len(dead):
+            warnings.warn(
+                f"{len(dead)} of {len(share)} bits are constant on the training rows and tell nothing apart. "
+                "Fewer bits would do, or more varied labels.",
+                KinhashWarning,
+                stacklevel=5,
+            )
+        return {
+            "n_rows": len(training.rows),
+            "n_groups": training.supervision.n_groups,
+            "unique_codes": len(np.unique(self._codes, axis=0)),
+            "dead_bits": dead.tolist(),
+            "bit_balance": share,
+            "seconds": dict(training.stages.seconds),
+            **learned.facts,
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.two_d_labels = False
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_map")
+
+
+def check_supervision(supervision: Supervision, weights: Floats | None) -> None:
+    """Refuse supervision from which nothing can be learned, once for all estimators."""
+    counts = supervision.group_weights(weights)
+    if supervision.n_rows < 2:
+        raise InvalidInput(
+            f"There is only one sample (n_samples={supervision.n_rows})",
+            "at least two rows, of which some are kin",
+            "Pass more rows",
+        )
+    if isinstance(supervision, TagSupervision):
+        tagged = np.diff(supervision.tag_sets.indptr) > 0
+        if not counts[tagged].any():
+            raise InvalidInput(
+                "No row has a tag, so nobody is kin",
+                "tags on some rows",
+                "Check the labels: an empty set means kin to nobody",
+            )
+    elif supervision.labels is not None:
+        present = int((counts > 0).sum())
+        if present < 2:
+            raise InvalidInput(
+                f"The labels have only one class ({present} with any weight)",
+                "at least two classes",
+                "Pass rows of several classes, or tags, or pairs",
+            )
+        if counts.max() <= 1 and weights is None:
+            warnings.warn(
+                "No two rows share a class, so there are no kin to bring together. "
+                "Were continuous values passed as labels?",
+                KinhashWarning,
+                stacklevel=4,
+            )

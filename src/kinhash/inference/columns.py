@@ -1,0 +1,108 @@
+"""Energies without a quadratic term, solved by columns: an eigenvector, the same for every bit.
+
+With ``quadratic = 0`` the bits do not meet, and every column of Φ solves the same problem with ``A = S``
+(zero diagonal) and ``b = 0``. The linear system has no other solution than zero, so take the unit vector
+that violates it least: the eigenvector of the largest eigenvalue of S. The paper's printed form
+(with A⁻¹) can pick the most negative one instead, and does for seven or more balanced classes; it is
+kept as ``which="literal"``.
+
+Rows of one group share their entry, so with n_g rows in group g the eigenproblem is
+``N^½ S N^½ − diag(s)``, s = similarity of a row with itself, one row and column per group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidInput
+from ._base import Solution, Solver
+from .problem import DenseProblem, Problem, SparseProblem
+from .sigmoid_line import line_slope
+
+__all__ = ["Columns", "Eigenvector", "leading_eigenvector"]
+
+Floats = npt.NDArray[np.float64]
+TIE = 1e-8  # eigenvalues this close (relative) are one eigenspace
+
+
+@dataclass(frozen=True)
+class Eigenvector:
+    """Entries (m,) of the chosen eigenvector, largest in size = 1 and positive, and its eigenvalue."""
+
+    entries: Floats
+    value: float
+
+
+@dataclass(frozen=True)
+class Columns(Solver):
+    """One eigenvector for all bits. ``method`` is "dense", "lanczos" or "auto"."""
+
+    clip: float = 2.0
+    which: str = "largest"
+    method: str = "auto"
+    renormalise: ClassVar[str] = "symmetric"
+    extension: ClassVar[str] = "eigenvector"
+
+    def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
+        found = self.eigenvector(problem, rng)
+        v = self.clip * found.entries
+        means = np.tile(np.tanh(v / 2)[:, None], (1, problem.n_bits))
+        return Solution(means, [problem.energy(means)])
+
+    def eigenvector(self, problem: Problem, rng: np.random.Generator) -> Eigenvector:
+        """The eigenvector of the problem's targets."""
+        terms = problem.law.terms(np.ones(1), problem.n_bits, np.ones(1))
+        if problem.law.tangent is not None or np.any(terms.quadratic):
+            raise InvalidInput(
+                f"The solver by columns was asked to solve {problem.law!r}",
+                "an energy without a quadratic term, such as splh",
+                "Use solver='linearised', 'coordinate' or 'spectral'",
+            )
+        if isinstance(problem, SparseProblem):
+            matrix: Floats = problem.targets.toarray()
+        else:
+            assert isinstance(problem, DenseProblem)
+            root = np.sqrt(problem.weights)
+            matrix = problem.targets * root[:, None] * root
+            matrix[np.diag_indices_from(matrix)] -= np.diag(problem.targets)
+        return leading_eigenvector(matrix, problem.weights, rng, self.which, self.method, self.clip)
+
+
+def leading_eigenvector(
+    matrix: Floats,
+    weights: Floats,
+    rng: np.random.Generator,
+    which: str = "largest",
+    method: str = "auto",
+    clip: float = 2.0,
+) -> Eigenvector:
+    """Eigenvector of a symmetric (m, m) matrix whose entries stand for ``weights`` rows each.
+
+    Where several eigenvalues tie (balanced classes), a seeded vector is projected onto their common
+    eigenspace, so the answer does not depend on the library.
+    """
+    m = len(matrix)
+    seed = rng.standard_normal(m)
+    if method == "lanczos" or (method == "auto" and m > 2000 and which == "largest"):
+        from scipy.sparse.linalg import eigsh
+
+        count = min(8, m - 1)
+        values, vectors = eigsh(matrix, k=count, which="LA", v0=seed / np.linalg.norm(seed))
+    else:
+        values, vectors = np.linalg.eigh(matrix)
+    chosen = values.max()
+    if which == "literal":
+        # λ is the largest row sum over the n rows, divided by c; see the module's docstring.
+        root = np.sqrt(weights)
+        lam = float((np.abs(matrix) @ root / root).max()) / clip
+        with np.errstate(divide="ignore"):
+            chosen = values[np.argmin(np.abs(lam / values - 2 * line_slope(clip)))]
+    tied = np.abs(values - chosen) <= TIE * max(1.0, float(np.abs(values).max()))
+    basis = vectors[:, tied]
+    entries = basis @ (basis.T @ seed) / np.sqrt(weights)
+    top = entries[np.abs(entries).argmax()]
+    return Eigenvector(entries / (top if top else 1.0), float(chosen))

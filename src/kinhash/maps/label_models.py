@@ -1,0 +1,92 @@
+"""Label models: from prepared features to probabilities of tags or classes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._base import Arrays
+
+__all__ = ["ClassifierLabels", "LabelModel", "LinearLabels"]
+
+Floats32 = npt.NDArray[np.float32]
+
+
+class LabelModel(ABC):
+    """P(label | row) for every label, tags taken as independent given the row."""
+
+    @abstractmethod
+    def probabilities(self, z: Floats32) -> Floats32:
+        """Probabilities (k, t) of prepared rows (k, q)."""
+
+
+@dataclass(frozen=True)
+class LinearLabels(LabelModel):
+    """Logistic (``σ(z W + c)``) or ridge (``z W + c`` cut to [0, 1]) for all labels at once."""
+
+    weights: Floats32
+    intercept: Floats32
+    logistic: bool = True
+
+    def probabilities(self, z: Floats32) -> Floats32:
+        raw = z @ self.weights + self.intercept
+        if not self.logistic:
+            return np.clip(raw, 0.0, 1.0)
+        chance: Floats32 = 0.5 * (1 + np.tanh(0.5 * raw))
+        return chance
+
+    def arrays(self) -> Arrays:
+        """What a model file stores."""
+        flag = np.array([self.logistic], np.uint8)
+        return {"label_weights": self.weights, "label_intercept": self.intercept, "label_logistic": flag}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> LinearLabels:
+        """Undo `arrays`."""
+        return cls(arrays["label_weights"], arrays["label_intercept"], bool(arrays["label_logistic"][0]))
+
+
+@dataclass(frozen=True)
+class ClassifierLabels(LabelModel):
+    """Any fitted scikit-learn classifier with ``predict_proba``; kept in memory only.
+
+    ``columns`` says where each class of the classifier stands among our labels.
+    """
+
+    classifier: Any
+    columns: npt.NDArray[np.int64]
+    n_labels: int
+
+    @classmethod
+    def fit(
+        cls, classifier: Any, z: Floats32, labels: npt.NDArray[Any], n_labels: int, weights: Any = None
+    ) -> ClassifierLabels:
+        """Fit a clone on prepared rows; ``labels`` is (n,) class numbers or an (n, t) 0/1 matrix."""
+        from sklearn.base import clone
+        from sklearn.multioutput import MultiOutputClassifier
+        from sklearn.utils import get_tags
+
+        fitted = clone(classifier)
+        extra = {} if weights is None else {"sample_weight": weights}
+        if labels.ndim == 1:
+            fitted.fit(z, labels, **extra)
+            return cls(fitted, np.asarray(fitted.classes_, np.int64), n_labels)
+        # A tag that never varies needs no model, and most classifiers refuse to fit one.
+        varies = np.flatnonzero((labels.min(axis=0) == 0) & (labels.max(axis=0) == 1))
+        tags = get_tags(fitted)
+        if not (tags.target_tags.multi_output or getattr(tags.classifier_tags, "multi_label", False)):
+            fitted = MultiOutputClassifier(fitted)
+        fitted.fit(z, labels[:, varies], **extra)
+        return cls(fitted, varies, n_labels)
+
+    def probabilities(self, z: Floats32) -> Floats32:
+        found = self.classifier.predict_proba(z)
+        if isinstance(found, list):  # one (k, 2) array per tag
+            found = np.column_stack([tag[:, 1] for tag in found])
+        out = np.zeros((len(z), self.n_labels), np.float32)
+        out[:, self.columns] = found
+        return out

@@ -1,0 +1,56 @@
+"""Linear map: ridge regression from prepared features to the targets of the bits.
+
+On RBF features (`Preparation.rbf`) the same class is the RBF map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ._base import Arrays, Map
+from .moments import Standardised
+from .preparation import Preparation
+from .ridge import ridge_weights
+
+__all__ = ["LinearMap"]
+
+
+@dataclass(frozen=True)
+class LinearMap(Map):
+    """``scores = z W + intercept`` with z the prepared row: W (q, d) float32, intercept (d,) float32."""
+
+    preparation: Preparation
+    weights: npt.NDArray[np.float32]
+    intercept: npt.NDArray[np.float32]
+    kind: ClassVar[str] = "linear"
+
+    @classmethod
+    def fit(cls, moments: Standardised, alpha: float, threshold: npt.NDArray[np.float64]) -> LinearMap:
+        """Ridge onto the targets of these moments; a bit is 1 where a target exceeds ``threshold`` (d,).
+
+        Columns are centred, so the prediction is centred too and the intercept is what the mean
+        target exceeds the threshold by: zero when bits were rounded at their mean.
+        """
+        weights = ridge_weights(moments, alpha)
+        intercept = moments.target_mean - threshold
+        return cls(moments.preparation, weights.astype(np.float32), intercept.astype(np.float32))
+
+    @property
+    def n_bits(self) -> int:  # type: ignore[override]
+        """Number of scores."""
+        return self.weights.shape[1]
+
+    def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+        result: npt.NDArray[np.float32] = self.preparation(block) @ self.weights + self.intercept
+        return result
+
+    def arrays(self) -> Arrays:
+        return {"weights": self.weights, "intercept": self.intercept, **self.preparation.arrays()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> LinearMap:
+        return cls(Preparation.from_arrays(arrays), arrays["weights"], arrays["intercept"])

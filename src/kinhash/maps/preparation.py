@@ -1,0 +1,107 @@
+"""From raw rows to the numbers a map multiplies: standardised columns, or similarities to centres.
+
+Arithmetic is in float64 until the values have a sane size, then float32: huge and tiny columns survive,
+and products run at float32 speed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidInput
+
+__all__ = ["RBF", "Preparation"]
+
+Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """``(f(x) − mean) / scale`` per column, with f the row itself or its similarities to centres."""
+
+    mean: Floats
+    scale: Floats
+    rbf: RBF | None = None
+
+    def __call__(self, block: Floats) -> Floats32:
+        """Prepared rows (k, q) float32 of raw float64 rows (k, p)."""
+        if self.rbf is not None:
+            block = self.rbf(block)
+        return ((block - self.mean) / self.scale).astype(np.float32)
+
+    @classmethod
+    def first_guess(cls, block: Floats, rbf: RBF | None, standardize: bool) -> Preparation:
+        """Column means and spreads of some rows: near enough to keep float32 sums accurate."""
+        if rbf is not None:
+            block = rbf(block)
+        mean, scale = column_statistics(block)
+        return cls(mean, scale if standardize else np.ones_like(scale), rbf)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What a model file stores."""
+        found: dict[str, npt.NDArray[Any]] = {"mean": self.mean, "scale": self.scale}
+        if self.rbf is not None:
+            found |= {"rbf_centers": self.rbf.centers, "rbf_width": np.array([self.rbf.width])}
+        return found
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]]) -> Preparation:
+        """Undo `arrays`."""
+        rbf = None
+        if "rbf_centers" in arrays:
+            rbf = RBF(arrays["rbf_centers"], float(arrays["rbf_width"][0]))
+        return cls(arrays["mean"], arrays["scale"], rbf)
+
+
+@dataclass(frozen=True)
+class RBF:
+    """Similarities ``exp(−‖u − z‖² / (2 width²))`` of unit-length rows u to unit-length centres z (k, p).
+
+    Rows are brought to unit length first (SDH's convention), so one width suits all data. The centres
+    are training rows: a stored model contains them.
+    """
+
+    centers: Floats32
+    width: float
+
+    @classmethod
+    def of(cls, centers: Floats, width: float) -> RBF:
+        """Centres from raw rows."""
+        return cls(_unit(centers), float(width))
+
+    def __call__(self, block: Floats) -> Floats:
+        # ‖u − z‖² = 2 − 2 u·z for unit vectors; a zero row stays zero and is at distance 1.
+        u = _unit(block)
+        norms = (u * u).sum(axis=1, keepdims=True)
+        squared = np.maximum(norms + (self.centers * self.centers).sum(axis=1) - 2 * (u @ self.centers.T), 0)
+        similarity: Floats = np.exp(squared / np.float32(-2 * self.width**2)).astype(np.float64)
+        return similarity
+
+
+def column_statistics(block: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each column; a constant column has the deviation 1."""
+    peak = np.maximum(np.abs(block).max(axis=0, initial=0.0), 1e-300)
+    with np.errstate(over="ignore"):
+        unit = block / peak  # squares of 1e30 would still fit, squares of 1e200 would not
+    mean, spread = unit.mean(axis=0), unit.std(axis=0)
+    scale = np.where(spread > 1e-12, spread, 1.0) * np.where(spread > 1e-12, peak, 1.0)
+    if not np.isfinite(scale).all():
+        raise InvalidInput(
+            "The values of X are too large to standardise",
+            "numbers below about 1e150 in size",
+            "Rescale the columns of X",
+        )
+    return mean * peak, scale
+
+
+def _unit(rows: Floats) -> Floats32:
+    peak = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300)
+    scaled = rows / peak
+    length = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
+    unit: Floats32 = (scaled / np.where(length > 0, length, 1.0)).astype(np.float32)
+    return unit

@@ -1,0 +1,39 @@
+"""The user's matrix, read a block at a time.
+
+Dense arrays of any dtype and order, memory maps and CSR matrices all become the same float64 rows,
+so that a value gives the same bits however it was stored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+__all__ = ["Rows"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Rows:
+    """Rows of a checked matrix X (n, p): dense (memory map included) or CSR."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = sp.csr_array(X) if sp.issparse(X) else X
+        self.shape: tuple[int, int] = (int(X.shape[0]), int(X.shape[1]))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def read(self, rows: slice | npt.NDArray[Any]) -> Floats:
+        """Those rows as a fresh dense float64 array (k, p)."""
+        block = self.X[rows]
+        if sp.issparse(block):
+            block = block.toarray()
+        return np.array(block, dtype=np.float64, order="C")
+
+    def block_rows(self) -> int:
+        """Rows of a block of about 16 MB: depends on the width alone, so sums are always cut alike."""
+        return int(np.clip(2_000_000 // self.shape[1], 256, 4096))

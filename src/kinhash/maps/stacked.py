@@ -1,0 +1,48 @@
+"""Bits from several maps, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ._base import Arrays, Map, select
+
+__all__ = ["StackedMap"]
+
+
+@dataclass(frozen=True)
+class StackedMap(Map):
+    """Scores of each part, concatenated. Maps that err differently make codes that err less."""
+
+    parts: tuple[Map, ...]
+    kind: ClassVar[str] = "stacked"
+
+    @property
+    def n_bits(self) -> int:  # type: ignore[override]
+        """Bits of all parts together."""
+        return sum(part.n_bits for part in self.parts)
+
+    def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+        return np.concatenate([part.scores(block) for part in self.parts], axis=1)
+
+    def arrays(self) -> Arrays:
+        stored: Arrays = {}
+        for place, part in enumerate(self.parts):
+            kind = np.frombuffer(part.kind.encode("ascii"), np.uint8)
+            stored |= {f"{place}.kind": kind}
+            stored |= {f"{place}.{name}": array for name, array in part.arrays().items()}
+        return stored
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> StackedMap:
+        from . import map_from_arrays
+
+        places = sorted({int(name.partition(".")[0]) for name in arrays})
+        parts = []
+        for place in places:
+            own = select(arrays, f"{place}.")
+            parts.append(map_from_arrays(own.pop("kind").tobytes().decode("ascii"), own))
+        return cls(tuple(parts))
