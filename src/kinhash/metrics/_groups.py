@@ -3,9 +3,9 @@
 A query sees its database as a sequence of groups; the order inside a group is nobody's choice.
 Group by group, ``n`` rows of which ``r`` are kin, after ``N`` rows of which ``R`` are kin.
 
-Every metric here is an exact expectation over all orders inside the groups. The best and the
-worst order need no formula of their own: `kin_first` and `kin_last` cut each group into a part
-that is all kin and a part that is none, inside which order no longer matters.
+Every formula here is the exact expectation over all orders inside the groups. The best and the
+worst order need no formula of their own: `arranged` cuts each group into a part that is all kin
+and a part that is none, inside which the order no longer matters.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["arranged", "average_precisions", "harmonic_step"]
+__all__ = [
+    "arranged",
+    "average_precisions",
+    "discounted_gains",
+    "harmonic_step",
+    "kin_among_first",
+    "per_kin",
+    "precision_terms",
+]
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -54,21 +62,60 @@ def arranged(n: Counts, r: Counts, ties: str) -> tuple[Counts, Counts]:
     return sizes, kin
 
 
-def average_precisions(n: Counts, r: Counts, top: int | None = None) -> Floats:
-    """Expected average precision of rows of groups ``(..., g)``; NaN where there is no kin.
+def precision_terms(N: Counts, n: Counts, R: Counts, r: Counts, top: int | None = None) -> Floats:
+    """Expected sum, over the kin of each group, of the precision at their places.
 
-    A row at place ``N + t`` is kin with probability ``r / n``, and then ``R + 1`` kin plus an
-    expected ``(t - 1)(r - 1) / (n - 1)`` of its own group are in front or at its place. Summed over t,
+    A row at place ``N + t`` is kin with probability ``r / n``, and then ``R + 1`` kin and an
+    expected ``(t - 1)(r - 1) / (n - 1)`` more of its own group stand there or in front. Summed over t,
 
-        ``AP = sum_g r/n [ (R + 1) dH + (r - 1)/(n - 1) (n' - (N + 1) dH) ] / min(r_total, top)``
+        ``r/n [ (R + 1) dH + (r - 1)/(n - 1) (n' - (N + 1) dH) ]``
 
     with ``n' = min(n, top - N)`` and ``dH = 1/(N+1) + ... + 1/(N+n')``.
     """
-    N, R = np.cumsum(n, axis=-1) - n, np.cumsum(r, axis=-1) - r
     seen = n if top is None else np.clip(top - N, 0, n)
     dH = harmonic_step(N, seen)
     mates = np.where(n > 1, (r - 1) / np.maximum(n - 1, 1), 0.0)
-    terms = r / np.maximum(n, 1) * ((R + 1) * dH + mates * (seen - (N + 1) * dH))
-    total = r.sum(axis=-1)
-    most = total if top is None else np.minimum(total, top)
-    return np.where(total > 0, terms.sum(axis=-1) / np.maximum(most, 1), np.nan)
+    return np.asarray(r / np.maximum(n, 1) * ((R + 1) * dH + mates * (seen - (N + 1) * dH)))
+
+
+def per_kin(sums: Floats, kin: Counts, top: int | None = None) -> Floats:
+    """Divide by the number of kin that can stand among the first ``top``; NaN without kin."""
+    most = kin if top is None else np.minimum(kin, top)
+    return np.where(kin > 0, sums / np.maximum(most, 1), np.nan)
+
+
+def average_precisions(n: Counts, r: Counts, top: int | None = None) -> Floats:
+    """Expected average precision of rows of groups ``(..., g)``; NaN where there is no kin."""
+    N, R = np.cumsum(n, axis=-1) - n, np.cumsum(r, axis=-1) - r
+    return per_kin(precision_terms(N, n, R, r, top).sum(axis=-1), r.sum(axis=-1), top)
+
+
+def kin_among_first(n: Counts, r: Counts, k: int) -> Floats:
+    """Expected number of kin among the first ``k`` places: of a group cut by ``k``, its share."""
+    N = np.cumsum(n, axis=-1) - n
+    return np.asarray((r * (np.clip(k - N, 0, n) / np.maximum(n, 1))).sum(axis=-1))
+
+
+def discounted_gains(n: Counts, gains: Floats, top: int | None = None) -> Floats:
+    """Expected ``sum of gain / log2(1 + place)`` over the first ``top`` places.
+
+    Every row of a group is as likely at each of its places, so the group's gains are shared out
+    evenly: ``sum_g gains_g / n_g * (D(N + n') - D(N))`` with ``D(k) = sum_{i<=k} 1 / log2(1 + i)``.
+    """
+    N = np.cumsum(n, axis=-1) - n
+    seen = n if top is None else np.clip(top - N, 0, n)
+    discounts = discount_sums(N + seen) - discount_sums(N)
+    return np.asarray((gains / np.maximum(n, 1) * discounts).sum(axis=-1))
+
+
+def discount_sums(places: Counts, chunk: int = 1 << 18) -> Floats:
+    """``D(k) = sum_{i<=k} 1 / log2(1 + i)`` for each ``k``, summed in chunks: memory stays bounded."""
+    wanted, back = np.unique(places, return_inverse=True)
+    out, before = np.zeros(len(wanted)), 0.0
+    for first in range(0, int(wanted.max(initial=0)), chunk):
+        here = (wanted > first) & (wanted <= first + chunk)
+        last = min(first + chunk, int(wanted[-1]))
+        sums = before + np.cumsum(1 / np.log2(np.arange(first + 2, last + 2)))
+        out[here] = sums[wanted[here] - first - 1]
+        before = sums[-1]
+    return out[back].reshape(places.shape)

@@ -18,15 +18,23 @@ from numba import njit
 
 from .._popcount import popcount
 
-__all__ = ["CHUNK", "GIVEN", "LANES", "SAME", "SHARED", "tally", "walk"]
+__all__ = ["CHUNK", "GIVEN", "LANES", "SAME", "SHARED", "pack_tags", "tally", "walk"]
 
 CHUNK = 2048  # rows whose keys stay in the nearest cache
 LANES = 4  # counters side by side, because adding to the one just written has to wait
 
 # How the grade of a pair is found.
-SAME = 0  # label words are equal (classes): 0 or 1
-SHARED = 1  # number of tags both words have, at most the highest grade
+SAME = 0  # 1 where the label words are equal (classes)
+SHARED = 1  # number of tags both have; whether there is any, when the highest grade is 1
 GIVEN = 2  # read from a matrix
+
+
+@njit(cache=True, nogil=True)
+def pack_tags(starts: Any, tags: Any, words: Any) -> None:
+    """Set bit ``tag`` of row i in ``words`` (n, v) for every tag in ``tags[starts[i] : starts[i + 1]]``."""
+    for i in range(len(words)):
+        for k in range(starts[i], starts[i + 1]):
+            words[i, tags[k] >> 6] |= np.uint64(1) << np.uint64(tags[k] & 63)
 
 
 @njit(cache=True, nogil=True)
@@ -39,15 +47,13 @@ def _columns(rows: Any, first: int, count: int, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _keys(
-    code: Any, codes: Any, label: Any, labels: Any, how: int, top_grade: int, keys: Any, shared: Any
-) -> None:
+def _keys(code: Any, codes: Any, label: Any, labels: Any, how: int, top_grade: int, keys: Any) -> None:
     """Key of every row of a chunk for one query: ``distance * (top_grade + 1) + grade``.
 
-    ``GIVEN`` grades are added by the caller, who knows the matrix.
+    With ``top_grade`` 1 the grade is the lowest bit. ``GIVEN`` grades are added by the caller, who
+    knows the matrix.
     """
-    count = len(keys)
-    step = np.uint32(top_grade + 1)
+    count, step = len(keys), np.uint32(top_grade + 1)
     for word in range(len(code)):
         mine, column = code[word], codes[word, :count]
         if word == 0:
@@ -59,25 +65,33 @@ def _keys(
     if how == SAME:
         mine, column = label[0], labels[0, :count]
         for i in range(count):
-            keys[i] += np.uint32(mine == column[i])
-    elif how == SHARED and top_grade == 1:
-        shared[:count] = np.uint64(0)
-        for word in range(len(label)):
-            mine, column = label[word], labels[word, :count]
-            if mine != np.uint64(0):
-                for i in range(count):
-                    shared[i] |= mine & column[i]
-        for i in range(count):
-            keys[i] += np.uint32(shared[i] != np.uint64(0))
+            keys[i] |= np.uint32(mine == column[i])
     elif how == SHARED:
-        shared[:count] = np.uint64(0)
+        waiting = -1  # words without a tag of the query say nothing; the others are taken in pairs
         for word in range(len(label)):
-            mine, column = label[word], labels[word, :count]
-            if mine != np.uint64(0):
-                for i in range(count):
-                    shared[i] += popcount(mine & column[i])
+            if label[word] != np.uint64(0):
+                if waiting >= 0:
+                    _add_shared(label, labels, waiting, word, top_grade, keys)
+                    waiting = -1
+                else:
+                    waiting = word
+        if waiting >= 0:
+            _add_shared(label, labels, waiting, -1, top_grade, keys)
+
+
+@njit(cache=True, nogil=True)
+def _add_shared(label: Any, labels: Any, first: int, second: int, top_grade: int, keys: Any) -> None:
+    """Add the tags that one or two words share with those of the rows (whether any, for grade 1)."""
+    count = len(keys)
+    a, left = label[first], labels[first, :count]
+    b = label[second] if second >= 0 else np.uint64(0)
+    right = labels[second, :count] if second >= 0 else left
+    if top_grade == 1:
         for i in range(count):
-            keys[i] += min(np.uint32(shared[i]), np.uint32(top_grade))
+            keys[i] |= np.uint32(((a & left[i]) | (b & right[i])) != np.uint64(0))
+    else:
+        for i in range(count):
+            keys[i] += np.uint32(popcount(a & left[i]) + popcount(b & right[i]))
 
 
 @njit(cache=True, nogil=True)
@@ -101,7 +115,6 @@ def tally(
     """
     code_columns = np.empty((codes.shape[1], CHUNK), np.uint64)
     label_columns = np.empty((labels.shape[1], CHUNK), np.uint64)
-    shared = np.empty(CHUNK, np.uint64)
     buffer = np.empty(CHUNK, np.uint32)
     for first in range(0, len(codes), CHUNK):
         count = min(CHUNK, len(codes) - first)
@@ -110,7 +123,7 @@ def tally(
             _columns(labels, first, count, label_columns)
         keys = buffer[:count]
         for q in range(begin, end):
-            _keys(query_codes[q], code_columns, query_labels[q], label_columns, how, top_grade, keys, shared)
+            _keys(query_codes[q], code_columns, query_labels[q], label_columns, how, top_grade, keys)
             if how == GIVEN:
                 given = grades[q, first_column + first : first_column + first + count]
                 for i in range(count):
@@ -154,7 +167,6 @@ def walk(
     top_grade = len(gains) - 1
     code_columns = np.empty((codes.shape[1], CHUNK), np.uint64)
     label_columns = np.empty((labels.shape[1], CHUNK), np.uint64)
-    shared = np.empty(CHUNK, np.uint64)
     buffer = np.empty(CHUNK, np.uint32)
     for first in range(0, len(codes), CHUNK):
         count = min(CHUNK, len(codes) - first)
@@ -163,7 +175,7 @@ def walk(
             _columns(labels, first, count, label_columns)
         keys = buffer[:count]
         for q in range(begin, end):
-            _keys(query_codes[q], code_columns, query_labels[q], label_columns, how, top_grade, keys, shared)
+            _keys(query_codes[q], code_columns, query_labels[q], label_columns, how, top_grade, keys)
             if how == GIVEN:
                 given = grades[q, first_row + first : first_row + first + count]
                 for i in range(count):
@@ -179,4 +191,5 @@ def walk(
                     if rank < top:
                         sums[q, 0] += found[q, distance] / (rank + 1)
                         sums[q, 1] += 1
-                        sums[q, 2] += gains[grade] / np.log2(rank + 2.0)
+                        if gains[grade] != 0.0:
+                            sums[q, 2] += gains[grade] / np.log2(rank + 2.0)

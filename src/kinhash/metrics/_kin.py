@@ -15,15 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .._blocks import block_slices
 from ..errors import InvalidInput
 from ..labels import Labels
-from ._kernels import GIVEN, SAME, SHARED
+from ._kernels import GIVEN, SAME, SHARED, pack_tags
 
 __all__ = ["MAX_GRADE", "GradeBlocks", "Kin", "LabelWords", "kin_from_labels", "kin_from_relevance"]
 
 MAX_TAG_WORDS = 16  # beyond 1,024 tags a sparse product beats looking at every word
 MAX_GRADE = 255
-BLOCK_BYTES = 16 << 20
+WORD_ROWS = 1 << 16  # database rows whose words are compared at once outside the kernels
 
 Grades = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -42,6 +43,20 @@ class LabelWords:
     def words(self, rows: slice) -> Words:
         """Label words (rows, v) of a block of the database."""
         return label_words(self.labels[rows])
+
+    def grades(self, queries: slice) -> Grades:
+        """Grades (queries, n) as a matrix, for metrics that have no codes to count by."""
+        mine = self.query_words[queries]
+        out = np.zeros((len(mine), len(self.labels)), np.uint8)
+        for rows in block_slices(len(self.labels), WORD_ROWS):
+            theirs = self.words(rows)
+            for i, words in enumerate(mine):
+                if self.how == SAME:
+                    out[i, rows] = (words == theirs)[:, 0]
+                else:
+                    shared = np.bitwise_count(words & theirs).sum(axis=1)
+                    out[i, rows] = np.minimum(shared, MAX_GRADE)
+        return out
 
     def own_grades(self, queries: Rows, rows: Rows) -> npt.NDArray[np.int64]:
         """Grade of each of these queries with one database row of its own."""
@@ -71,8 +86,7 @@ def label_words(labels: Labels) -> Words:
     assert tags is not None
     width = max(1, -(-len(labels.names) // 64))
     words = np.zeros((len(labels), width), np.uint64)
-    place = np.repeat(np.arange(len(labels)) * width, np.diff(tags.indptr)) + (tags.indices >> 6)
-    np.bitwise_or.at(words.reshape(-1), place, np.uint64(1) << (tags.indices & 63).astype(np.uint64))
+    pack_tags(tags.indptr.astype(np.int64), tags.indices.astype(np.int64), words)
     return words
 
 
@@ -83,7 +97,7 @@ def kin_from_labels(queries: Labels, database: Labels) -> Kin:
         return LabelWords(SAME, label_words(queries), database, top_grade=1)
     if len(queries.names) > 64 * MAX_TAG_WORDS:
         return _from_products(queries, database)
-    top = min(_most_tags(queries), _most_tags(database), MAX_GRADE)
+    top = min(_most_tags(queries), _most_tags(database))
     return LabelWords(SHARED, label_words(queries), database, top_grade=max(1, top))
 
 

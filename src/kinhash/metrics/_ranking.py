@@ -13,25 +13,36 @@ from ..errors import InvalidInput
 from ..labels import Labels, read_labels
 from ._kin import Kin, kin_from_labels, kin_from_relevance
 
-__all__ = ["Ranking", "read_kin", "read_ranking"]
+__all__ = ["Ranking", "Sides", "read_ranking", "read_sides"]
 
 Rows = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Rows of both sides that take part, and who is kin to whom among them.
+    """Who is kin to whom among the rows whose labels are known.
 
-    ``queries`` and ``rows`` are the positions of known queries and database rows; ``own`` gives
-    each of these queries the position *among ``rows``* of the row to leave out, −1 for none.
+    ``known_queries`` and ``known_rows`` say which rows these are, None for all. ``own`` gives each
+    known query the position, among the known rows, of the row to leave out; −1 for none.
     """
 
     kin: Kin
-    queries: Rows
-    rows: Rows
-    own: Rows | None
     n_queries: int
     n_database: int
+    known_queries: Mask | None = None
+    known_rows: Mask | None = None
+    own: Rows | None = None
+
+    @property
+    def n_unknown_queries(self) -> int:
+        """Queries that are left out."""
+        return 0 if self.known_queries is None else int((~self.known_queries).sum())
+
+    @property
+    def n_unknown_rows(self) -> int:
+        """Database rows that are left out."""
+        return 0 if self.known_rows is None else int((~self.known_rows).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,15 +65,15 @@ def read_ranking(
     """Check everything a ranking by Hamming distance needs."""
     queries, database = as_codes(query_codes, n_bits), as_codes(database_codes, n_bits)
     queries.require_same_kind(database)
-    sides = read_kin(query_labels, database_labels, len(queries), len(database), exclude_self)
-    if len(sides.queries) < len(queries):
-        queries = queries[sides.queries]
-    if len(sides.rows) < len(database):
-        database = database[sides.rows]
+    sides = read_sides(query_labels, database_labels, len(queries), len(database), exclude_self)
+    if sides.known_queries is not None:
+        queries = queries[sides.known_queries]
+    if sides.known_rows is not None:
+        database = database[sides.known_rows]
     return Ranking(queries, database, sides)
 
 
-def read_kin(
+def read_sides(
     query_labels: Any, database_labels: Any, n_queries: int, n_database: int, exclude_self: bool
 ) -> Sides:
     """Read the labels of both sides, or a relevance when ``database_labels`` is None."""
@@ -72,22 +83,23 @@ def read_kin(
             "the same rows on both sides, query i being database row i",
             "Leave exclude_self out when the queries are other rows",
         )
-    queries, rows = np.arange(n_queries), np.arange(n_database)
+    own = np.arange(n_database) if exclude_self else None
     if database_labels is None:
         kin: Kin = kin_from_relevance(query_labels, n_queries, n_database)
-    else:
-        mine = _labels_of("queries", query_labels, n_queries)
-        theirs = _labels_of("database rows", database_labels, n_database)
-        queries, rows = np.flatnonzero(mine.known), np.flatnonzero(theirs.known)
-        mine = mine if len(queries) == n_queries else mine[queries]
-        theirs = theirs if len(rows) == n_database else theirs[rows]
-        kin = kin_from_labels(mine, theirs)
-    own = None
-    if exclude_self:
-        place = np.full(n_database, -1)
-        place[rows] = np.arange(len(rows))
-        own = place[queries]
-    return Sides(kin, queries, rows, own, n_queries, n_database)
+        return Sides(kin, n_queries, n_database, own=own)
+    mine = _labels_of("queries", query_labels, n_queries)
+    theirs = _labels_of("database rows", database_labels, n_database)
+    known_queries = None if mine.known.all() else mine.known
+    known_rows = None if theirs.known.all() else theirs.known
+    if own is not None and known_rows is not None:
+        own = np.where(known_rows, np.cumsum(known_rows) - 1, -1)
+    if own is not None and known_queries is not None:
+        own = own[known_queries]
+    kin = kin_from_labels(
+        mine if known_queries is None else mine[known_queries],
+        theirs if known_rows is None else theirs[known_rows],
+    )
+    return Sides(kin, n_queries, n_database, known_queries, known_rows, own)
 
 
 def _labels_of(what: str, y: Any, n_rows: int) -> Labels:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput, KinhashWarning, UnknownName
-from ._ranking import Sides
+from ._ranking import Ranking, Sides
+from ._scan import QueryBlock, query_blocks
 
-__all__ = ["NO_KIN", "TIES", "MeanScore", "check_choice", "check_count", "mean_of", "report", "spread"]
+__all__ = [
+    "NO_KIN",
+    "TIES",
+    "MeanScore",
+    "check_choice",
+    "check_count",
+    "mean_of",
+    "report",
+    "score_queries",
+    "spread",
+]
 
 TIES = ("expected", "index", "optimistic", "pessimistic")
 NO_KIN = ("skip", "zero")
@@ -43,6 +54,9 @@ class MeanScore:
     n_database: int
     n_unknown_rows: int
 
+    def __float__(self) -> float:
+        return self.value
+
     def __str__(self) -> str:
         counted = "counted as zero" if self.no_kin == "zero" else "left out"
         return (
@@ -53,33 +67,63 @@ class MeanScore:
         )
 
 
-def report(metric: str, scores: Mapping[str, Floats], ties: str, no_kin: str, sides: Sides) -> MeanScore:
-    """Bring the scores of the known queries under each order of ties into one value."""
-    mine = scores[ties]
-    value, *band = (mean_of(scores[order], no_kin) for order in (ties, "pessimistic", "optimistic"))
+def report(
+    metric: str,
+    ranking: Ranking,
+    formula: Callable[[QueryBlock, str], Floats],
+    ties: str,
+    no_kin: str,
+    *,
+    top_grade: int | None = 1,
+    n_jobs: int | None = None,
+) -> MeanScore:
+    """Score every query under ``ties``, and under the worst and the best order beside it."""
+    check_choice("rule for queries without kin", no_kin, NO_KIN)
+    orders = (ties, "pessimistic", "optimistic")
+    mine, worst, best = score_queries(ranking, formula, orders, top_grade=top_grade, n_jobs=n_jobs)
+    sides = ranking.sides
+    value = mean_of(mine, no_kin)
     return MeanScore(
         metric=metric,
         value=value,
-        band=(band[0], band[1]),
+        band=(value, value) if np.isnan(value) else (mean_of(worst, no_kin), mean_of(best, no_kin)),
         ties=ties,
         no_kin=no_kin,
         per_query=spread(mine, sides),
-        worst=spread(scores["pessimistic"], sides),
-        best=spread(scores["optimistic"], sides),
+        worst=spread(worst, sides),
+        best=spread(best, sides),
         n_queries=sides.n_queries,
         n_without_kin=int(np.isnan(mine).sum()),
-        n_unknown_queries=sides.n_queries - len(sides.queries),
+        n_unknown_queries=sides.n_unknown_queries,
         n_database=sides.n_database,
-        n_unknown_rows=sides.n_database - len(sides.rows),
+        n_unknown_rows=sides.n_unknown_rows,
     )
+
+
+def score_queries(
+    ranking: Ranking,
+    formula: Callable[[QueryBlock, str], Floats],
+    orders: tuple[str, ...],
+    *,
+    top_grade: int | None = 1,
+    n_jobs: int | None = None,
+) -> Floats:
+    """Scores (orders, known queries); ``formula(block, order)`` scores one block of queries."""
+    for order in orders:
+        check_choice("order of ties", order, TIES)
+    scores = np.full((len(orders), len(ranking.queries)), np.nan)
+    for block in query_blocks(ranking, top_grade, n_jobs):
+        for row, order in zip(scores, orders, strict=True):
+            row[block.rows] = formula(block, order)
+    return scores
 
 
 def spread(scores: Floats, sides: Sides) -> Floats:
     """Scores of the known queries at their places among all queries, NaN elsewhere."""
-    if len(scores) == sides.n_queries:
+    if sides.known_queries is None:
         return scores
-    out = np.full((sides.n_queries, *scores.shape[1:]), np.nan)
-    out[sides.queries] = scores
+    out = np.full(sides.n_queries, np.nan)
+    out[sides.known_queries] = scores
     return out
 
 

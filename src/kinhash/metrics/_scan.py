@@ -59,8 +59,9 @@ class QueryBlock:
         """Kin at every distance (b, d + 1)."""
         return np.asarray(self.table[:, :, 1:].sum(axis=2))
 
-    def walk(self, top: int | None, gains: Floats) -> Floats:
-        """Sums (b, 3) along the order (distance, row), see `_kernels.walk`."""
+    def walk(self, top: int | None, gains: Floats | None = None) -> Floats:
+        """Sums (b, 3) along the order (distance, row), see `_kernels.walk`; the third needs ``gains``."""
+        gains = np.zeros(self.table.shape[2]) if gains is None else gains
         sizes, kin = self.sizes, self.kin
         place, found = np.cumsum(sizes, axis=1) - sizes, np.cumsum(kin, axis=1) - kin
         sums = np.zeros((len(self.codes), 3))

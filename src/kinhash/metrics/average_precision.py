@@ -7,15 +7,16 @@ worst and the best order beside it. The formula is in `_groups.average_precision
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from ._groups import arranged, average_precisions
-from ._ranking import Ranking, read_ranking
-from ._report import NO_KIN, TIES, MeanScore, check_choice, check_count, mean_of, report, spread
-from ._scan import QueryBlock, query_blocks
+from ._groups import arranged, average_precisions, per_kin
+from ._ranking import read_ranking
+from ._report import NO_KIN, MeanScore, check_choice, check_count, mean_of, report, score_queries, spread
+from ._scan import QueryBlock
 
 __all__ = ["MeanAveragePrecision", "average_precision", "mean_average_precision"]
 
@@ -85,13 +86,13 @@ def mean_average_precision(
 
     Time: one pass over all pairs (two for "index"); peak memory beyond the inputs about 40 MB.
     """
-    check_choice("rule for queries without kin", no_kin, NO_KIN)
     ranking = read_ranking(query_codes, database_codes, query_labels, database_labels, n_bits, exclude_self)
-    if not return_details:
-        return mean_of(_scores(ranking, (ties,), top, n_jobs)[ties], no_kin)
-    scores = _scores(ranking, (ties, "pessimistic", "optimistic"), top, n_jobs)
-    name = "mean average precision" if top is None else f"mean average precision at {top}"
-    return report(name, scores, ties, no_kin, ranking.sides)
+    formula = _formula(top)
+    if return_details:
+        name = "mean average precision" if top is None else f"mean average precision at {top}"
+        return report(name, ranking, formula, ties, no_kin, n_jobs=n_jobs)
+    check_choice("rule for queries without kin", no_kin, NO_KIN)
+    return mean_of(score_queries(ranking, formula, (ties,), n_jobs=n_jobs)[0], no_kin)
 
 
 def average_precision(
@@ -111,29 +112,19 @@ def average_precision(
     Parameters as in `mean_average_precision`.
     """
     ranking = read_ranking(query_codes, database_codes, query_labels, database_labels, n_bits, exclude_self)
-    return spread(_scores(ranking, (ties,), top, n_jobs)[ties], ranking.sides)
+    scores = score_queries(ranking, _formula(top), (ties,), n_jobs=n_jobs)[0]
+    return spread(scores, ranking.sides)
 
 
-def _scores(
-    ranking: Ranking, orders: tuple[str, ...], top: int | None, n_jobs: int | None
-) -> dict[str, Floats]:
-    """Average precision of the known queries under each of the orders."""
-    for order in orders:
-        check_choice("order of ties", order, TIES)
+def _formula(top: int | None) -> Callable[[QueryBlock, str], Floats]:
     if top is not None:
         check_count("top", top)
-    scores = {order: np.full(len(ranking.queries), np.nan) for order in orders}
-    for block in query_blocks(ranking, n_jobs=n_jobs):
-        for order in scores:
-            scores[order][block.rows] = _of_block(block, order, top)
-    return scores
 
+    def of_block(block: QueryBlock, order: str) -> Floats:
+        n, r = block.sizes, block.kin
+        if order != "index":
+            return average_precisions(*arranged(n, r, order), top)
+        sums = block.walk(top)
+        return per_kin(sums[:, 0], r.sum(axis=1), top)
 
-def _of_block(block: QueryBlock, order: str, top: int | None) -> Floats:
-    n, r = block.sizes, block.kin
-    if order != "index":
-        return average_precisions(*arranged(n, r, order), top)
-    total = r.sum(axis=1)
-    most = total if top is None else np.minimum(total, top)
-    sums = block.walk(top, gains=np.array([0.0, 1.0]))[:, 0]
-    return np.where(total > 0, sums / np.maximum(most, 1), np.nan)
+    return of_block
