@@ -26,7 +26,7 @@ from .maps import Map
 from .maps.rows import Rows
 from .supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
 
-__all__ = ["Explanation", "Hasher", "Learned", "Training"]
+__all__ = ["Explanation", "Hasher", "Learned", "Training", "packed_by_group"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,26 +42,27 @@ class Training:
     stages: Stages
     n_jobs: int | None = None
 
-    def prepared(self, preparation: Any, rows: npt.NDArray[np.int64] | None = None) -> Any:
-        """Prepared float32 features of all rows, or of some; n × q numbers in memory."""
-        from .maps.prepared import prepare_rows
-
-        return prepare_rows(self.rows, preparation, rows, self.n_jobs)
-
 
 @dataclass(frozen=True)
 class Learned:
-    """What a method hands back: a map, and the learned codes of the training rows by group.
+    """What a method hands back: a map, and the learned packed codes (n, bytes) of the training rows.
 
-    ``group_of_row`` (n,) points into ``bits`` (g, d) and ``marginals`` (g, d); −1 marks rows without
-    supervision, which take the map's code. Methods without codes of their own leave all None.
+    Methods without codes of their own leave ``codes`` None. ``group_of_row`` (n,) is −1 for rows without
+    supervision, which take the map's code; it points into ``marginals`` (g, d).
     """
 
     map: Map
-    bits: npt.NDArray[np.bool_] | None = None
-    marginals: npt.NDArray[np.float32] | None = None
+    codes: npt.NDArray[np.uint8] | None = None
     group_of_row: npt.NDArray[np.int64] | None = None
+    marginals: npt.NDArray[np.float32] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+
+
+def packed_by_group(
+    bits: npt.NDArray[np.bool_], group_of_row: npt.NDArray[np.int64]
+) -> npt.NDArray[np.uint8]:
+    """Packed codes of rows from the bits (g, d) of their groups."""
+    return pack_bits(bits)[group_of_row]
 
 
 @dataclass(frozen=True)
@@ -152,13 +153,13 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.report_ = self._describe(learned, training)
 
     def _training_codes(self, learned: Learned, rows: Rows) -> npt.NDArray[np.uint8]:
-        if learned.bits is None or learned.group_of_row is None:
+        if learned.codes is None:
             return self._encode_rows(rows)
-        packed = pack_bits(learned.bits)[learned.group_of_row]
-        unknown = np.flatnonzero(learned.group_of_row < 0)
-        if len(unknown):
-            packed[unknown] = self._encode_rows(Rows(rows.X[unknown]))
-        return packed
+        if learned.group_of_row is not None:
+            unknown = np.flatnonzero(learned.group_of_row < 0)
+            if len(unknown):
+                learned.codes[unknown] = self._encode_rows(Rows(rows.X[unknown]))
+        return learned.codes
 
     # -- using ---------------------------------------------------------------------------------
 

@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ._check import check_choice, check_integer, check_number
-from ._compose import first_preparation, fit_ridge_map, group_codes
-from ._hasher import Hasher, Learned, Training
+from ._hasher import Hasher, Learned, Training, packed_by_group
 from .energies import ENERGIES
 from .errors import KinhashWarning
+from .learning.features import FeatureOptions, first_preparation
+from .learning.ridge_map import fit_ridge_map, group_codes
 
 __all__ = ["EMBRE", "EMKSH", "EMLFH", "EMSPLH", "EMExpH", "PaperMethod"]
 
@@ -115,8 +116,9 @@ class PaperMethod(Hasher):
             scores = inferred.group_scores(supervision, training.n_jobs)
             codes = group_codes(inferred, scores, supervision.group_weights(training.weights), self.rounding)
         with training.stages("map"):
-            preparation = first_preparation(training, self.standardize)
-            fitted = fit_ridge_map(training, preparation, codes, self.alpha, self.standardize)
+            options = FeatureOptions(standardize=self.standardize)
+            preparation = first_preparation(training, options, training.rng)
+            fitted = fit_ridge_map(training, options, preparation, codes, self.alpha)
         facts = {"energy": inferred.solution.energies}
         group, phi, bits = supervision.group_of_row, codes.marginals, codes.bits
         if self.literal and inferred.readout is not None:
@@ -125,7 +127,7 @@ class PaperMethod(Hasher):
             group = group.copy()
             group[inferred.sample.rows] = len(phi) + np.arange(len(own))
             phi, bits = np.concatenate([phi, own]), np.concatenate([bits, own > codes.threshold])
-        return Learned(fitted, bits, phi.astype(np.float32), group, facts)
+        return Learned(fitted, packed_by_group(bits, group), group, phi.astype(np.float32), facts)
 
 
 class EMKSH(PaperMethod):

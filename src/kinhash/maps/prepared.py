@@ -1,15 +1,45 @@
-"""Prepared features of many rows at once, for methods that need them in memory."""
+"""Prepared features of many rows: kept in memory where they fit, read again where they do not."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from .._blocks import block_slices, map_blocks
+from .._blocks import available_memory, block_slices, map_blocks
 from .preparation import Preparation
 from .rows import Rows
 
-__all__ = ["prepare_rows"]
+__all__ = ["PreparedRows", "prepare_rows"]
+
+Floats32 = npt.NDArray[np.float32]
+MOST_BYTES = 4 << 30  # prepared features beyond this are not kept
+
+
+class PreparedRows:
+    """Prepared rows (n, q) by block. Work that passes over them many times keeps them if they fit.
+
+    Memory: n·q·4 bytes where that is below 4 GB and below a quarter of what is free, else a few blocks.
+    """
+
+    def __init__(self, rows: Rows, preparation: Preparation, n_jobs: int | None = None) -> None:
+        self.rows, self.preparation = rows, preparation
+        self.blocks = block_slices(len(rows), rows.block_rows())
+        size = 4 * len(rows) * len(preparation.mean)
+        self._kept: Floats32 | None = None
+        if size < min(MOST_BYTES, available_memory() // 4):
+            self._kept = prepare_rows(rows, preparation, None, n_jobs)
+
+    def read(self, part: slice) -> Floats32:
+        """Prepared rows of a slice."""
+        if self._kept is not None:
+            return self._kept[part]
+        return self.preparation(self.rows.read(part))
+
+    def take(self, chosen: npt.NDArray[np.int64], n_jobs: int | None = None) -> Floats32:
+        """Prepared rows of any choice."""
+        if self._kept is not None:
+            return self._kept[chosen]
+        return prepare_rows(self.rows, self.preparation, chosen, n_jobs)
 
 
 def prepare_rows(
@@ -17,13 +47,13 @@ def prepare_rows(
     preparation: Preparation,
     chosen: npt.NDArray[np.int64] | None = None,
     n_jobs: int | None = None,
-) -> npt.NDArray[np.float32]:
+) -> Floats32:
     """Prepared rows (k, q) float32: all of them, or the chosen ones in their order."""
     n = len(rows) if chosen is None else len(chosen)
     out = np.empty((n, len(preparation.mean)), np.float32)
     parts = block_slices(n, rows.block_rows())
 
-    def one(part: slice) -> npt.NDArray[np.float32]:
+    def one(part: slice) -> Floats32:
         return preparation(rows.read(part if chosen is None else chosen[part]))
 
     for part, block in zip(parts, map_blocks(one, parts, n_jobs), strict=True):

@@ -1,0 +1,187 @@
+"""Fitting a label model: logistic with a penalty chosen on split-off rows, ridge, or any classifier."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .._blocks import block_slices
+from ..maps.expected import expected_similarity
+from ..maps.label_models import ClassifierLabels, LabelModel, LinearLabels
+from ..maps.logistic import GramBasis, LabelledRows, fit_logistic
+from ..maps.moments import Standardised
+from ..maps.prepared import PreparedRows
+from ..maps.ridge import choose_alpha, ridge_weights
+
+__all__ = [
+    "ClassifierLearner",
+    "LabelLearner",
+    "LabelledSet",
+    "LogisticLearner",
+    "RidgeLearner",
+    "Yardstick",
+    "anchor_average_precision",
+]
+
+Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """Rows to fit a label model on: prepared features, labels (n, t) CSR, weights, standardised moments.
+
+    The moments' targets are the labels, so a ridge label model needs nothing else.
+    """
+
+    features: PreparedRows | Floats32
+    labels: sp.csr_array
+    weights: Floats | None
+    moments: Standardised
+    exclusive: bool
+    n_jobs: int | None = None
+
+    def blocks(self) -> LabelledRows:
+        """Blocks of rows for the logistic fit."""
+        features = self.features
+
+        def read(part: slice) -> tuple[Floats32, Floats32, Floats32 | None]:
+            z = features.read(part) if isinstance(features, PreparedRows) else features[part]
+            w = None if self.weights is None else self.weights[part].astype(np.float32)
+            return z, self.labels[part].toarray().astype(np.float32), w
+
+        parts = features.blocks if isinstance(features, PreparedRows) else block_slices(len(features), 4096)
+        return LabelledRows(parts, read, self.n_jobs)
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """Held-out rows to choose by: prepared features, kinship (h, m) to anchors, anchors' labels (m, t)."""
+
+    features: Floats32
+    kin: npt.NDArray[np.bool_]
+    patterns: npt.NDArray[np.uint8]
+    weights: Floats
+    exclusive: bool
+
+    def measure(self, model: LabelModel) -> float:
+        """How well the model's expected similarities rank the anchors, with no code in between."""
+        expected = expected_similarity(model.probabilities(self.features), self.patterns, self.exclusive)
+        return anchor_average_precision(expected, self.kin, self.weights)
+
+
+class LabelLearner(ABC):
+    """``tuned`` settles what is open on split-off rows; ``fit`` fits all rows."""
+
+    @abstractmethod
+    def tuned(self, part: LabelledSet, yardstick: Yardstick | None) -> tuple[LabelLearner, LabelModel]:
+        """A learner with nothing left to choose, and its model of ``part``."""
+
+    @abstractmethod
+    def fit(self, full: LabelledSet) -> LabelModel:
+        """The model of all rows."""
+
+
+@dataclass(frozen=True)
+class LogisticLearner(LabelLearner):
+    """All labels at once; ``penalty`` None is chosen along a path with warm starts."""
+
+    penalty: float | None = None
+    start: tuple[Floats32, Floats32] | None = None
+
+    def tuned(self, part: LabelledSet, yardstick: Yardstick | None) -> tuple[LabelLearner, LabelModel]:
+        if self.penalty is not None or yardstick is None:
+            settled = replace(self, penalty=1.0 if self.penalty is None else self.penalty)
+            return settled, settled.fit(part)
+        basis = GramBasis.of(part.moments.gram)
+        tried: dict[float, tuple[float, LinearLabels]] = {}
+
+        def attempt(penalty: float, start: LinearLabels | None) -> LinearLabels:
+            model = _logistic(part, basis, penalty, start, max_steps=20, tolerance=1e-2)
+            tried[penalty] = (yardstick.measure(model), model)
+            return model
+
+        model = None
+        for penalty in (1000.0, 100.0, 10.0, 1.0, 0.1):
+            model = attempt(penalty, model)
+            if tried[penalty][0] < max(score for score, _ in tried.values()) - 0.003:
+                break  # past the best: weaker penalties only cost time
+        best = _best(tried)
+        for penalty in (best * 10**0.5, best / 10**0.5):
+            attempt(penalty, tried[best][1])
+        best = _best(tried)
+        model = _logistic(part, basis, best, tried[best][1], max_steps=15, tolerance=3e-3)
+        return LogisticLearner(best, (model.weights, model.intercept)), model
+
+    def fit(self, full: LabelledSet) -> LabelModel:
+        assert self.penalty is not None
+        start = None if self.start is None else LinearLabels(*self.start)
+        basis = GramBasis.of(full.moments.gram)
+        return _logistic(full, basis, self.penalty, start, max_steps=25, tolerance=3e-3)
+
+
+@dataclass(frozen=True)
+class RidgeLearner(LabelLearner):
+    """Ridge regression onto the 0/1 labels, from moments alone."""
+
+    alpha: float | str = "gcv"
+
+    def tuned(self, part: LabelledSet, yardstick: Yardstick | None) -> tuple[LabelLearner, LabelModel]:
+        return self, self.fit(part)
+
+    def fit(self, full: LabelledSet) -> LabelModel:
+        weights = ridge_weights(full.moments, choose_alpha(self.alpha, full.moments))
+        intercept = full.moments.target_mean.astype(np.float32)
+        return LinearLabels(weights.astype(np.float32), intercept, logistic=False)
+
+
+@dataclass(frozen=True)
+class ClassifierLearner(LabelLearner):
+    """Any scikit-learn classifier with ``predict_proba``; needs the prepared rows in memory."""
+
+    classifier: Any
+
+    def tuned(self, part: LabelledSet, yardstick: Yardstick | None) -> tuple[LabelLearner, LabelModel]:
+        return self, self.fit(part)
+
+    def fit(self, full: LabelledSet) -> LabelModel:
+        features = full.features
+        if isinstance(features, PreparedRows):
+            features = features.take(np.arange(full.labels.shape[0]), full.n_jobs)
+        rows = np.arange(len(features)) if full.weights is None else np.flatnonzero(full.weights > 0)
+        weights = None if full.weights is None or (full.weights[rows] == 1).all() else full.weights[rows]
+        labels = full.labels[rows]
+        target = labels.toarray()
+        if full.exclusive:
+            target = target.argmax(axis=1)
+        return ClassifierLabels.fit(self.classifier, features[rows], target, labels.shape[1], weights)
+
+
+def _logistic(
+    rows: LabelledSet, basis: GramBasis, penalty: float, start: LinearLabels | None, **limits: Any
+) -> LinearLabels:
+    begin = None if start is None else (start.weights, start.intercept)
+    means, total = rows.moments.target_mean, rows.moments.weight
+    return LinearLabels(*fit_logistic(rows.blocks(), basis, means, total, penalty, start=begin, **limits))
+
+
+def _best(tried: dict[float, tuple[float, LinearLabels]]) -> float:
+    return max(tried, key=lambda penalty: (tried[penalty][0], penalty))
+
+
+def anchor_average_precision(scores: Floats, kin: npt.NDArray[np.bool_], weights: Floats) -> float:
+    """Mean AP of ranking weighted anchors by score (h, m); rows without kin are left out."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    share = weights[order]
+    hits = np.take_along_axis(kin, order, axis=1) * share
+    found = np.cumsum(hits, axis=1)
+    some = found[:, -1] > 0
+    if not some.any():
+        return 0.0
+    precision = hits * found / np.cumsum(share, axis=1)
+    return float((precision.sum(axis=1)[some] / found[some, -1]).mean())

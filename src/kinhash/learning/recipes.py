@@ -1,0 +1,329 @@
+"""The recipes `EnergyHasher` chooses from, each a short story told in one direction.
+
+* `learn_expected`: spectral codes, a label model, new rows by expected supervision (the default);
+* `learn_ridge`: spectral codes with the rotation fitted for a ridge map;
+* `learn_solved`: any solver, then a ridge map, a regressor, or the solver's own readout of expected
+  supervision;
+* `learn_features`: bits of the features alone (ITQ), which hold on labels never seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._hasher import Training
+from ..errors import InvalidInput
+from ..inference import SOLVERS
+from ..inference.learn import Inferred, Recipe, infer
+from ..inference.linear_systems import sigmoid
+from ..inference.readout import Readout
+from ..inference.sample import Sample, draw_sample
+from ..labels import Labels
+from ..maps.expected import ExpectedMap, LabelSimilarity, RegressedSimilarity
+from ..maps.linear import LinearMap
+from ..maps.prepared import PreparedRows, prepare_rows
+from ..maps.ridge import choose_alpha, ridge_weights
+from .expected import (
+    Choice,
+    HeldOut,
+    SpectralCoder,
+    Trial,
+    choose,
+    recoded_groups,
+    split_rows,
+    temper,
+    tuned_learner,
+    yardstick_for,
+)
+from .features import first_preparation, known_weights, standardised_moments
+from .label_learners import ClassifierLearner, LabelLearner, LabelledSet, LogisticLearner, RidgeLearner
+from .lean import lean_scores
+from .ridge_map import fit_regressor_map, fit_ridge_map, group_codes
+from .settings import Part, Settings
+from .spectral_ridge import spectral_ridge
+
+__all__ = ["learn_expected", "learn_features", "learn_ridge", "learn_solved"]
+
+Floats = npt.NDArray[np.float64]
+ENOUGH_ROWS = 250  # below this nothing is split off: held-out rows would be too few to judge by
+
+
+def learn_expected(training: Training, settings: Settings, rng: np.random.Generator) -> Part:
+    """Spectral codes; new rows by expected supervision. Choices only with ``solver="auto"``."""
+    supervision, stages = training.supervision, training.stages
+    with stages("anchors"):
+        sample, coder = _spectral_coder(training, settings, rng)
+        labels = _labels(training)
+        patterns = _patterns(labels, sample, supervision.group_of_row)
+    with stages("features"):
+        full = _labelled_set(training, settings, rng)
+    rows = _held_out(training, full, rng) if settings.solver == "auto" else None
+    learner = _learner(settings)
+    choice, value, rotation = Choice(), None, None
+    if rows is not None:
+        with stages("choosing the label model"):
+            yardstick = yardstick_for(training, sample, patterns, full.exclusive, rows)
+            learner, model = tuned_learner(learner, full, rows, yardstick)
+        with stages("choosing the recipe"):
+            n_starts = 6 if settings.n_bits <= 16 else 3
+            seeds = rng.integers(2**62, size=n_starts)
+            assert model is not None
+            trial = Trial(training, coder, patterns, full.exclusive, rows, model, seeds)
+            choice, value = choose(trial, n_starts)
+            rotation = trial.rotation(choice)
+    with stages("label model"):
+        if rows is None:
+            learner, _ = learner.tuned(full, None)
+        fitted = temper(learner.fit(full), choice.temper)
+        expected = LabelSimilarity(fitted, patterns, full.exclusive)
+    with stages("codes"):
+        if rotation is None:
+            rotation = _rotation_for(training, full, expected, coder, rng)
+        readout = coder.readout(choice.rarity, rotation)
+        scores = readout.of_groups(supervision, sample.groups, training.n_jobs)
+        mapped = ExpectedMap(full.moments.preparation, expected, readout, np.zeros(settings.n_bits))
+        bits = scores > 0
+        if choice.recode:
+            bits = _recode(training, full, mapped, scores, coder, choice.recode, rng)
+    facts = {
+        "choice": choice,
+        "held_out_map": value,
+        "label_penalty": getattr(learner, "penalty", None),
+        "energy": [coder.energy_of(bits_of_sample(scores, sample))],
+    }
+    return Part(mapped, bits, readout.marginals(scores), facts)
+
+
+def learn_ridge(training: Training, settings: Settings, rng: np.random.Generator) -> Part:
+    """Spectral codes and a ridge map, both rotated to agree after rounding."""
+    with training.stages("anchors"):
+        sample, coder = _spectral_coder(training, settings, rng)
+    with training.stages("map"):
+        preparation = first_preparation(training, settings.features, rng)
+        found = spectral_ridge(
+            training,
+            settings.features,
+            coder,
+            settings.alpha,
+            rng,
+            preparation=preparation,
+            rotate_for_map=settings.rotation == "map",
+        )
+    energy = coder.energy_of(bits_of_sample(found.scores, sample))
+    return Part(found.map, found.scores > 0, sigmoid(2 * found.scores), {"energy": [energy]})
+
+
+def learn_solved(training: Training, settings: Settings, rng: np.random.Generator) -> Part:
+    """Any solver on any energy, then the map that was asked for."""
+    supervision = training.supervision
+    counts = supervision.group_weights(training.weights)
+    with training.stages("inference"):
+        recipe = _recipe(settings)
+        inferred = infer(supervision, recipe, rng, row_weights=training.weights)
+        scores = inferred.group_scores(supervision, training.n_jobs)
+    preparation = first_preparation(training, settings.features, rng)
+    if settings.lean:
+        with training.stages("lean"):
+            inferred, scores = lean_scores(training, settings, recipe, inferred, preparation, rng)
+    codes = group_codes(inferred, scores, counts, settings.rounding)
+    facts: dict[str, Any] = {"energy": inferred.solution.energies}
+    if inferred.solution.divergences:
+        facts["divergence"] = inferred.solution.divergences
+    with training.stages("map"):
+        mapped: Any
+        if settings.map == "expected" and inferred.readout is not None:
+            mapped = _expected_through(training, settings, inferred, inferred.readout, rng, codes.threshold)
+        elif isinstance(settings.map, str):
+            mapped = fit_ridge_map(training, settings.features, preparation, codes, settings.alpha)
+        else:
+            mapped = fit_regressor_map(training, settings.features, preparation, codes, settings.map)
+    return Part(mapped, codes.bits, codes.marginals, facts)
+
+
+def learn_features(training: Training, settings: Settings, rng: np.random.Generator) -> Part:
+    """ITQ: top principal directions of the features, rotated to round well. No label is used."""
+    from ..inference.spectral import fit_rotation
+
+    with training.stages("feature bits"):
+        options = settings.features
+        preparation = first_preparation(training, options, rng)
+        moments = standardised_moments(
+            training, options, preparation, lambda part: np.zeros((part.stop - part.start, 0), np.float32)
+        )
+        # Principal directions of the features as they came: standardising would undo their weights.
+        scale = moments.preparation.scale
+        raw = moments.gram * scale * scale[:, None]
+        directions = np.linalg.eigh(raw)[1][:, ::-1][:, : settings.n_bits]
+        weights = scale[:, None] * directions
+        some = np.sort(rng.permutation(len(training.rows))[:10_000])
+        z = prepare_rows(training.rows, moments.preparation, some, training.n_jobs)
+        codes = z @ weights
+        rotation = fit_rotation(codes, settings.n_bits, rng)
+        size = float(np.sqrt((codes**2).mean())) or 1.0
+        final = (weights @ rotation / size).astype(np.float32)
+    mapped = LinearMap(moments.preparation, final, np.zeros(settings.n_bits, np.float32))
+    return Part(mapped, None, None, {})
+
+
+# -- pieces ------------------------------------------------------------------------------------
+
+
+def _spectral_coder(
+    training: Training, settings: Settings, rng: np.random.Generator
+) -> tuple[Sample, SpectralCoder]:
+    supervision = training.supervision
+    sample = draw_sample(
+        supervision, settings.n_anchors, rng, anchors=settings.anchors, row_weights=training.weights
+    )
+    similarity = supervision.similarity(sample.groups, sample.groups)
+    return sample, SpectralCoder(settings.energy, sample, similarity, settings.n_bits, settings.targets)
+
+
+def bits_of_sample(scores: Floats, sample: Sample) -> Floats:
+    """±1 codes of the sample's entries from the scores of all groups."""
+    return np.where(scores[sample.groups] > 0, 1.0, -1.0)
+
+
+def _labelled_set(training: Training, settings: Settings, rng: np.random.Generator) -> LabelledSet:
+    labels = _labels(training)
+    indicator = labels.indicator()
+    ridge = settings.label_model == "ridge"
+
+    def targets(part: slice) -> npt.NDArray[Any]:
+        if ridge:
+            return indicator[part].toarray().astype(np.float32)
+        return np.zeros((part.stop - part.start, 0), np.float32)
+
+    preparation = first_preparation(training, settings.features, rng)
+    moments = standardised_moments(training, settings.features, preparation, targets)
+    weights = known_weights(training)
+    if not ridge:
+        ones = np.ones(len(labels)) if weights is None else weights
+        moments = replace(moments, target_mean=(indicator.T @ ones) / ones.sum())
+    kept: PreparedRows = PreparedRows(training.rows, moments.preparation, training.n_jobs)
+    return LabelledSet(kept, indicator, weights, moments, not labels.is_tags, training.n_jobs)
+
+
+def _held_out(training: Training, full: LabelledSet, rng: np.random.Generator) -> HeldOut | None:
+    known = np.arange(len(training.rows)) if full.weights is None else np.flatnonzero(full.weights > 0)
+    if len(known) < ENOUGH_ROWS:
+        return None
+    part, held = split_rows(training, known, full.labels.shape[1], rng)
+    features = full.features
+    assert isinstance(features, PreparedRows)
+    return HeldOut(part, held, features.take(part, training.n_jobs), features.take(held, training.n_jobs))
+
+
+def _learner(settings: Settings) -> LabelLearner:
+    if settings.label_model == "logistic":
+        return LogisticLearner(settings.label_penalty)
+    if settings.label_model == "ridge":
+        return RidgeLearner("gcv" if settings.label_penalty is None else settings.label_penalty)
+    return ClassifierLearner(settings.label_model)
+
+
+def _rotation_for(
+    training: Training,
+    full: LabelledSet,
+    expected: LabelSimilarity,
+    coder: SpectralCoder,
+    rng: np.random.Generator,
+) -> Floats:
+    """Rotation fitted on the map's predictions of some rows."""
+    from ..inference.spectral import fit_rotation
+
+    assert isinstance(full.features, PreparedRows)
+    some = np.sort(rng.permutation(len(training.rows))[:10_000])
+    predicted = coder.embedding(0.0).of(expected.similarity(full.features.take(some, training.n_jobs)))
+    return fit_rotation(predicted, coder.n_bits, rng)
+
+
+def _recode(
+    training: Training,
+    full: LabelledSet,
+    mapped: ExpectedMap,
+    scores: Floats,
+    coder: SpectralCoder,
+    curvature: float,
+    rng: np.random.Generator,
+) -> npt.NDArray[np.bool_]:
+    known = np.flatnonzero(training.supervision.group_of_row >= 0)
+    some = np.sort(rng.permutation(known)[:4000])
+    assert isinstance(full.features, PreparedRows)
+    z = full.features.take(some, training.n_jobs)
+    bits = mapped.readout.scores(mapped.expected.similarity(z)) > 0
+    groups = np.arange(training.supervision.n_groups)
+    row_groups = training.supervision.group_of_row[some]
+    return recoded_groups(training, groups, scores, row_groups, bits, coder, curvature)
+
+
+def _recipe(settings: Settings) -> Recipe:
+    name = "coordinate" if settings.solver == "auto" else settings.solver
+    options: dict[str, Any] = {}
+    if name in ("linearised", "mean_field", "coordinate"):
+        options["n_sweeps"] = settings.n_sweeps
+    if name in ("linearised", "columns"):
+        options["clip"] = settings.clip
+    if name == "linearised":
+        options["renormalise"] = settings.renormalise
+    return Recipe(
+        settings.energy,
+        SOLVERS[name](**options),
+        settings.n_bits,
+        targets=settings.targets,
+        curvature=settings.curvature,
+        n_anchors=settings.n_anchors,
+        anchors=settings.anchors,
+    )
+
+
+def _expected_through(
+    training: Training,
+    settings: Settings,
+    inferred: Inferred,
+    readout: Readout,
+    rng: np.random.Generator,
+    threshold: Floats,
+) -> Any:
+    """Expected similarities through a solver's own readout; ridge onto S itself where there are no labels."""
+    if settings.rounding != "zero":
+        raise InvalidInput(
+            f"rounding={settings.rounding!r} was asked for together with map='expected'",
+            "rounding='zero', the only one the solver's own extension knows",
+            "Leave rounding out, or use map='linear'",
+        )
+    labels, supervision = training.supervision.labels, training.supervision
+    if labels is not None:
+        full = _labelled_set(training, settings, rng)
+        learner, _ = _learner(settings).tuned(full, None)
+        patterns = _patterns(labels, inferred.sample, supervision.group_of_row)
+        expected: Any = LabelSimilarity(learner.fit(full), patterns, full.exclusive)
+        return ExpectedMap(full.moments.preparation, expected, readout, threshold)
+    anchors = inferred.sample.groups
+
+    def similarity(part: slice) -> npt.NDArray[Any]:
+        groups = supervision.group_of_row[part]
+        return supervision.similarity(np.maximum(groups, 0), anchors).astype(np.float32)
+
+    preparation = first_preparation(training, settings.features, rng)
+    moments = standardised_moments(training, settings.features, preparation, similarity)
+    weights = ridge_weights(moments, choose_alpha(settings.alpha, moments))
+    regressed = RegressedSimilarity(weights.astype(np.float32), moments.target_mean.astype(np.float32))
+    return ExpectedMap(moments.preparation, regressed, readout, threshold)
+
+
+def _patterns(labels: Labels, sample: Sample, group_of_row: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Label patterns (m, t) of the sample's entries."""
+    groups, first = np.unique(group_of_row[sample.rows], return_index=True)
+    row_of = dict(zip(groups.tolist(), sample.rows[first].tolist(), strict=True))
+    rows = np.array([row_of[group] for group in sample.groups.tolist()], np.int64)
+    return labels.indicator()[rows].toarray().astype(np.uint8)
+
+
+def _labels(training: Training) -> Labels:
+    assert training.supervision.labels is not None
+    return training.supervision.labels
