@@ -1,0 +1,83 @@
+"""Several segments as one: made, merged, thinned out, and their answers put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..codes import n_bytes
+from ..errors import InvalidInput
+from ._ids import STRING, Ids
+from ._segment import Segment
+
+__all__ = ["best_of", "merged", "segment_of", "settled", "without"]
+
+Words = npt.NDArray[np.uint64]
+
+
+def segment_of(
+    words: Words, n_bits: int, ids: npt.NDArray[Any], payload: Mapping[str, npt.NDArray[Any]]
+) -> Segment:
+    """A segment of rows in any order; ids that come twice are refused."""
+    if not (ids[1:] > ids[:-1]).all():
+        order = np.argsort(ids, kind="stable")
+        ids, words = ids[order], words[order]
+        payload = {name: column[order] for name, column in payload.items()}
+        twins = np.flatnonzero(ids[1:] == ids[:-1])
+        if len(twins):
+            raise InvalidInput(f"The id {ids[twins[0]]!r} came twice", "distinct ids", "Drop one of the rows")
+    return Segment.build(words, n_bits, Ids.of_sorted(ids), payload)
+
+
+def best_of(parts: list[tuple[Any, Any]], k: int, n_queries: int) -> tuple[Any, Any]:
+    """The k best of several segments' answers, in the order (distance, id)."""
+    if not parts:
+        return np.empty((n_queries, 0), np.uint16), np.empty((n_queries, 0), np.int64)
+    distances = np.concatenate([part[0] for part in parts], axis=1)
+    ids = np.concatenate([part[1] for part in parts], axis=1)
+    keys = np.unique(ids, return_inverse=True)[1].reshape(ids.shape) if ids.dtype == STRING else ids
+    order = np.lexsort((keys, distances), axis=1)[:, :k]
+    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(ids, order, axis=1)
+
+
+def merged(segments: Sequence[Segment], n_bits: int) -> Segment:
+    """All rows in one segment."""
+    if len(segments) == 1:
+        return segments[0]
+    if not segments:
+        return Segment.build(np.empty((0, -(-n_bytes(n_bits) // 8)), np.uint64), n_bits, Ids(0))
+    ids = np.concatenate([segment.ids.all() for segment in segments])
+    words = np.concatenate([segment.words() for segment in segments])
+    payload = {
+        name: np.concatenate([segment.payload[name] for segment in segments]) for name in segments[0].payload
+    }
+    return segment_of(words, n_bits, ids, payload)
+
+
+def settled(segments: tuple[Segment, ...], n_bits: int) -> tuple[Segment, ...]:
+    """Merge from the end until each segment is at least twice the next: a few, whatever was added."""
+    while len(segments) > 1 and len(segments[-2]) < 2 * len(segments[-1]):
+        segments = (*segments[:-2], merged(segments[-2:], n_bits))
+    return segments
+
+
+def without(
+    segments: tuple[Segment, ...], ids: npt.NDArray[Any]
+) -> tuple[tuple[Segment, ...], npt.NDArray[Any]]:
+    """The segments without the rows of these ids, and which of the ids were there."""
+    found = np.zeros(len(ids), bool)
+    left = []
+    for segment in segments:
+        ranks = segment.ids.find(ids)
+        here = ranks >= 0
+        found |= here
+        if here.any():
+            mask = np.ones(len(segment), bool)
+            mask[ranks[here]] = False
+            segment = segment.keep(mask)
+        if len(segment):
+            left.append(segment)
+    return tuple(left), found

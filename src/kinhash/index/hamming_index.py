@@ -1,0 +1,303 @@
+"""Exact search by differing bits: every distinct code once, every answer in one order.
+
+    index = HammingIndex.from_codes(hasher.encode(X), ids=names)
+    found = index.search(hasher.encode(queries), k=10)
+    found.ids, found.distances
+
+A search reads one immutable state; a change builds the next state and puts it in place at once. So any
+number of readers may search while a writer adds or removes rows, and each search answers from one
+committed state.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..codes import MAX_BITS, Codes, as_codes, n_bytes
+from ..errors import InvalidInput
+from . import _door as door
+from ._file import read_index, write_index
+from ._ids import as_ids
+from ._payload import Where, as_payload, select
+from ._rerank import Vectors, rerank
+from ._segment import Segment
+from ._segments import best_of, merged, segment_of, settled, without
+from .neighbours import Neighbours
+
+__all__ = ["HammingIndex", "IndexStats"]
+
+CodesLike = Codes | npt.ArrayLike
+IdsLike = npt.ArrayLike | Sequence[str]
+MOST_ROWS = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class _State:
+    """What one search sees."""
+
+    segments: tuple[Segment, ...] = ()
+    next_id: int = 0
+
+
+@dataclass(frozen=True)
+class IndexStats:
+    """Sizes of an index; bytes by what they are for."""
+
+    n_bits: int
+    n_rows: int
+    n_codes: int  # distinct ones, counted per segment
+    n_segments: int
+    longest_list: int  # most rows with one code
+    code_bytes: int
+    list_bytes: int
+    id_bytes: int
+    table_bytes: int  # multi-index hashing, once built
+    model_id: str | None
+
+
+class HammingIndex:
+    """Codes of ``n_bits`` bits (1 to 1024), searched exactly in the order (distance, id).
+
+    Ids are 64-bit integers or strings, all of one type; without ids rows are numbered. ``payload`` columns
+    travel with the rows for filters. Memory: the distinct codes, 8 bytes per row where codes repeat, and
+    the ids unless they are consecutive.
+
+    >>> index = HammingIndex.from_codes(np.array([[0b1111], [0b0001], [0b1111]], np.uint8))
+    >>> found = index.search(np.array([[0b0111]], np.uint8), k=2)
+    >>> found.ids.tolist(), found.distances.tolist()
+    ([[0, 2]], [[1, 1]])
+    """
+
+    def __init__(self, n_bits: int, model_id: str | None = None) -> None:
+        if (
+            isinstance(n_bits, bool)
+            or not isinstance(n_bits, (int, np.integer))
+            or not 1 <= n_bits <= MAX_BITS
+        ):
+            raise InvalidInput(
+                f"n_bits is {n_bits!r}", f"an integer from 1 to {MAX_BITS}", "Choose a length in that range"
+            )
+        self.n_bits = int(n_bits)
+        self.model_id = model_id
+        self._state = _State()
+        self._writing = threading.RLock()
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: CodesLike,
+        n_bits: int | None = None,
+        ids: IdsLike | None = None,
+        payload: Any = None,
+        model_id: str | None = None,
+    ) -> HammingIndex:
+        """An index of these codes: `Codes`, or packed uint8 rows (``n_bits`` defaults to 8 per byte).
+
+        Peak memory beyond the codes: 20 to 40 bytes per row for 64-bit codes.
+        """
+        codes = as_codes(codes, n_bits)
+        index = cls(codes.n_bits, model_id or codes.model_id)
+        index.add(codes, ids, payload)
+        return index
+
+    # ---- reading -----------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return sum(map(len, self._state.segments))
+
+    def __repr__(self) -> str:
+        return f"HammingIndex({len(self)} rows of {self.n_bits} bits)"
+
+    @property
+    def ids(self) -> npt.NDArray[Any]:
+        """All ids, ascending: the order of boolean masks in ``where``, of `codes` and of `payload`."""
+        return merged(self._state.segments, self.n_bits).ids.all()
+
+    @property
+    def payload(self) -> dict[str, npt.NDArray[Any]]:
+        """The payload columns, in the order of `ids`."""
+        return dict(merged(self._state.segments, self.n_bits).payload)
+
+    def codes(self) -> Codes:
+        """All codes with their ids, in the order of `ids`."""
+        segment = merged(self._state.segments, self.n_bits)
+        packed = segment.words().view(np.uint8)[:, : n_bytes(self.n_bits)]
+        return Codes(np.ascontiguousarray(packed), self.n_bits, ids=segment.ids.all(), model_id=self.model_id)
+
+    def stats(self) -> IndexStats:
+        """Sizes, for people and for `kinhash info`."""
+        segments = self._state.segments
+        tables = [segment.hashing.tables for segment in segments]
+        return IndexStats(
+            n_bits=self.n_bits,
+            n_rows=sum(map(len, segments)),
+            n_codes=sum(segment.n_codes for segment in segments),
+            n_segments=len(segments),
+            longest_list=max((int(segment.list_sizes().max()) for segment in segments), default=0),
+            code_bytes=sum(segment.blocks.nbytes for segment in segments),
+            list_bytes=sum(segment.starts.nbytes + segment.rows.nbytes for segment in segments),
+            id_bytes=sum(segment.ids.n_bytes for segment in segments),
+            table_bytes=sum(table.n_bytes for table in tables if table is not None),
+            model_id=self.model_id,
+        )
+
+    # ---- searching ---------------------------------------------------------------------------
+
+    def search(
+        self,
+        codes: CodesLike | None,
+        k: int,
+        *,
+        where: Where = None,
+        margins: npt.ArrayLike | None = None,
+        vectors: Vectors | None = None,
+        shortlist: int | None = None,
+    ) -> Neighbours:
+        """The ``k`` nearest rows of every query: ``min(k, rows that pass the filter)`` of them.
+
+        ``where`` filters before the selection: a boolean mask in the order of `ids`, a list of ids, a mapping
+        of payload columns to a wanted value or list of values, or a function from the payload to a mask.
+        ``margins`` (q, n_bits) weigh each differing bit by its absolute margin, exactly over all codes;
+        ``codes`` may then be None, for the signs of the margins. ``vectors``, a pair (query vectors, row
+        vectors by id), re-ranks the ``shortlist`` (default ``10 k``) by Euclidean distance.
+        """
+        k = door.whole_number(k, "k")
+        weights: Any = None
+        full: Any = float(self.n_bits)
+        if margins is not None:
+            codes, weights, full = door.weighted_queries(codes, margins, self.n_bits)
+        queries = door.query_words(codes, self.n_bits, self.model_id)
+        segments: Sequence[Segment] = self._state.segments
+        if where is not None:
+            segments = select(segments, where)
+        wide = (
+            k
+            if vectors is None
+            else max(k, 10 * k if shortlist is None else door.whole_number(shortlist, "shortlist"))
+        )
+        parts = []
+        for segment in segments:
+            depth = min(wide, len(segment))
+            if weights is None:
+                distances, ranks = segment.top_k(queries, depth)
+            else:
+                distances, ranks = segment.top_k_weighted(queries, weights, depth)
+            parts.append((distances, segment.ids.take(ranks)))
+        distances, ids = parts[0] if len(parts) == 1 else best_of(parts, wide, len(queries))
+        if vectors is not None:
+            distances, ids = rerank(ids, vectors, k)
+            return Neighbours(ids, distances)
+        return Neighbours(ids, distances, full=full)
+
+    def search_radius(self, codes: CodesLike, r: int, *, where: Where = None) -> Neighbours:
+        """All rows within ``r`` differing bits of every query; ``found[i]`` is query ``i``.
+
+        Small radii on many distinct codes use multi-index hashing, once enough time went into scanning to
+        pay for its tables (or after `prepare_radius`); the answers are the same.
+        """
+        r = min(door.whole_number(r, "r"), self.n_bits)
+        queries = door.query_words(codes, self.n_bits, self.model_id)
+        segments: Sequence[Segment] = select(self._state.segments, where)
+        parts = [segment.within(queries, r) for segment in segments]
+        ids = [segment.ids.take(part[2]) for segment, part in zip(segments, parts, strict=True)]
+        all_ids = np.concatenate(ids) if ids else np.empty(0, np.int64)
+        query = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
+        distances = np.concatenate([np.empty(0, np.uint16), *(part[1] for part in parts)])
+        if len(parts) > 1:
+            order = np.lexsort((all_ids, distances, query))
+            all_ids, query, distances = all_ids[order], query[order], distances[order]
+        splits = np.searchsorted(query, np.arange(len(queries) + 1))
+        return Neighbours(all_ids, distances, splits, float(self.n_bits))
+
+    def prepare_radius(self) -> None:
+        """Build the tables of multi-index hashing now. Memory: 48 bytes per distinct 64-bit code."""
+        for segment in self._state.segments:
+            segment.build_tables()
+
+    # ---- changing ----------------------------------------------------------------------------
+
+    def add(self, codes: CodesLike, ids: IdsLike | None = None, payload: Any = None) -> npt.NDArray[Any]:
+        """Add rows, all or none; ids that are there already are refused. Returns the ids.
+
+        Without ids, rows are numbered on from the largest number ever used. Rows go to small segments that
+        are merged as they grow, so adding one by one costs little more than adding all at once.
+        """
+        return self._put(codes, ids, payload, replace=False)
+
+    def upsert(self, codes: CodesLike, ids: IdsLike, payload: Any = None) -> npt.NDArray[Any]:
+        """Add rows, replacing those whose id is there already, in one step."""
+        return self._put(codes, ids, payload, replace=True)
+
+    def remove(self, ids: IdsLike) -> None:
+        """Remove rows by id, all or none; unknown ids are refused. Costs one pass over their segments."""
+        with self._writing:
+            state = self._state
+            values = door.same_type(as_ids(ids), state.segments)
+            segments, found = without(state.segments, values)
+            if not found.all():
+                raise InvalidInput(
+                    f"There is no row with the id {values[int(found.argmin())]!r}",
+                    "ids of rows in the index",
+                    "Leave it out; nothing was removed",
+                )
+            self._state = _State(segments, state.next_id)
+
+    def compact(self) -> None:
+        """Merge all segments into one; searching is fastest then. Adding all rows at once needs none."""
+        with self._writing:
+            whole = merged(self._state.segments, self.n_bits)
+            self._state = _State((whole,) if len(whole) else (), self._state.next_id)
+
+    # ---- files -------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save as one checksummed file, all or nothing: an earlier file stays whole until this one is."""
+        with self._writing:
+            self.compact()
+            state = self._state
+        write_index(path, merged(state.segments, self.n_bits), state.next_id, self.model_id)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], mmap: bool = True) -> HammingIndex:
+        """Open a saved index and verify it, by default mapped into memory instead of read."""
+        segment, next_id, model_id = read_index(path, mmap)
+        index = cls(segment.n_bits, model_id)
+        index._state = _State((segment,) if len(segment) else (), next_id)
+        return index
+
+    def _put(self, codes: CodesLike, ids: Any, payload: Any, replace: bool) -> npt.NDArray[Any]:
+        with self._writing:
+            state = self._state
+            model_id = self.model_id
+            if isinstance(codes, Codes):
+                ids = codes.ids if ids is None else ids
+                model_id = codes.model_id if model_id is None and not len(self) else model_id
+            words = door.query_words(codes, self.n_bits, model_id)
+            values = door.new_ids(ids, len(words), state.next_id, state.segments)
+            columns = door.same_columns(as_payload(payload, len(words)), state.segments)
+            segments, found = without(state.segments, values)
+            if found.any() and not replace:
+                raise InvalidInput(
+                    f"There is a row with the id {values[int(found.argmax())]!r} already",
+                    "new ids",
+                    "Use upsert to replace rows; nothing was added",
+                )
+            if len(words) + sum(map(len, segments)) > MOST_ROWS:
+                raise InvalidInput(
+                    "The index would be too large", f"at most {MOST_ROWS} rows", "Split the rows"
+                )
+            next_id = state.next_id
+            if len(words):
+                added = segment_of(words, self.n_bits, values, columns)
+                segments = settled((*segments, added), self.n_bits)
+                next_id = next_id if added.ids.are_strings else max(next_id, int(values.max()) + 1)
+            self._state = _State(segments, next_id)
+            self.model_id = model_id
+            return values

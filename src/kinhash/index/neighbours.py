@@ -1,0 +1,66 @@
+"""What a search returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Neighbours"]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Rows near each query, nearest first, equal distances by ascending id.
+
+    From `search`, ``ids`` and ``distances`` have the shape (queries, k). From `search_radius`, where queries
+    have different numbers of neighbours, they are flat and ``splits`` says where each query's begin.
+    Either way ``found[i]`` is query ``i`` alone, with 1-D arrays, and iterating gives query after query.
+
+    ``distances`` are what the order is by: differing bits (uint16); with margins, the margin lost on
+    differing bits; with vectors, the Euclidean distance.
+    """
+
+    ids: npt.NDArray[Any]
+    distances: npt.NDArray[Any]
+    splits: npt.NDArray[np.int64] | None = None
+    full: npt.NDArray[np.float64] | float | None = None  # distance of opposite codes; None for vectors
+
+    @property
+    def scores(self) -> npt.NDArray[np.float64]:
+        """Likeness, higher is nearer: from 1 (same code) to -1 (opposite); minus the distance for vectors."""
+        if self.full is None:
+            return -self.distances.astype(np.float64)
+        full = np.asarray(self.full, np.float64)
+        if self.splits is None and full.ndim:
+            full = full[:, None]
+        likeness: npt.NDArray[np.float64] = 1.0 - 2.0 * self.distances / full
+        return likeness
+
+    def __len__(self) -> int:
+        if self.splits is not None:
+            return len(self.splits) - 1
+        return len(self.ids) if self.ids.ndim == 2 else 1
+
+    def __iter__(self) -> Iterator[Neighbours]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, query: int) -> Neighbours:
+        """The neighbours of one query."""
+        if not -len(self) <= query < len(self):
+            raise IndexError(f"query {query} of {len(self)}")
+        full = self.full[query] if isinstance(self.full, np.ndarray) else self.full
+        if self.splits is not None:
+            query %= len(self)
+            rows = slice(int(self.splits[query]), int(self.splits[query + 1]))
+            return Neighbours(self.ids[rows], self.distances[rows], full=full)
+        if self.ids.ndim == 1:
+            return self
+        return Neighbours(self.ids[query], self.distances[query], full=full)
+
+    def __repr__(self) -> str:
+        per_query = "by radius" if self.splits is not None else f"{self.ids.shape[-1]} each"
+        return f"Neighbours({len(self)} queries, {per_query})"

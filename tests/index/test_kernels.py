@@ -1,0 +1,213 @@
+"""Every kernel against its NumPy twin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import njit
+
+from kinhash.codes import to_words
+from kinhash.index import _asymmetric, _dedupe, _merge, _reference, _scalar, _top_k, _vector, _within
+from kinhash.index._ids import Ids
+from kinhash.index._multi_index import build_tables
+from kinhash.index._segment import Segment, read_only
+
+from .oracle import cases, random_codes
+
+# Few widths: each is compiled once per process.
+WIDTHS = st.sampled_from([1, 60, 64, 128, 200])
+
+
+def compiled(module, name):
+    """A callable of Python for a function that only kernels can call."""
+    function = getattr(module, name)
+    if name == "weighted_below":
+        return njit(
+            lambda blocks, g, query, planes, bound, tag: function(blocks, g, query, planes, bound, tag)
+        )
+    return njit(lambda blocks, g, queries, i, bounds, tag: function(blocks, g, queries, i, bounds, tag))
+
+
+INSTRUCTIONS = {
+    (module.__name__.rsplit(".")[-1], name): compiled(module, name)
+    for module in (_vector, _scalar)
+    for name in _vector.__all__
+}
+
+
+@pytest.mark.parametrize("n_words", [1, 3])
+@pytest.mark.parametrize("kind", ["_vector", "_scalar"])
+def test_group_instructions(kind, n_words):
+    rng = np.random.default_rng(n_words)
+    tag = (0,) * n_words
+    for trial in range(20):
+        codes = to_words(random_codes(rng, 192, 64 * n_words, 5, 0.1))
+        blocks = _dedupe.aligned_blocks(192, n_words)
+        blocks[:] = _reference.blocks_of(codes)
+        queries = to_words(random_codes(rng, 6, 64 * n_words, 5, 0.1))
+        queries[0] = codes[70]
+        bounds = rng.integers(0, 40 * n_words, 6)
+        bounds[0] = trial % 2
+        for name in ("any_below", "any_below_4", "mask_below"):
+            for first in range(3):
+                arguments = (blocks, first, queries, first, bounds, tag)
+                assert INSTRUCTIONS[kind, name](*arguments) == getattr(_reference, name)(*arguments)
+        planes = rng.integers(0, 2**64, (4, n_words), dtype=np.uint64)
+        for bound in (0, 1, 200 * n_words, 10_000):
+            arguments = (blocks, 1, queries[0], planes, bound, tag)
+            assert INSTRUCTIONS[kind, "weighted_below"](*arguments) == _reference.weighted_below(*arguments)
+
+
+@given(case=cases())
+def test_grouping_and_lists(case):
+    _, packed, _, _ = case
+    words = read_only(to_words(packed))
+    results = []
+    for module in (_dedupe, _reference):
+        blocks = _dedupe.aligned_blocks(len(words), words.shape[1])
+        code_of_row = np.empty(len(words), np.uint32)
+        n_codes = module.group_codes(words, blocks, code_of_row) if len(words) else 0
+        starts, rows = np.empty(n_codes + 1, np.uint32), np.empty(len(words), np.uint32)
+        module.list_rows(code_of_row, n_codes, starts, rows)
+        results.append((n_codes, _reference.codes_of(blocks, n_codes), code_of_row, starts, rows))
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_grouping_outgrows_its_table():
+    rng = np.random.default_rng(0)
+    words = rng.integers(0, 2**64, (40_000, 1), dtype=np.uint64)
+    words[20_000:] = words[:20_000]
+    blocks, code_of_row = _dedupe.aligned_blocks(40_000, 1), np.empty(40_000, np.uint32)
+    assert _dedupe.group_codes(read_only(words), blocks, code_of_row) == 20_000
+    np.testing.assert_array_equal(code_of_row, np.tile(np.arange(20_000), 2))
+
+
+@given(
+    lists=st.lists(st.lists(st.integers(0, 40), min_size=1, max_size=12), min_size=1, max_size=12),
+    room=st.integers(0, 60),
+    filled=st.integers(0, 5),
+)
+def test_merging(lists, room, filled):
+    """Runs of any lengths, disjoint as rows are, in the order of their first rows."""
+    taken: set[int] = set()
+    runs = []
+    for run in lists:
+        fresh = sorted(set(run) - taken)
+        taken |= set(fresh)
+        runs += [fresh] if fresh else []
+    runs.sort()
+    starts = np.cumsum([0, *map(len, runs)]).astype(np.uint32)
+    rows = np.concatenate(runs).astype(np.uint32)
+    codes = np.arange(len(runs))
+    outs = [np.full(filled + room, -1), np.full(filled + room, -1)]
+    ends = [
+        module.merge_level(codes, 0, len(runs), read_only(starts), read_only(rows), out, filled)
+        for module, out in zip((_merge, _reference), outs, strict=True)
+    ]
+    assert ends[0] == ends[1]
+    np.testing.assert_array_equal(*outs)
+
+
+def segment(packed, n_bits):
+    return Segment.build(to_words(packed), n_bits, Ids(len(packed)))
+
+
+@given(case=cases(n_bits=WIDTHS), share=st.floats(0, 1))
+def test_top_k(case, share):
+    _, packed, queries, n_bits = case
+    if not len(packed):
+        return
+    s, words = segment(packed, n_bits), read_only(to_words(queries))
+    k = max(1, round(share * len(packed)))
+    found = []
+    for module in (_top_k, _reference):
+        distances, ranks = np.empty((len(words), k), np.uint16), np.empty((len(words), k), np.int64)
+        module.top_k(s.blocks, s.n_codes, s.starts, s.rows, words, distances, ranks, (0,) * words.shape[1])
+        found.append((distances, ranks))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+@given(case=cases(n_bits=WIDTHS), radius=st.integers(0, 210))
+def test_scan_and_probe_within_a_radius(case, radius):
+    _, packed, queries, n_bits = case
+    if not len(packed):
+        return
+    s, words = segment(packed, n_bits), read_only(to_words(queries))
+    tag = (0,) * words.shape[1]
+    truth = _reference.scan_within(s.blocks, s.n_codes, words, radius, tag)
+    np.testing.assert_array_equal(
+        np.sort(_within.scan_within(s.blocks, s.n_codes, words, radius, tag)), truth
+    )
+    if radius <= 3 * -(-packed.shape[1] // 2):  # beyond, chunks would be enumerated almost whole
+        tables = build_tables(s.blocks, s.n_codes, packed.shape[1])
+        np.testing.assert_array_equal(np.sort(tables.within(s.blocks, words, radius)), truth)
+
+
+@given(
+    case=cases(n_bits=WIDTHS), share=st.floats(0, 1), kind=st.sampled_from(["normal", "ties", "zeros", "one"])
+)
+def test_top_k_weighted(case, share, kind):
+    rng, packed, queries, n_bits = case
+    if not len(packed):
+        return
+    s, words = segment(packed, n_bits), read_only(to_words(queries))
+    weights = np.zeros((len(words), 64 * words.shape[1]))
+    shape = (len(words), n_bits)
+    values = {"normal": np.abs(rng.normal(size=shape)), "ties": rng.integers(0, 3, shape).astype(float)}
+    values |= {"zeros": np.zeros(shape), "one": np.eye(len(words), n_bits) * 7}
+    weights[:, :n_bits] = values[kind]
+    planes, steps = _asymmetric.bit_planes(weights)
+    k = max(1, round(share * len(packed)))
+    found = []
+    for module in (_asymmetric, _reference):
+        distances, ranks = np.empty((len(words), k)), np.empty((len(words), k), np.int64)
+        module.top_k_weighted(
+            s.blocks,
+            s.n_codes,
+            s.starts,
+            s.rows,
+            words,
+            weights,
+            planes,
+            steps,
+            distances,
+            ranks,
+            (0,) * words.shape[1],
+        )
+        found.append((distances, ranks))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+@given(case=cases(n_bits=WIDTHS), share=st.floats(0, 1))
+def test_a_kept_part_is_what_building_it_would_give(case, share):
+    rng, packed, _, n_bits = case
+    whole = segment(packed, n_bits)
+    np.testing.assert_array_equal(whole.words(), to_words(packed))
+    mask = rng.random(len(packed)) < share
+    part, built = whole.keep(mask), segment(packed[mask], n_bits)
+    assert part.n_codes == built.n_codes
+    for name in ("blocks", "starts", "rows"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(built, name))
+    np.testing.assert_array_equal(part.ids.all(), np.flatnonzero(mask))
+
+
+@settings(max_examples=5)
+@given(st.integers(0, 2**32))
+def test_long_candidate_lists_are_cut_back(seed):
+    """Ever nearer codes: the list of candidates overflows again and again."""
+    rng = np.random.default_rng(seed)
+    n = 20_000
+    weight = np.linspace(64, 0, n).astype(int)
+    bits = np.arange(64) < weight[:, None]
+    packed = np.packbits(rng.permuted(bits, axis=1), axis=1)
+    s = segment(packed, 64)
+    query = read_only(np.zeros((1, 1), np.uint64))
+    distances, ranks = s.top_k(query, 30)
+    ones = np.bitwise_count(packed).sum(axis=1)
+    np.testing.assert_array_equal(ranks[0], np.argsort(ones, kind="stable")[:30])
+    np.testing.assert_array_equal(distances[0], np.sort(ones)[:30])
