@@ -91,6 +91,13 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_jobs: int | None
     verbose: int
 
+    _map: Map
+    _n_features_out: int
+    _codes: npt.NDArray[np.uint8] | None
+    _group_of_row: npt.NDArray[np.int64] | None
+    _group_marginals: npt.NDArray[np.float32] | None
+    _listener: Listener | None = None
+
     @abstractmethod
     def _learn(self, training: Training) -> Learned:
         """Learn codes and a map; everything that came in has been checked."""
@@ -131,6 +138,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any, supervise: Any, sample_weight: Any) -> Self:
         self._check_parameters()
+        self.__dict__.pop("_stream", None)  # a new fit forgets blocks that came before
         X = check_features(self, X, reset=True)
         weights = check_weights(sample_weight, X.shape[0])
         supervision = supervise(X.shape[0])
@@ -199,11 +207,12 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def codes_(self) -> npt.NDArray[np.uint8]:
         """Learned packed codes of the training rows: a function of their labels, not of their features."""
         check_is_fitted(self, "_map")
-        if getattr(self, "_codes", None) is None:
+        codes = getattr(self, "_codes", None)
+        if codes is None:
             raise AttributeError(
                 "codes_ is kept only right after fit; use encode(X), or learned_codes(y) where there is one"
             )
-        return self._codes
+        return codes
 
     @property
     def marginals_(self) -> npt.NDArray[np.float32]:
@@ -251,10 +260,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     # -- housekeeping --------------------------------------------------------------------------
 
-    _listener: Listener | None = None
-
     def _describe(self, learned: Learned, training: Training) -> dict[str, Any]:
-        bits = unpack_bits(self._codes, self._n_features_out)
+        bits = unpack_bits(self.codes_, self._n_features_out)
         share = bits.mean(axis=0, dtype=np.float64)
         dead = np.flatnonzero((share == 0) | (share == 1))
         if len(dead):
@@ -267,7 +274,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return {
             "n_rows": len(training.rows),
             "n_groups": training.supervision.n_groups,
-            "unique_codes": len(np.unique(self._codes, axis=0)),
+            "unique_codes": len(np.unique(self.codes_, axis=0)),
             "dead_bits": dead.tolist(),
             "bit_balance": share,
             "seconds": dict(training.stages.seconds),

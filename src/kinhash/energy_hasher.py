@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ._check import check_choice, check_integer, check_number
-from ._hasher import Hasher, Learned, Training
+from ._hasher import Learned, Training
 from .codes import pack_bits
 from .energies import ENERGIES, Energy
 from .errors import InvalidInput, UnknownName
 from .learning.settings import Part, Settings
+from .learning.streaming import StreamingHasher, StreamPlan, require_streamable
 
 __all__ = ["EnergyHasher"]
 
@@ -26,7 +27,7 @@ MAP_NAMES = ("expected", "linear", "rbf")
 SOLVER_NAMES = ("auto", "columns", "coordinate", "linearised", "mean_field", "spectral")
 
 
-class EnergyHasher(Hasher):
+class EnergyHasher(StreamingHasher):
     """Learn short binary codes from labels, tags, pairs or similarities.
 
     ``fit`` learns a code for every training row from who is kin, and a map that encodes new rows from their
@@ -68,8 +69,8 @@ class EnergyHasher(Hasher):
     marginals_ : P(bit = 1) of the training rows.
     report_ : energy per sweep, dead bits, unique codes, bit balance, what was chosen, seconds per stage.
 
-    Memory beyond X: while fitting with map="expected" the prepared features (n·p·4 bytes, not kept above 4 GB),
-    otherwise O(n_anchors² + groups·n_bits + p²) and a few blocks of rows.
+    Memory beyond X: while fitting with map="expected" the prepared features (n·p·4 bytes, not kept above
+    4 GB), otherwise O(n_anchors² + groups·n_bits + p²) and a few blocks of rows.
 
     Examples
     --------
@@ -226,12 +227,31 @@ class EnergyHasher(Hasher):
         spectral = spectral and bool(np.any(settings.energy.terms(np.ones(1), settings.n_bits).quadratic))
         if not spectral:
             return recipes.learn_solved(training, settings, rng)
-        if not isinstance(settings.map, str):
+        by_codes = settings.rotation == "codes" and settings.map != "expected"
+        if by_codes or not isinstance(settings.map, str):
             return recipes.learn_solved(training, replace(settings, solver="spectral"), rng)
         if settings.map == "expected" and training.supervision.labels is not None:
             return recipes.learn_expected(training, settings, rng)
         # Without labels, ridge onto S followed by a linear readout is ridge onto the readout's scores.
         return recipes.learn_ridge(training, settings, rng)
+
+    def _stream_plan(self) -> StreamPlan:
+        from .learning.recipes import solver_recipe
+
+        if self.preset is not None:
+            plan: StreamPlan = self._as_printed()._stream_plan()
+            return plan
+        settings = self._settings()
+        fixed = {
+            "map='linear' or 'rbf'": settings.map == "linear",
+            "a named solver instead of 'auto'": settings.solver != "auto",
+            "rotation='codes'": settings.solver != "spectral" or settings.rotation == "codes",
+            "lean=0": not settings.lean,
+            "open_set=False": not self.open_set,
+            "rounding other than 'median'": settings.rounding != "median",
+        }
+        require_streamable(fixed)
+        return StreamPlan(solver_recipe(settings), settings.rounding, settings.features, settings.alpha)
 
     def _as_printed(self) -> Any:
         from .paper_methods import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH

@@ -92,6 +92,14 @@ class Labels:
         names = _sorted_unique([*self.names.tolist(), *other.names.tolist()])
         return self.renamed(names), other.renamed(names)
 
+    def followed_by(self, other: Labels) -> Labels:
+        """Both label sets as one, ours first, in their common vocabulary."""
+        ours, theirs = self.aligned(other)
+        known = np.concatenate([ours.known, theirs.known])
+        if ours.classes is not None and theirs.classes is not None:
+            return Labels(ours.names, known, classes=np.concatenate([ours.classes, theirs.classes]))
+        return Labels(ours.names, known, tags=sp.csr_array(sp.vstack([ours.tags, theirs.tags], format="csr")))
+
 
 def read_labels(y: Any, n_rows: int | None = None) -> Labels:
     """Read classes, an indicator matrix or tag sets; see the rules at the top of this file.

@@ -14,16 +14,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ._check import check_choice, check_integer, check_number
-from ._hasher import Hasher, Learned, Training, packed_by_group
+from ._hasher import Learned, Training, packed_by_group
 from .energies import ENERGIES
 from .errors import KinhashWarning
 from .learning.features import FeatureOptions, first_preparation
 from .learning.ridge_map import fit_ridge_map, group_codes
+from .learning.streaming import StreamingHasher, StreamPlan, require_streamable
 
 __all__ = ["EMBRE", "EMKSH", "EMLFH", "EMSPLH", "EMExpH", "PaperMethod"]
 
 
-class PaperMethod(Hasher):
+class PaperMethod(StreamingHasher):
     """Linearised mean field on one energy, then a ridge map.
 
     Parameters
@@ -105,6 +106,14 @@ class PaperMethod(Hasher):
             merge=False,
             sums="all" if self.literal else "sample",
             anchors=None if self.anchors is None else np.asarray(self.anchors, np.int64),
+        )
+
+    def _stream_plan(self) -> StreamPlan:
+        require_streamable(
+            {"literal=False": not self.literal, "rounding other than 'median'": self.rounding != "median"}
+        )
+        return StreamPlan(
+            self._recipe(), self.rounding, FeatureOptions(standardize=self.standardize), self.alpha
         )
 
     def _learn(self, training: Training) -> Learned:

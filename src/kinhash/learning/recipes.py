@@ -46,7 +46,7 @@ from .ridge_map import fit_regressor_map, fit_ridge_map, group_codes
 from .settings import Part, Settings
 from .spectral_ridge import spectral_ridge
 
-__all__ = ["learn_expected", "learn_features", "learn_ridge", "learn_solved"]
+__all__ = ["learn_expected", "learn_features", "learn_ridge", "learn_solved", "solver_recipe"]
 
 Floats = npt.NDArray[np.float64]
 ENOUGH_ROWS = 250  # below this nothing is split off: held-out rows would be too few to judge by
@@ -111,7 +111,6 @@ def learn_ridge(training: Training, settings: Settings, rng: np.random.Generator
             settings.alpha,
             rng,
             preparation=preparation,
-            rotate_for_map=settings.rotation == "map",
         )
     energy = coder.energy_of(bits_of_sample(found.scores, sample))
     return Part(found.map, found.scores > 0, sigmoid(2 * found.scores), {"energy": [energy]})
@@ -122,7 +121,7 @@ def learn_solved(training: Training, settings: Settings, rng: np.random.Generato
     supervision = training.supervision
     counts = supervision.group_weights(training.weights)
     with training.stages("inference"):
-        recipe = _recipe(settings)
+        recipe = solver_recipe(settings)
         inferred = infer(supervision, recipe, rng, row_weights=training.weights)
         scores = inferred.group_scores(supervision, training.n_jobs)
     preparation = first_preparation(training, settings.features, rng)
@@ -261,7 +260,8 @@ def _recode(
     return recoded_groups(training, groups, scores, row_groups, bits, coder, curvature)
 
 
-def _recipe(settings: Settings) -> Recipe:
+def solver_recipe(settings: Settings) -> Recipe:
+    """What inference needs to know of the settings."""
     name = "coordinate" if settings.solver == "auto" else settings.solver
     options: dict[str, Any] = {}
     if name in ("linearised", "mean_field", "coordinate"):

@@ -47,7 +47,6 @@ def spectral_ridge(
     rng: np.random.Generator,
     *,
     preparation: Preparation,
-    rotate_for_map: bool = True,
     n_rounds: int = 50,
 ) -> RidgeCodes:
     """Embed the groups, regress the embedding, rotate both. Memory: groups × rank beside the moments."""
@@ -57,13 +56,9 @@ def spectral_ridge(
     moments = standardised_moments(training, options, preparation, targets_by_row(training, embedding))
     strength = choose_alpha(alpha, moments)
     weights = ridge_weights(moments, strength)
-    if rotate_for_map:
-        rows = some_known_rows(training, rng, ROTATION_ROWS)
-        predicted = leave_one_out(training, moments, strength, weights, embedding, rows)
-        rotation = fit_rotation(predicted, coder.n_bits, rng, n_rounds)
-    else:
-        counts = training.supervision.group_weights(training.weights)
-        rotation = fit_rotation(embedding, coder.n_bits, rng, n_rounds, counts / counts.mean())
+    rows = some_known_rows(training, rng, ROTATION_ROWS)
+    predicted = leave_one_out(training, moments, strength, weights, embedding, rows)
+    rotation = fit_rotation(predicted, coder.n_bits, rng, n_rounds)
     readout = coder.readout(0.0, rotation)
     scores = embedding @ rotation
     size = float(np.sqrt((scores**2).mean())) or 1.0
