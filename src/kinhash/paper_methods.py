@@ -18,7 +18,6 @@ from ._hasher import Learned, Training, packed_by_group
 from .energies import ENERGIES
 from .errors import KinhashWarning
 from .learning.features import FeatureOptions, first_preparation
-from .learning.ridge_map import fit_ridge_map, group_codes
 from .learning.streaming import StreamingHasher, StreamPlan, require_streamable
 
 __all__ = ["EMBRE", "EMKSH", "EMLFH", "EMSPLH", "EMExpH", "PaperMethod"]
@@ -118,6 +117,7 @@ class PaperMethod(StreamingHasher):
 
     def _learn(self, training: Training) -> Learned:
         from .inference.learn import infer
+        from .learning.ridge_map import fit_ridge_map, group_codes
 
         supervision = training.supervision
         with training.stages("inference"):
