@@ -191,7 +191,7 @@ class EnergyHasher(StreamingHasher):
             lean=self.lean,
             rotation=self.rotation,
             n_anchors=self.n_anchors,
-            anchors=None if self.anchors is None else np.asarray(self.anchors, np.int64),
+            anchors=None if self.anchors is None else np.asarray(self.anchors),
             n_sweeps=self.n_sweeps,
             clip=self.clip,
             renormalise=self.renormalise,

@@ -137,6 +137,10 @@ def _as_array(y: Any) -> npt.NDArray[Any]:
         )
     if hasattr(y, "to_numpy"):  # pandas and polars
         y = y.to_numpy()
+    if isinstance(y, (list, tuple)) and any(row is None for row in y):
+        widths = {len(row) for row in y if _is_tag_set(row)}
+        if len(widths) == 1:  # an indicator some of whose rows are unknown
+            y = [[np.nan] * max(widths) if row is None else row for row in y]
     try:
         array = np.asarray(y)
     except ValueError as error:
@@ -259,7 +263,7 @@ def _is_tag_sets(y: Any) -> bool:
         return False
     if any(isinstance(row, (set, frozenset)) for row in rows):
         return True
-    if len({len(row) for row in rows}) > 1 or len(rows) < len(y):
+    if len({len(row) for row in rows}) > 1:
         return True
     return any(isinstance(tag, str) for row in rows for tag in row)
 

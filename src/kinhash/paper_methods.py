@@ -104,7 +104,7 @@ class PaperMethod(StreamingHasher):
             n_anchors=self.n_anchors,
             merge=False,
             sums="all" if self.literal else "sample",
-            anchors=None if self.anchors is None else np.asarray(self.anchors, np.int64),
+            anchors=None if self.anchors is None else np.asarray(self.anchors),
         )
 
     def _stream_plan(self) -> StreamPlan:

@@ -149,8 +149,8 @@ class PairSupervision(Supervision):
 class MatrixSupervision(Supervision):
     """A dense matrix with a verdict for every pair: ``matrix`` (n, m), columns = ``anchors``.
 
-    Rows that are equal in every column form a group. With all rows as anchors (n × n) each row
-    is its own group, because only its own diagonal entry may be left out.
+    Every row is its own group, since no two rows need have the same similarities; only groups that are
+    anchors may be asked for as columns.
     """
 
     def __init__(self, matrix: npt.NDArray[Any], anchors: Ints | None) -> None:
@@ -164,6 +164,7 @@ class MatrixSupervision(Supervision):
 
     def similarity(self, left: Ints, right: Ints) -> Floats:
         block: Floats = self.matrix[np.ix_(left, self._column[right])].astype(np.float64)
+        block[left[:, None] == right] = 1.0  # what the diagonal says is ignored: a row is kin to itself
         return block
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
@@ -181,11 +182,11 @@ def from_pairs(left: Any, right: Any, verdict: Any, n_rows: int) -> PairSupervis
 
     Verdicts are +1 / −1, or booleans. Exact duplicates merge; contradictions are errors.
     """
-    i, j = _row_numbers(left, "left", n_rows), _row_numbers(right, "right", n_rows)
+    i, j = row_numbers(left, "left", n_rows), row_numbers(right, "right", n_rows)
     s = np.asarray(verdict)
     if s.dtype == bool:
         s = np.where(s, 1, -1)
-    if not len(i) == len(j) == len(s) or s.ndim != 1:
+    if s.ndim != 1 or not len(i) == len(j) == len(s):
         raise InvalidInput(
             f"left, right and verdict have lengths {len(i)}, {len(j)} and {s.size}",
             "three 1-D arrays of one length",
@@ -232,8 +233,14 @@ def from_similarity(S: Any, anchors: Any = None, n_rows: int | None = None) -> S
     """
     sparse = sp.issparse(S)
     matrix = sp.csr_array(S) if sparse else np.asarray(S)
+    if matrix.dtype.kind not in "iuf":
+        raise InvalidInput(
+            f"S has dtype {matrix.dtype}",
+            "numbers in [-1, 1]: 1 kin, -1 strangers, 0 unknown",
+            "Turn verdicts that are True or False into 1 and -1: np.where(S, 1, -1)",
+        )
     n = _check_similarity(matrix, anchors, n_rows)
-    columns = None if anchors is None else _row_numbers(anchors, "anchors", n)
+    columns = None if anchors is None else row_numbers(anchors, "anchors", n)
     if columns is not None and len(np.unique(columns)) != len(columns):
         raise InvalidInput(
             "Some row is listed twice among the anchors", "distinct rows", "Drop the duplicate columns"
@@ -241,6 +248,7 @@ def from_similarity(S: Any, anchors: Any = None, n_rows: int | None = None) -> S
     square = np.arange(n) if columns is None else columns
     _check_symmetric(matrix, square)
     if not sparse and not _has_unknown(matrix, square):
+        _check_varies(matrix, square)
         return MatrixSupervision(matrix, columns)
     entries = sp.coo_array(matrix)
     i, j = entries.coords[0].astype(np.int64), square[entries.coords[1]]
@@ -254,6 +262,8 @@ def from_similarity(S: Any, anchors: Any = None, n_rows: int | None = None) -> S
             "0 means unknown; use 1 for kin and -1 for strangers",
         )
     values = entries.data[keep].astype(np.float64)[first]
+    if (values == values[0]).all():
+        raise _all_alike(values[0])
     return PairSupervision(_symmetric(low[first], high[first], values, n))
 
 
@@ -287,7 +297,8 @@ def _blocked_product(supervision: Supervision, left: Ints, right: Ints, values: 
     return out
 
 
-def _row_numbers(rows: Any, name: str, n_rows: int) -> Ints:
+def row_numbers(rows: Any, name: str, n_rows: int) -> Ints:
+    """Positions of rows that a user handed in, checked."""
     array = np.asarray(rows)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InvalidInput(
@@ -343,7 +354,7 @@ def _check_symmetric(matrix: Any, anchors: Ints) -> None:
     else:
         worst = 0.0
         for rows in block_slices(len(anchors), 1024):
-            upper, lower = matrix[anchors[rows]], matrix[anchors][:, rows].T
+            upper, lower = matrix[anchors[rows]], matrix[anchors, rows].T
             worst = max(worst, float(np.abs(upper - lower).max(initial=0.0)))
     if worst > 1e-6:
         raise InvalidInput(
@@ -351,6 +362,22 @@ def _check_symmetric(matrix: Any, anchors: Ints) -> None:
             "the same verdict in both directions",
             "Pass (S + S.T) / 2, or decide which direction holds",
         )
+
+
+def _check_varies(matrix: npt.NDArray[Any], anchors: Ints) -> None:
+    n, m = matrix.shape
+    own = matrix[anchors, np.arange(m)]
+    value = matrix[0 if anchors[0] else n - 1, 0]
+    if int((matrix == value).sum()) - int((own == value).sum()) == n * m - m:
+        raise _all_alike(value)
+
+
+def _all_alike(value: Any) -> InvalidInput:
+    return InvalidInput(
+        f"S says {value} about every pair, so nobody can be told apart",
+        "some pairs more similar than others",
+        "Add pairs of the other kind; random pairs of rows are usually strangers",
+    )
 
 
 def _has_unknown(matrix: npt.NDArray[Any], anchors: Ints) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..energies import Energy
+from ..errors import InvalidInput
 from ..supervision import PairSupervision, Supervision
 from ._base import Solution, Solver
 from .columns import Columns
@@ -190,6 +191,12 @@ def _background(
     supervision: Supervision, sample: Sample, n_bits: int, rng: np.random.Generator
 ) -> Background:
     """What rows outside the sample add with their random bits; summed by group, so n × d numbers at most."""
+    if supervision.anchors is not None:
+        raise InvalidInput(
+            "Algorithm 1 to the letter was asked for with similarities to some anchors only",
+            "labels, or S for all pairs: its sums run over all rows",
+            "Pass the whole S, or do not ask for the letter",
+        )
     outside = supervision.group_of_row >= 0
     outside[sample.rows] = False
     q = rng.uniform(-1.0, 1.0, (int(outside.sum()), n_bits))

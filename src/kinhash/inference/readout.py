@@ -148,7 +148,8 @@ class VaryingReadout(Readout):
         return sigmoid(scores)
 
     def of_groups(self, supervision: Supervision, anchors: Ints, n_jobs: int | None = None) -> Floats:
-        size = max(1, 8_000_000 // self.means.shape[1] ** 2)  # a block of A's stays near 64 MB
+        # A block of A's stays near 64 MB, and its similarities to 1,000 anchors below 8 MB.
+        size = min(GROUPS, max(1, 8_000_000 // self.means.shape[1] ** 2))
 
         def one(rows: slice) -> Floats:
             groups = np.arange(rows.start, rows.stop)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
-from ..supervision import Supervision
+from ..supervision import Supervision, row_numbers
 
 __all__ = ["Sample", "draw_sample"]
 
@@ -46,7 +46,7 @@ def draw_sample(
     so the names of classes do not matter.
     """
     group = supervision.group_of_row
-    anchors = supervision.anchors if anchors is None else anchors
+    anchors = supervision.anchors if anchors is None else _checked(anchors, supervision)
     known = np.flatnonzero(group >= 0)
     if row_weights is not None:
         known = known[row_weights[known] > 0]
@@ -73,3 +73,20 @@ def draw_sample(
     weights = np.bincount(inverse, per_row, len(unique)).astype(np.float64)
     order = np.argsort(first, kind="stable")
     return Sample(unique[order], weights[order], rows)
+
+
+def _checked(anchors: Ints, supervision: Supervision) -> Ints:
+    rows = row_numbers(anchors, "anchors", supervision.n_rows)
+    if len(rows) < 2 or len(np.unique(rows)) < len(rows):
+        raise InvalidInput(
+            f"anchors holds {len(rows)} row numbers, {len(np.unique(rows))} of them distinct",
+            "at least two distinct rows",
+            "Pass every anchor row once, or leave anchors out",
+        )
+    if supervision.anchors is not None and not np.array_equal(rows, supervision.anchors):
+        raise InvalidInput(
+            "Anchors were set as a parameter and came with S, and they differ",
+            "the rows that the columns of S stand for",
+            "Leave the parameter out",
+        )
+    return rows

@@ -8,6 +8,7 @@ uses the dilogarithm Li₂. The linear system stays positive definite for every 
 from __future__ import annotations
 
 import math
+import numbers
 
 from ..errors import InvalidInput
 
@@ -22,7 +23,7 @@ def line_slope(clip: float) -> float:
     >>> round(line_slope(2.0), 7)
     0.2109006
     """
-    if not (isinstance(clip, (int, float)) and 0 < clip < MAX_CLIP):
+    if isinstance(clip, bool) or not (isinstance(clip, numbers.Real) and 0 < float(clip) < MAX_CLIP):
         raise InvalidInput(
             f"clip is {clip!r}",
             f"a number above 0 and below {MAX_CLIP:.4f} (beyond it the systems need not be solvable)",
