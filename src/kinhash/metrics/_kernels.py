@@ -165,6 +165,8 @@ def walk(
     Rows are the next ``len(codes)`` of the database from ``first_row``; row ``own[q]`` is passed over.
     """
     top_grade = len(gains) - 1
+    every_key = np.arange(place.shape[1] * len(gains))
+    distance_of, grade_of = every_key // len(gains), every_key % len(gains)  # a look-up beats a division
     code_columns = np.empty((codes.shape[1], CHUNK), np.uint64)
     label_columns = np.empty((labels.shape[1], CHUNK), np.uint64)
     buffer = np.empty(CHUNK, np.uint32)
@@ -183,7 +185,7 @@ def walk(
             for i in range(count):
                 if first_row + first + i == own[q]:
                     continue
-                distance, grade = divmod(np.int64(keys[i]), top_grade + 1)
+                distance, grade = distance_of[keys[i]], grade_of[keys[i]]
                 rank = place[q, distance]
                 place[q, distance] = rank + 1
                 if grade > 0:
