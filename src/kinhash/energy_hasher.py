@@ -222,9 +222,9 @@ class EnergyHasher(StreamingHasher):
             return recipes.learn_features(training, settings, rng)
         if kind == "ridge":
             return recipes.learn_ridge(training, replace(settings, map="linear"), rng)
-        spectral = settings.solver in ("auto", "spectral") and settings.energy.tangent is None
-        spectral = spectral and training.supervision.complete and settings.rounding == "zero"
-        spectral = spectral and bool(np.any(settings.energy.terms(np.ones(1), settings.n_bits).quadratic))
+        spectral = settings.solver in ("auto", "spectral") and settings.rounding == "zero"
+        spectral = spectral and training.supervision.complete
+        spectral = spectral and bool(settings.energy.shared_quadratic(settings.n_bits))
         if not spectral:
             return recipes.learn_solved(training, settings, rng)
         by_codes = settings.rotation == "codes" and settings.map != "expected"

@@ -45,6 +45,19 @@ class Energy(ABC):
     def terms(self, s: Floats, n_bits: int, xi: Floats | None = None) -> PairTerms:
         """Coefficients of the parabola of each pair."""
 
+    def shared_quadratic(self, n_bits: int) -> float | None:
+        """The quadratic coefficient of all pairs, if there is one and the linear one is affine in s.
+
+        Such energies need one coupling matrix for all rows, and one product per row; others get a system
+        of equations per row.
+        """
+        if self.tangent is not None:
+            return None
+        terms = self.terms(np.linspace(-1.0, 1.0, 5), n_bits)
+        quadratic = np.asarray(terms.quadratic, np.float64)
+        bent = np.abs(np.diff(terms.linear, n=2)).max() > 1e-9 * np.abs(terms.linear).max()
+        return None if bent or np.ptp(quadratic) > 0 else float(quadratic.flat[0])
+
     def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={value!r}" for name, value in sorted(self._parameters().items()))
         return f"{type(self).__name__}({parameters})"

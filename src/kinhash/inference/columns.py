@@ -55,8 +55,7 @@ class Columns(Solver):
 
     def eigenvector(self, problem: Problem, rng: np.random.Generator) -> Eigenvector:
         """The eigenvector of the problem's targets."""
-        terms = problem.law.terms(np.ones(1), problem.n_bits, np.ones(1))
-        if problem.law.tangent is not None or np.any(terms.quadratic):
+        if problem.law.shared_quadratic(problem.n_bits) != 0:
             raise InvalidInput(
                 f"The solver by columns was asked to solve {problem.law!r}",
                 "an energy without a quadratic term, such as splh",

@@ -47,22 +47,20 @@ class Coordinate(Solver):
 
 def _sweep(problem: Problem, bits: Floats) -> int:
     """One pass over all bits, in place; how many moved."""
-    if isinstance(problem, DenseProblem) and problem.law.tangent is None:
+    quadratic = problem.law.shared_quadratic(problem.n_bits)
+    common = problem.shared(bits)
+    if isinstance(problem, DenseProblem) and common is not None:
         everyone = np.arange(problem.n_entries)
-        common = problem.shared(bits)
-        assert common is not None
         gram = (bits * problem.weights[:, None]).T @ bits
         if problem.background is not None:
             gram = gram + problem.background.gram
         return int(
             _sweep_dense(bits, problem.pull(everyone, bits), problem.pulls, gram, problem.weights, common[1])
         )
-    if isinstance(problem, SparseProblem) and problem.law.tangent is None:
-        terms = problem.law.terms(problem.targets.data, problem.n_bits)
-        bend = 4 * problem.curvature * float(np.mean(terms.quadratic))
-        return int(
-            _sweep_sparse(bits, problem.targets.indptr, problem.targets.indices, -2 * terms.linear, bend)
-        )
+    if isinstance(problem, SparseProblem) and quadratic is not None:
+        pulls = -2 * problem.law.terms(problem.targets.data, problem.n_bits).linear
+        bend = 4 * problem.curvature * quadratic
+        return int(_sweep_sparse(bits, problem.targets.indptr, problem.targets.indices, pulls, bend))
     return _sweep_by_loss(problem, bits)
 
 

@@ -104,13 +104,13 @@ class DenseProblem(Problem):
         self.field, self.background = field, background
         self._meets = np.broadcast_to(weights, targets.shape).copy()
         np.fill_diagonal(self._meets, 0.0)
-        if energy.tangent is None:
-            terms = energy.terms(targets, n_bits)
-            self.pulls = -2 * terms.linear * self._meets
-            self._bend = 4 * curvature * float(np.mean(terms.quadratic))
+        quadratic = energy.shared_quadratic(n_bits)
+        self._bend = None if quadratic is None else 4 * curvature * quadratic
+        if quadratic is not None:
+            self.pulls = -2 * energy.terms(targets, n_bits).linear * self._meets
 
     def shared(self, q: Floats) -> tuple[Floats, float] | None:
-        if self.law.tangent is not None:
+        if self._bend is None:
             return None
         gram = (q * self.weights[:, None]).T @ q
         if self.background is not None:
@@ -118,7 +118,7 @@ class DenseProblem(Problem):
         return offdiagonal(-self._bend * gram), self._bend
 
     def pull(self, rows: Ints, q: Floats) -> Floats:
-        if self.law.tangent is not None:
+        if self._bend is None:
             return self.system(rows, q).b
         return self._with_extras(self.pulls[rows] @ q, rows)
 

@@ -57,7 +57,7 @@ class Spectral(Solver):
 
 def spectral_basis(problem: Problem) -> SpectralBasis:
     """Scaled top eigenvectors of ``W^½ T W^½`` and how other rows are read off them."""
-    if problem.law.tangent is not None or not np.any(problem.law.terms(np.ones(1), problem.n_bits).quadratic):
+    if not problem.law.shared_quadratic(problem.n_bits):
         raise InvalidInput(
             f"The spectral solver was asked to solve {problem.law!r}",
             "an energy whose pairs all share one quadratic term, such as ksh or bre",
