@@ -1,0 +1,118 @@
+"""Blocks of one shape: order, bounded work, padding, and the same numbers on any number of threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinhash import _blocks
+from kinhash._blocks import (
+    ENCODE_ROWS,
+    block_slices,
+    map_blocks,
+    map_padded_rows,
+    n_threads,
+    require_memory,
+    single_blas_thread,
+)
+from kinhash.errors import NotEnoughMemory
+
+
+@given(n=st.integers(0, 100), rows=st.integers(1, 30))
+def test_slices_cover_every_row_once(n, rows):
+    parts = block_slices(n, rows)
+    assert [i for part in parts for i in range(n)[part]] == list(range(n))
+    assert all(part.stop - part.start == rows for part in parts[:-1])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_results_come_in_block_order(n_jobs):
+    def slow_first(block):
+        time.sleep(0.02 if block == 0 else 0)
+        return block * 10
+
+    assert list(map_blocks(slow_first, range(7), n_jobs)) == [0, 10, 20, 30, 40, 50, 60]
+
+
+def test_few_blocks_are_under_way_at_once():
+    alive, peak, lock = 0, 0, threading.Lock()
+
+    def blocks():
+        nonlocal alive, peak
+        for i in range(40):
+            with lock:
+                alive += 1
+                peak = max(peak, alive)
+            yield i
+
+    for _ in map_blocks(lambda block: block, blocks(), 2):
+        with lock:
+            alive -= 1
+    assert peak <= 2 * 2 + 1
+
+
+def test_an_error_in_a_block_reaches_the_caller():
+    def fail(block):
+        raise KeyError(block)
+
+    for n_jobs in (1, 2):
+        with pytest.raises(KeyError):
+            list(map_blocks(fail, range(5), n_jobs))
+
+
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 700])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_every_block_handed_over_has_the_one_shape(n, n_jobs):
+    X = np.arange(n * 3, dtype=np.float64).reshape(n, 3)
+    shapes = []
+
+    def double(block):
+        shapes.append(block.shape)
+        return 2 * block
+
+    out = map_padded_rows(double, lambda rows: X[rows], n, n_jobs)
+    assert set(shapes) == {(ENCODE_ROWS, 3)}
+    assert np.array_equal(out, 2 * X)
+
+
+def test_a_row_gives_the_same_digits_alone_and_in_any_batch():
+    rng = np.random.default_rng(0)
+    X, W = rng.normal(size=(600, 17)).astype(np.float32), rng.normal(size=(17, 9)).astype(np.float32)
+
+    def scores(rows):
+        return map_padded_rows(lambda block: block @ W, lambda part: X[rows][part], len(rows), 1)
+
+    whole = scores(np.arange(600))
+    for rows in (np.array([3]), np.arange(100, 341), np.array([599, 0, 5])):
+        assert np.array_equal(scores(rows), whole[rows])
+
+
+def test_threads_are_counted_as_scikit_learn_counts(monkeypatch):
+    monkeypatch.setattr(_blocks.os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert [n_threads(n) for n in (None, 1, 3, -1, -2, -9)] == [4, 1, 3, 4, 3, 1]
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert n_threads(None) == 2
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
+    assert n_threads(None) == 4
+
+
+def test_blas_is_held_to_one_thread():
+    from threadpoolctl import threadpool_info
+
+    with single_blas_thread():
+        counts = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+    assert counts
+    assert set(counts) == {1}
+
+
+def test_work_that_would_not_fit_is_refused_with_its_size(monkeypatch):
+    monkeypatch.setattr(_blocks, "available_memory", lambda: 10**9)
+    require_memory(10**9, "This", "do that")
+    with pytest.raises(NotEnoughMemory, match=r"This needs about 3\.0 GB, and 1\.0 GB are free\. Use less\."):
+        require_memory(3 * 10**9, "This", "Use less")
