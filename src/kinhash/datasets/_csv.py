@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import FileProblem
+from ._columns import Pick, picked_blocks
 from ._files import damaged, inflated, translating
 from ._rows import Matrix
 from ._text import is_number, number_blocks, split_line, text_lines
@@ -26,9 +28,16 @@ def guess_delimiter(line: str) -> str | None:
 
 
 def csv_matrix(
-    source: Path | BinaryIO, header: bool | None, delimiter: str | None, what: str | None = None
+    source: Path | BinaryIO,
+    header: bool | None,
+    delimiter: str | None,
+    what: str | None = None,
+    pick: Pick | None = None,
 ) -> Matrix:
-    """Open a CSV file or an already open stream; ``what`` names the stream in errors."""
+    """Open a CSV file or an already open stream; ``what`` names the stream in errors.
+
+    With a ``pick`` the first line holds names, and columns that are not picked may hold anything.
+    """
     path = what or str(source)
     opened = _Lines(source, path)
     with opened.reader() as lines:
@@ -36,15 +45,20 @@ def csv_matrix(
     if delimiter is None:
         delimiter = guess_delimiter(first)
     fields = split_line(first, delimiter)
+    if pick:
+        header = True if header is None else header
     names = _column_names(fields, header, path, number)
+    places = pick.positions(names, path) if pick else None
+    has_names = names is not None
 
     def blocks(rows: int) -> Iterator[Any]:
         with opened.reader() as lines:
             line_number, line = (number, first) if opened.is_stream else opened.first_line(lines)
-            rest = lines if names is not None else chain([line], lines)
-            start = line_number + (names is not None)
+            rest = lines if has_names else chain([line], lines)
+            start = line_number + has_names
             empty = True
-            for block in number_blocks(
+            read = number_blocks if places is None else partial(picked_blocks, places=places)
+            for block in read(
                 iter(rest), path, delimiter=delimiter, n_columns=len(fields), rows=rows, first_line=start
             ):
                 empty = False
@@ -52,7 +66,10 @@ def csv_matrix(
             if empty:
                 raise damaged(path, "it has column names and no rows", KIND, "Add rows, or pass header=False")
 
-    return Matrix(path, blocks, None, len(fields), column_names=names, once=opened.is_stream)
+    if places is not None and names is not None:
+        names = tuple(names[place] for place in places)
+    width = len(fields if places is None else places)
+    return Matrix(path, blocks, None, width, column_names=names, once=opened.is_stream)
 
 
 class _Lines:

@@ -125,11 +125,11 @@ def _batch(grey: Floats, n_blocks: int, orientations: tuple[int, ...]) -> Floats
 def _grey(images: Images) -> Floats:
     """Mean over colours, stretched to 0..255; a picture of one colour becomes zero."""
     pixels = images.astype(np.float32)
-    grey: Floats = pixels.mean(axis=3) if pixels.ndim == 4 else pixels
+    grey: Floats = pixels.mean(axis=3, dtype=np.float32) if pixels.ndim == 4 else pixels
     grey = grey - grey.min(axis=(1, 2), keepdims=True)
     top = grey.max(axis=(1, 2), keepdims=True)
-    stretch: Floats = np.divide(np.float32(255), top, out=np.zeros_like(top), where=top > 0)
-    return grey * stretch
+    out: Floats = grey * np.divide(255, top, out=np.zeros_like(top), where=top > 0)
+    return out
 
 
 def _prefilter(grey: Floats) -> Floats:
@@ -147,10 +147,9 @@ def _prefilter(grey: Floats) -> Floats:
         smooth: Floats = scipy.fft.irfft2(spectrum * low, s=values.shape[1:], overwrite_x=True)
         return smooth
 
-    detail = padded - blurred(padded)
-    contrast = np.sqrt(np.abs(blurred(detail**2)))
-    flat: Floats = detail / (np.float32(0.2) + contrast)
-    return flat[:, border : border + height, border : border + width]
+    detail: Floats = padded - blurred(padded)
+    detail /= np.float32(0.2) + np.sqrt(np.abs(blurred(detail**2)))
+    return detail[:, border : border + height, border : border + width]
 
 
 @lru_cache(maxsize=8)

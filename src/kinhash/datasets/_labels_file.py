@@ -102,7 +102,7 @@ def _from_csv(file: Path, options: Options) -> list[Any]:
         if any("\0" in line for line in lines[:100]):
             raise damaged(file, "this is not text", KIND, "Check that the extension fits the contents")
         mark = "\t" if ".tsv" in file.suffixes else guess_delimiter(lines[0]) if lines else None
-        if options.column is None and options.separator == mark:
+        if options.column is None and mark is not None and options.separator == mark:
             return _values(lines, options)  # the tags themselves are parted by commas
         rows = [row for row in csv.reader(lines, delimiter=mark or ",", strict=True) if row]
     if not rows:

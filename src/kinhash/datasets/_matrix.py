@@ -17,7 +17,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -36,6 +36,7 @@ from ._arrays import (
     read_npy_header,
     read_npz,
 )
+from ._columns import Pick, picked
 from ._csv import csv_matrix
 from ._files import damaged, open_problem, read_bytes, translating
 from ._rows import Matrix
@@ -43,7 +44,8 @@ from ._rows import Matrix
 __all__ = ["Matrix", "open_matrix"]
 
 TABLE_OF_NUMBERS = "a matrix of numbers, one row per item"
-MAX_ROW_BYTES = 1 << 30
+MAX_ROW_BYTES = 1 << 28
+MAX_BLOCK_BYTES = 1 << 28
 COMPACT_MARKS = {"scale", "x_indptr", "webp"}
 SPARSE_MARKS = {"format", "data", "indices", "indptr", "shape"}
 
@@ -56,6 +58,7 @@ class Options:
     header: bool | None = None
     delimiter: str | None = None
     n_columns: int | None = None
+    pick: Pick = Pick()
 
 
 def open_matrix(
@@ -65,15 +68,19 @@ def open_matrix(
     header: bool | None = None,
     delimiter: str | None = None,
     n_columns: int | None = None,
+    columns: Sequence[str] | None = None,
+    without: Sequence[str] = (),
 ) -> Matrix:
     """Open a file (or pipe) of numbers; the extension decides the format, see the top of this file.
 
     ``name`` picks an array of a ``.npz`` or a column of lists of a ``.parquet``. ``header`` says
     whether a CSV begins with column names (None: it does if no field of the first line is a number).
-    ``n_columns`` widens a sparse text file whose last columns happen to be empty. Everything that
+    ``n_columns`` widens a sparse text file whose last columns happen to be empty. ``columns`` are the
+    named columns to read, in that order, and ``without`` those to leave out. Everything that
     can be wrong with a file raises ``FileProblem``; values are not judged here (NaN passes).
     """
-    options = Options(name, header, delimiter, n_columns)
+    pick = Pick(None if columns is None else tuple(columns), tuple(without))
+    options = Options(name, header, delimiter, n_columns, pick)
     if not isinstance(path, (str, os.PathLike)):
         return _from_pipe(path, "the stream", options)
     if str(path) == "-":
@@ -89,7 +96,8 @@ def open_matrix(
             f"one of {', '.join(FORMATS)}",
             "Rename the file, or convert it with np.save",
         )
-    return FORMATS[suffix](file, options)
+    matrix = FORMATS[suffix](file, options)
+    return matrix if suffix in READ_BY_NAME else picked(matrix, pick)
 
 
 def _is_pipe(file: Path) -> bool:
@@ -176,7 +184,7 @@ def sparse_from_npz(file: Path) -> sp.csr_array:
 
 
 def _open_csv(file: Path, options: Options) -> Matrix:
-    return csv_matrix(file, options.header, options.delimiter)
+    return csv_matrix(file, options.header, options.delimiter, pick=options.pick)
 
 
 def _open_svmlight(file: Path, options: Options) -> Matrix:
@@ -188,7 +196,7 @@ def _open_svmlight(file: Path, options: Options) -> Matrix:
 def _open_parquet(file: Path, options: Options) -> Matrix:
     from ._parquet import parquet_matrix
 
-    return parquet_matrix(file, options.name)
+    return parquet_matrix(file, options.name, options.pick)
 
 
 def _from_pipe(stream: Any, what: str, options: Options) -> Matrix:
@@ -198,7 +206,7 @@ def _from_pipe(stream: Any, what: str, options: Options) -> Matrix:
         if not start:
             raise damaged(what, "nothing came through it", "CSV or .npy", "Check the command before the pipe")
         if start != NPY_MAGIC:
-            return csv_matrix(buffered, options.header, options.delimiter, what)
+            return csv_matrix(buffered, options.header, options.delimiter, what, options.pick)
         header = read_npy_header(buffered, what)
     _require_matrix(what, header.shape, header.dtype)
     if header.fortran:
@@ -214,15 +222,17 @@ def _from_pipe(stream: Any, what: str, options: Options) -> Matrix:
             if buffered.read(1):
                 raise damaged(what, "more came than its header promises", TABLE_OF_NUMBERS)
 
-    return Matrix(what, blocks, *header.shape, once=True)
+    return picked(Matrix(what, blocks, *header.shape, once=True), options.pick)
 
 
 def _npy_blocks(stream: BinaryIO, header: NpyHeader, path: object, rows: int) -> Iterator[Any]:
     n_rows, n_columns = header.shape
-    for part in block_slices(n_rows, rows):
-        shape = (part.stop - part.start, n_columns)
-        raw = read_bytes(stream, shape[0] * n_columns * header.dtype.itemsize, path, TABLE_OF_NUMBERS)
-        yield raw.view(header.dtype).reshape(shape)
+    row_bytes = n_columns * header.dtype.itemsize
+    rows = max(1, min(rows, MAX_BLOCK_BYTES // row_bytes))
+    for start in range(0, n_rows, rows):  # no list: a pipe may claim any number of rows
+        count = min(rows, n_rows - start)
+        raw = read_bytes(stream, count * row_bytes, path, TABLE_OF_NUMBERS)
+        yield raw.view(header.dtype).reshape(count, n_columns)
 
 
 def _in_memory(file: Path, array: Any, names: tuple[str, ...] | None = None) -> Matrix:
@@ -242,6 +252,7 @@ def _require_matrix(path: object, shape: tuple[int, ...], dtype: np.dtype[Any]) 
         raise damaged(path, f"it claims {shape[1]:,} columns", TABLE_OF_NUMBERS)
 
 
+READ_BY_NAME = {".csv", ".tsv", ".txt", ".parquet"}  # these pick their columns while they read
 TEXT = {".csv", ".tsv", ".txt", ".svm", ".svmlight", ".libsvm"}
 FORMATS: dict[str, Callable[[Path, Options], Matrix]] = {
     ".npy": _open_npy,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileProblem, MissingExtra, UnknownName
+from ._columns import Pick
 from ._files import damaged, translating
 from ._rows import Matrix
 
@@ -18,8 +19,8 @@ __all__ = ["parquet_matrix"]
 KIND = "a .parquet file of numbers"
 
 
-def parquet_matrix(path: Path, name: str | None = None) -> Matrix:
-    """Open the numeric columns, or the column of lists called ``name`` (or the only column)."""
+def parquet_matrix(path: Path, name: str | None = None, pick: Pick | None = None) -> Matrix:
+    """Open the numeric columns (those picked), or the column of lists called ``name`` (or the only column)."""
     arrow = _Arrow()
     with _arrow_errors(arrow, path), arrow.open(path) as file:
         schema = file.schema_arrow
@@ -27,13 +28,16 @@ def parquet_matrix(path: Path, name: str | None = None) -> Matrix:
         names = schema.names
         if name is not None and name not in names:
             raise UnknownName.among("column", name, names)
+        if pick and name is None:
+            names = [names[place] for place in pick.positions(names, path)]
         lists = name if name is not None else names[0] if len(names) == 1 else None
         if lists is not None and arrow.is_list(schema.field(lists).type):
             first = next(_list_blocks(arrow, path, lists, 1), None)
             width = 0 if first is None else first.shape[1]
         else:
             lists, width = None, len(names)
-            strange = next((field for field in schema if not arrow.is_number(field.type)), None)
+            fields = [schema.field(wanted) for wanted in names]
+            strange = next((field for field in fields if not arrow.is_number(field.type)), None)
             if strange is not None:
                 raise FileProblem(
                     f"{path}: the column {strange.name!r} holds {strange.type}",
@@ -44,7 +48,7 @@ def parquet_matrix(path: Path, name: str | None = None) -> Matrix:
         raise damaged(path, f"it has {n_rows} rows and {width} columns", KIND)
 
     def blocks(rows: int) -> Iterator[Any]:
-        found = _list_blocks(arrow, path, lists, rows) if lists else _column_blocks(arrow, path, rows)
+        found = _list_blocks(arrow, path, lists, rows) if lists else _column_blocks(arrow, path, names, rows)
         for block in found:
             if block.shape[1] != width:
                 raise damaged(path, f"its lists have {width} and {block.shape[1]} entries", KIND)
@@ -53,9 +57,10 @@ def parquet_matrix(path: Path, name: str | None = None) -> Matrix:
     return Matrix(str(path), blocks, n_rows, width, column_names=None if lists else tuple(names))
 
 
-def _column_blocks(arrow: _Arrow, path: Path, rows: int) -> Iterator[Any]:
+def _column_blocks(arrow: _Arrow, path: Path, names: list[str], rows: int) -> Iterator[Any]:
     with _arrow_errors(arrow, path), arrow.open(path) as file:
-        for batch in file.iter_batches(rows):
+        for batch in file.iter_batches(rows, columns=names):
+            batch = batch.select(names)  # the file's order is not ours
             if any(column.null_count for column in batch.columns):
                 raise damaged(path, "it holds missing values", KIND, "Fill or drop them")
             yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch.columns])

@@ -8,7 +8,7 @@
 | ``x_names`` (p,) | what a column is |
 | ``webp`` bytes, ``offsets`` (n + 1,) | pictures; the i-th is ``webp[offsets[i]:offsets[i + 1]]`` |
 | ``labels`` (n,), ``class_names`` (K,) | one class per row; names are optional |
-| ``label_indptr``, ``label_indices``, ``label_names`` | tags as CSR; also ``indptr``, ``indices``, ``concepts`` |
+| ``label_indptr``, ``label_indices``, ``label_names`` | tags as CSR (``indptr``, ``indices``, ``concepts``) |
 | ``image`` (n,) | which item a row is; ``newid`` and ``rows`` too |
 | ``n_query``, ``n_train`` | the first rows are queries, then training rows; without ``n_query`` the
 training rows come first and the rest are queries |

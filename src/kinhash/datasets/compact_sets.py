@@ -83,7 +83,6 @@ NUSWIDE81_TAGS = _compact(
     rows=269_648,
     columns=0,
     labels=81,
-    figures=Figures(chance=0.281),
     **NUS,
 )
 NUSWIDE_BOW500_SUBSET3996 = _compact(
@@ -107,7 +106,6 @@ ESPGAME_TAGS = _compact(
     rows=21_846,
     columns=0,
     labels=269,
-    figures=Figures(chance=0.201),
 )
 COCO20770_GIST512 = _compact(
     "coco20770_gist512",

@@ -59,7 +59,10 @@ def _label_names(path: Path) -> list[str]:
         text = stream.read()
         if b"<!" in text.replace(b"<!--", b""):  # no declarations, so no entities that explode
             raise damaged(path, "it holds declarations", kind, "Remove DOCTYPE and ENTITY lines")
-        root = ElementTree.fromstring(text)
+        try:
+            root = ElementTree.fromstring(text)
+        except LookupError as error:  # an encoding nobody knows
+            raise damaged(path, str(error), kind) from error
     names = [element.get("name", "") for element in root.iter() if element.tag.rpartition("}")[2] == "label"]
     if not names or not all(names) or len(set(names)) < len(names):
         raise damaged(path, f"it lists {len(names)} labels, {len(set(names))} of them different", kind)
