@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -287,6 +289,20 @@ def test_codes_come_back():
     stats = index.stats()
     assert (stats.n_rows, stats.n_codes) == (200, len(np.unique(packed, axis=0)))
     assert stats.longest_list == np.unique(packed, axis=0, return_counts=True)[1].max()
+
+
+def test_copies_and_pickles_answer_alike():
+    rng = np.random.default_rng(12)
+    packed = random_codes(rng, 400, 130, 90)
+    index = HammingIndex.from_codes(
+        packed, 130, ids=[f"r{i}" for i in range(400)], payload={"a": np.arange(400)}
+    )
+    index.add(packed[:3], ["x", "y", "z"], {"a": [1, 2, 3]})
+    for twin in (pickle.loads(pickle.dumps(index)), copy.deepcopy(index)):
+        assert twin.search(packed[:9], 30).ids.tolist() == index.search(packed[:9], 30).ids.tolist()
+        twin.remove(["x"])
+        assert len(index) == 403
+    assert len(pickle.loads(pickle.dumps(HammingIndex(9)))) == 0
 
 
 # ---- margins and vectors ---------------------------------------------------------------------

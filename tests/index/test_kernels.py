@@ -111,6 +111,22 @@ def test_merging(lists, room, filled):
     np.testing.assert_array_equal(*outs)
 
 
+def test_merging_long_interleaved_lists():
+    """Many more rows than there is room for: gathering is cut back, and stops at the right code."""
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        owner = rng.integers(0, rng.integers(2, 30), rng.integers(50, 400))
+        runs = sorted(np.flatnonzero(owner == code).tolist() for code in np.unique(owner))
+        starts = np.cumsum([0, *map(len, runs)]).astype(np.uint32)
+        rows, codes = np.concatenate(runs).astype(np.uint32), np.arange(len(runs))
+        first = int(rng.integers(0, len(runs)))  # so that the rows are not simply 0, 1, 2, ...
+        outs = [np.full(rng.integers(1, 40), -1)] * 2
+        outs[1] = outs[0].copy()
+        for module, out in zip((_merge, _reference), outs, strict=True):
+            module.merge_level(codes, first, len(runs), read_only(starts), read_only(rows), out, 0)
+        np.testing.assert_array_equal(*outs)
+
+
 def segment(packed, n_bits):
     return Segment.build(to_words(packed), n_bits, Ids(len(packed)))
 
@@ -194,6 +210,40 @@ def test_a_kept_part_is_what_building_it_would_give(case, share):
     for name in ("blocks", "starts", "rows"):
         np.testing.assert_array_equal(getattr(part, name), getattr(built, name))
     np.testing.assert_array_equal(part.ids.all(), np.flatnonzero(mask))
+
+
+@pytest.mark.parametrize("n_bits", [40, 64, 128])
+def test_probe_finds_every_near_code_once(n_bits):
+    """Codes a few bits apart in several chunks, at every small radius."""
+    rng = np.random.default_rng(n_bits)
+    packed = random_codes(rng, 600, n_bits, 3, 0.04)
+    s, words = segment(packed, n_bits), read_only(to_words(packed[:20]))
+    tables = build_tables(s.blocks, s.n_codes, packed.shape[1])
+    for radius in range(12):
+        truth = _reference.scan_within(s.blocks, s.n_codes, words, radius, (0,) * words.shape[1])
+        np.testing.assert_array_equal(np.sort(tables.within(s.blocks, words, radius)), truth)
+
+
+def test_the_bound_loses_nothing_where_it_is_tight():
+    """Short codes with few differing bits: the integer bound is next to the true sum."""
+    rng = np.random.default_rng(2)
+    packed = np.arange(256, dtype=np.uint8)[:, None]
+    s = segment(packed, 8)
+    for _ in range(200):
+        rng.shuffle(packed)
+        s = segment(packed, 8)
+        query = read_only(to_words(packed[:1]))
+        weights = np.zeros((1, 64))
+        weights[0, :8] = rng.integers(1, 16, 8) * rng.choice([1.0, 1.0, 0.7])
+        planes, steps = _asymmetric.bit_planes(weights)
+        found = []
+        for module in (_asymmetric, _reference):
+            distances, ranks = np.empty((1, 6)), np.empty((1, 6), np.int64)
+            module.top_k_weighted(
+                s.blocks, s.n_codes, s.starts, s.rows, query, weights, planes, steps, distances, ranks, (0,)
+            )
+            found.append(ranks)
+        np.testing.assert_array_equal(*found)
 
 
 @settings(max_examples=5)

@@ -129,7 +129,8 @@ def scan_within(blocks: Words, n_codes: int, queries: Words, radius: int, tag: A
 def weighted(queries: Words, codes: Words, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Weighted distances (q, n), summed in the order of the kernel: bits of a byte, then bytes."""
     differing: Ints = np.unpackbits((queries[:, None, :] ^ codes[None, :, :]).view(np.uint8), axis=-1)
-    parts: Any = np.where(differing, weights[:, None, :], 0.0).reshape(*differing.shape[:2], 8 * codes.shape[1], 8)
+    parts: Any = np.where(differing, weights[:, None, :], 0.0)
+    parts = parts.reshape(*differing.shape[:2], 8 * codes.shape[1], 8)
     per_byte: Any = np.zeros(parts.shape[:-1])
     for bit in range(8):
         per_byte = per_byte + parts[..., bit]

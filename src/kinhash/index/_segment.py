@@ -71,6 +71,7 @@ class Segment:
     hashing: _Hashing = field(default_factory=_Hashing)
 
     def __post_init__(self) -> None:
+        assert self.blocks.ctypes.data % 64 == 0 or not self.blocks.size, "vector loads need alignment"
         for array in (self.blocks, self.starts, self.rows, self.ids.values, *self.payload.values()):
             if array is not None:
                 array.flags.writeable = False

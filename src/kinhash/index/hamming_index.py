@@ -272,6 +272,22 @@ class HammingIndex:
         index._state = _State((segment,) if len(segment) else (), next_id)
         return index
 
+    def __getstate__(self) -> dict[str, Any]:
+        whole = merged(self._state.segments, self.n_bits)
+        return {
+            "n_bits": self.n_bits,
+            "model_id": self.model_id,
+            "next_id": self._state.next_id,
+            "rows": (whole.words(), whole.ids.all(), dict(whole.payload)),
+        }
+
+    def __setstate__(self, facts: dict[str, Any]) -> None:
+        """Build anew: a pickled array does not come back aligned as the kernels need it."""
+        self.__init__(facts["n_bits"], facts["model_id"])  # type: ignore[misc]
+        words, ids, payload = facts["rows"]
+        segments = (segment_of(words, self.n_bits, ids, payload),) if len(ids) else ()
+        self._state = _State(segments, facts["next_id"])
+
     def _put(self, codes: CodesLike, ids: Any, payload: Any, replace: bool) -> npt.NDArray[Any]:
         with self._writing:
             state = self._state
