@@ -1,0 +1,260 @@
+"""Targets by their definitions, sums over anchors, and rows outside the sample."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_problems import dense, random_targets
+
+from kinhash.energies.bre import BRE
+from kinhash.energies.exph import ExpH
+from kinhash.energies.ksh import KSH
+from kinhash.energies.lfh import LFH
+from kinhash.energies.splh import SPLH
+from kinhash.errors import InvalidInput, UnknownName
+from kinhash.inference.coordinate import Coordinate
+from kinhash.inference.learn import Recipe, infer, infer_sample
+from kinhash.inference.linear_systems import renormalise, solve_each
+from kinhash.inference.linearised import Linearised
+from kinhash.inference.mean_field import MeanField
+from kinhash.inference.readout import PolishReadout, SolveReadout, VaryingReadout, pull_sums
+from kinhash.inference.sample import Sample, draw_sample
+from kinhash.inference.sigmoid_line import line_slope
+from kinhash.inference.spectral import Spectral
+from kinhash.inference.targets import TARGETS, AnchorSums, Targets
+from kinhash.supervision import from_labels
+
+seeds = st.integers(0, 9999)
+
+
+@given(seed=seeds, m=st.integers(2, 7))
+def test_targets_follow_their_definitions(seed, m):
+    """METHODS 3.3 c: T = S − ρ_i − ρ_j."""
+    rng = np.random.default_rng(seed)
+    S, w = random_targets(rng, m), rng.uniform(0.2, 3, m)
+    share = w / w.sum()
+    made = {kind: Targets.of(kind, S, w).rows(S) for kind in TARGETS}
+    np.testing.assert_allclose(made["given"], S)
+    grand = share @ S @ share
+    np.testing.assert_allclose(made["mean"], S - grand, atol=1e-12)
+    kin = ((1 + S) / 2) @ share  # share of kin
+    balanced = np.where(S > 0, (1 - kin)[:, None] + (1 - kin), -kin[:, None] - kin)
+    np.testing.assert_allclose(made["balanced"], balanced, atol=1e-12)
+    centring = np.eye(m) - np.outer(np.ones(m), share)
+    np.testing.assert_allclose(made["centred"], centring @ S @ centring.T, atol=1e-12)
+    for kind in ("mean", "balanced", "centred"):
+        assert share @ made[kind] @ share == pytest.approx(0, abs=1e-12)
+
+
+@given(seed=seeds, kind=st.sampled_from(sorted(TARGETS)))
+def test_sums_over_anchors_equal_the_dense_product(seed, kind):
+    rng = np.random.default_rng(seed)
+    S, w, V = random_targets(rng, 5, graded=True), rng.uniform(0.2, 3, 5), rng.normal(size=(5, 3))
+    rows = rng.uniform(-1, 1, (4, 5))
+    targets = Targets.of(kind, S, w)
+    sums = AnchorSums.of(targets, V)
+    expected = targets.rows(rows) @ V
+    np.testing.assert_allclose(sums.from_product(rows @ sums.matrix), expected, atol=1e-12)
+    matrix, constant = sums.folded()
+    np.testing.assert_allclose(rows @ matrix - constant, expected, atol=1e-12)
+
+
+def test_an_unknown_kind_of_targets_is_suggested_away():
+    with pytest.raises(UnknownName, match="Did you mean 'centred'"):
+        Targets.of("centered", np.eye(2), np.ones(2))
+
+
+@given(seed=seeds, law=st.sampled_from([KSH(), BRE(), SPLH()]), kind=st.sampled_from(sorted(TARGETS)))
+def test_pulls_of_new_rows_are_those_of_one_more_entry(seed, law, kind):
+    """b_x = −2 Σ_j w_j linear(T_xj) q_j, from similarities alone."""
+    rng = np.random.default_rng(seed)
+    S, w, q = random_targets(rng, 5), rng.uniform(0.5, 2, 5), rng.uniform(-1, 1, (5, 3))
+    targets = Targets.of(kind, S, w)
+    row = rng.choice([-1.0, 1.0], (1, 5))
+    matrix, constant = pull_sums(law, targets, q, w).folded()
+    linear = law.terms(targets.rows(row), 3).linear
+    np.testing.assert_allclose(row @ matrix - constant, -2 * (linear * w) @ q, atol=1e-12)
+
+
+def one_more_entry(law, T, w, q, row, d):
+    """System of a new row (targets ``row``) that meets the whole sample."""
+    bigger = np.zeros((len(T) + 1, len(T) + 1))
+    bigger[:-1, :-1], bigger[-1, :-1], bigger[:-1, -1] = T, row, row
+    problem = dense(law, bigger, d, np.append(w, 1.0))
+    return problem.system(np.array([len(T)]), np.vstack([q, np.zeros(d)]))
+
+
+@pytest.mark.parametrize("law", [KSH(), LFH(), ExpH()], ids=repr)
+def test_outside_rows_are_solved_as_if_they_met_the_whole_sample(law):
+    rng = np.random.default_rng(1)
+    d, m = 3, 6
+    S, sample = (
+        random_targets(rng, m),
+        Sample(np.arange(m), rng.integers(1, 4, m).astype(float), np.arange(m)),
+    )
+    recipe = Recipe(law, Linearised(2), d)
+    inferred = infer_sample(sample, S, recipe, rng)
+    kind = SolveReadout if law.tangent is None else VaryingReadout
+    assert isinstance(inferred.readout, kind)
+    row = rng.choice([-1.0, 1.0], (1, m))
+    scores = inferred.readout.scores(row)
+    if law.tangent is None:
+        system = one_more_entry(law, S, sample.weights, inferred.solution.means, row[0], d)
+        v = solve_each(system.A, system.b, 2.0, line_slope(2.0))
+        np.testing.assert_allclose(scores, renormalise(v, 2.0, "row"), atol=1e-9)
+    assert np.isfinite(scores).all()
+    phi = inferred.marginals(scores)
+    assert ((phi > 0) & (phi < 1)).all()
+
+
+def test_polished_rows_end_where_no_flip_helps_them():
+    rng = np.random.default_rng(2)
+    d, m = 4, 7
+    S, w = random_targets(rng, m), rng.integers(1, 4, m).astype(float)
+    inferred = infer_sample(Sample(np.arange(m), w, np.arange(m)), S, Recipe(KSH(), Coordinate(), d), rng)
+    assert isinstance(inferred.readout, PolishReadout)
+    B = inferred.solution.means
+    for row in rng.choice([-1.0, 1.0], (5, m)):
+        code = np.where(inferred.readout.scores(row[None])[0] > 0, 1.0, -1.0)
+
+        def loss(code, row=row):
+            return w @ KSH().loss(B @ code, row, d)
+
+        for k in range(d):
+            flipped = code.copy()
+            flipped[k] *= -1
+            assert loss(code) <= loss(flipped) + 1e-9
+
+
+def test_a_spectral_row_outside_the_sample_equals_the_same_row_inside():
+    rng = np.random.default_rng(3)
+    y = [set(rng.integers(0, 5, 2).tolist()) for _ in range(30)]
+    supervision = from_labels(y)
+    inferred = infer(supervision, Recipe(KSH(), Spectral(), 4, targets="balanced"), rng)
+    scores = inferred.group_scores(supervision)
+    np.testing.assert_allclose(scores[inferred.sample.groups], inferred.solution.means, atol=1e-8)
+
+
+# -- facts 5, 6, 7, 9, 12 through the front door ----------------------------------------------------
+
+
+def learn(y, recipe, seed=0, **more):
+    supervision = from_labels(y)
+    inferred = infer(supervision, recipe, np.random.default_rng(seed), **more)
+    scores = inferred.group_scores(supervision)
+    return scores[supervision.group_of_row], inferred
+
+
+@given(seed=seeds, d=st.sampled_from([1, 2, 4, 8]))
+def test_fact_5_bre_is_ksh_bit_for_bit_when_d_is_a_power_of_two(seed, d):
+    y = np.random.default_rng(seed).integers(0, 4, 25)
+    for solver in (Linearised(3), Coordinate(), Spectral()):
+        ksh, _ = learn(y, Recipe(KSH(), solver, d, merge=False), seed)
+        bre, _ = learn(y, Recipe(BRE(), solver, d, merge=False), seed)
+        if isinstance(solver, Coordinate):  # its scores are fields, in the energy's own units
+            assert np.array_equal(ksh > 0, bre > 0)
+        else:
+            assert np.array_equal(ksh, bre)
+
+
+@given(seed=seeds, d=st.sampled_from([3, 5, 6, 7]))
+def test_fact_5_bre_is_ksh_up_to_rounding_for_any_d(seed, d):
+    y = np.random.default_rng(seed).integers(0, 4, 25)
+    ksh, _ = learn(y, Recipe(KSH(), Linearised(2), d, merge=False), seed)
+    bre, _ = learn(y, Recipe(BRE(), Linearised(2), d, merge=False), seed)
+    np.testing.assert_allclose(bre, ksh, atol=1e-6)
+
+
+SOLVERS = [Linearised(2), Coordinate(), Spectral(), MeanField(3)]
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("merge", [True, False])
+def test_fact_6_names_of_classes_do_not_matter(solver, merge):
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 4, 40)
+    renamed = np.array(["d", "b", "z", "a"])[y]
+    recipe = Recipe(KSH(), solver, 4, merge=merge, n_anchors=15)
+    plain, _ = learn(y, recipe)
+    other, _ = learn(renamed, recipe)
+    assert np.array_equal(plain, other)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
+def test_fact_6_permuting_rows_with_the_same_anchors_permutes_codes(solver):
+    rng = np.random.default_rng(6)
+    y = [set(rng.integers(0, 5, 2).tolist()) for _ in range(40)]
+    anchors = rng.permutation(40)[:12]
+    order = rng.permutation(40)
+    place = np.argsort(order)
+    for merge in (True, False):
+        before, _ = learn(y, Recipe(KSH(), solver, 4, merge=merge, anchors=anchors))
+        after, _ = learn([y[i] for i in order], Recipe(KSH(), solver, 4, merge=merge, anchors=place[anchors]))
+        np.testing.assert_allclose(after, before[order], atol=1e-9)
+
+
+@pytest.mark.parametrize("law", [KSH(), LFH(), ExpH()], ids=repr)
+@pytest.mark.parametrize(
+    "solver", [Linearised(2), Coordinate(), MeanField(2)], ids=lambda s: type(s).__name__
+)
+def test_fact_7_equal_supervision_gives_equal_codes(law, solver):
+    rng = np.random.default_rng(7)
+    y = [frozenset(rng.integers(0, 4, 2).tolist()) for _ in range(50)]
+    scores, _ = learn(y, Recipe(law, solver, 4, merge=False, n_anchors=10))
+    for tags in set(y):
+        mine = scores[[row == tags for row in y]]
+        assert (mine == mine[0]).all()
+
+
+def test_fact_12_more_anchors_than_rows_and_more_bits_than_rows():
+    y = [0, 1, 0, 1, 2]
+    for solver in SOLVERS:
+        for d in (1, 9):
+            scores, inferred = learn(y, Recipe(KSH(), solver, d, merge=False, n_anchors=1000))
+            assert len(inferred.sample.rows) == 5
+            assert scores.shape == (5, d)
+            assert np.isfinite(scores).all()
+
+
+# -- the sample -------------------------------------------------------------------------------------
+
+
+def test_merged_anchors_count_their_rows():
+    supervision = from_labels([2, 2, 0, 1, 0, 2])
+    sample = draw_sample(supervision, 100, np.random.default_rng(0))
+    assert sample.groups.tolist() == [2, 0, 1]  # first appearance, not the name
+    assert sample.weights.tolist() == [3, 2, 1]
+    weighted = draw_sample(
+        supervision, 100, np.random.default_rng(0), row_weights=np.array([1, 1, 5, 0, 0, 0.5])
+    )
+    assert weighted.groups.tolist() == [2, 0]
+    assert weighted.weights.tolist() == [2.5, 5]
+
+
+def test_unknown_and_weightless_rows_are_never_drawn():
+    supervision = from_labels([0, None, 1, 0, 1, None, 0, 1])
+    weights = np.array([1, 1, 0, 1, 1, 1, 1, 1.0])
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        sample = draw_sample(supervision, 3, rng, merge=False, row_weights=weights)
+        assert set(sample.rows) <= {0, 3, 4, 6, 7}
+        assert len(sample.rows) == 3
+
+
+def test_given_anchors_are_used_as_they_are():
+    supervision = from_labels([0, 1, 0, 1, None])
+    sample = draw_sample(supervision, 2, np.random.default_rng(0), merge=False, anchors=np.array([3, 0, 4]))
+    assert sample.rows.tolist() == [3, 0]  # nothing is known about row 4
+
+
+@pytest.mark.parametrize("anchors", [[0, 9], [-1, 2], [0.5, 1.5], [], [1, 1], [0], [[0, 1]]])
+def test_anchors_that_are_no_rows_are_refused(anchors):
+    with pytest.raises(InvalidInput, match="anchors"):
+        draw_sample(from_labels([0, 1, 0, 1]), 2, np.random.default_rng(0), anchors=np.asarray(anchors))
+
+
+def test_nothing_known_is_an_error():
+    with pytest.raises(InvalidInput, match="Nothing is known"):
+        draw_sample(from_labels([0, 1]), 2, np.random.default_rng(0), row_weights=np.zeros(2))
