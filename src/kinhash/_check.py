@@ -49,8 +49,8 @@ class _InvalidType(InvalidInput, TypeError):
     """Input of a type that cannot be a matrix; scikit-learn raises TypeError there, so do we."""
 
 
-def check_finite(X: Any) -> None:
-    """Refuse NaN and infinity, naming the first place."""
+def check_finite(X: Any, first_row: int = 0) -> None:
+    """Refuse NaN and infinity, naming the first place; ``first_row`` is the number of X's first row."""
     if sp.issparse(X):
         bad = np.flatnonzero(~np.isfinite(X.data))
         if not len(bad):
@@ -67,7 +67,7 @@ def check_finite(X: Any) -> None:
         return
     kind = "NaN" if np.isnan(value) else "infinity"
     raise InvalidInput(
-        f"Input X contains {kind}: the first in row {row}, column {column}",
+        f"Input X contains {kind}: the first in row {first_row + row}, column {column}",
         "finite numbers only (no NaN, no inf)",
         "Drop or impute such rows, for example with sklearn.impute.SimpleImputer",
     )

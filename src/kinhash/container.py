@@ -38,7 +38,7 @@ import numpy.typing as npt
 from ._digest import DIGEST_LENGTH, tree_digest
 from .errors import DamagedFile, FileProblem, InvalidInput
 
-__all__ = ["ALIGNMENT", "FORMAT", "container_kind", "read_container", "write_container"]
+__all__ = ["ALIGNMENT", "FORMAT", "container_kind", "read_container", "replace_file", "write_container"]
 
 FORMAT = 1
 ALIGNMENT = 64  # a cache line, and what vector loads need
@@ -106,7 +106,7 @@ def write_container(
     digest = tree_digest(pieces)
     opening = bytearray(pieces[0])
     opening[_DIGEST_AT : _DIGEST_AT + DIGEST_LENGTH] = digest
-    _replace_file(path, [memoryview(opening), *pieces[1:]])
+    replace_file(path, [memoryview(opening), *pieces[1:]])
 
 
 def _json_of(header: Mapping[str, Any]) -> str:
@@ -162,7 +162,8 @@ def _entry(name: str, dtype: str, shape: tuple[int, ...], begin: int, end: int) 
     return f',"{name}":{json.dumps(fact, separators=(",", ":"))}'.encode("ascii")
 
 
-def _replace_file(path: PathLike, pieces: Sequence[memoryview]) -> None:
+def replace_file(path: PathLike, pieces: Sequence[memoryview]) -> None:
+    """Write all of a file or nothing: temporary file, fsync, rename, fsync of the folder."""
     try:
         target = os.path.realpath(path)  # a link stays a link: what it points to is replaced
         folder, name = os.path.split(target)

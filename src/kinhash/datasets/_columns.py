@@ -15,7 +15,7 @@ from ._files import damaged
 from ._rows import Matrix
 from ._text import is_number
 
-__all__ = ["Pick", "picked", "picked_blocks"]
+__all__ = ["ALL_COLUMNS", "Pick", "picked", "picked_blocks"]
 
 
 class Pick(NamedTuple):
@@ -41,6 +41,9 @@ class Pick(NamedTuple):
         if not places:
             raise FileProblem(f"{path}: no column is left", "at least one feature", "Leave out fewer columns")
         return places
+
+
+ALL_COLUMNS = Pick()
 
 
 def picked(matrix: Matrix, pick: Pick) -> Matrix:

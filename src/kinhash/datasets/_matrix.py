@@ -36,7 +36,7 @@ from ._arrays import (
     read_npy_header,
     read_npz,
 )
-from ._columns import Pick, picked
+from ._columns import ALL_COLUMNS, Pick, picked
 from ._csv import csv_matrix
 from ._files import damaged, open_problem, read_bytes, translating
 from ._rows import Matrix
@@ -58,7 +58,7 @@ class Options:
     header: bool | None = None
     delimiter: str | None = None
     n_columns: int | None = None
-    pick: Pick = Pick()
+    pick: Pick = ALL_COLUMNS
 
 
 def open_matrix(

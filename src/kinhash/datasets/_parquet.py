@@ -20,7 +20,7 @@ KIND = "a .parquet file of numbers"
 
 
 def parquet_matrix(path: Path, name: str | None = None, pick: Pick | None = None) -> Matrix:
-    """Open the numeric columns (those picked), or the column of lists called ``name`` (or the only column)."""
+    """Open the numeric columns (those picked), or the column of lists called ``name`` (or the only one)."""
     arrow = _Arrow()
     with _arrow_errors(arrow, path), arrow.open(path) as file:
         schema = file.schema_arrow

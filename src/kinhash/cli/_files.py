@@ -1,0 +1,91 @@
+"""Files that commands take and leave: opened by the readers of `kinhash.datasets`, written all or nothing."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..codes import Codes
+from ..errors import FileProblem, InvalidInput, KinhashWarning
+from ._interrupt import watch_output
+
+__all__ = ["expect_output", "open_codes", "read_ids", "write_codes"]
+
+
+def expect_output(path: str | None, *inputs: str | None) -> None:
+    """Say before the work starts that its result could not be written, or would overwrite an input."""
+    if path is None:
+        return
+    target = Path(path)
+    folder = target.resolve().parent
+    reason = None
+    if target.is_dir():
+        reason = "is a folder"
+    elif not folder.is_dir():
+        reason = f"cannot be written: there is no folder {folder}"
+    elif not os.access(folder, os.W_OK):
+        reason = f"cannot be written: the folder {folder} is read-only"
+    if reason:
+        raise FileProblem(f"{path} {reason}", "a file in a folder you can write to", "Choose another place")
+    for source in inputs:
+        if source is not None and target.exists() and Path(source).exists() and target.samefile(source):
+            raise FileProblem(f"{path} is also an input", "another file for the result", "Rename the output")
+    watch_output(path)
+
+
+def open_codes(path: str, n_bits: int | None = None, model_id: str | None = None) -> Codes:
+    """Codes from a file of ours, or packed bytes from ``.npy``, which carry no model id."""
+    if not path.lower().endswith(".npy"):
+        from ..codes import as_codes
+        from ..model_file import load_codes
+
+        return as_codes(load_codes(path), n_bits)
+    import warnings
+
+    from ..codes import as_codes
+    from ..datasets import open_matrix
+
+    codes = as_codes(np.asarray(open_matrix(path).read()), n_bits)
+    warnings.warn(
+        f"{path} carries no model id and no digest, so nothing vouches for its codes.",
+        KinhashWarning,
+        stacklevel=2,
+    )
+    return Codes(codes.packed, codes.n_bits, model_id=model_id)
+
+
+def write_codes(codes: Codes, path: str) -> None:
+    """A codes file, or for the extension ``.npy`` the packed bytes alone. All or nothing."""
+    if not path.lower().endswith(".npy"):
+        from ..model_file import save_codes
+
+        save_codes(codes, path)
+        return
+    from ..container import replace_file
+
+    content = io.BytesIO()
+    np.save(content, codes.packed, allow_pickle=False)
+    replace_file(path, [content.getbuffer()])
+
+
+def read_ids(path: str | None, column: str | None, n_rows: int) -> npt.NDArray[Any] | None:
+    """The ids of rows: one per line of a text file, a column of a CSV, or a 1-D ``.npy``."""
+    if path is None:
+        return None
+    from ..datasets import open_labels
+
+    found = open_labels(path, column=column)
+    if found.classes is None or not found.known.all():
+        raise InvalidInput(
+            f"{path} does not hold one id per row", "a number or a name for every row", "Fill the gaps"
+        )
+    if len(found) != n_rows:
+        raise InvalidInput(
+            f"{path} holds {len(found):,} ids for {n_rows:,} rows", "one id per row", "Pass files that match"
+        )
+    return np.asarray(found.names[found.classes])

@@ -1,0 +1,187 @@
+"""The work behind `kinhash fit`, without a word to the terminal."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._check import check_finite
+from ..codes import Codes
+from ..errors import UnknownName
+from ..labels import Labels
+from ._files import read_ids, write_codes
+from ._judge import FEWEST_ROWS, Verdict, hold_out, judge_labels
+from ._judge_pairs import FEWEST_PAIRS, hold_out_pairs, judge_pairs
+from ._supervision import Pairs, read_supervision
+
+__all__ = ["Done", "Request", "make_hasher", "run"]
+
+SHARE_KEPT_OUT = 0.1
+
+# Rows kept out, how to judge by them, and why there is no verdict where there is none.
+Learnt = tuple[npt.NDArray[np.int64], Callable[[], Verdict] | None, str | None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for on the command line."""
+
+    features: str
+    output: str
+    codes: str | None = None
+    labels: str | None = None
+    tags: str | None = None
+    pairs: str | None = None
+    label_column: str | None = None
+    leave_out: tuple[str, ...] = ()
+    tag_separator: str = ";"
+    method: str = "EnergyHasher"
+    n_bits: int = 64
+    open_set: bool = False
+    settings: tuple[str, ...] = ()
+    seed: int = 0
+    held_out: int = 1000
+    array: str | None = None
+    ids: str | None = None
+    id_column: str | None = None
+    header: bool | None = None
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came out: the facts for ``--json``, and the verdict if there is one."""
+
+    result: dict[str, Any]
+    verdict: Verdict | None
+
+
+def run(request: Request, listener: Callable[[str], None]) -> Done:
+    """Read, keep rows out, fit once, judge, save. The model is the one that was judged."""
+    hasher = make_hasher(request)
+    clock = [time.perf_counter()]
+    X, names = _features(request)
+    supervision = read_supervision(
+        request.features, request.labels, request.tags, request.pairs, request.label_column,
+        request.tag_separator, X.shape[0],
+    )  # fmt: skip
+    id_file = request.ids or (request.features if request.id_column else None)
+    ids = read_ids(id_file, request.id_column, X.shape[0])
+    clock.append(time.perf_counter())
+    hasher._listener = lambda stage: listener(stage) if stage else None
+    rng = np.random.default_rng(request.seed)
+    if isinstance(supervision, Pairs):
+        learned = _learn_pairs(hasher, X, supervision, request.held_out, rng)
+    else:
+        learned = _learn_labels(hasher, X, supervision, request.held_out, rng)
+    kept_out, judge, why = learned
+    if names is not None:
+        hasher.feature_names_in_ = np.array(names, object)
+    clock.append(time.perf_counter())
+    listener("judging")
+    verdict = judge() if judge is not None else None
+    clock.append(time.perf_counter())
+    listener("saving")
+    hasher.save(request.output)
+    if request.codes is not None:
+        write_codes(_all_codes(hasher, X, kept_out, ids), request.codes)
+    result = {
+        "model": request.output,
+        "model_id": hasher.model_id_,
+        "method": request.method,
+        "n_bits": int(hasher.n_bits),
+        "rows": int(X.shape[0]),
+        "columns": int(X.shape[1]),
+        "training_rows": int(X.shape[0] - len(kept_out)),
+        "unique_codes": hasher.report_["unique_codes"],
+        "codes": request.codes,
+        "codes_note": _codes_note(len(kept_out)),
+        "verdict": verdict.as_dict() if verdict else None,
+        "why_no_verdict": why,
+        "seconds": dict(zip(("reading", "fit", "judging"), np.diff(clock).tolist(), strict=True)),
+    }
+    return Done(result, verdict)
+
+
+def make_hasher(request: Request) -> Any:
+    """The method by its name, with its parameters checked before anything is read."""
+    from ..model_file import HASHERS
+
+    method = HASHERS[request.method]
+    known = method().get_params(deep=False)
+    chosen: dict[str, Any] = {"n_bits": request.n_bits, "random_state": request.seed}
+    if request.open_set:
+        chosen["open_set"] = True
+    for setting in request.settings:
+        name, _, text = setting.partition("=")
+        try:
+            chosen[name.strip()] = json.loads(text)
+        except ValueError:
+            chosen[name.strip()] = text
+    for name in chosen:
+        if name not in known:
+            raise UnknownName.among(f"parameter of {request.method}", name, known)
+    hasher = method(**chosen)
+    hasher._check_parameters()
+    return hasher
+
+
+def _features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
+    """All rows, without the columns that are labels, ids or left out; and the names of the columns."""
+    from ..datasets import open_matrix
+
+    no_features = set(request.leave_out)
+    if request.label_column and not (request.labels or request.tags or request.pairs):
+        no_features.add(request.label_column)
+    if request.id_column and not request.ids:
+        no_features.add(request.id_column)
+    matrix = open_matrix(
+        request.features, name=request.array, header=request.header, without=sorted(no_features)
+    )
+    X = matrix.read()
+    check_finite(X)
+    return X, matrix.column_names
+
+
+def _learn_labels(hasher: Any, X: Any, labels: Labels, most: int, rng: np.random.Generator) -> Learnt:
+    train, queries = hold_out(labels, most, SHARE_KEPT_OUT, rng)
+    if not len(queries):
+        hasher.fit(X, labels)
+        why = f"Nothing was kept out (that takes {FEWEST_ROWS} rows), so there is no verdict."
+        return queries, None, "Nothing was kept out, as asked, so there is no verdict." if most == 0 else why
+    hasher.fit(X[train], labels[train])
+    return queries, lambda: judge_labels(hasher, X, labels, train, queries, rng), None
+
+
+def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Generator) -> Learnt:
+    from ..supervision import from_pairs
+
+    from_pairs(pairs.left, pairs.right, pairs.verdict, X.shape[0])  # errors count pairs as the file does
+    learned, kept_out = hold_out_pairs(pairs, SHARE_KEPT_OUT if most else 0.0, rng)
+    hasher.fit_pairs(X, learned.left, learned.right, learned.verdict)
+    none = np.empty(0, np.int64)
+    if kept_out is None:
+        why = f"Nothing was kept out (that takes {FEWEST_PAIRS} pairs of each kind), so there is no verdict."
+        return none, None, why
+    return none, lambda: judge_pairs(hasher, X, learned, kept_out, rng), None
+
+
+def _all_codes(hasher: Any, X: Any, kept_out: Any, ids: Any) -> Codes:
+    """One code per row of the file: learned for rows of the fit, mapped for rows kept out."""
+    packed = hasher.codes_
+    if len(kept_out):
+        whole = np.empty((X.shape[0], packed.shape[1]), np.uint8)
+        learned = np.ones(X.shape[0], bool)
+        learned[kept_out] = False
+        whole[learned], whole[kept_out] = packed, hasher.encode(X[kept_out])
+        packed = whole
+    return Codes(packed, hasher.n_bits, ids=ids, model_id=hasher.model_id_)
+
+
+def _codes_note(n_kept_out: int) -> str:
+    return f" (learned; mapped for the {n_kept_out:,} rows kept out)" if n_kept_out else " (learned)"

@@ -1,0 +1,105 @@
+"""What `kinhash fit` learns from: labels, tags or pairs, read from the user's files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidInput
+from ..labels import Labels, read_labels
+
+__all__ = ["Pairs", "read_pairs", "read_some_labels", "read_supervision"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of row numbers with a verdict: 1 for kin, −1 for strangers."""
+
+    left: Ints
+    right: Ints
+    verdict: Ints
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def __getitem__(self, rows: Any) -> Pairs:
+        return Pairs(self.left[rows], self.right[rows], self.verdict[rows])
+
+
+def read_supervision(
+    features: str,
+    labels: str | None,
+    tags: str | None,
+    pairs: str | None,
+    column: str | None,
+    separator: str,
+    n_rows: int,
+) -> Labels | Pairs:
+    """The labels or pairs of the one option that was given, checked against the number of rows."""
+    if labels is None and column is not None and tags is None and pairs is None:
+        labels = features  # a column of the table itself
+    given = [name for name, path in (("labels", labels), ("tags", tags), ("pairs", pairs)) if path]
+    if len(given) != 1:
+        raise click.UsageError(
+            "Pass one of --labels, --tags, --pairs or --label-column"
+            + (f", not {' and '.join('--' + name for name in given)} together." if given else ".")
+        )
+    if pairs is not None:
+        return read_pairs(pairs)
+    path = labels or tags
+    assert path is not None
+    found = read_some_labels(path, tags is not None, column, separator)
+    if len(found) == n_rows + 1 and column is None:
+        raise InvalidInput(
+            f"{path} holds {len(found):,} labels for {n_rows:,} rows, one too many",
+            "one label per row",
+            "If its first line is a column name, pass that name as --label-column",
+        )
+    return read_labels(found, n_rows)
+
+
+def read_some_labels(path: str, tags: bool, column: str | None, separator: str) -> Labels:
+    """Classes, or the tags of every row; in text the tags of a row are parted by ``separator``."""
+    from ..datasets import open_labels
+
+    if not tags:
+        return open_labels(path, column=column)
+    text = path.lower().removesuffix(".gz").endswith((".txt", ".csv", ".tsv"))
+    found = open_labels(path, column=column, separator=separator if text else None)
+    if not found.is_tags:
+        raise InvalidInput(
+            f"{path} holds one label per row, not sets of tags",
+            "a 0/1 matrix, lists of tags, or text with the tags of a row in one line",
+            "Pass it as --labels",
+        )
+    return found
+
+
+def read_pairs(path: str) -> Pairs:
+    """Three columns: row, row, verdict (1 kin, −1 or 0 strangers)."""
+    from ..datasets import open_matrix
+
+    rows = np.asarray(open_matrix(path).read())
+    if rows.shape[1] != 3:
+        raise InvalidInput(
+            f"{path} has {rows.shape[1]} columns",
+            "three: row, row, verdict (1 for kin, -1 for strangers)",
+            "Rows are numbered from 0 in the order of the features",
+        )
+    with np.errstate(invalid="ignore"):
+        broken = ~(np.isfinite(rows) & (rows == np.floor(rows))).all(axis=1)
+    if broken.any():
+        first = int(broken.argmax())
+        raise InvalidInput(
+            f"Pair {first} of {path} is {tuple(rows[first].tolist())}",
+            "whole numbers: row, row, verdict",
+            "Rows are numbered from 0 in the order of the features",
+        )
+    left, right, verdict = rows.astype(np.int64).T
+    return Pairs(left, right, np.where(verdict == 0, -1, verdict))

@@ -1,0 +1,93 @@
+"""What commands say: results to stdout, as text or as JSON; talk and bars to stderr, on a terminal only."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+__all__ = ["bar", "counted", "emit", "header_option", "json_option", "table", "talk"]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+header_option = click.option(
+    "--header/--no-header", default=None, help="Whether FEATURES (CSV) begins with names; guessed otherwise."
+)
+
+
+def emit(result: Mapping[str, Any], text: str, as_json: bool) -> None:
+    """The result of a command, for machines or for people."""
+    click.echo(json.dumps(_plain(result), indent=2, allow_nan=False) if as_json else text)
+
+
+def _plain(value: Any) -> Any:
+    """Arrays, NumPy numbers, paths and NaN in forms that JSON knows."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (str, int)) else str(value)
+
+
+def talk(text: str) -> None:
+    """A remark for whoever watches; a pipe or a log file does not get it."""
+    if sys.stderr.isatty():
+        click.echo(text, err=True)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns under their headings: the first to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    lines.insert(1, "─" * max(map(len, lines)))
+    return "\n".join(lines)
+
+
+@contextmanager
+def bar(label: str, total: float | None = None) -> Iterator[Callable[[float, str | None], None]]:
+    """A bar with the time left. Call what you get with the amount done so far, and a new label if any.
+
+    Without a total the bar shows how much was done. Nothing is shown, or imported, off a terminal.
+    """
+    if not sys.stderr.isatty():
+        yield _no_bar
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    count = "" if total is None or total <= 1 else "{task.completed:,.0f} of {task.total:,.0f}"
+    columns = [
+        TextColumn("{task.description:<26}"),
+        BarColumn(),
+        TextColumn(count if total is not None else "{task.completed:,.0f} rows"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    ]
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(label, total=total)
+
+        def move(done: float, label: str | None = None) -> None:
+            shown.update(task, completed=done, description=label)
+
+        yield move
+
+
+def _no_bar(done: float, label: str | None = None) -> None:
+    """What stands in for a bar off a terminal."""
+
+
+def counted(number: int, thing: str) -> str:
+    """``1 row``, ``2,000 rows``."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -1,0 +1,64 @@
+"""`kinhash encode`: codes of new rows, block by block."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from ._terminal import counted, emit, header_option, json_option
+
+__all__ = ["encode"]
+
+
+@click.command()
+@click.argument("model")
+@click.argument("features")
+@click.option("-o", "--output", required=True, metavar="FILE", help="codes.kin; for .npy the bare bytes.")
+@click.option("--array", metavar="NAME", help="Which array of a .npz, or list column of a .parquet.")
+@click.option("--ids", metavar="FILE", help="Ids of the rows: one per line, or a 1-D .npy.")
+@click.option("--id-column", metavar="NAME", help="The column with the ids; alone, of FEATURES itself.")
+@header_option
+@json_option
+def encode(
+    model: str,
+    features: str,
+    output: str,
+    array: str | None,
+    header: bool | None,
+    ids: str | None,
+    id_column: str | None,
+    as_json: bool,
+) -> None:
+    """Give every row of FEATURES its code, with a MODEL that `kinhash fit` wrote.
+
+    FEATURES is read in blocks, so it may be larger than memory; "-" is standard input (CSV or .npy).
+    A table with column names is read by the names the model knows; its other columns are left alone.
+
+    \b
+    Examples:
+      kinhash encode model.kin new.npy -o codes.kin
+      zcat huge.csv.gz | kinhash encode model.kin - -o codes.npy
+    """
+    from ..codes import Codes
+    from ..model_file import load
+    from ._features import encode_file
+    from ._files import expect_output, read_ids, write_codes
+
+    expect_output(output, model, features, ids)
+    start = time.perf_counter()
+    hasher = load(model)
+    packed = encode_file(hasher, features, array, header)
+    names = read_ids(ids or (features if id_column else None), id_column, len(packed))
+    codes = Codes(packed, hasher._n_features_out, ids=names, model_id=hasher.model_id_)
+    write_codes(codes, output)
+    result = {
+        "codes": output,
+        "rows": len(codes),
+        "n_bits": codes.n_bits,
+        "bytes_per_item": int(codes.packed.shape[1]),
+        "model_id": codes.model_id,
+        "seconds": time.perf_counter() - start,
+    }
+    said = f"{counted(len(codes), 'code')} of {codes.n_bits} bits written to {output}."
+    emit(result, f"{said} ({result['seconds']:.1f} s)", as_json)

@@ -1,0 +1,101 @@
+"""`kinhash eval`: how good codes are, with the rule for ties said."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from ._terminal import emit, json_option
+
+__all__ = ["evaluate"]
+
+
+@click.command("eval")
+@click.argument("codes", nargs=-1, required=True)
+@click.option("--labels", metavar="FILE", multiple=True, help="Classes, a file for each file of codes.")
+@click.option("--tags", metavar="FILE", multiple=True, help="Tags, a file for each file of codes.")
+@click.option("--label-column", "column", metavar="NAME", help="The column of the files of labels.")
+@click.option("--tag-separator", "separator", default=";", show_default=True, help="Between tags in text.")
+@click.option(
+    "--ties", default="expected", show_default=True, help="expected, index, optimistic, pessimistic."
+)
+@click.option("--top", type=int, help="Only so many places of each ranking count (mAP@top).")
+@click.option("-k", type=int, default=10, show_default=True, help="Places for precision at k.")
+@click.option("--radius", type=int, default=2, show_default=True, help="Differing bits for precision within.")
+@click.option("--bits", "n_bits", type=int, help="Length of the codes in a .npy, if not 8 per byte.")
+@json_option
+def evaluate(
+    codes: tuple[str, ...],
+    labels: tuple[str, ...],
+    tags: tuple[str, ...],
+    column: str | None,
+    separator: str,
+    n_bits: int | None,
+    as_json: bool,
+    **how: Any,
+) -> None:
+    """Score CODES against labels: one file searched among itself, or queries and then a database.
+
+    \b
+    Examples:
+      kinhash eval db.kin --labels y.txt
+      kinhash eval queries.kin db.kin --labels query_y.txt --labels y.txt
+    """
+    from ._files import open_codes
+    from ._supervision import read_some_labels
+
+    files = labels or tags
+    if len(codes) > 2 or (labels and tags) or len(files) != len(codes):
+        raise click.UsageError(
+            f"{len(codes)} files of codes came with {len(labels)} of --labels and {len(tags)} of --tags; "
+            "pass one of each, or queries and database with a file of labels each."
+        )
+    opened = [open_codes(path, n_bits) for path in codes]
+    known = [read_some_labels(path, bool(tags), column, separator) for path in files]
+    result, text = _scores(opened, known, **how)
+    emit({"codes": list(codes), **result}, text, as_json)
+
+
+def _scores(
+    codes: list[Any], labels: list[Any], ties: str, top: int | None, k: int, radius: int
+) -> tuple[dict[str, Any], str]:
+    from ..metrics import (
+        bootstrap_interval,
+        code_health,
+        mean_average_precision,
+        precision_at_k,
+        precision_within_radius,
+    )
+
+    alone = len(codes) == 1
+    sides = (codes[0], codes[-1], labels[0], labels[-1])
+    score = mean_average_precision(*sides, ties=ties, top=top, exclude_self=alone, return_details=True)
+    at_k = precision_at_k(*sides, k=k, ties=ties, exclude_self=alone)
+    within = precision_within_radius(*sides, radius=radius, exclude_self=alone)
+    health = code_health(codes[-1])
+    interval = None if math.isnan(score.value) else bootstrap_interval(score.per_query, n_resamples=1000)
+    who = "Every row is a query and searches the others." if alone else "Queries search the database."
+    lines = [str(score), str(at_k), str(within), who]
+    if interval is not None:
+        lines.insert(1, f"  95 % interval over queries: {interval.low:.4f} .. {interval.high:.4f}")
+    result = {
+        "metric": score.metric,
+        "value": score.value,
+        "interval": None if interval is None else [interval.low, interval.high],
+        "band": score.band,
+        "ties": ties,
+        "queries": score.n_queries,
+        "queries_without_kin": score.n_without_kin,
+        "database_rows": score.n_database,
+        "unknown_queries": score.n_unknown_queries,
+        "unknown_rows": score.n_unknown_rows,
+        "own_row_left_out": alone,
+        f"precision_at_{k}": at_k.value,
+        f"precision_within_{radius}": within.value,
+        "empty_look_ups": within.n_empty,
+        "unique_codes": health.n_unique,
+        "dead_bits": health.dead_bits,
+    }
+    return result, "\n".join([*lines, "", str(health)])
