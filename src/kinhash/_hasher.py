@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -237,8 +238,10 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def explain(self, x: Any, y: Any) -> Explanation:
         """Which bits of two rows differ, and by what margins."""
-        pair = np.stack([np.ravel(np.asarray(x)), np.ravel(np.asarray(y))])
-        margins = self.decision_function(pair)
+        pair = np.stack([_one_row(x), _one_row(y)])
+        with warnings.catch_warnings():  # two bare rows need no column names
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            margins = self.decision_function(pair)
         bits = margins > 0
         differing = np.flatnonzero(bits[0] != bits[1])
         return Explanation(len(differing), differing, margins)
@@ -294,6 +297,10 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return hasattr(self, "_map")
 
 
+def _one_row(row: Any) -> npt.NDArray[Any]:
+    return np.ravel(row.toarray() if sp.issparse(row) else np.asarray(row))
+
+
 def check_supervision(supervision: Supervision, weights: Floats | None) -> None:
     """Refuse supervision from which nothing can be learned, once for all estimators."""
     counts = supervision.group_weights(weights)
@@ -310,6 +317,13 @@ def check_supervision(supervision: Supervision, weights: Floats | None) -> None:
                 "No row has a tag, so nobody is kin",
                 "tags on some rows",
                 "Check the labels: an empty set means kin to nobody",
+            )
+        everywhere = (supervision.tag_sets.T @ counts) >= counts.sum()
+        if everywhere.any():
+            raise InvalidInput(
+                f"Every row carries tag {supervision.tag_name(int(everywhere.argmax()))!r}, so all are kin",
+                "tags that tell some rows apart",
+                "Drop tags that all rows share",
             )
     elif supervision.labels is not None:
         present = int((counts > 0).sum())

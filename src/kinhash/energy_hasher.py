@@ -20,7 +20,7 @@ __all__ = ["EnergyHasher"]
 
 # Which maps share the bits of a code, and in what proportion.
 DEFAULT_MIX = (("expected", 1.0),)
-OPEN_SET_MIX = (("expected", 0.375), ("ridge", 0.375), ("features", 0.25))
+OPEN_SET_MIX = (("expected", 0.5), ("ridge", 0.25), ("features", 0.25))
 
 PRESETS = ("paper", "paper-literal")
 MAP_NAMES = ("expected", "linear", "rbf")
@@ -39,8 +39,9 @@ class EnergyHasher(StreamingHasher):
     ----------
     n_bits : length of the codes, 1 to 1024.
     energy : "ksh", "bre", "splh", "lfh", "exph", or any `kinhash.energies.Energy` of your own.
-    solver : "auto" (spectral, with settings chosen on held-out rows), "spectral", "coordinate",
-        "linearised", "mean_field" or "columns" (energies without a quadratic term).
+    solver : "auto" (spectral, with settings chosen on held-out rows; coordinate where the energy, the
+        supervision or other parameters exclude it), "spectral", "coordinate", "linearised", "mean_field",
+        "columns" (energies without a quadratic term), or a `kinhash.inference.Solver` of your own making.
     preset : None, or "paper" (EM-KSH as we read it) or "paper-literal" (Algorithm 1 to the letter, which
         collapses: docs/method.md has the numbers). A preset overrules solver, map, targets and rounding.
     targets : "auto" (= "mean"), "given", "mean", "balanced" or "centred"; see `kinhash.inference.targets`.
@@ -52,7 +53,8 @@ class EnergyHasher(StreamingHasher):
     n_sweeps, clip, renormalise : of the sweeping solvers; clip must stay below 2.5997.
     rounding : "zero" keeps how popular an item's labels are; "mean" (the paper), "median", "half".
     map : "expected", "linear", "rbf", or a scikit-learn regressor. "expected" is the best on labels like
-        those trained on; "linear" encodes fastest and supports ``partial_fit``.
+        those trained on; "linear" encodes fastest and supports ``partial_fit``. Without labels (pairs,
+        similarities) "expected" regresses S itself, which for a linear readout is the linear map.
     label_model : of map="expected": "logistic", "ridge", or a scikit-learn classifier with predict_proba.
     label_penalty : ridge penalty of the label model; None chooses it on held-out rows.
     alpha : penalty of ridge maps: a number, "auto" (= n/p) or "gcv".
@@ -88,7 +90,7 @@ class EnergyHasher(StreamingHasher):
         n_bits: int = 64,
         *,
         energy: str | Energy = "ksh",
-        solver: str = "auto",
+        solver: Any = "auto",
         preset: str | None = None,
         targets: str = "auto",
         curvature: float = 1.0,
@@ -149,7 +151,20 @@ class EnergyHasher(StreamingHasher):
         super()._check_parameters()
         if not isinstance(self.energy, Energy) and self.energy not in ENERGIES:
             raise UnknownName.among("energy", self.energy, ENERGIES)
-        check_choice("solver", self.solver, SOLVER_NAMES)
+        if not hasattr(self.solver, "solve"):
+            check_choice("solver", self.solver, SOLVER_NAMES)
+        if self.solver == "spectral" and (self.lean or self.curvature != 1):
+            raise InvalidInput(
+                f"lean={self.lean} and curvature={self.curvature} were asked for with solver='spectral'",
+                "lean=0 and curvature=1, since the spectral solver knows neither",
+                "Use solver='coordinate', or leave them out",
+            )
+        if self.map == "expected" and self.rounding != "zero" and self.preset is None:
+            raise InvalidInput(
+                f"rounding={self.rounding!r} was asked for with map='expected'",
+                "rounding='zero', the only one expected supervision knows",
+                "Leave rounding out, or use map='linear'",
+            )
         check_choice("preset", self.preset, (None, *PRESETS))
         check_choice("targets", self.targets, ("auto", *TARGETS))
         check_choice("rotation", self.rotation, ("map", "codes"))
@@ -221,13 +236,15 @@ class EnergyHasher(StreamingHasher):
         if kind == "features":
             return recipes.learn_features(training, settings, rng)
         if kind == "ridge":
-            return recipes.learn_ridge(training, replace(settings, map="linear"), rng)
-        spectral = settings.solver in ("auto", "spectral") and settings.rounding == "zero"
-        spectral = spectral and training.supervision.complete
+            settings = replace(settings, map="linear")
+        # The spectral solver needs a verdict for every pair, one curvature for all of them, and no field.
+        spectral = settings.solver in ("auto", "spectral") and training.supervision.complete
         spectral = spectral and bool(settings.energy.shared_quadratic(settings.n_bits))
-        if not spectral:
+        if not spectral or settings.lean or settings.curvature != 1:
             return recipes.learn_solved(training, settings, rng)
-        by_codes = settings.rotation == "codes" and settings.map != "expected"
+        by_codes = settings.map != "expected" and (
+            settings.rotation == "codes" or settings.rounding != "zero"
+        )
         if by_codes or not isinstance(settings.map, str):
             return recipes.learn_solved(training, replace(settings, solver="spectral"), rng)
         if settings.map == "expected" and training.supervision.labels is not None:

@@ -137,6 +137,8 @@ def _as_array(y: Any) -> npt.NDArray[Any]:
         )
     if hasattr(y, "to_numpy"):  # pandas and polars
         y = y.to_numpy()
+    if np.ma.isMaskedArray(y):  # what is masked is unknown
+        y = np.ma.filled(y.astype(object), None)
     if isinstance(y, (list, tuple)) and any(row is None for row in y):
         widths = {len(row) for row in y if _is_tag_set(row)}
         if len(widths) == 1:  # an indicator some of whose rows are unknown

@@ -91,6 +91,10 @@ class PaperMethod(StreamingHasher):
         if not isinstance(self.alpha, str):
             check_number("alpha", self.alpha, 0.0)
 
+    @property
+    def _printed(self) -> dict[str, Any]:
+        return {"printed": True} if self.literal and self._energy == "lfh" else {}
+
     def _recipe(self) -> Any:
         from .inference.learn import Recipe
         from .inference.linearised import Linearised
@@ -98,7 +102,7 @@ class PaperMethod(StreamingHasher):
         blocks = "at_once" if self.literal else "sequential"
         solver = Linearised(self.n_sweeps, self.clip, self.renormalise, blocks)
         return Recipe(
-            ENERGIES.make(self._energy),
+            ENERGIES.make(self._energy, **self._printed),
             solver,
             self.n_bits,
             n_anchors=self.n_anchors,

@@ -114,6 +114,11 @@ class TagSupervision(Supervision):
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         return _blocked_product(self, left, right, values)
 
+    def tag_name(self, column: int) -> object:
+        """What the user calls a tag."""
+        assert self.labels is not None
+        return self.labels.names[column].item() if hasattr(self.labels.names[column], "item") else column
+
 
 class PairSupervision(Supervision):
     """Listed pairs only: ``listed`` (n, n) holds S in both directions, what is absent is unknown.

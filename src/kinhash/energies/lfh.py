@@ -6,7 +6,7 @@ Zhang, Zhang, Li, Guo. Supervised hashing with latent factor models. SIGIR 2014.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -20,13 +20,19 @@ class LFH(Energy):
 
     Jaakkola and Jordan's bound ``log σ(x) ≥ x/2 + λ(ξ) x² + const`` with
     ``λ(ξ) = −tanh(ξ/2) / (4ξ)`` touches at ``x = ±ξ``. Here ``x = α r``, and the tightest bound
-    under a random code is at ``ξ = α √E[r²]`` (the paper prints √(E[r]²), which is never larger).
+    under a random code is at ``ξ = α √E[r²]``. The paper prints √(E[r]²), which is never larger;
+    ``printed=True`` takes that.
     Graded similarities interpolate between the two verdicts. ``α`` is 1 in the paper we follow
     and ½ in LFH's own.
     """
 
     alpha: float = 1.0
-    tangent: ClassVar[Literal["rms"]] = "rms"
+    printed: bool = False
+
+    @property
+    def tangent(self) -> Literal["mean", "rms"]:  # type: ignore[override]
+        """Where the bound touches: √E[r²], or |E[r]| as printed (the bound is even in ξ)."""
+        return "mean" if self.printed else "rms"
 
     def __post_init__(self) -> None:
         if not self.alpha > 0:

@@ -13,12 +13,13 @@ Rows of one group share their entry, so with n_g rows in group g the eigenproble
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, UnknownName
 from ._base import Solution, Solver
 from .problem import DenseProblem, Problem, SparseProblem
 from .sigmoid_line import line_slope
@@ -26,6 +27,7 @@ from .sigmoid_line import line_slope
 __all__ = ["Columns", "Eigenvector", "leading_eigenvector"]
 
 Floats = npt.NDArray[np.float64]
+METHODS = ("auto", "dense", "lanczos")
 TIE = 1e-8  # eigenvalues this close (relative) are one eigenspace
 
 
@@ -47,6 +49,10 @@ class Columns(Solver):
     renormalise: ClassVar[str] = "symmetric"
     extension: ClassVar[str] = "eigenvector"
 
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise UnknownName.among("eigenvector method", self.method, METHODS)
+
     def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
         found = self.eigenvector(problem, rng)
         v = self.clip * found.entries
@@ -61,8 +67,9 @@ class Columns(Solver):
                 "an energy without a quadratic term, such as splh",
                 "Use solver='linearised', 'coordinate' or 'spectral'",
             )
+        matrix: Any
         if isinstance(problem, SparseProblem):
-            matrix: Floats = problem.targets.toarray()
+            matrix = problem.targets
         else:
             assert isinstance(problem, DenseProblem)
             root = np.sqrt(problem.weights)
@@ -72,19 +79,19 @@ class Columns(Solver):
 
 
 def leading_eigenvector(
-    matrix: Floats,
+    matrix: Any,
     weights: Floats,
     rng: np.random.Generator,
     which: str = "largest",
     method: str = "auto",
     clip: float = 2.0,
 ) -> Eigenvector:
-    """Eigenvector of a symmetric (m, m) matrix whose entries stand for ``weights`` rows each.
+    """Eigenvector of a symmetric (m, m) matrix, dense or sparse; an entry stands for ``weights`` rows.
 
     Where several eigenvalues tie (balanced classes), a seeded vector is projected onto their common
     eigenspace, so the answer does not depend on the library.
     """
-    m = len(matrix)
+    m = matrix.shape[0]
     seed = rng.standard_normal(m)
     if method == "lanczos" or (method == "auto" and m > 2000 and which == "largest"):
         from scipy.sparse.linalg import eigsh
@@ -92,7 +99,7 @@ def leading_eigenvector(
         count = min(8, m - 1)
         values, vectors = eigsh(matrix, k=count, which="LA", v0=seed / np.linalg.norm(seed))
     else:
-        values, vectors = np.linalg.eigh(matrix)
+        values, vectors = np.linalg.eigh(matrix.toarray() if sp.issparse(matrix) else matrix)
     chosen = values.max()
     if which == "literal":
         # λ is the largest row sum over the n rows, divided by c; see the module's docstring.

@@ -21,7 +21,7 @@ from numba import njit
 from ._base import Solution, Solver, random_means
 from .problem import DenseProblem, Problem, SparseProblem
 
-__all__ = ["Coordinate", "polish_rows"]
+__all__ = ["Coordinate", "Polished", "polish_rows"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,6 +43,20 @@ class Coordinate(Solver):
             if not changed:
                 break
         return Solution(bits, energies)
+
+
+@dataclass(frozen=True)
+class Polished(Solver):
+    """Any solver's answer, rounded and polished: coordinate descent started where ``first`` ends."""
+
+    first: Solver
+    n_sweeps: int = 10
+    extension: ClassVar[str] = "polish"
+
+    def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
+        begin = self.first.solve(problem, rng, start)
+        end = Coordinate(self.n_sweeps).solve(problem, rng, begin.means)
+        return Solution(end.means, begin.energies + end.energies, begin.divergences)
 
 
 def _sweep(problem: Problem, bits: Floats) -> int:

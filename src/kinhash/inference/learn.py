@@ -177,11 +177,16 @@ def _readout(recipe: Recipe, problem: DenseProblem, targets: Targets, solution: 
 def _infer_pairs(
     supervision: PairSupervision, recipe: Recipe, rng: np.random.Generator, start: Floats | None
 ) -> Inferred:
-    """Every row with a listed pair is in the sample; targets are as given."""
+    """Every row with a listed pair is in the sample.
+
+    Listed pairs are mostly strangers, or mostly kin; unless targets are to be taken as given, their mean
+    is no news and is taken off.
+    """
     everyone = np.arange(supervision.n_groups)
-    problem = SparseProblem(
-        recipe.energy, supervision.among_groups(), recipe.n_bits, curvature=recipe.curvature
-    )
+    listed = supervision.among_groups()
+    if recipe.targets != "given":
+        listed.data -= listed.data.mean()
+    problem = SparseProblem(recipe.energy, listed, recipe.n_bits, curvature=recipe.curvature)
     sample = Sample(everyone, np.ones(len(everyone)), supervision.rows)
     solution = recipe.solver.solve(problem, rng, start)
     return Inferred(sample, solution, None)
@@ -190,7 +195,7 @@ def _infer_pairs(
 def _background(
     supervision: Supervision, sample: Sample, n_bits: int, rng: np.random.Generator
 ) -> Background:
-    """What rows outside the sample add with their random bits; summed by group, so n × d numbers at most."""
+    """Rows outside the sample with their random bits: n × d numbers, and one row of S at a time."""
     if supervision.anchors is not None:
         raise InvalidInput(
             "Algorithm 1 to the letter was asked for with similarities to some anchors only",
@@ -200,11 +205,17 @@ def _background(
     outside = supervision.group_of_row >= 0
     outside[sample.rows] = False
     q = rng.uniform(-1.0, 1.0, (int(outside.sum()), n_bits))
+    groups = supervision.group_of_row[outside]
     by_group = np.zeros((supervision.n_groups, n_bits))
-    np.add.at(by_group, supervision.group_of_row[outside], q)
+    np.add.at(by_group, groups, q)
+    everyone = np.arange(supervision.n_groups)
     unique, inverse = np.unique(sample.groups, return_inverse=True)
-    sums = supervision.product(unique, np.arange(supervision.n_groups), by_group)[inverse]
-    return Background(q.T @ q, sums)
+    sums = supervision.product(unique, everyone, by_group)[inverse]
+
+    def similarity(entry: int) -> Floats:
+        return supervision.similarity(sample.groups[entry : entry + 1], everyone)[0][groups]
+
+    return Background(q, similarity, q.T @ q, sums)
 
 
 def soft_targets(inferred: Inferred, scores: Floats) -> Floats:

@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import UnknownName
 from ._base import Solution, Solver, random_means
 from .linear_systems import renormalise, sigmoid, solve_each, solve_near
 from .problem import Problem
@@ -22,6 +23,7 @@ __all__ = ["Linearised"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+BLOCKS = ("sequential", "at_once")
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,10 @@ class Linearised(Solver):
     renormalise: str = "row"
     blocks: str = "sequential"
     extension: ClassVar[str] = "solve"
+
+    def __post_init__(self) -> None:
+        if self.blocks not in BLOCKS:
+            raise UnknownName.among("kind of blocks", self.blocks, BLOCKS)
 
     def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
         q = random_means(problem, rng) if start is None else start.copy()

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import UnknownName
 from ._base import Solution, Solver, random_means
 from .linear_systems import sigmoid
 from .problem import Problem
@@ -19,6 +20,7 @@ from .problem import Problem
 __all__ = ["MeanField"]
 
 Floats = npt.NDArray[np.float64]
+ORDERS = ("sequential", "parallel")
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,10 @@ class MeanField(Solver):
     n_sweeps: int = 10
     order: str = "sequential"
     extension: ClassVar[str] = "solve"
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise UnknownName.among("order of updates", self.order, ORDERS)
 
     def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
         q = random_means(problem, rng) if start is None else start.copy()

@@ -12,6 +12,7 @@ itself is constant. ``curvature`` multiplies every quadratic term (METHODS calls
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,8 +37,13 @@ class System:
 
 @dataclass(frozen=True)
 class Background:
-    """What rows outside the sample add: their Σ q qᵀ (d, d), and their Σ T q for each entry (m, d)."""
+    """Rows outside the sample with means q (k, d) that never change, and S (m, k) towards them by entry.
 
+    Where all pairs share one curvature, their Σ q qᵀ (d, d) and Σ S q (m, d) say it all.
+    """
+
+    means: Floats
+    similarity: Callable[[int], Floats]
     gram: Floats
     sums: Floats
 
@@ -57,10 +63,11 @@ class Problem(ABC):
         """Entries that entry ``i`` meets, their targets and their weights."""
 
     def pair_loss(self, r: Floats, s: Floats) -> Floats:
-        """Loss of pairs with curvature γ: where it is a parabola only its quadratic part is scaled."""
+        """Loss of pairs of codes, plus (γ − 1) times the quadratic part of its parabola at r."""
         loss = self.law.loss(r, s, self.n_bits)
-        if self.law.tangent is None and self.curvature != 1:
-            loss = loss + (self.curvature - 1) * self.law.terms(s, self.n_bits).quadratic * r**2
+        if self.curvature != 1:
+            terms = self.law.terms(s, self.n_bits, tangent_point(self.law, r, r**2))
+            loss = loss + (self.curvature - 1) * terms.quadratic * r**2
         return loss
 
     @abstractmethod
@@ -131,8 +138,12 @@ class DenseProblem(Problem):
             return System(A, self.pull(rows, q))
         linear, quadratic = varying_terms(self.law, self.targets[rows], q[rows], q, self.n_bits)
         meets = self._meets[rows]
-        b = self._with_extras(-2 * (linear * meets) @ q, rows)
-        return System(weighted_grams(-4 * self.curvature * quadratic * meets, q), b)
+        A = weighted_grams(-4 * self.curvature * quadratic * meets, q)
+        b = -2 * (linear * meets) @ q
+        if self.background is not None:
+            for place, row in enumerate(rows):
+                self._add_background(A[place], b[place], q[row : row + 1], int(row), self.background)
+        return System(A, b if self.field is None else b + self.field[rows])
 
     def partners(self, i: int) -> tuple[Ints, Floats, Floats]:
         others = np.delete(np.arange(self.n_entries), i)
@@ -145,6 +156,12 @@ class DenseProblem(Problem):
         if self.field is not None:  # b gains the field, so the energy loses half its product with q
             total -= 0.5 * float((self.weights[:, None] * self.field * q).sum())
         return total
+
+    def _add_background(self, A: Floats, b: Floats, own: Floats, row: int, outside: Background) -> None:
+        s = outside.similarity(row)[None, :]
+        linear, quadratic = varying_terms(self.law, s, own, outside.means, self.n_bits)
+        A += weighted_grams(-4 * self.curvature * quadratic, outside.means)[0]
+        b += -2 * linear[0] @ outside.means
 
     def _with_extras(self, b: Floats, rows: Ints) -> Floats:
         if self.background is not None:

@@ -64,12 +64,11 @@ def draw_sample(
         share = None if row_weights is None else row_weights[known] / row_weights[known].sum()
         rows = rng.choice(known, n_anchors, replace=False, p=share, shuffle=False)
         rows.sort()
-    if not merge:
-        return Sample(group[rows], np.ones(len(rows)), rows)
-    unique, first, inverse = np.unique(group[rows], return_index=True, return_inverse=True)
     # Rows drawn in proportion to their weight have had their say; only a full count weighs again.
-    heavy = row_weights is not None and len(rows) == len(known)
-    per_row = row_weights[rows] if heavy and row_weights is not None else None
+    per_row = row_weights[rows] if row_weights is not None and len(rows) == len(known) else None
+    if not merge:
+        return Sample(group[rows], np.ones(len(rows)) if per_row is None else per_row, rows)
+    unique, first, inverse = np.unique(group[rows], return_index=True, return_inverse=True)
     weights = np.bincount(inverse, per_row, len(unique)).astype(np.float64)
     order = np.argsort(first, kind="stable")
     return Sample(unique[order], weights[order], rows)

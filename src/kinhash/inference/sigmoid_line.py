@@ -18,7 +18,7 @@ MAX_CLIP = 2.5996819
 
 
 def line_slope(clip: float) -> float:
-    """c₁(c), to full precision.
+    """c₁(c), to ten digits.
 
     >>> round(line_slope(2.0), 7)
     0.2109006

@@ -4,7 +4,7 @@ With real numbers in place of bits, ``min ‖B Bᵀ − d T‖²`` is solved by 
 scaled by √(d·eigenvalue), and any rotation of them is as good. The rotation (as in ITQ) is the one
 that loses least when rounding, on the codes themselves or on what a map predicts for them. Negative
 eigenvalues are never used; with fewer positive ones than bits, the rotation spreads them over all bits.
-Where more directions than bits are equally good (nine for ten classes), all are kept and the rotation
+Where more directions than bits are nearly as good (nine for ten classes), they are kept and the rotation
 chooses among them: at 8 bits on ten classes that is worth .06 mAP.
 
 Gong, Lazebnik. Iterative quantization: a procrustean approach to learning binary codes. CVPR 2011.
@@ -27,7 +27,8 @@ __all__ = ["Spectral", "SpectralBasis", "fit_rotation", "spectral_basis"]
 
 Floats = npt.NDArray[np.float64]
 SMALLEST = 1e-3  # eigenvalues below this share of the largest are noise
-TIED = 0.8  # eigenvalues above this share of the last one needed are as good as it
+NEARLY = 0.3  # directions beyond the bits are kept down to this share of the last one needed
+MOST = 3  # ... up to so many per bit
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,10 @@ def spectral_basis(problem: Problem) -> SpectralBasis:
             "Use solver='linearised' or solver='coordinate'",
         )
     d = problem.n_bits
-    values, vectors = _top_eigenpairs(problem, min(2 * d, problem.n_entries))
+    values, vectors = _top_eigenpairs(problem, min(MOST * d, problem.n_entries))
     last = values[min(d, len(values)) - 1]
-    keep = (values > SMALLEST * max(values[0], 0.0)) & (
-        (np.arange(len(values)) < d) | (values >= TIED * last)
-    )
+    noise = max(SMALLEST * values[0], 1e-9 * problem.weights.sum())
+    keep = (values > noise) & ((np.arange(len(values)) < d) | (values >= NEARLY * last))
     if not keep.any():
         raise InvalidInput(
             "The targets have no positive eigenvalue: no two rows attract each other",
@@ -83,11 +83,18 @@ def spectral_basis(problem: Problem) -> SpectralBasis:
 
 
 def fit_rotation(
-    codes: Floats, n_bits: int, rng: np.random.Generator, n_rounds: int = 50, weights: Floats | None = None
+    codes: Floats,
+    n_bits: int,
+    rng: np.random.Generator,
+    n_rounds: int = 50,
+    weights: Floats | None = None,
+    start: Floats | None = None,
 ) -> Floats:
     """Matrix R (r, d) that brings ``codes @ R`` near its own signs: orthonormal rows, or columns if r > d."""
-    left, _, right = np.linalg.svd(rng.standard_normal((codes.shape[1], n_bits)), full_matrices=False)
-    rotation: Floats = left @ right
+    if start is None:
+        left, _, right = np.linalg.svd(rng.standard_normal((codes.shape[1], n_bits)), full_matrices=False)
+        start = left @ right
+    rotation: Floats = start
     weighted = codes if weights is None else codes * weights[:, None]
     for _ in range(n_rounds):
         left, _, right = np.linalg.svd(weighted.T @ np.sign(codes @ rotation), full_matrices=False)

@@ -138,6 +138,7 @@ class Trial:
     rows: HeldOut
     model: LabelModel
     seeds: Ints
+    rotate_for_map: bool = True
     done: dict[tuple[float, float, int], Any] = field(default_factory=dict)
 
     def rotation(self, choice: Choice) -> Floats:
@@ -180,7 +181,7 @@ class Trial:
             part = embedding.of(self._expected(model, self.rows.part_features[: len(self._shown)]))
             held = embedding.of(self._expected(model, self.rows.held_features))
             rng = np.random.default_rng(self.seeds[choice.start])
-            rotation = fit_rotation(part, self.coder.n_bits, rng)
+            rotation = fit_rotation(self._rotated_on(embedding, part), self.coder.n_bits, rng)
             part_bits, held_bits = part @ rotation > 0, held @ rotation > 0
             labels = _labels(self.training)
             mapped = mean_average_precision(
@@ -189,8 +190,19 @@ class Trial:
             self.done[key] = (rotation, part_bits, held_bits, float(np.nan_to_num(mapped)))
         return self.done[key]
 
+    def _rotated_on(self, embedding: Embedding, predicted: Floats) -> Floats:
+        if self.rotate_for_map:
+            return predicted
+        return true_embedding(self.training, self.coder, embedding, self._shown)
+
     def _expected(self, model: LabelModel, features: Floats32) -> Floats:
         return expected_similarity(model.probabilities(features), self.patterns, self.exclusive)
+
+
+def true_embedding(training: Training, coder: SpectralCoder, embedding: Embedding, rows: Ints) -> Floats:
+    """Relaxed codes of rows from their known supervision."""
+    groups, inverse = np.unique(training.supervision.group_of_row[rows], return_inverse=True)
+    return embedding.of(training.supervision.similarity(groups, coder.sample.groups))[inverse]
 
 
 def choose(trial: Trial, n_starts: int) -> tuple[Choice, float]:

@@ -30,6 +30,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
+WEAKEST = 0.02  # below this the fit is no better and takes much longer
+SLACK = 0.004  # average precision given up for a weaker penalty, which mapped databases like better
 
 
 @dataclass(frozen=True)
@@ -111,10 +113,11 @@ class LogisticLearner(LabelLearner):
             model = attempt(penalty, model)
             if tried[penalty][0] < max(score for score, _ in tried.values()) - 0.003:
                 break  # past the best: weaker penalties only cost time
-        best = _best(tried)
-        for penalty in (best * 10**0.5, best / 10**0.5):
-            attempt(penalty, tried[best][1])
-        best = _best(tried)
+        best = _weakest_good(tried, 0.0)
+        for penalty in (best * 10**0.5, best / 10**0.5, best / 10):
+            if penalty not in tried and penalty > WEAKEST:
+                attempt(penalty, tried[best][1])
+        best = _weakest_good(tried, SLACK)
         model = _logistic(part, basis, best, tried[best][1], max_steps=15, tolerance=3e-3)
         return LogisticLearner(best, (model.weights, model.intercept)), model
 
@@ -170,8 +173,10 @@ def _logistic(
     return LinearLabels(*fit_logistic(rows.blocks(), basis, means, total, penalty, start=begin, **limits))
 
 
-def _best(tried: dict[float, tuple[float, LinearLabels]]) -> float:
-    return max(tried, key=lambda penalty: (tried[penalty][0], penalty))
+def _weakest_good(tried: dict[float, tuple[float, LinearLabels]], slack: float) -> float:
+    """The smallest penalty that comes within ``slack`` of the best one."""
+    best = max(score for score, _ in tried.values())
+    return min(penalty for penalty, (score, _) in tried.items() if score >= best - slack)
 
 
 def anchor_average_precision(scores: Floats, kin: npt.NDArray[np.bool_], weights: Floats) -> float:

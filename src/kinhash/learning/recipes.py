@@ -17,11 +17,14 @@ import numpy.typing as npt
 
 from .._hasher import Training
 from ..errors import InvalidInput
-from ..inference import SOLVERS
+from ..inference import SOLVERS, Solver
+from ..inference.coordinate import Polished
 from ..inference.learn import Inferred, Recipe, infer
 from ..inference.linear_systems import sigmoid
+from ..inference.linearised import Linearised
 from ..inference.readout import Readout
 from ..inference.sample import Sample, draw_sample
+from ..inference.spectral import fit_rotation
 from ..labels import Labels
 from ..maps.expected import ExpectedMap, LabelSimilarity, RegressedSimilarity
 from ..maps.linear import LinearMap
@@ -36,6 +39,7 @@ from .expected import (
     recoded_groups,
     split_rows,
     temper,
+    true_embedding,
     tuned_learner,
     yardstick_for,
 )
@@ -44,7 +48,7 @@ from .label_learners import ClassifierLearner, LabelLearner, LabelledSet, Logist
 from .lean import lean_scores
 from .ridge_map import fit_regressor_map, fit_ridge_map, group_codes
 from .settings import Part, Settings
-from .spectral_ridge import spectral_ridge
+from .spectral_ridge import ROTATION_ROWS, some_known_rows, spectral_ridge
 
 __all__ = ["learn_expected", "learn_features", "learn_ridge", "learn_solved", "solver_recipe"]
 
@@ -72,7 +76,8 @@ def learn_expected(training: Training, settings: Settings, rng: np.random.Genera
             n_starts = 6 if settings.n_bits <= 16 else 3
             seeds = rng.integers(2**62, size=n_starts)
             assert model is not None
-            trial = Trial(training, coder, patterns, full.exclusive, rows, model, seeds)
+            for_map = settings.rotation == "map"
+            trial = Trial(training, coder, patterns, full.exclusive, rows, model, seeds, for_map)
             choice, value = choose(trial, n_starts)
             rotation = trial.rotation(choice)
     with stages("label model"):
@@ -81,8 +86,7 @@ def learn_expected(training: Training, settings: Settings, rng: np.random.Genera
         fitted = temper(learner.fit(full), choice.temper)
         expected = LabelSimilarity(fitted, patterns, full.exclusive)
     with stages("codes"):
-        if rotation is None:
-            rotation = _rotation_for(training, full, expected, coder, rng)
+        rotation = _final_rotation(training, settings, full, expected, coder, choice, rotation, rng)
         readout = coder.readout(choice.rarity, rotation)
         scores = readout.of_groups(supervision, sample.groups, training.n_jobs)
         mapped = ExpectedMap(full.moments.preparation, expected, readout, np.zeros(settings.n_bits))
@@ -121,7 +125,7 @@ def learn_solved(training: Training, settings: Settings, rng: np.random.Generato
     supervision = training.supervision
     counts = supervision.group_weights(training.weights)
     with training.stages("inference"):
-        recipe = solver_recipe(settings)
+        recipe = solver_recipe(settings, supervision.complete)
         inferred = infer(supervision, recipe, rng, row_weights=training.weights)
         scores = inferred.group_scores(supervision, training.n_jobs)
     preparation = first_preparation(training, settings.features, rng)
@@ -137,7 +141,9 @@ def learn_solved(training: Training, settings: Settings, rng: np.random.Generato
         if settings.map == "expected" and inferred.readout is not None:
             mapped = _expected_through(training, settings, inferred, inferred.readout, rng, codes.threshold)
         elif isinstance(settings.map, str):
-            mapped = fit_ridge_map(training, settings.features, preparation, codes, settings.alpha)
+            # Few rows with pairs need more shrinking than n/p, and the data say how much.
+            alpha = "gcv" if settings.alpha == "auto" and not supervision.complete else settings.alpha
+            mapped = fit_ridge_map(training, settings.features, preparation, codes, alpha)
         else:
             mapped = fit_regressor_map(training, settings.features, preparation, codes, settings.map)
     return Part(mapped, codes.bits, codes.marginals, facts)
@@ -145,8 +151,6 @@ def learn_solved(training: Training, settings: Settings, rng: np.random.Generato
 
 def learn_features(training: Training, settings: Settings, rng: np.random.Generator) -> Part:
     """ITQ: top principal directions of the features, rotated to round well. No label is used."""
-    from ..inference.spectral import fit_rotation
-
     with training.stages("feature bits"):
         options = settings.features
         preparation = first_preparation(training, options, rng)
@@ -158,7 +162,7 @@ def learn_features(training: Training, settings: Settings, rng: np.random.Genera
         raw = moments.gram * scale * scale[:, None]
         directions = np.linalg.eigh(raw)[1][:, ::-1][:, : settings.n_bits]
         weights = scale[:, None] * directions
-        some = np.sort(rng.permutation(len(training.rows))[:10_000])
+        some = some_known_rows(training, rng, ROTATION_ROWS)
         z = prepare_rows(training.rows, moments.preparation, some, training.n_jobs)
         codes = z @ weights
         rotation = fit_rotation(codes, settings.n_bits, rng)
@@ -225,20 +229,24 @@ def _learner(settings: Settings) -> LabelLearner:
     return ClassifierLearner(settings.label_model)
 
 
-def _rotation_for(
+def _final_rotation(
     training: Training,
+    settings: Settings,
     full: LabelledSet,
     expected: LabelSimilarity,
     coder: SpectralCoder,
+    choice: Choice,
+    start: Floats | None,
     rng: np.random.Generator,
 ) -> Floats:
-    """Rotation fitted on the map's predictions of some rows."""
-    from ..inference.spectral import fit_rotation
-
+    """The chosen rotation, brought up to date with the final label model's predictions."""
+    some = some_known_rows(training, rng, ROTATION_ROWS)
+    embedding = coder.embedding(choice.rarity)
+    if settings.rotation == "codes":
+        return fit_rotation(true_embedding(training, coder, embedding, some), coder.n_bits, rng, start=start)
     assert isinstance(full.features, PreparedRows)
-    some = np.sort(rng.permutation(len(training.rows))[:10_000])
-    predicted = coder.embedding(0.0).of(expected.similarity(full.features.take(some, training.n_jobs)))
-    return fit_rotation(predicted, coder.n_bits, rng)
+    predicted = embedding.of(expected.similarity(full.features.take(some, training.n_jobs)))
+    return fit_rotation(predicted, coder.n_bits, rng, 50 if start is None else 20, start=start)
 
 
 def _recode(
@@ -250,8 +258,7 @@ def _recode(
     curvature: float,
     rng: np.random.Generator,
 ) -> npt.NDArray[np.bool_]:
-    known = np.flatnonzero(training.supervision.group_of_row >= 0)
-    some = np.sort(rng.permutation(known)[:4000])
+    some = some_known_rows(training, rng, 4000)
     assert isinstance(full.features, PreparedRows)
     z = full.features.take(some, training.n_jobs)
     bits = mapped.readout.scores(mapped.expected.similarity(z)) > 0
@@ -260,9 +267,25 @@ def _recode(
     return recoded_groups(training, groups, scores, row_groups, bits, coder, curvature)
 
 
-def solver_recipe(settings: Settings) -> Recipe:
-    """What inference needs to know of the settings."""
+def solver_recipe(settings: Settings, complete: bool = True) -> Recipe:
+    """What inference needs to know of the settings; ``complete`` = every pair has a verdict."""
     name = "coordinate" if settings.solver == "auto" else settings.solver
+    solver = name if isinstance(name, Solver) else _named_solver(name, settings)
+    if settings.solver == "auto" and not complete:
+        # A few listed pairs leave many codes equally good; sweeps of means find better ones than flips.
+        solver = Polished(Linearised(5, settings.clip, settings.renormalise), settings.n_sweeps)
+    return Recipe(
+        settings.energy,
+        solver,
+        settings.n_bits,
+        targets=settings.targets,
+        curvature=settings.curvature,
+        n_anchors=settings.n_anchors,
+        anchors=settings.anchors,
+    )
+
+
+def _named_solver(name: str, settings: Settings) -> Solver:
     options: dict[str, Any] = {}
     if name in ("linearised", "mean_field", "coordinate"):
         options["n_sweeps"] = settings.n_sweeps
@@ -270,15 +293,8 @@ def solver_recipe(settings: Settings) -> Recipe:
         options["clip"] = settings.clip
     if name == "linearised":
         options["renormalise"] = settings.renormalise
-    return Recipe(
-        settings.energy,
-        SOLVERS[name](**options),
-        settings.n_bits,
-        targets=settings.targets,
-        curvature=settings.curvature,
-        n_anchors=settings.n_anchors,
-        anchors=settings.anchors,
-    )
+    solver: Solver = SOLVERS[name](**options)
+    return solver
 
 
 def _expected_through(

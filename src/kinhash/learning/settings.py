@@ -21,7 +21,7 @@ class Settings:
 
     n_bits: int
     energy: Energy
-    solver: str
+    solver: Any
     targets: str
     curvature: float
     lean: float

@@ -24,7 +24,7 @@ from .expected import SpectralCoder
 from .features import FeatureOptions, known_weights, standardised_moments
 from .ridge_map import targets_by_row
 
-__all__ = ["RidgeCodes", "leave_one_out", "some_known_rows", "spectral_ridge"]
+__all__ = ["ROTATION_ROWS", "RidgeCodes", "leave_one_out", "some_known_rows", "spectral_ridge"]
 
 Floats = npt.NDArray[np.float64]
 ROTATION_ROWS = 10_000
@@ -88,7 +88,10 @@ def leave_one_out(
     """Predictions (k, r) of ``rows`` as if each had been left out of the fit; ``targets`` (g, r) by group."""
     z = prepare_rows(training.rows, moments.preparation, rows, training.n_jobs)
     leverage = ((z @ leverage_factor(moments, alpha).astype(np.float32)) ** 2).sum(axis=1, dtype=np.float64)
-    leverage = np.minimum(leverage + 1 / moments.weight, 0.99)[:, None]
+    leverage = leverage + 1 / moments.weight
+    if training.weights is not None:
+        leverage = leverage * training.weights[rows]
+    leverage = np.minimum(leverage, 0.99)[:, None]
     own = targets[training.supervision.group_of_row[rows]]
     predicted = z @ weights.astype(np.float32) + moments.target_mean
     return (predicted - leverage * own) / (1 - leverage)

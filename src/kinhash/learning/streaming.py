@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.metaestimators import available_if
 
 from .._blocks import single_blas_thread
 from .._check import check_features, check_weights, make_rng
@@ -43,6 +44,7 @@ class StreamingHasher(Hasher):
     def _stream_plan(self) -> StreamPlan:
         """The fixed recipe, or an error that says which options exclude it."""
 
+    @available_if(lambda self: self._stream_plan() is not None)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more block of rows with labels; blocks may come in any order.
 

@@ -20,7 +20,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..inference.readout import LinearReadout, PolishReadout, Readout, SolveReadout
+from ..energies import ENERGIES, Energy
+from ..inference.readout import LinearReadout, PolishReadout, Readout, SolveReadout, VaryingReadout
+from ..inference.targets import Targets
 from ._base import Arrays, Map, select
 from .label_models import LabelModel, LinearLabels
 from .preparation import Preparation
@@ -107,8 +109,13 @@ class ExpectedMap(Map):
             }
         else:
             return super().arrays()
-        kinds = {LinearReadout: "linear", SolveReadout: "solve", PolishReadout: "polish"}
-        if type(self.readout) not in kinds:
+        kinds = {
+            LinearReadout: "linear",
+            SolveReadout: "solve",
+            PolishReadout: "polish",
+            VaryingReadout: "varying",
+        }
+        if isinstance(self.readout, VaryingReadout) and law_name(self.readout.law) is None:
             return super().arrays()
         return stored | {
             f"readout.{kinds[type(self.readout)]}.{name}": array
@@ -130,9 +137,15 @@ class ExpectedMap(Map):
 
 
 def readout_arrays(readout: Readout) -> Arrays:
-    """A readout's fields as arrays: numbers become arrays of one element."""
+    """A readout's fields as arrays: numbers become arrays of one element, one of our energies its name."""
+    fields = dict(vars(readout))
+    if isinstance(readout, VaryingReadout):
+        law, targets = fields.pop("law"), fields.pop("targets")
+        settings = [np.nan if value is None else float(value) for value in vars(law).values()]
+        fields |= {"law": law_name(law), "law_settings": settings}
+        fields |= {f"targets_{name}": value for name, value in vars(targets).items()}
     stored: Arrays = {}
-    for name, value in vars(readout).items():
+    for name, value in fields.items():
         if isinstance(value, str):
             value = np.frombuffer(value.encode("ascii"), np.uint8)
         stored[name] = np.atleast_1d(np.asarray(value))
@@ -146,8 +159,10 @@ def readout_from_arrays(arrays: Arrays) -> Readout:
         return LinearReadout(own["matrix"], own["constant"], float(own["scale"][0]))
     if any(name.startswith("solve.") for name in arrays):
         own = select(arrays, "solve.")
-        how = own["how"].tobytes().decode("ascii")
-        return SolveReadout(own["matrix"], own["constant"], own["coupling"], float(own["clip"][0]), how)
+        clip, how = float(own["clip"][0]), _text(own["how"])
+        return SolveReadout(own["matrix"], own["constant"], own["coupling"], clip, how)
+    if any(name.startswith("varying.") for name in arrays):
+        return _varying_from_arrays(select(arrays, "varying."))
     own = select(arrays, "polish.")
     return PolishReadout(
         own["matrix"],
@@ -157,3 +172,36 @@ def readout_from_arrays(arrays: Arrays) -> Readout:
         float(own["scale"][0]),
         int(own["n_sweeps"][0]),
     )
+
+
+def law_name(law: Energy) -> str | None:
+    """The name of one of our own energies; None for a stranger's, which a file cannot hold."""
+    for name in ENERGIES:
+        if type(law) is ENERGIES[name] and type(law).__module__.startswith("kinhash.energies."):
+            return name
+    return None
+
+
+def _varying_from_arrays(own: Arrays) -> VaryingReadout:
+    settings = [None if np.isnan(value) else value for value in own["law_settings"].tolist()]
+    law = ENERGIES[_text(own["law"])](*settings)
+    targets = Targets(
+        _text(own["targets_kind"]),
+        own["targets_weights"],
+        own["targets_offsets"],
+        float(own["targets_grand_mean"][0]),
+    )
+    return VaryingReadout(
+        law,
+        targets,
+        own["means"],
+        own["weights"],
+        float(own["clip"][0]),
+        _text(own["how"]),
+        float(own["curvature"][0]),
+        int(own["n_sweeps"][0]),
+    )
+
+
+def _text(array: npt.NDArray[np.uint8]) -> str:
+    return array.tobytes().decode("ascii")
