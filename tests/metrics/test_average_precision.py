@@ -193,3 +193,50 @@ def test_the_digits_of_a_far_group_survive():
     n, r = np.array([10_000_000, 5]), np.array([0, 5])
     exact = sum((t / (10_000_000 + t)) for t in range(1, 6)) / 5
     assert average_precisions(n, r) == pytest.approx(exact, rel=1e-13)
+
+
+def test_read_only_and_strided_inputs_give_the_same_and_compile_nothing_new(tmp_path):
+    from kinhash.metrics._kernels import tally, walk
+
+    rng = np.random.default_rng(6)
+    codes, y = rng.integers(0, 256, (40, 8)).astype(np.uint8), rng.integers(0, 3, 40)
+    kin = y[:, None] == y
+    np.save(tmp_path / "codes.npy", codes)
+    disk = np.load(tmp_path / "codes.npy", mmap_mode="r")
+    wide = np.zeros((40, 19), np.uint8)
+    wide[:, 3:11] = codes
+    frozen = [array.copy() for array in (codes, y, kin)]
+    for array in frozen:
+        array.setflags(write=False)
+    for ties in ("expected", "index"):
+        expected = average_precision(codes, codes, y, y, ties=ties)
+        known = len(tally.signatures), len(walk.signatures)
+        for a in (frozen[0], disk, wide[:, 3:11], np.asfortranarray(codes)):
+            for labels in ((y, y), (frozen[1], frozen[1]), (kin, None), (frozen[2], None), (kin.T.T, None)):
+                np.testing.assert_array_equal(average_precision(a, a, *labels, ties=ties), expected)
+        assert (len(tally.signatures), len(walk.signatures)) == known
+
+
+@pytest.mark.slow
+def test_ten_million_codes_in_bounded_memory():
+    import tracemalloc
+
+    n = 10_000_000
+    rng = np.random.default_rng(0)
+    codes, y = rng.integers(0, 256, (n, 8), np.uint8), rng.integers(0, 10, n, dtype=np.int8)
+    expected = [average_precision_of_sorted(codes, y, q) for q in range(2)]
+    tags = sp.csr_array((np.ones(n, np.int8), y.astype(np.int32), np.arange(n + 1)), shape=(n, 10))
+    average_precision(codes[:2], codes[:99], tags[:2], tags[:99], ties="index")  # compiled
+    tracemalloc.start()
+    for ties, places in (("expected", 4), ("index", 12)):
+        score = average_precision(codes[:2], codes, tags[:2], tags, ties=ties)
+        np.testing.assert_allclose(score, expected, atol=10.0**-places)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6
+
+
+def average_precision_of_sorted(codes, y, query):
+    distance = np.bitwise_count(codes ^ codes[query]).sum(axis=1, dtype=np.uint8)
+    places = np.flatnonzero((y == y[query])[np.argsort(distance, kind="stable")]) + 1
+    return np.mean(np.arange(1, len(places) + 1) / places)

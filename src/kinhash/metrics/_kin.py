@@ -20,7 +20,15 @@ from ..errors import InvalidInput
 from ..labels import Labels
 from ._kernels import GIVEN, SAME, SHARED, pack_tags
 
-__all__ = ["MAX_GRADE", "GradeBlocks", "Kin", "LabelWords", "kin_from_labels", "kin_from_relevance"]
+__all__ = [
+    "MAX_GRADE",
+    "GradeBlocks",
+    "Kin",
+    "LabelWords",
+    "kin_from_labels",
+    "kin_from_relevance",
+    "writable",
+]
 
 MAX_TAG_WORDS = 16  # beyond 1,024 tags a sparse product beats looking at every word
 MAX_GRADE = 255
@@ -78,10 +86,15 @@ class GradeBlocks:
 Kin = LabelWords | GradeBlocks
 
 
+def writable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array, copied where it is read-only: Numba would compile the kernels a second time for it."""
+    return np.require(array, requirements=["C", "W"])
+
+
 def label_words(labels: Labels) -> Words:
     """Classes as one word each, tags as one bit each: (n, v) uint64."""
     if labels.classes is not None:
-        return np.ascontiguousarray(labels.classes).view(np.uint64)[:, None]
+        return writable(labels.classes).view(np.uint64)[:, None]
     tags = labels.tags
     assert tags is not None
     width = max(1, -(-len(labels.names) // 64))
@@ -103,7 +116,9 @@ def kin_from_labels(queries: Labels, database: Labels) -> Kin:
 
 def _most_tags(labels: Labels) -> int:
     assert labels.tags is not None
-    return int(np.diff(labels.tags.indptr).max(initial=0))
+    starts = labels.tags.indptr
+    blocks = block_slices(len(labels), WORD_ROWS)
+    return max((int(np.diff(starts[rows.start : rows.stop + 1]).max()) for rows in blocks), default=0)
 
 
 def _from_products(queries: Labels, database: Labels) -> GradeBlocks:
@@ -152,7 +167,7 @@ def _as_grades(block: Any, shape: tuple[int, int]) -> Grades:
             "Return relevance[query_rows]",
         )
     if array.dtype == bool:
-        return np.ascontiguousarray(array).view(np.uint8)
+        return writable(array).view(np.uint8)
     if (
         array.dtype.kind not in "iuf"
         or not ((array >= 0) & (array <= MAX_GRADE) & (array == np.floor(array))).all()
@@ -162,4 +177,4 @@ def _as_grades(block: Any, shape: tuple[int, int]) -> Grades:
             f"0 for strangers, 1 for kin, or whole grades up to {MAX_GRADE}",
             "Round or threshold the relevance first",
         )
-    return np.ascontiguousarray(array, dtype=np.uint8)
+    return writable(array.astype(np.uint8))

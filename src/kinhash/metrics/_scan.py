@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .._blocks import block_slices, n_threads
 from ..codes import to_words
 from ._kernels import LANES, tally, walk
-from ._kin import GradeBlocks, LabelWords
+from ._kin import GradeBlocks, LabelWords, writable
 from ._ranking import Ranking
 
 __all__ = ["QueryBlock", "query_blocks"]
@@ -116,7 +116,7 @@ class QueryBlock:
         kin, database = self.ranking.sides.kin, self.ranking.database
         ends = np.linspace(0, len(self.codes), min(self.threads, len(self.codes)) + 1).astype(int).tolist()
         for rows in block_slices(len(database), DATABASE_ROWS):
-            words = to_words(database.packed[rows])
+            words = writable(to_words(database.packed[rows]))
             theirs = kin.words(rows) if isinstance(kin, LabelWords) else np.empty((len(words), 0), np.uint64)
             shares = [
                 self.pool.submit(run, words, theirs, rows.start, begin, end) for begin, end in pairwise(ends)
@@ -137,7 +137,7 @@ def query_blocks(
     threads = n_threads(n_jobs)
     with ThreadPoolExecutor(threads) as pool:
         for rows in block_slices(len(ranking.queries), _rows_at_once(ranking, top_grade)):
-            codes = to_words(ranking.queries.packed[rows])
+            codes = writable(to_words(ranking.queries.packed[rows]))
             if isinstance(kin, LabelWords):
                 labels, grades = kin.query_words[rows], np.empty((0, 0), np.uint8)
                 highest = top_grade or kin.top_grade
