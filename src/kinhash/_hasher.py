@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from ._blocks import map_padded_rows, single_blas_thread
+from ._callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from ._check import check_features, check_integer, check_n_bits, check_weights, make_rng
 from ._stages import Listener, Stages
 from .codes import Codes, pack_bits, unpack_bits
@@ -84,7 +85,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of all hashers. Subclasses have ``n_bits``, ``random_state``, ``n_jobs`` and ``verbose``."""
 
     n_bits: int
@@ -121,7 +122,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ``None`` or NaN in place of a label means unknown; see `kinhash.labels` for all the rules.
         ``sample_weight`` (n,) says how much each row counts.
         """
-        return self._fit(X, lambda n: from_labels(y, n), sample_weight)
+        return self._fit(X, lambda n: from_labels(y, n), sample_weight, y)
 
     def fit_pairs(self, X: Any, left: Any, right: Any, verdict: Any) -> Self:
         """Learn from pairs of row numbers: verdict 1 (or True) = kin, −1 (or False) = strangers.
@@ -137,7 +138,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return self._fit(X, lambda n: from_similarity(S, anchors, n), None)
 
-    def _fit(self, X: Any, supervise: Any, sample_weight: Any) -> Self:
+    @with_callbacks
+    def _fit(self, X: Any, supervise: Any, sample_weight: Any, y: Any = None) -> Self:
         self._check_parameters()
         self.__dict__.pop("_stream", None)  # a new fit forgets blocks that came before
         X = check_features(self, X, reset=True)
@@ -145,10 +147,12 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         supervision = supervise(X.shape[0])
         check_supervision(supervision, weights)
         rng = make_rng(self.random_state)
-        stages = Stages(self._listener, 20 if self.verbose else 10)
+        task = FitTask(self, X, y)
+        stages = Stages(self._listener, task.stage, bool(self.verbose))
         training = Training(Rows(X), supervision, weights, rng, stages, self.n_jobs)
         with single_blas_thread():  # small products would differ in their last digits on more threads
             self._adopt(self._learn(training), training)
+        task.end()
         return self
 
     def _adopt(self, learned: Learned, training: Training) -> None:
