@@ -1,7 +1,7 @@
 """scikit-learn's callbacks (progress bars and the like), where its version has them.
 
-Each stage of a fit becomes a task of the callback tree, so that
-``hasher.set_callbacks(ProgressBar())`` shows them. Before scikit-learn 1.9 there is nothing to call, and nothing is called.
+Each stage of a fit becomes a task of the callback tree, so ``hasher.set_callbacks(ProgressBar())`` shows
+them. Before scikit-learn 1.9 there is nothing to call, and nothing is called.
 """
 
 from __future__ import annotations
