@@ -272,3 +272,55 @@ def test_blocks_keep_memory_bounded(tmp_path, name):
     tracemalloc.stop()
     assert total == pytest.approx(X.sum())
     assert peak < X.nbytes / 3
+
+
+def test_a_file_longer_than_its_header_says_is_refused(tmp_path):
+    np.save(tmp_path / "x.npy", numbers(5))
+    with open(tmp_path / "x.npy", "ab") as stream:
+        stream.write(b"12345678")
+    with pytest.raises(FileProblem, match="promises 160 bytes of data and 168 are there"):
+        open_matrix(tmp_path / "x.npy")
+    with pytest.raises(FileProblem, match="more came"):
+        list(open_matrix(io.BytesIO((tmp_path / "x.npy").read_bytes())).blocks())
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 100])
+def test_lines_are_counted_across_blocks(tmp_path, rows):
+    (tmp_path / "x.csv").write_text("a,b\n\n1,2\n\n\n3,4\n5,six\n")
+    with pytest.raises(FileProblem, match="line 7, column 2 holds 'six'"):
+        list(open_matrix(tmp_path / "x.csv").blocks(rows))
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.parquet"])
+def test_columns_by_name(tmp_path, name):
+    table = {"id": ["p,q", "r", "s"], "b": [1.0, 2.0, 3.0], "kind": ["x", "y", "z"], "a": [4.0, 5.0, 6.0]}
+    if name == "x.parquet":
+        arrow = pytest.importorskip("pyarrow")
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(arrow.table(table), tmp_path / name)
+    else:
+        mark = "," if name == "x.csv" else "\t"
+        rows = [list(table), *zip(*table.values(), strict=True)]
+        lines = [mark.join(f'"{cell}"' if "," in str(cell) else str(cell) for cell in row) for row in rows]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    matrix = open_matrix(tmp_path / name, columns=["a", "b"])
+    assert matrix.column_names == ("a", "b")
+    np.testing.assert_array_equal(matrix.read(), [[4, 1], [5, 2], [6, 3]])
+    np.testing.assert_array_equal(
+        open_matrix(tmp_path / name, without=["id", "kind"]).read(), [[1, 4], [2, 5], [3, 6]]
+    )
+    with pytest.raises(UnknownName, match="'kind'"):
+        open_matrix(tmp_path / name, without=["kid"])
+    with pytest.raises(FileProblem, match=r"kind|column 3 holds"):
+        list(open_matrix(tmp_path / name, without=["id"]).blocks())
+
+
+def test_columns_need_names(tmp_path):
+    np.save(tmp_path / "x.npy", numbers())
+    with pytest.raises(FileProblem, match="no column names"):
+        open_matrix(tmp_path / "x.npy", columns=["a"])
+    (tmp_path / "x.csv").write_text('a,"b,c"\n1,2\n')
+    assert open_matrix(tmp_path / "x.csv").column_names == ("a", "b,c")
+    with pytest.raises(FileProblem, match="no column is left"):
+        open_matrix(tmp_path / "x.csv", columns=["a"], without=["a"])

@@ -74,6 +74,8 @@ def read_npy_header(stream: BinaryIO, path: object) -> NpyHeader:
     if length > MAX_HEADER or len(text) < length:
         raise damaged(path, "the file ends inside its header", NPY)
     try:
+        if b"\\" in text:  # no honest header escapes anything
+            raise ValueError("a backslash")
         said = ast.literal_eval(text.decode("latin1").strip())
         descr, fortran, shape = said["descr"], said["fortran_order"], said["shape"]
         plain = isinstance(descr, str) and PLAIN.fullmatch(descr) and isinstance(fortran, bool)

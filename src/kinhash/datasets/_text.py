@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Iterator
 from itertools import islice
@@ -40,8 +41,10 @@ def is_number(text: str) -> bool:
 
 def split_line(line: str, delimiter: str | None) -> list[str]:
     """The fields of a line; ``None`` splits at white space. Quotes around a field are taken off."""
-    fields = line.strip("\r\n").split(delimiter)
-    return [field.strip().strip('"') for field in fields]
+    text = line.strip("\r\n")
+    if delimiter is not None and '"' in text:  # a quoted field may hold the delimiter itself
+        return [field.strip() for field in next(csv.reader([text], delimiter=delimiter))]
+    return [field.strip() for field in text.split(delimiter)]
 
 
 def number_blocks(

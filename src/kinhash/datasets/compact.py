@@ -92,16 +92,17 @@ class _Reader:
         found = next((self.arrays[name] for name in names if name in self.arrays), None)
         if found is not None and found.ndim != 1:
             raise self.problem(f"{names[0]!r} has {found.ndim} dimensions instead of one")
+        try:
+            if found is not None and found.dtype.kind == "U":
+                found.tolist()  # damaged text can hold numbers that are no characters
+        except ValueError:
+            raise self.problem(f"{names[0]!r} holds damaged text") from None
         return found
 
     def text(self, name: str, count: int) -> npt.NDArray[Any] | None:
         found = self.first(name)
         if found is None:
             return None
-        try:
-            found.tolist()  # damaged text can hold numbers that are no characters
-        except ValueError:
-            raise self.problem(f"{name!r} holds damaged text") from None
         if len(found) != count:
             raise self.problem(f"{name!r} has {len(found)} entries for {count} columns")
         return found
@@ -209,8 +210,10 @@ class _Reader:
         except ImportError:
             raise MissingExtra.of("pillow", "plot") from None
         stored, offsets = self.first("webp"), self.first("offsets")
-        if stored is None or stored.dtype != np.uint8 or offsets is None or len(offsets) < 2:
-            raise self.problem("'webp' and 'offsets' do not hold pictures")
+        if stored is None or stored.dtype != np.uint8:
+            raise self.problem("'webp' does not hold bytes")
+        if offsets is None or len(offsets) < 2 or offsets.dtype.kind not in "iu":
+            raise self.problem("'offsets' does not hold positions")
         ends = offsets.astype(np.int64)
         if ends[0] != 0 or ends[-1] != len(stored) or (np.diff(ends) <= 0).any():
             raise self.problem("'offsets' do not divide 'webp' into pictures")
