@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import doctest
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,3 +68,10 @@ def test_one_code_and_no_code():
     assert "1 codes of 8 bits" in str(report)
     with pytest.raises(InvalidInput, match="no codes"):
         code_health(np.zeros((0, 2), np.uint8))
+
+
+def test_the_page_in_the_docs_says_what_happens():
+    page = Path(__file__).parents[2] / "docs" / "metrics.md"
+    outcome = doctest.testfile(str(page), module_relative=False)
+    assert outcome.attempted > 10
+    assert outcome.failed == 0

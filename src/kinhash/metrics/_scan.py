@@ -24,6 +24,7 @@ from ._ranking import Ranking
 __all__ = ["QueryBlock", "query_blocks"]
 
 DATABASE_ROWS = 1 << 17
+SHARE_ROWS = 64  # queries a thread takes at once, where there are enough
 TABLE_BYTES = 8 << 20  # counters of one block of queries
 GRADE_BYTES = 16 << 20  # grades of one block of queries
 
@@ -114,14 +115,16 @@ class QueryBlock:
     def _database(self, run: Callable[[Any, Any, int, int, int], None]) -> Iterator[None]:
         """Give every thread its share of the queries, one block of the database after the other."""
         kin, database = self.ranking.sides.kin, self.ranking.database
-        ends = np.linspace(0, len(self.codes), min(self.threads, len(self.codes)) + 1).astype(int).tolist()
+        # Several shares per thread, so that one that is interrupted does not keep the others waiting.
+        shares = max(min(self.threads, len(self.codes)), min(4 * self.threads, len(self.codes) // SHARE_ROWS))
+        ends = np.linspace(0, len(self.codes), shares + 1).astype(int).tolist()
         for rows in block_slices(len(database), DATABASE_ROWS):
             words = writable(to_words(database.packed[rows]))
             theirs = kin.words(rows) if isinstance(kin, LabelWords) else np.empty((len(words), 0), np.uint64)
-            shares = [
+            running = [
                 self.pool.submit(run, words, theirs, rows.start, begin, end) for begin, end in pairwise(ends)
             ]
-            for share in shares:
+            for share in running:
                 share.result()
             yield
 
