@@ -214,7 +214,7 @@ def _from_indicator(array: npt.NDArray[Any]) -> Labels:
 
 
 def _from_sparse(y: Any) -> Labels:
-    matrix = sp.csr_array(y)
+    matrix = sp.csr_array(y, copy=True)  # tidied below, and the caller's must stay as it is
     matrix.eliminate_zeros()
     if not (matrix.data == 1).all():
         value = matrix.data[matrix.data != 1][0]

@@ -116,7 +116,8 @@ def split_rows(training: Training, known: Ints, n_labels: int, rng: np.random.Ge
     order = rng.permutation(known)
     n_held = min(2000, len(known) // 5)
     n_part = int(np.clip(4_000_000 // max(n_labels, 1), 4000, 20_000))
-    return np.sort(order[n_held : n_held + n_part]), np.sort(order[:n_held])
+    # Kept in random order: parts of the part are taken from its front, and rows may be sorted by class.
+    return order[n_held : n_held + n_part], order[:n_held]
 
 
 def temper(model: LabelModel, factor: float) -> LabelModel:

@@ -183,6 +183,10 @@ def _spectral_coder(
         supervision, settings.n_anchors, rng, anchors=settings.anchors, row_weights=training.weights
     )
     similarity = supervision.similarity(sample.groups, sample.groups)
+    kin = (similarity > 0).any(axis=1)
+    if not kin.all() and kin.any():  # who is kin to nobody, not even to their like, attracts nobody
+        sample = Sample(sample.groups[kin], sample.weights[kin], sample.rows)
+        similarity = similarity[np.ix_(kin, kin)]
     return sample, SpectralCoder(settings.energy, sample, similarity, settings.n_bits, settings.targets)
 
 
