@@ -1,0 +1,63 @@
+"""One small data set, and every hasher in the tables as its users would set it up."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsRegressor
+
+from kinhash.energy_hasher import EnergyHasher
+from kinhash.model_file import HASHERS
+
+
+def classes(n=90, p=6, k=5, seed=0):
+    """Rows around k centres, and their classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % k)
+    return rng.normal(size=(n, p)) + 3 * rng.normal(size=(k, p))[y], y
+
+
+def tags(n=90, p=6, t=7, seed=0):
+    """Rows that are sums of their tags' directions, and their tag sets."""
+    rng = np.random.default_rng(seed)
+    y = [set(rng.choice(t, rng.integers(1, 4), replace=False).tolist()) for _ in range(n)]
+    Y = np.array([[tag in row for tag in range(t)] for row in y], float)
+    return Y @ rng.normal(size=(t, p)) * 2 + rng.normal(size=(n, p)), y
+
+
+def table_hashers():
+    """Every row of HASHERS, with few bits and a seed."""
+    found = {}
+    for name in HASHERS:
+        hasher = HASHERS[name](random_state=0)
+        found[name] = hasher.set_params(n_bits=1 if name == "EMSPLH" else 8)
+    return found
+
+
+def variants():
+    """The ways of the product that differ in what they learn or how they encode."""
+    settings = {
+        "linear": {"map": "linear"},
+        "rbf": {"map": "rbf", "n_centers": 20},
+        "coordinate": {"solver": "coordinate", "map": "linear"},
+        "coordinate, expected": {"solver": "coordinate"},
+        "linearised": {"solver": "linearised", "map": "linear"},
+        "mean field": {"solver": "mean_field", "map": "linear"},
+        "lean": {"solver": "coordinate", "map": "linear", "lean": 0.1},
+        "lfh": {"energy": "lfh"},
+        "open set": {"open_set": True, "n_bits": 16},
+        "ridge labels": {"label_model": "ridge"},
+        "classifier": {"label_model": LogisticRegression(max_iter=500)},
+        "regressor": {"map": KNeighborsRegressor(3)},
+        "paper": {"preset": "paper"},
+        "paper-literal": {"preset": "paper-literal"},
+    }
+    return {
+        f"EnergyHasher, {name}": EnergyHasher(**{"n_bits": 8, "random_state": 0, **values})
+        for name, values in settings.items()
+    }
+
+
+def everyone():
+    """Table rows and variants."""
+    return {**table_hashers(), **variants()}

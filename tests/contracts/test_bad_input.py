@@ -1,0 +1,267 @@
+"""Bad input, one table for all estimators: a clear error, or it works (RELIABILITY.md section 1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hasher_cases import classes, everyone, table_hashers
+from sklearn.base import clone
+
+from kinhash import EnergyHasher
+from kinhash.errors import InvalidInput, KinhashError, KinhashWarning
+
+X, Y = classes()
+ALL = list(everyone())
+TABLE = list(table_hashers())
+
+
+def changed(matrix, row, column, value):
+    out = matrix.copy()
+    out[row, column] = value
+    return out
+
+
+BAD_X = {
+    "NaN": (changed(X, 3, 2, np.nan), "NaN.*row 3, column 2"),
+    "infinity": (changed(X, 7, 0, np.inf), "infinity.*row 7, column 0"),
+    "minus infinity": (changed(X, 7, 1, -np.inf), "infinity.*row 7, column 1"),
+    "NaN in float16": (changed(X, 3, 2, np.nan).astype(np.float16), "row 3, column 2"),
+    "NaN in sparse": (sp.csr_array(changed(X, 3, 2, np.nan)), "row 3, column 2"),
+    "no rows": (X[:0], "0 sample"),
+    "no columns": (X[:, :0], "0 feature"),
+    "1-D": (X[:, 0], "1D"),
+    "3-D": (X[None], "dim 3"),
+    "strings": (np.full((90, 6), "a"), "."),
+    "objects": (np.full((90, 6), {}, object), "."),
+    "complex": (X + 1j, "[Cc]omplex"),
+    "None": (None, "."),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("what", list(BAD_X))
+def test_features_that_cannot_be_used(name, what):
+    bad, says = BAD_X[what]
+    with pytest.raises(InvalidInput, match=says):
+        everyone()[name].fit(bad, Y)
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")  # the paper's letter collapses
+@pytest.mark.parametrize("name", ALL)
+def test_features_that_cannot_be_encoded(name):
+    fitted = everyone()[name].fit(X, Y)
+    for bad in (X[:, :5], changed(X, 0, 0, np.nan), X[0], X[:0]):
+        for method in (fitted.encode, fitted.transform, fitted.decision_function):
+            with pytest.raises(InvalidInput):
+                method(bad)
+    with pytest.raises(InvalidInput, match=r"5 features.*expecting 6"):
+        fitted.encode(X[:, :5])
+
+
+BAD_Y = {
+    "too short": (Y[:50], "90 rows and the labels have 50"),
+    "missing": (None, "requires y"),
+    "one class": (np.zeros(90, int), "one class"),
+    "one class beside unknown": (np.where(np.arange(90) % 2, 1.0, np.nan), "one class"),
+    "all unknown": (np.full(90, np.nan), "."),
+    "all unknown, None": ([None] * 90, "."),
+    "untagged": ([set()] * 90, "No row has a tag"),
+    "untagged indicator": (np.zeros((90, 3)), "No row has a tag"),
+    "one tag for all": ([{"a"}] * 90, "all are kin"),
+    "one tag among others for all": ([{"a", i} for i in range(90)], "all are kin"),
+    "infinite": (np.where(Y == 0, np.inf, 1.0), "infinity"),
+    "numbers in 2-D": (np.full((90, 2), 3), "indicator"),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("what", list(BAD_Y))
+def test_labels_that_nothing_can_be_learned_from(name, what):
+    bad, says = BAD_Y[what]
+    with pytest.raises(InvalidInput, match=says):
+        everyone()[name].fit(X, bad)
+
+
+BAD_PARAMETERS = [
+    ("n_bits", 0),
+    ("n_bits", -3),
+    ("n_bits", 1025),
+    ("n_bits", 8.0),
+    ("n_bits", "8"),
+    ("n_bits", True),
+    ("n_bits", None),
+    ("clip", 2.5997),
+    ("clip", 0.0),
+    ("clip", -1),
+    ("clip", "2"),
+    ("n_anchors", 1),
+    ("n_anchors", 10.5),
+    ("alpha", -1.0),
+    ("alpha", "aut"),
+    ("alpha", np.nan),
+    ("rounding", "zeros"),
+    ("renormalise", "rows"),
+    ("n_sweeps", 0),
+    ("anchors", [0, 500]),
+    ("anchors", [0.5, 1.5]),
+    ("n_jobs", 0),
+    ("n_jobs", 1.5),
+    ("random_state", "seed"),
+    ("random_state", -1),
+]
+
+
+@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize(("parameter", "value"), BAD_PARAMETERS)
+def test_parameters_out_of_range_are_named(name, parameter, value):
+    hasher = everyone()[name]
+    if parameter not in hasher.get_params():
+        pytest.skip(f"{name} has no {parameter}")
+    with pytest.raises(InvalidInput, match=parameter):
+        hasher.set_params(**{parameter: value}).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "says"),
+    [
+        ("energy", "khs", "Did you mean 'ksh'"),
+        ("energy", 3, "energy"),
+        ("solver", "spectrla", "Did you mean 'spectral'"),
+        ("solver", 3, "solver"),
+        ("map", "linaer", "Did you mean 'linear'"),
+        ("map", 3, "regressor"),
+        ("preset", "papre", "Did you mean 'paper'"),
+        ("targets", "balancd", "Did you mean 'balanced'"),
+        ("label_model", "logistik", "Did you mean 'logistic'"),
+        ("label_model", 3, "predict_proba"),
+        ("label_penalty", 0.0, "label_penalty"),
+        ("features", "plian", "Did you mean 'plain'"),
+        ("rotation", "maps", "Did you mean 'map'"),
+        ("n_centers", 0, "n_centers"),
+        ("rbf_width", 0.0, "rbf_width"),
+        ("curvature", 0.0, "curvature"),
+        ("lean", -1.0, "lean"),
+    ],
+)
+def test_names_of_the_product_are_suggested(parameter, value, says):
+    with pytest.raises(InvalidInput, match=says):
+        EnergyHasher(8, **{parameter: value}).fit(X, Y)
+
+
+def test_parameters_that_exclude_each_other_are_refused():
+    for clash in (
+        {"solver": "spectral", "lean": 0.1},
+        {"solver": "spectral", "curvature": 2.0},
+        {"solver": "spectral", "energy": "lfh"},
+        {"solver": "columns"},
+        {"rounding": "mean"},
+        {"solver": "linearised", "map": "linear", "lean": 0.1},
+    ):
+        with pytest.raises(InvalidInput):
+            EnergyHasher(8, **clash).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("weights", [np.ones(5), -np.ones(90), np.zeros(90), np.full(90, np.nan)])
+def test_weights_that_cannot_be_used(name, weights):
+    with pytest.raises(InvalidInput, match="sample_weight"):
+        everyone()[name].fit(X, Y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_an_unfitted_hasher_says_so(name):
+    from sklearn.exceptions import NotFittedError
+
+    hasher = everyone()[name]
+    for use in (
+        hasher.encode,
+        hasher.transform,
+        hasher.decision_function,
+        lambda X: hasher.codes_,
+        lambda X: hasher.marginals_,
+        lambda X: hasher.save("nowhere"),
+        lambda X: hasher.score(X, Y),
+    ):
+        with pytest.raises(NotFittedError):
+            use(X)
+
+
+def test_errors_are_three_sentences_and_survive_pickling():
+    import pickle
+
+    with pytest.raises(KinhashError) as caught:
+        EnergyHasher(0).fit(X, Y)
+    message = str(caught.value)
+    assert message == "n_bits is 0. Expected an integer from 1 to 1024. Set n_bits within that range."
+    assert str(pickle.loads(pickle.dumps(caught.value))) == message
+
+
+# -- doubtful, but it works -------------------------------------------------------------------------
+
+
+WORKS = {
+    "constant columns": (np.column_stack([X, np.ones(90), np.zeros(90)]), Y),
+    "duplicate rows": (np.repeat(X[:45], 2, axis=0), np.repeat(Y[:45], 2)),
+    "one column": (X[:, :1], Y),
+    "huge values": (X * 1e30, Y),
+    "tiny values": (X * 1e-30, Y),
+    "huge values of another kind": (X * 1e150, Y),
+    "fewer rows than bits": (X[:7], np.array([0, 1, 2, 3, 0, 1, 2])),
+    "more columns than rows": (np.random.default_rng(0).normal(size=(12, 30)), np.arange(12) % 4),
+    "unknown among others": (X, [None if i % 7 == 0 else int(c) for i, c in enumerate(Y)]),
+    "untagged among others": (X, [set() if i % 7 == 0 else {int(c)} for i, c in enumerate(Y)]),
+    "an integer -1": (X, Y - 1),
+    "negative and positive zero": (np.where(X > 0, X, -0.0), Y),
+}
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("what", list(WORKS))
+def test_odd_but_usable_input_works(name, what):
+    features, labels = WORKS[what]
+    fitted = everyone()[name].fit(features, labels)
+    margins = fitted.decision_function(features)
+    assert np.isfinite(margins).all()
+    assert fitted.codes_.shape == fitted.encode(features).shape
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+@pytest.mark.parametrize("name", [name for name in ALL if "open set" not in name])
+def test_fact_12_one_bit_codes_work(name):
+    fitted = everyone()[name].set_params(n_bits=1).fit(X, Y)
+    assert fitted.encode(X).shape == (90, 1)
+    assert set(np.unique(fitted.encode(X))) <= {0, 128}
+    assert np.isfinite(fitted.decision_function(X)).all()
+    assert np.isfinite(fitted.marginals_).all()
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+@pytest.mark.parametrize("name", ALL)
+def test_fact_12_more_bits_than_rows_and_more_anchors_than_rows_work(name):
+    bits = 1 if name == "EMSPLH" else 24
+    hasher = everyone()[name].set_params(n_bits=bits, n_anchors=10_000)
+    some = np.arange(20)
+    fitted = hasher.fit(X[some], Y[some])
+    assert np.isfinite(fitted.decision_function(X)).all()
+
+
+def test_bits_that_never_change_are_reported_and_warned_of():
+    """Algorithm 1 to the letter collapses, which is the handiest way to get constant bits."""
+    with pytest.warns(KinhashWarning, match="constant on the training rows"):
+        fitted = EnergyHasher(8, preset="paper-literal", random_state=0).fit(X, Y)
+    bits = np.unpackbits(fitted.codes_, axis=1)
+    assert fitted.report_["dead_bits"] == np.flatnonzero(np.ptp(bits, axis=0) == 0).tolist()
+
+
+def test_labels_that_are_all_different_are_doubtful():
+    with pytest.warns(KinhashWarning, match="No two rows share a class"):
+        clone(everyone()["EMKSH"]).fit(X, np.arange(90))
+
+
+def test_splh_says_that_it_has_one_bit():
+    with pytest.warns(KinhashWarning, match="one-bit method"):
+        fitted = clone(everyone()["EMSPLH"]).set_params(n_bits=3).fit(X, Y)
+    bits = fitted.transform(X)
+    assert (bits == bits[:, :1]).all()

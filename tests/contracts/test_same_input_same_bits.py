@@ -1,0 +1,172 @@
+"""Same input, same bits: containers, dtypes, threads, batches, runs (RELIABILITY.md section 2)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hasher_cases import classes, everyone, table_hashers, tags
+
+pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+
+# Small integers are exact in every dtype, float16 and int8 included.
+WHOLE = np.clip(np.round(classes()[0] * 4), -100, 100) + 0.0  # no negative zeros
+Y = classes()[1]
+
+
+def memmap(X, folder):
+    path = folder / "X.npy"
+    np.save(path, X)
+    return np.load(path, mmap_mode="r")
+
+
+def read_only(X, folder):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def strided(X, folder):
+    return np.repeat(X, 2, axis=0)[::2]
+
+
+STORES = {
+    "float16": lambda X, _: X.astype(np.float16),
+    "float32": lambda X, _: X.astype(np.float32),
+    "int8": lambda X, _: X.astype(np.int8),
+    "int64": lambda X, _: X.astype(np.int64),
+    "csr_array": lambda X, _: sp.csr_array(X),
+    "csr_matrix float32": lambda X, _: sp.csr_matrix(X.astype(np.float32)),
+    "csc": lambda X, _: sp.csc_array(X),
+    "coo": lambda X, _: sp.coo_array(X),
+    "Fortran": lambda X, _: np.asfortranarray(X),
+    "read-only": read_only,
+    "strided": strided,
+    "memmap": memmap,
+    "memmap float32": lambda X, folder: memmap(X.astype(np.float32), folder),
+    "pandas": lambda X, _: pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])]),
+    "polars": lambda X, _: pl.DataFrame(X, schema=[f"c{i}" for i in range(X.shape[1])]),
+    "lists": lambda X, _: X.tolist(),
+    "big-endian": lambda X, _: X.astype(">f8"),
+}
+
+
+@pytest.mark.parametrize("name", ["EMKSH", "EnergyHasher", "EnergyHasher, rbf", "EnergyHasher, open set"])
+@pytest.mark.parametrize("store", list(STORES))
+def test_codes_do_not_depend_on_how_the_features_are_stored(name, store, tmp_path):
+    plain = everyone()[name].fit(WHOLE, Y)
+    stored = STORES[store](WHOLE, tmp_path)
+    other = everyone()[name].fit(stored, Y)
+    assert np.array_equal(other.codes_, plain.codes_)
+    assert np.array_equal(other.encode(stored), plain.encode(WHOLE))
+    assert other.model_id_ == plain.model_id_
+
+
+@pytest.mark.parametrize("name", list(table_hashers()))
+def test_booleans_are_numbers(name):
+    bits = WHOLE > 0
+    plain = everyone()[name].fit(bits.astype(np.float64), Y)
+    other = everyone()[name].fit(bits, Y)
+    assert np.array_equal(other.encode(bits), plain.encode(bits.astype(np.float64)))
+
+
+@pytest.mark.parametrize("name", list(everyone()))
+def test_threads_and_runs_do_not_matter(name):
+    X, y = classes(n=300)
+    codes = []
+    for n_jobs in (1, 2, 2, -1):
+        fitted = everyone()[name].set_params(n_jobs=n_jobs).fit(X, y)
+        codes.append((fitted.codes_.tobytes(), fitted.encode(X).tobytes(), fitted.model_id_))
+    assert len(set(codes)) == 1
+
+
+SCRIPT = """
+import warnings; warnings.simplefilter("ignore")
+import hashlib, sys
+sys.path.insert(0, {folder!r})
+from hasher_cases import everyone, classes, tags
+digest = hashlib.sha256()
+for name in ("EMKSH", "EMSPLH", "EMLFH", "EnergyHasher", "EnergyHasher, rbf", "EnergyHasher, open set"):
+    for X, y in (classes(n=300), tags(n=300)):
+        fitted = everyone()[name].fit(X, y)
+        digest.update(fitted.codes_.tobytes() + fitted.encode(X).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_blas_threads_and_processes_do_not_matter():
+    """One and two OpenMP and BLAS threads, in processes of their own."""
+    import os
+    from pathlib import Path
+
+    found = []
+    for threads in ("1", "2"):
+        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        environment = {**os.environ, **dict.fromkeys(names, threads), "PYTHONHASHSEED": threads}
+        script = SCRIPT.format(folder=str(Path(__file__).parent))
+        ran = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        found.append(ran.stdout)
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", list(everyone()))
+def test_a_row_is_encoded_alike_alone_and_in_any_batch(name):
+    X, y = classes(n=300)
+    fitted = everyone()[name].fit(X, y)
+    whole = fitted.encode(X)
+    margins = fitted.decision_function(X)
+    for rows in (slice(5, 6), slice(0, 256), slice(100, 300), np.array([299, 3, 3])):
+        assert np.array_equal(fitted.encode(X[rows]), whole[rows])
+        assert np.array_equal(fitted.decision_function(X[rows]), margins[rows])
+    assert np.array_equal(fitted.encode(sp.csr_array(X)), whole)
+
+
+def test_a_random_state_that_is_a_generator_moves_on_and_a_number_does_not():
+    X, y = tags()
+    generator = np.random.default_rng(0)
+    first = everyone()["EMKSH"].set_params(random_state=generator).fit(X, y)
+    second = everyone()["EMKSH"].set_params(random_state=generator).fit(X, y)
+    assert not np.array_equal(first.codes_, second.codes_)
+    legacy = [
+        everyone()["EMKSH"].set_params(random_state=np.random.RandomState(3)).fit(X, y) for _ in range(2)
+    ]
+    assert np.array_equal(legacy[0].codes_, legacy[1].codes_)
+
+
+@pytest.mark.parametrize("name", ["EMKSH", "EMLFH", "EnergyHasher", "EnergyHasher, coordinate"])
+def test_fact_6_names_of_classes_do_not_matter(name):
+    X, y = classes()
+    names = np.array(["pear", "fig", "apple", "kiwi", "date"])
+    plain, renamed = everyone()[name].fit(X, y), everyone()[name].fit(X, names[y])
+    if "," not in name and name == "EnergyHasher":
+        # Label models see the classes in another order: equal up to rounding.
+        assert (plain.codes_ == renamed.codes_).mean() > 0.98
+        return
+    assert np.array_equal(plain.codes_, renamed.codes_)
+    assert np.array_equal(plain.encode(X), renamed.encode(X))
+
+
+@pytest.mark.parametrize("name", ["EMKSH", "EMSPLH", "EMExpH", "EnergyHasher, coordinate"])
+def test_fact_6_permuting_rows_permutes_learned_codes(name):
+    X, y = tags()
+    rng = np.random.default_rng(1)
+    order, anchors = rng.permutation(len(X)), np.arange(0, 90, 3)
+    place = np.argsort(order)
+    before = everyone()[name].set_params(anchors=anchors).fit(X, y)
+    after = everyone()[name].set_params(anchors=place[anchors]).fit(X[order], [y[i] for i in order])
+    assert np.array_equal(after.codes_, before.codes_[order])
+
+
+@pytest.mark.parametrize("name", [n for n in everyone() if "open set" not in n and "literal" not in n])
+def test_fact_7_equal_labels_give_equal_learned_codes(name):
+    X, y = tags()
+    fitted = everyone()[name].set_params(n_anchors=30).fit(X, y)
+    for some in {frozenset(row) for row in y}:
+        mine = fitted.codes_[[row == some for row in y]]
+        assert (mine == mine[0]).all()

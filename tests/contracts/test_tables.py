@@ -1,0 +1,76 @@
+"""What is in a table is real: every row keeps its room's contract."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hasher_cases import everyone, tags
+
+from kinhash.energies import ENERGIES, Energy
+from kinhash.energies.splh import SPLH
+from kinhash.errors import UnknownName
+from kinhash.inference import SOLVERS, Solver
+from kinhash.maps import MAPS, Map
+from kinhash.model_file import HASHERS
+from kinhash.testing import check_energy, check_hasher, check_solver
+
+
+@pytest.mark.parametrize("name", list(ENERGIES))
+def test_every_energy(name):
+    assert issubclass(ENERGIES[name], Energy)
+    check_energy(ENERGIES.make(name))
+
+
+@pytest.mark.parametrize("name", list(SOLVERS))
+def test_every_solver(name):
+    assert issubclass(SOLVERS[name], Solver)
+    check_solver(SOLVERS.make(name), SPLH() if name == "columns" else None)
+
+
+@pytest.mark.parametrize("name", list(MAPS))
+def test_every_map_is_stored_under_its_own_name(name):
+    assert issubclass(MAPS[name], Map)
+    assert MAPS[name].kind == name
+
+
+@pytest.mark.parametrize("name", list(everyone()))
+def test_every_hasher(name):
+    check_hasher(everyone()[name])
+
+
+@pytest.mark.parametrize("name", list(everyone()))
+def test_every_hasher_on_tags(name):
+    X, y = tags()
+    y = np.array([[tag in row for tag in range(7)] for row in y], np.int8)
+    check_hasher(everyone()[name], X, y)
+
+
+@pytest.mark.parametrize("table", [ENERGIES, SOLVERS, MAPS, HASHERS], ids=lambda table: table.kind)
+def test_every_table_says_what_it_holds(table):
+    assert len(table) == len(list(table)) > 0
+    assert all(name in table for name in table)
+    some = next(iter(table))
+    with pytest.raises(UnknownName, match=f"no {table.kind} called '{some}x'.*Did you mean"):
+        table[some + "x"]
+    with pytest.raises(UnknownName):
+        table[3]
+    thing = object()
+    assert table.make(thing) is thing
+
+
+def test_a_hasher_that_breaks_its_promise_is_caught():
+    class Forgetful(HASHERS["EMKSH"]):
+        def encode(self, X):
+            return super().encode(X) ^ np.uint8(len(X) == 1)
+
+    with pytest.raises(AssertionError, match="alone and in a batch"):
+        check_hasher(Forgetful(8))
+
+
+def test_a_solver_that_breaks_its_promise_is_caught():
+    class Moody(SOLVERS["linearised"]):
+        def solve(self, problem, rng, start=None):
+            return super().solve(problem, np.random.default_rng(), start)
+
+    with pytest.raises(AssertionError, match="repeatable"):
+        check_solver(Moody())
