@@ -83,6 +83,22 @@ def test_mulan(tmp_path, sparse, split):
     assert (dataset.n_train, dataset.n_query) == ((6, 3) if split else (None, None))
 
 
+def test_mulan_spells_its_files_in_several_ways(tmp_path):
+    features, _ = write_mulan(tmp_path, "corel5k", True, True)
+    for path in list(tmp_path.iterdir()):
+        path.rename(path.with_name(path.name.replace("corel5k", "Corel5k").replace(".arff", "-sparse.arff")))
+    dataset = load("corel5k", tmp_path)
+    np.testing.assert_array_equal(dataset.features.toarray(), features.astype(np.float32))
+    assert dataset.n_train == 6
+
+
+def test_nested_labels_are_all_read(tmp_path):
+    write_mulan(tmp_path, "own", False, True)
+    nested = '<labels><label name="beach"><label name="sun set"><label name="fall"/></label></label></labels>'
+    (tmp_path / "own.xml").write_text(nested)
+    assert list(read_mulan(tmp_path, "own").labels.names) == ["beach", "sun set", "fall"]
+
+
 def test_any_mulan_set_can_be_read_by_name(tmp_path):
     features, _ = write_mulan(tmp_path, "own", False, True)
     np.testing.assert_allclose(read_mulan(tmp_path, "own").features, features, rtol=1e-6)

@@ -27,10 +27,10 @@ LICENCE = "offered for research; each set has its own origin"
 def read_mulan(folder: str | Path, name: str, facts: Facts | None = None) -> Dataset:
     """Any data set in the MULAN layout: features float32 (CSR where the rows are sparse) and tags."""
     folder = Path(folder)
-    xml = folder / f"{name}.xml"
-    files = [folder / f"{name}-train.arff", folder / f"{name}-test.arff"]
+    xml = _place(folder, _spellings(name, ".xml"))
+    files = [_place(folder, _spellings(name, f"-{part}.arff")) for part in ("train", "test")]
     if not files[0].exists():
-        files = [folder / f"{name}.arff"]
+        files = [_place(folder, _spellings(name, ".arff"))]
     label_names = _label_names(xml)
     parts = [read_arff(path) for path in files]
     for path, part in zip(files, parts, strict=True):
@@ -51,6 +51,17 @@ def read_mulan(folder: str | Path, name: str, facts: Facts | None = None) -> Dat
         train=rows_between(0, n_train) if split else None,
         queries=rows_between(n_train, tags.shape[0]) if split else None,
     )
+
+
+def _spellings(name: str, ending: str) -> tuple[str, ...]:
+    """The names MULAN gives a file: scene-train.arff, but Corel5k-train-sparse.arff."""
+    endings = (ending, ending.replace(".arff", "-sparse.arff")) if ".arff" in ending else (ending,)
+    return tuple(f"{stem}{end}" for end in endings for stem in (name, name.capitalize()))
+
+
+def _place(folder: Path, names: tuple[str, ...]) -> Path:
+    """The first of these files that is there, else the first, for the error to name."""
+    return next((folder / name for name in names if (folder / name).exists()), folder / names[0])
 
 
 def _label_names(path: Path) -> list[str]:
@@ -110,9 +121,9 @@ def _source(name: str, about: str, citation: str, rows: int, columns: int, label
         columns=columns,
         labels=labels,
         files=(
-            Wanted((f"{name}.xml",)),
-            Wanted((f"{name}-train.arff", f"{name}.arff")),
-            Wanted((f"{name}-test.arff", f"{name}.arff")),
+            Wanted(_spellings(name, ".xml")),
+            Wanted(_spellings(name, "-train.arff") + _spellings(name, ".arff")),
+            Wanted(_spellings(name, "-test.arff") + _spellings(name, ".arff")),
         ),
         folder="mulan",
         instead=(compact,) if name in ("corel5k", "scene", "delicious", "bibtex", "yeast") else (),
