@@ -29,27 +29,43 @@ def choose_alpha(alpha: float | str, moments: Standardised) -> float:
 
 def ridge_weights(moments: Standardised, alpha: float) -> Floats:
     """W (q, k) for standardised rows; the intercept is the mean target."""
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import cho_solve
 
-    weights: Floats = cho_solve(cho_factor(_regularised(moments.gram, alpha), lower=True), moments.cross)
+    weights: Floats = cho_solve((_factor(moments.gram, alpha), True), moments.cross)
     return weights
 
 
 def leverage_factor(moments: Standardised, alpha: float) -> Floats:
     """L⁻ᵀ (q, q) with ``‖z L⁻ᵀ‖² = z (G + αI)⁻¹ zᵀ``, the leverage of a row for leave-one-out predictions."""
-    from scipy.linalg import cholesky, solve_triangular
+    from scipy.linalg import solve_triangular
 
-    lower = cholesky(_regularised(moments.gram, alpha), lower=True)
+    lower = _factor(moments.gram, alpha)
     inverse: Floats = solve_triangular(lower, np.eye(len(lower)), lower=True)
     return inverse.T
 
 
-def _regularised(gram: Floats, alpha: float) -> Floats:
-    # A trace-sized jitter keeps alpha = 0 solvable on collinear columns.
-    jitter = 1e-10 * max(float(np.trace(gram)) / len(gram), 1e-30)
-    out = gram.copy()
-    out[np.diag_indices_from(out)] += alpha + jitter
-    return out
+def _factor(gram: Floats, alpha: float) -> Floats:
+    """Cholesky factor of G + αI, plus the least jitter that makes it one.
+
+    Products were taken in float32, so on nearly collinear columns G has eigenvalues that are negative by
+    rounding; a penalty below that needs help.
+    """
+    from scipy.linalg import cholesky
+
+    size = max(float(np.trace(gram)) / len(gram), 1e-30)
+    for jitter in (1e-10, 1e-8, 1e-6, 1e-4):
+        raised = gram.copy()
+        raised[np.diag_indices_from(raised)] += alpha + jitter * size
+        try:
+            lower: Floats = cholesky(raised, lower=True)
+            return lower
+        except np.linalg.LinAlgError:
+            continue
+    raise InvalidInput(
+        "The columns of X are so nearly collinear that ridge regression has no answer",
+        "a larger penalty",
+        "Set alpha='auto', or a number above 0",
+    )
 
 
 def _generalised_cross_validation(moments: Standardised) -> float:
@@ -57,6 +73,8 @@ def _generalised_cross_validation(moments: Standardised) -> float:
     values, vectors = np.linalg.eigh(moments.gram)
     values = np.maximum(values, 0.0)
     projected = ((vectors.T @ moments.cross) ** 2).sum(axis=1)
+    # Products were taken in float32: directions this small are rounding, and would seem to explain anything.
+    projected[values <= 1e-6 * values[-1]] = 0.0
     total = float((moments.target_squares - moments.weight * moments.target_mean**2).sum())
     best, score = moments.weight / len(values), np.inf
     for alpha in moments.weight / len(values) * 10.0 ** np.arange(-6, 3.1, 0.5):
