@@ -250,3 +250,26 @@ def test_a_gram_matrix_that_would_not_fit_is_refused_before_it_starts(monkeypatc
     monkeypatch.setattr("kinhash._blocks.available_memory", lambda: 100)
     with pytest.raises(NotEnoughMemory, match="Gram matrix of 5 features"):
         moments_of(X, T)
+
+
+def test_nearly_collinear_columns_are_no_trouble_for_any_penalty():
+    """Float32 products make such Gram matrices slightly indefinite, and noise must not look like signal."""
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(100, 1))
+    X = base + 1e-3 * rng.normal(size=(100, 9))
+    T = np.sign(base + rng.normal(size=(100, 1))) * np.ones((1, 3))
+    moments = moments_of(X, T).standardised()
+    for alpha in (0.0, 1e-9, choose_alpha("gcv", moments)):
+        assert np.isfinite(ridge_weights(moments, alpha)).all()
+        assert np.isfinite(leverage_factor(moments, alpha)).all()
+
+
+def test_gcv_does_not_take_rounding_error_for_signal():
+    from dataclasses import replace
+
+    X, T = data()
+    moments = moments_of(X, T).standardised()
+    values, vectors = np.linalg.eigh(moments.gram)
+    values[0] = 1e-8 * values[-1]  # a direction of rounding error, with some of the target in it
+    noisy = replace(moments, gram=(vectors * values) @ vectors.T, cross=moments.cross + 3 * vectors[:, :1])
+    assert choose_alpha("gcv", noisy) > 1e-5 * 120 / 5
