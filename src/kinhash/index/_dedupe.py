@@ -1,7 +1,7 @@
 """Every distinct code once: numbered in the order of first appearance, with the rows that have it.
 
-Open addressing with linear probing; the table grows fourfold when half full, so it stays as small as the
-distinct codes allow and few codes are found in the cache. The twins are in `_reference`.
+Open addressing with linear probing; the table doubles when five eighths are full, so it stays as small as
+the distinct codes allow, and few codes are found in the cache. The twins are in `_reference`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _hash_code(blocks: Any, c: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _regrown(slots: Any, blocks: Any, n_codes: int) -> Any:
-    slots = np.zeros(4 * slots.size, np.uint32)
+    slots = np.zeros(2 * slots.size, np.uint32)
     last = np.uint64(slots.size - 1)
     for c in range(n_codes):
         h = _hash_code(blocks, c) & last
@@ -64,7 +64,7 @@ def group_codes(words: Any, blocks: Any, code_of_row: Any) -> Any:
     """Write the distinct rows of ``words`` (n, W) to ``blocks`` and the number of each row's code beside it.
 
     Codes are numbered as they first appear. ``blocks`` must have room for n codes; its unused places are
-    left as they are. Returns how many distinct codes there are. Working memory: 8 to 32 bytes per
+    left as they are. Returns how many distinct codes there are. Working memory: at most 20 bytes per
     distinct code.
     """
     slots = np.zeros(1 << 12, np.uint32)
@@ -88,7 +88,7 @@ def group_codes(words: Any, blocks: Any, code_of_row: Any) -> Any:
                 break
             h = (h + np.uint64(1)) & last
         code_of_row[i] = c
-        if 2 * n_codes > slots.size:
+        if 8 * n_codes > 5 * slots.size:
             slots = _regrown(slots, blocks, n_codes)
             last = np.uint64(slots.size - 1)
     return n_codes

@@ -39,8 +39,10 @@ EMPTY = np.empty(0, np.uint32)
 
 def read_only(words: Words) -> Words:
     """The same words as every kernel expects them: aligned and not to be written."""
-    words = np.require(words, requirements=["C", "A"]).view()
-    words.flags.writeable = False
+    if not (words.flags.c_contiguous and words.flags.aligned):
+        words = np.require(words, requirements=["C", "A"])
+    words = words.view()
+    words.setflags(write=False)
     return words
 
 
@@ -83,7 +85,7 @@ class Segment:
 
     @classmethod
     def build(cls, words: Words, n_bits: int, ids: Ids, payload: Mapping[str, Any] | None = None) -> Segment:
-        """From codes (n, W) in the order of their ids. Working memory: 4 bytes per row, 8 to 32 per code."""
+        """From codes (n, W) in the order of their ids. Working memory: 4 bytes per row, 20 per code."""
         words = read_only(words)
         n_rows, n_words = words.shape
         blocks = aligned_blocks(n_rows, n_words)
@@ -219,10 +221,12 @@ class Segment:
 
     def _spread(self, one: Callable[[slice], Any], n_queries: int) -> list[Any]:
         """Run the tasks of all queries, on all threads if there is enough to do."""
+        if n_queries == 1:
+            return [one(slice(0, 1))]
         work = n_queries * self.n_codes * self.blocks.shape[2]
-        size = min(TASK, -(-n_queries // (4 * n_threads())) * 4)  # whole fours, something for every thread
-        if work < WORTH_A_THREAD or n_queries == 1:
-            size = TASK
+        size = TASK
+        if work > WORTH_A_THREAD:  # whole fours, something for every thread
+            size = min(TASK, -(-n_queries // (4 * n_threads())) * 4)
         parts = [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
         return map_threads(one, parts)
 
