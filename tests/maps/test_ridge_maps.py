@@ -256,7 +256,7 @@ def test_nearly_collinear_columns_are_no_trouble_for_any_penalty():
     """Float32 products make such Gram matrices slightly indefinite, and noise must not look like signal."""
     rng = np.random.default_rng(0)
     base = rng.normal(size=(100, 1))
-    X = base + 1e-3 * rng.normal(size=(100, 9))
+    X = base + 1e-4 * rng.normal(size=(100, 30))
     T = np.sign(base + rng.normal(size=(100, 1))) * np.ones((1, 3))
     moments = moments_of(X, T).standardised()
     for alpha in (0.0, 1e-9, choose_alpha("gcv", moments)):
