@@ -37,11 +37,17 @@ def any_below(blocks: Any, group: int, queries: Any, first: int, bounds: Any, ta
 
 @njit(cache=True, nogil=True)
 def any_below_4(blocks: Any, group: int, queries: Any, first: int, bounds: Any, tag: Any) -> Any:
-    """Four answers of `any_below` in four bits."""
-    result = np.uint64(0)
-    for b in range(4):
-        result |= any_below(blocks, group, queries, first + b, bounds, tag) << np.uint64(b)
-    return result
+    """Four answers of `any_below` in four bits; the codes are read once."""
+    a = b = c = d = np.int64(1 << 20)
+    for place in range(64):
+        a = min(a, _distance(blocks, group, place, queries, first, tag))
+        b = min(b, _distance(blocks, group, place, queries, first + 1, tag))
+        c = min(c, _distance(blocks, group, place, queries, first + 2, tag))
+        d = min(d, _distance(blocks, group, place, queries, first + 3, tag))
+    result = np.uint64(a < bounds[first])
+    result |= np.uint64(b < bounds[first + 1]) << ONE
+    result |= np.uint64(c < bounds[first + 2]) << np.uint64(2)
+    return result | np.uint64(d < bounds[first + 3]) << np.uint64(3)
 
 
 @njit(cache=True, nogil=True)
