@@ -1,0 +1,21 @@
+"""The rivals: every other method, under the same contract.
+
+Add one: write ``baselines/foo.py`` with a subclass of `Baseline` (or `kinhash._hasher.Hasher`) and put a row here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._table import Table
+
+__all__ = ["BASELINES"]
+
+BASELINES = Table("baseline", {}, entry_points="kinhash.baselines")
+
+
+def __getattr__(name: str) -> Any:
+    for row in BASELINES:
+        if row == name:
+            return BASELINES[row]
+    raise AttributeError(f"module 'kinhash.baselines' has no attribute {name!r}")
