@@ -1,0 +1,157 @@
+"""What importing costs, who may print, and that every kernel has been held against a plain twin."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import kinhash
+
+SOURCE = Path(kinhash.__file__).parent
+TESTS = Path(__file__).parent
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if "__pycache__" not in path.parts)
+
+
+def run(code):
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.strip()
+
+
+HEAVY = (
+    "torch",
+    "tensorflow",
+    "matplotlib",
+    "flask",
+    "fastapi",
+    "starlette",
+    "uvicorn",
+    "pandas",
+    "polars",
+    "faiss",
+)
+
+
+def test_the_estimator_loads_no_heavy_package():
+    """Beyond what scikit-learn's own base loads (pandas, where it is installed)."""
+    loaded = run(
+        "import sys, sklearn.base; before = set(sys.modules); "
+        "from kinhash import EnergyHasher, EMKSH; EnergyHasher(); EMKSH(); "
+        f"print([name for name in {HEAVY!r} if name in set(sys.modules) - before])"
+    )
+    assert loaded == "[]"
+
+
+def test_importing_the_package_loads_nothing_but_itself():
+    heavy = ("numpy", "scipy", "sklearn", "numba")
+    loaded = run(f"import sys, kinhash; print([name for name in {heavy!r} if name in sys.modules])")
+    assert loaded == "[]"
+
+
+def test_codes_and_search_do_not_load_scikit_learn():
+    loaded = run(
+        "import sys, kinhash.codes, kinhash.index, kinhash.model_file; print('sklearn' in sys.modules)"
+    )
+    assert loaded == "False"
+
+
+def test_the_estimator_does_not_compile_or_load_numba_until_it_fits():
+    assert (
+        run("import sys; from kinhash import EnergyHasher; EnergyHasher(); print('numba' in sys.modules)")
+        == "False"
+    )
+
+
+@pytest.mark.parametrize("name", kinhash._HOMES)
+def test_every_exported_name_exists(name):
+    thing = getattr(kinhash, name)
+    assert thing is not None
+    assert name in kinhash.__all__
+    assert name in dir(kinhash)
+
+
+@pytest.mark.parametrize("room", kinhash._ROOMS)
+def test_every_exported_room_exists(room):
+    assert getattr(kinhash, room).__name__ == f"kinhash.{room}"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'EnergyHaser'"):
+        kinhash.EnergyHaser  # noqa: B018
+
+
+def module_name(path):
+    return ".".join(("kinhash", *path.relative_to(SOURCE).with_suffix("").parts))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_every_module_says_what_it_is_for_and_what_it_exports(path):
+    tree = ast.parse(path.read_text())
+    assert ast.get_docstring(tree), "a module opens with what it does for the reader"
+    exported = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    if exported and path.name not in ("__main__.py", "__init__.py"):
+        module = import_module(module_name(path))
+        missing = [name for name in module.__all__ if not hasattr(module, name)]
+        assert not missing
+
+
+def test_only_the_command_line_prints():
+    printing = [
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path in MODULES
+        if path.relative_to(SOURCE).parts[0] != "cli"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert printing == []
+
+
+def kernels():
+    """(module, name) of every function that numba compiles and others may call."""
+    found = []
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and any(
+                "njit" in ast.unparse(d) for d in node.decorator_list
+            ):
+                found.append((path, node.name))
+    return found
+
+
+def test_there_are_kernels():
+    assert {name for _, name in kernels()} >= {"polish_rows", "_sweep_dense", "_sweep_sparse", "_row_bounds"}
+
+
+# Kernels reached only through the function that chooses between them; its twin is named here.
+TWINS = {"_sweep_dense": "_sweep_by_loss", "_sweep_sparse": "_sweep_by_loss"}
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [(p, n) for p, n in kernels() if not n.startswith("_") or p.parent.name == "inference"]
+)
+def test_every_kernel_is_held_against_a_plain_twin(path, name):
+    """Its name (or its twin's) stands in a test or in the room's NumPy reference."""
+    room = path.parent.name
+    plain = TWINS.get(name, name)
+    texts = [test.read_text() for test in (TESTS / room).glob("*.py")]
+    texts += [reference.read_text() for reference in path.parent.glob("_reference.py")]
+    assert any(plain in text for text in texts), f"no twin or oracle for {room}/{path.name}:{name}"
+
+
+def test_a_kernel_is_compiled_once_and_kept():
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                for decorator in node.decorator_list:
+                    text = ast.unparse(decorator)
+                    if text.startswith("njit") and "inline" not in text:
+                        assert "cache=True" in text, f"{path.name}:{node.name}"
