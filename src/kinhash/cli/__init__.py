@@ -84,6 +84,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     with stopping_within_a_second(), _one_line_warnings():
         code = _run(arguments)
+        if code == INTERRUPTED:
+            os._exit(code)  # threads that still compute would hold up a polite exit
     sys.exit(code)
 
 

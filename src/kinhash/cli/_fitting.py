@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._check import check_finite
 from ..codes import Codes
-from ..errors import UnknownName
+from ..errors import DamagedFile, UnknownName
 from ..labels import Labels
 from ._files import read_ids, write_codes
 from ._judge import FEWEST_ROWS, Verdict, hold_out, judge_labels
@@ -143,7 +143,13 @@ def _features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
     matrix = open_matrix(
         request.features, name=request.array, header=request.header, without=sorted(no_features)
     )
-    X = matrix.read()
+    try:
+        X = matrix.read()
+    except DamagedFile as error:
+        if matrix.column_names is None:
+            raise
+        remedy = "Columns that are no features: --label-column NAME, --id-column NAME, --leave-out NAME"
+        raise DamagedFile(error.wrong, error.expected, remedy) from error
     check_finite(X)
     return X, matrix.column_names
 

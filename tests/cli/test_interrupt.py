@@ -1,0 +1,118 @@
+"""Ctrl-C: exit code 130, one line, no temporary files, and what was there before is there unchanged."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of this kind are a Unix matter")
+STOPPED = "Stopped. What was there before is as it was."
+LONG = 30  # seconds after which we give up waiting; none of these commands would end by itself
+
+
+def started(*argv: str, stdin: int | None = None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "kinhash", *argv], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def interrupt(process: subprocess.Popen[bytes], folder: Path, before: dict[str, bytes]) -> None:
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=LONG)
+    assert process.returncode == 130, err
+    assert err.decode().strip() == STOPPED
+    assert out == b""
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    for name in ("out.kin", "codes.kin"):
+        (folder / name).write_bytes(b"what was there before")
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("seconds", [1.0, 2.5, 4.0])
+def test_during_fit(seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    np.save("X.npy", rng.normal(size=(40_000, 400)).astype(np.float32))
+    np.save("y.npy", rng.integers(0, 50, 40_000))
+    before = contents(tmp_path)
+    process = started("fit", "X.npy", "--labels", "y.npy", "-o", "out.kin", "--codes", "codes.kin")
+    time.sleep(seconds)
+    interrupt(process, tmp_path, before)
+
+
+def test_during_encode(folder: Path) -> None:
+    before = contents(folder)
+    process = started("encode", "model.kin", "-", "-o", "out.kin", stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    process.stdin.write(b"1,2,3,4,5,6\n" * 20_000)  # more than a pipe holds: it is reading by now
+    process.stdin.flush()
+    time.sleep(0.5)
+    interrupt(process, folder, before)
+
+
+PROGRAM = """
+import os, sys
+from kinhash.cli import main
+from kinhash.cli import _files
+import kinhash.container as container
+
+{how}
+
+main(["index", "db.kin", "-o", "out.kin"])
+"""
+LONG_PRODUCT = """
+import numpy as np
+square = np.zeros((9000, 9000))
+def slow(*args):
+    print("now", flush=True)
+    while True:
+        square @ square  # many seconds during which Python sees no signal
+_files.open_codes = slow
+"""
+LONG_WRITE = """
+import threading
+real = os.fsync
+def slow(handle):
+    print("now", flush=True)
+    lock = threading.Lock()
+    lock.acquire()
+    while True:  # a disk that does not answer, and will not be interrupted
+        try:
+            lock.acquire()
+        except KeyboardInterrupt:
+            pass
+os.fsync = slow
+"""
+
+
+@pytest.mark.parametrize("how", [LONG_PRODUCT, LONG_WRITE], ids=["computing", "writing"])
+def test_when_nothing_listens(how: str, folder: Path) -> None:
+    before = contents(folder)
+    program = PROGRAM.format(how=how)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"now\n"
+    interrupt(process, folder, before)
+
+
+def test_others_temporary_files_are_left_alone(folder: Path) -> None:
+    (folder / ".out.kin.0123456789ab.tmp").write_bytes(b"another process is writing this")
+    before = contents(folder)
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(how=LONG_WRITE)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    interrupt(process, folder, before)
