@@ -1,0 +1,111 @@
+"""A linear hasher as an ONNX graph: features in, packed codes out, no Python needed.
+
+The graph does what `encode` does, in the same precision at every step:
+``bits = float32((x − mean) / scale) @ W + intercept > 0``, eight bits to a byte, the first bit highest.
+Subtraction and division are in float64, the product in float32. Runtimes add the terms of a product in
+different orders, so a margin within rounding error of zero may fall on the other side; all other bits are
+equal. The margins are a second output, so such rows can be seen.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..codes import n_bytes
+from ..errors import FileProblem, InvalidInput, MissingExtra
+from ..maps.linear import LinearMap
+
+__all__ = ["to_onnx"]
+
+OPSET = 17
+
+
+def to_onnx(hasher: Any, path: str | os.PathLike[str] | None = None) -> Any:
+    """The fitted hasher as an ONNX model, written to ``path`` if one is given.
+
+    Input ``X`` (n, p) float64; outputs ``codes`` (n, bytes) uint8 in np.packbits order and ``margins`` (n, d)
+    float32. The metadata holds ``n_bits`` and ``model_id``. Only linear maps on plain features can be
+    exported.
+    """
+    try:
+        import onnx
+    except ImportError:
+        raise MissingExtra.of("onnx", "onnx") from None
+    linear = getattr(hasher, "_map", None)
+    if not isinstance(linear, LinearMap) or linear.preparation.rbf is not None:
+        raise InvalidInput(
+            f"A hasher with {_name(linear)} came to be exported",
+            "a fitted hasher with a linear map on plain features",
+            "Fit with map='linear'",
+        )
+    model = _model(onnx, linear)
+    facts = {"n_bits": str(linear.n_bits), "model_id": str(getattr(hasher, "model_id_", None) or "")}
+    onnx.helper.set_model_props(model, facts)
+    onnx.checker.check_model(model)
+    if path is not None:
+        _write(path, model.SerializeToString())
+    return model
+
+
+def _name(linear: Any) -> str:
+    if linear is None:
+        return "no map yet"
+    return "RBF features" if isinstance(linear, LinearMap) else f"a {type(linear).__name__}"
+
+
+def _model(onnx: Any, linear: LinearMap) -> Any:
+    helper, types = onnx.helper, onnx.TensorProto
+    n_features, n_bits = linear.weights.shape
+    width = n_bytes(n_bits)
+    constants: dict[str, npt.NDArray[Any]] = {
+        "mean": linear.preparation.mean.astype(np.float64),
+        "scale": linear.preparation.scale.astype(np.float64),
+        "weights": linear.weights,
+        "intercept": linear.intercept,
+        "zero": np.array(0, np.float32),
+        "padding": np.array([0, 0, 0, 8 * width - n_bits], np.int64),
+        "by_byte": np.array([-1, width, 8], np.int64),
+        "places": 2 ** np.arange(7, -1, -1, dtype=np.int32),
+        "last": np.array([2], np.int64),
+    }
+    node = helper.make_node
+    steps = [
+        node("Sub", ["X", "mean"], ["centred"]),
+        node("Div", ["centred", "scale"], ["standardised"]),
+        node("Cast", ["standardised"], ["prepared"], to=types.FLOAT),
+        node("MatMul", ["prepared", "weights"], ["product"]),
+        node("Add", ["product", "intercept"], ["margins"]),
+        node("Greater", ["margins", "zero"], ["ones"]),
+        node("Cast", ["ones"], ["bits"], to=types.INT32),
+        node("Pad", ["bits", "padding"], ["padded"]),
+        node("Reshape", ["padded", "by_byte"], ["eights"]),
+        node("Mul", ["eights", "places"], ["weighted"]),
+        node("ReduceSum", ["weighted", "last"], ["bytes"], keepdims=0),
+        node("Cast", ["bytes"], ["codes"], to=types.UINT8),
+    ]
+    graph = helper.make_graph(
+        steps,
+        "kinhash",
+        [helper.make_tensor_value_info("X", types.DOUBLE, ["n", n_features])],
+        [
+            helper.make_tensor_value_info("codes", types.UINT8, ["n", width]),
+            helper.make_tensor_value_info("margins", types.FLOAT, ["n", n_bits]),
+        ],
+        [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    opset = helper.make_opsetid("", OPSET)
+    return helper.make_model(graph, opset_imports=[opset], ir_version=8, producer_name="kinhash")
+
+
+def _write(path: str | os.PathLike[str], raw: bytes) -> None:
+    try:
+        with open(path, "wb") as file:
+            file.write(raw)
+    except OSError as problem:
+        raise FileProblem(
+            f"{os.fspath(path)} could not be written: {problem.strerror}", "", "Choose another place"
+        ) from problem

@@ -1,0 +1,53 @@
+"""The ONNX graph gives the codes of `encode`, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from kinhash import EnergyHasher
+from kinhash.errors import FileProblem, InvalidInput
+from kinhash.export import to_onnx
+
+onnx = pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+
+X, y = load_digits(return_X_y=True)
+
+
+@pytest.mark.parametrize("n_bits", [1, 12, 64, 70])
+def test_same_codes_as_encode(tmp_path, n_bits):
+    hasher = EnergyHasher(n_bits=n_bits, map="linear", random_state=0).fit(X[:900], y[:900])
+    path = tmp_path / "hasher.onnx"
+    to_onnx(hasher, path)
+    session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    for rows in (X, X[:1]):
+        codes, margins = session.run(["codes", "margins"], {"X": rows})
+        ours = hasher.decision_function(rows)
+        np.testing.assert_allclose(margins, ours, atol=1e-4)
+        # Margins this near to zero are decided by the order in which a runtime adds.
+        firm = np.abs(ours) > 1e-6
+        assert firm.mean() > 0.999
+        bits = np.unpackbits(codes, axis=1, count=n_bits)
+        np.testing.assert_array_equal(bits[firm], (ours > 0)[firm])
+        if firm.all():
+            np.testing.assert_array_equal(codes, hasher.encode(rows))
+        assert codes.dtype == np.uint8
+        assert codes.shape == (len(rows), -(-n_bits // 8))
+    facts = {item.key: item.value for item in onnx.load(path).metadata_props}
+    assert facts == {"n_bits": str(n_bits), "model_id": hasher.model_id_}
+
+
+def test_what_cannot_be_exported_is_said(tmp_path):
+    with pytest.raises(InvalidInput, match="no map yet"):
+        to_onnx(EnergyHasher())
+    expected = EnergyHasher(n_bits=8, random_state=0).fit(X[:300], y[:300])
+    with pytest.raises(InvalidInput, match="linear"):
+        to_onnx(expected)
+    rbf = EnergyHasher(n_bits=8, map="rbf", n_centers=20, random_state=0).fit(X[:300], y[:300])
+    with pytest.raises(InvalidInput, match="RBF"):
+        to_onnx(rbf)
+    linear = EnergyHasher(n_bits=8, map="linear", random_state=0).fit(X[:300], y[:300])
+    with pytest.raises(FileProblem):
+        to_onnx(linear, tmp_path / "no" / "folder.onnx")
