@@ -18,10 +18,18 @@ __all__ = ["Table"]
 class Table(Mapping[str, Any]):
     """A read-only mapping of names to classes or functions, resolved on first use."""
 
-    def __init__(self, kind: str, rows: Mapping[str, str], entry_points: str | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        rows: Mapping[str, str],
+        entry_points: str | None = None,
+        also: str | None = None,
+    ) -> None:
+        """``also`` names another table, ``"module:TABLE"``, all of whose rows are ours too."""
         self.kind = kind
         self._rows = dict(rows)
         self._entry_points = entry_points
+        self._also = also
 
     def __getitem__(self, name: str) -> Any:
         target = self._targets().get(name) if isinstance(name, str) else None
@@ -51,4 +59,8 @@ class Table(Mapping[str, Any]):
             found = {point.name: point.value for point in entry_points(group=self._entry_points)}
             self._rows = {**found, **self._rows}
             self._entry_points = None
+        if self._also is not None:
+            module, _, name = self._also.partition(":")
+            self._rows = {**getattr(import_module(module), name)._targets(), **self._rows}
+            self._also = None
         return self._rows

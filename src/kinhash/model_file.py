@@ -32,6 +32,7 @@ HASHERS = Table(
         "EnergyHasher": "kinhash.energy_hasher:EnergyHasher",
     },
     entry_points="kinhash.hashers",
+    also="kinhash.baselines:BASELINES",
 )
 
 
@@ -74,10 +75,12 @@ def load(path: Any) -> Any:
     arrays, header = read_container(path, kind="model")
     try:
         hasher = HASHERS[header["hasher"]](**header["parameters"])
+        hasher._check_parameters()
         map_ = map_from_arrays(header["map"], arrays)
         names, width, n_bits = header["feature_names"], header["n_features"], header["n_bits"]
         stored = header["model_id"]
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+        _require_sound(map_, arrays, header)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise DamagedFile(
             f"{path} is a model file with contents this version cannot use ({error})",
             "a file written by `save`",
@@ -88,6 +91,26 @@ def load(path: Any) -> Any:
     if names:
         hasher.feature_names_in_ = np.array(names, object)
     return hasher
+
+
+def _require_sound(map_: Map, arrays: dict[str, Any], header: dict[str, Any]) -> None:
+    """The digest says that nobody changed the file by accident; this, that its parts fit together.
+
+    One row is tried: what a stranger wrote fails here and not in the middle of somebody's work.
+    """
+    width, n_bits, names = header["n_features"], header["n_bits"], header["feature_names"]
+    widest = max((array.size for array in arrays.values()), default=0)
+    if type(width) is not int or not 1 <= width <= widest or type(n_bits) is not int:
+        raise ValueError(f"{width} features and {n_bits} bits")
+    if not isinstance(names, list) or len(names) not in (0, width):
+        raise ValueError("column names of another number")
+    if any(not isinstance(name, str) for name in names) or header["model_id"] != model_id(map_):
+        raise ValueError("names that are no text, or another model's id")
+    if any(array.dtype.kind == "f" and not np.isfinite(array).all() for array in arrays.values()):
+        raise ValueError("numbers that are not finite")
+    scores = np.asarray(map_.scores(np.zeros((1, width))))
+    if scores.shape != (1, n_bits) or scores.dtype.kind != "f" or map_.n_bits != n_bits:
+        raise ValueError(f"{n_bits} bits, and scores of shape {scores.shape}")
 
 
 def save_codes(codes: Codes, path: Any) -> None:
