@@ -1,6 +1,7 @@
 """The rivals: every other method, under the same contract.
 
-Add one: write ``baselines/foo.py`` with a subclass of `Baseline` (or `kinhash._hasher.Hasher`) and put a row here.
+Add one: write ``baselines/foo.py`` with a subclass of `Baseline` (or `kinhash._hasher.Hasher`) and put a
+row here.
 """
 
 from __future__ import annotations

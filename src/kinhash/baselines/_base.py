@@ -7,34 +7,65 @@ our ridge maps with the intercept kept, and any scikit-learn regressor works too
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from .._check import check_integer, check_number
+from .._check import check_choice, check_integer, check_number
 from .._hasher import Hasher, Learned, Training
 from ..codes import pack_bits
 from ..errors import InvalidInput, UnknownName
 from ..learning.features import FeatureOptions, first_preparation
 from ..maps import Map
+from ..supervision import Supervision
 
-__all__ = ["Baseline", "RowCodes"]
+__all__ = ["Baseline", "RowCodes", "Solved", "Unsupervised", "fit_row_map", "label_matrix"]
 
 MAP_NAMES = ("own", "linear", "rbf")
 
 RowCodes = npt.NDArray[np.float64]
+Solved = (
+    tuple[RowCodes | None, Map | None] | tuple[RowCodes | None, Map | None, dict[str, Any]]
+)  # targets, own map, facts
 
 
 class Baseline(Hasher):
-    """A rival. Subclasses implement `_codes` (learned targets per row) and, for their own map, `_own_map`.
+    """A rival. Subclasses implement `_solve`, and have a constructor of their own if they have constants.
 
-    Subclasses store ``map``, ``alpha``, ``n_centers``, ``random_state``, ``n_jobs`` and ``verbose`` as they come.
+    Parameters
+    ----------
+    n_bits : length of the codes.
+    map : "own" (what the authors use), "linear" or "rbf" (our ridge maps onto the learned codes, with an
+        intercept), or a scikit-learn regressor.
+    alpha : penalty of map="linear" and "rbf": a number, "auto" (n/p; by "gcv" for rbf) or "gcv".
+    n_centers : centres of RBF features.
+    random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
     """
 
     map: Any
     alpha: float | str
     n_centers: int
+
+    def __init__(
+        self,
+        n_bits: int = 64,
+        *,
+        map: Any = "own",
+        alpha: float | str = "auto",
+        n_centers: int = 1000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_bits = n_bits
+        self.map = map
+        self.alpha = alpha
+        self.n_centers = n_centers
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -48,17 +79,20 @@ class Baseline(Hasher):
                 "Pass one",
             )
         check_integer("n_centers", self.n_centers, 1)
-        if not isinstance(self.alpha, str):
+        if isinstance(self.alpha, str):
+            check_choice("alpha", self.alpha, ("auto", "gcv"))
+        else:
             check_number("alpha", self.alpha, 0.0)
 
     @abstractmethod
-    def _solve(self, training: Training) -> tuple[RowCodes | None, Map | None]:
+    def _solve(self, training: Training) -> Solved:
         """Learned targets (n, d), whose signs are the learned codes (None if the method has no codes of its
-        own), and the authors' own map (None if it is a ridge onto those targets)."""
+        own), the authors' own map (None if it is a ridge onto those targets), and facts for the report, if
+        there are any."""
 
     def _learn(self, training: Training) -> Learned:
         with training.stages("codes"):
-            targets, own = self._solve(training)
+            targets, own, *told = self._solve(training)
         group = training.supervision.group_of_row
         with training.stages("map"):
             chosen = own
@@ -66,7 +100,73 @@ class Baseline(Hasher):
                 chosen = fit_row_map(training, targets, self.map, self.alpha, self.n_centers)
         assert chosen is not None
         codes = None if targets is None else pack_bits(targets > 0)
-        return Learned(chosen, codes, group)
+        facts: dict[str, Any] = {}
+        for some in told:
+            facts |= some
+        return Learned(chosen, codes, group, facts=facts)
+
+
+class Unsupervised(Baseline):
+    """A rival that looks at the features alone: y may be left out, and is not read where it is given.
+
+    Its map is its own, always: there are no learned codes that another map could be fitted to.
+    """
+
+    map = "own"
+    alpha = "auto"
+    n_centers = 1
+
+    def __init__(
+        self,
+        n_bits: int = 64,
+        *,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_bits = n_bits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows X (n, p); y is there for pipelines only."""
+        return self._fit(X, Nothing, sample_weight, y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
+
+
+class Nothing(Supervision):
+    """No word about who is kin: all rows in one group, every similarity unknown."""
+
+    complete = False
+
+    def __init__(self, n_rows: int) -> None:
+        self.group_of_row = np.zeros(n_rows, np.int64)
+        self.n_groups = 1
+
+    def similarity(self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> RowCodes:
+        return np.zeros((len(left), len(right)))
+
+    def product(
+        self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], values: RowCodes
+    ) -> RowCodes:
+        return np.zeros((len(left), values.shape[1]))
+
+
+def label_matrix(training: Training, method: str) -> sp.csr_array:
+    """The labels as a 0/1 matrix (n, C), empty for unknown rows; an error where there are only pairs."""
+    labels = training.supervision.labels
+    if labels is None:
+        raise InvalidInput(
+            f"{method} was given pairs or similarities",
+            "classes or tags, since it learns from the label matrix itself",
+            "Call fit(X, y), or use a method that learns from pairs, such as EnergyHasher",
+        )
+    return labels.indicator()
 
 
 def fit_row_map(
