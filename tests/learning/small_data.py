@@ -1,0 +1,31 @@
+"""Small sets of rows with classes, tags and similarities, and trainings made of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinhash._hasher import Training
+from kinhash._stages import Stages
+from kinhash.maps.rows import Rows
+from kinhash.supervision import from_labels
+
+
+def classes(n=150, p=6, k=5, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % k)
+    return rng.normal(size=(n, p)) + 3 * rng.normal(size=(k, p))[y], y
+
+
+def tags(n=150, p=6, t=7, seed=0):
+    rng = np.random.default_rng(seed)
+    y = [set(rng.choice(t, rng.integers(1, 4), replace=False).tolist()) for _ in range(n)]
+    Y = np.array([[tag in row for tag in range(t)] for row in y], float)
+    return Y @ rng.normal(size=(t, p)) * 2 + rng.normal(size=(n, p)), y
+
+
+def similarity(y):
+    return np.where(np.asarray(y)[:, None] == np.asarray(y), 1.0, -1.0)
+
+
+def training(X, y, weights=None, seed=0):
+    return Training(Rows(X), from_labels(y), weights, np.random.default_rng(seed), Stages(), 1)

@@ -1,0 +1,425 @@
+"""Labels, pairs, similarities, weights, unknown rows: every way into an estimator, and what comes out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import Ridge as RidgeRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import SVC, LinearSVR
+from small_data import classes, similarity, tags
+
+from kinhash import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, EnergyHasher
+from kinhash.energies import Energy, PairTerms
+from kinhash.errors import InvalidInput, KinhashWarning
+from kinhash.inference.coordinate import Polished
+from kinhash.inference.linearised import Linearised
+from kinhash.inference.mean_field import MeanField
+from kinhash.supervision import from_labels
+
+X, Y = classes()
+PAPER = [EMKSH, EMLFH, EMBRE, EMExpH]
+
+
+def bits(hasher, packed=None):
+    packed = hasher.codes_ if packed is None else packed
+    return np.unpackbits(packed, axis=1, count=hasher.n_bits)
+
+
+def learned_map(hasher, y):
+    """mAP of learned codes among themselves."""
+    from kinhash.metrics import mean_average_precision
+
+    return float(mean_average_precision(hasher.codes_, hasher.codes_, y, y, exclude_self=True))
+
+
+# -- weights -----------------------------------------------------------------------------------------
+
+
+WEIGHTED = {
+    "spectral, rotation of codes": {"map": "linear", "solver": "spectral", "rotation": "codes"},
+    "coordinate": {"map": "linear", "solver": "coordinate"},
+    "linearised": {"map": "linear", "solver": "linearised"},
+    "expected": {"solver": "coordinate"},
+    "expected by ridge": {"solver": "coordinate", "label_model": "ridge"},
+}
+
+
+@pytest.mark.parametrize("name", list(WEIGHTED))
+@pytest.mark.parametrize("kind", [classes, tags])
+def test_weights_count_rows(name, kind):
+    """Weight k is the row k times, weight 0 is no row, where every group is in the sample."""
+    X, y = kind(n=100)
+    w = np.random.default_rng(0).integers(0, 4, 100)
+    hasher = EnergyHasher(8, random_state=0, **WEIGHTED[name])
+    rows = np.repeat(np.arange(100), w)
+    weighted = hasher.fit(X, y, sample_weight=w).decision_function(X)
+    repeated = hasher.fit(X[rows], [y[i] for i in rows]).decision_function(X)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-4 * np.abs(repeated).max())
+
+
+@pytest.mark.parametrize(
+    "hasher", [EMKSH(8), EMSPLH(), EnergyHasher(8), EnergyHasher(8, map="linear")], ids=repr
+)
+def test_rows_of_weight_zero_might_as_well_not_be_there(hasher):
+    hasher = hasher.set_params(random_state=0)
+    kept = np.arange(150) % 3 > 0
+    weighted = hasher.fit(X, Y, sample_weight=kept.astype(float)).decision_function(X)
+    removed = hasher.fit(X[kept], Y[kept]).decision_function(X)
+    np.testing.assert_allclose(weighted, removed, atol=1e-4 * np.abs(removed).max())
+
+
+def test_equal_weights_are_no_weights():
+    plain = EMKSH(8, random_state=0).fit(X, Y)
+    for weights in (np.ones(150), 1.0):
+        weighted = EMKSH(8, random_state=0).fit(X, Y, sample_weight=weights)
+        assert np.array_equal(weighted.codes_, plain.codes_)
+        np.testing.assert_allclose(weighted.decision_function(X), plain.decision_function(X), atol=1e-4)
+
+
+# -- unknown labels -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "hasher",
+    [
+        EMKSH(8),
+        EMSPLH(),
+        EMLFH(8),
+        EnergyHasher(8),
+        EnergyHasher(8, map="linear"),
+        EnergyHasher(16, open_set=True),
+    ],
+    ids=repr,
+)
+def test_rows_without_labels_take_the_maps_code_and_have_no_say(hasher):
+    """METHODS A13: S = 0 for them."""
+    hasher = hasher.set_params(random_state=0)
+    unknown = np.arange(150) % 4 == 0
+    labels = [None if unknown[i] else int(c) for i, c in enumerate(Y)]
+    fitted = hasher.fit(X, labels)
+    assert np.array_equal(fitted.codes_[unknown], fitted.encode(X[unknown]))
+    if not getattr(hasher, "open_set", False):
+        assert np.isnan(fitted.marginals_[unknown]).all()
+        assert np.isfinite(fitted.marginals_[~unknown]).all()
+    moved = X.copy()
+    moved[unknown] = np.random.default_rng(1).normal(size=(unknown.sum(), 6)) * 5
+    other = hasher.fit(moved, labels)
+    if not getattr(hasher, "open_set", False):  # feature bits do look at all rows
+        assert np.array_equal(other.codes_[~unknown], fitted.codes_[~unknown])
+
+
+# -- pairs -----------------------------------------------------------------------------------------------
+
+
+def listed_pairs(y, n_pairs=1500, seed=0):
+    rng = np.random.default_rng(seed)
+    i, j = rng.integers(0, len(y), (2, n_pairs))
+    i, j = i[i != j], j[i != j]
+    return i, j, np.where(np.asarray(y)[i] == np.asarray(y)[j], 1, -1)
+
+
+@pytest.mark.parametrize(
+    "hasher",
+    [cls(8) for cls in PAPER]
+    + [EMSPLH()]
+    + [
+        EnergyHasher(8),
+        EnergyHasher(8, map="linear"),
+        EnergyHasher(8, solver="coordinate"),
+        EnergyHasher(8, solver="spectral"),
+        EnergyHasher(8, energy="lfh"),
+        EnergyHasher(16, open_set=True),
+        EnergyHasher(8, map=KNeighborsRegressor(3)),
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+def test_pairs_teach_what_they_say(hasher):
+    i, j, verdict = listed_pairs(Y)
+    fitted = hasher.set_params(random_state=0).fit_pairs(X, i, j, verdict)
+    distance = (bits(fitted)[i] != bits(fitted)[j]).mean(axis=1)
+    assert distance[verdict > 0].mean() < distance[verdict < 0].mean() - 0.1
+    assert np.isfinite(fitted.decision_function(X)).all()
+    shuffled = np.random.default_rng(1).permutation(len(i))
+    again = hasher.fit_pairs(X, j[shuffled], i[shuffled], verdict[shuffled])
+    assert np.array_equal(again.codes_, fitted.codes_)  # neither order nor direction matters
+
+
+@pytest.mark.parametrize(
+    "hasher", [EMKSH(8), EnergyHasher(8), EnergyHasher(8, solver="coordinate")], ids=repr
+)
+def test_rows_in_no_pair_take_the_maps_code(hasher):
+    i, j, verdict = listed_pairs(Y[:100])
+    fitted = hasher.set_params(random_state=0).fit_pairs(X, i, j, verdict)
+    assert np.array_equal(fitted.codes_[100:], fitted.encode(X[100:]))
+
+
+def test_pairs_as_booleans():
+    i, j, verdict = listed_pairs(Y)
+    plain = EMKSH(8, random_state=0).fit_pairs(X, i, j, verdict)
+    booleans = EMKSH(8, random_state=0).fit_pairs(X, i, j, verdict > 0)
+    assert np.array_equal(plain.codes_, booleans.codes_)
+
+
+# -- similarities -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", PAPER)
+def test_a_full_similarity_matrix_is_the_same_as_labels(cls):
+    """The same sample, the same S, hence the same codes."""
+    anchors = np.arange(0, 150, 2)
+    by_labels = cls(8, anchors=anchors, random_state=0).fit(X, Y)
+    S = similarity(Y)
+    for given, columns in ((S, None), (S.astype(np.int8), None), (S[:, anchors], anchors)):
+        fitted = cls(8, anchors=anchors, random_state=0).fit_similarity(X, given, anchors=columns)
+        assert np.array_equal(fitted.codes_, by_labels.codes_)
+        assert np.array_equal(fitted.encode(X), by_labels.encode(X))
+
+
+def test_listed_entries_are_the_same_as_pairs():
+    i, j, verdict = listed_pairs(Y)
+    S = np.zeros((150, 150))
+    S[i, j] = S[j, i] = verdict
+    by_pairs = EMKSH(8, random_state=0).fit_pairs(X, i, j, verdict)
+    for given in (S, sp.csr_array(S), sp.csc_matrix(S)):
+        fitted = EMKSH(8, random_state=0).fit_similarity(X, given)
+        assert np.array_equal(fitted.codes_, by_pairs.codes_)
+
+
+@pytest.mark.parametrize(
+    "hasher",
+    [EnergyHasher(8), EnergyHasher(8, solver="coordinate"), EnergyHasher(8, map="linear"), EMBRE(8)],
+    ids=repr,
+)
+def test_graded_similarities_order_codes(hasher):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(120, 3))
+    features = Z @ rng.normal(size=(3, 6))
+    unit = Z / np.linalg.norm(Z, axis=1, keepdims=True)
+    S = np.clip(unit @ unit.T, -1, 1)
+    anchors = np.arange(0, 120, 2)
+    for given, columns in ((S, None), (S[:, anchors], anchors)):
+        fitted = hasher.set_params(random_state=0).fit_similarity(features, given, anchors=columns)
+        for packed in (fitted.codes_, fitted.encode(features)):
+            inner = 1 - 2 * (bits(fitted, packed)[:, None] != bits(fitted, packed)).mean(-1)
+            assert np.corrcoef(inner[np.triu_indices(120, 1)], S[np.triu_indices(120, 1)])[0, 1] > 0.6
+
+
+def test_the_diagonal_of_s_is_ignored():
+    S = similarity(Y) * np.random.default_rng(0).uniform(0.2, 1, (150, 150))
+    S = (S + S.T) / 2
+    for make in (lambda: EMKSH(8, random_state=0), lambda: EnergyHasher(8, random_state=0)):
+        codes = []
+        for value in (-1.0, 0.0, 0.3, 1.0):
+            np.fill_diagonal(S, value)
+            codes.append(make().fit_similarity(X, S).codes_)
+        assert all(np.array_equal(codes[0], other) for other in codes)
+
+
+# -- the paper's methods ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [1, 4, 16])
+def test_fact_5_embre_is_emksh_bit_for_bit(d):
+    ksh, bre = EMKSH(d, random_state=3).fit(X, Y), EMBRE(d, random_state=3).fit(X, Y)
+    assert np.array_equal(ksh.codes_, bre.codes_)
+    assert np.array_equal(ksh.decision_function(X), bre.decision_function(X))
+    assert ksh.model_id_ == bre.model_id_
+
+
+@pytest.mark.parametrize("cls", PAPER)
+def test_the_papers_methods_bring_kin_together(cls):
+    fitted = cls(16, random_state=0).fit(X, Y)
+    assert learned_map(fitted, Y) > 0.9
+    assert fitted.score(X, Y) > 0.7
+    assert len(fitted.report_["energy"]) == 3
+
+
+def test_fact_9_emsplh_is_the_sign_of_the_top_eigenvector():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [20, 35, 60])
+    features = rng.normal(size=(115, 4)) + rng.normal(size=(3, 4))[y] * 3
+    fitted = EMSPLH(rounding="half", random_state=0).fit(features, y)
+    S = similarity(y) - np.eye(115)
+    vector = np.linalg.eigh(S)[1][:, -1]
+    vector = vector * np.sign(vector[np.abs(vector).argmax()])
+    assert np.array_equal(bits(fitted).ravel(), (vector > 0).astype(np.uint8))
+
+
+def test_fact_9_the_literal_eigenvector_differs_for_ten_balanced_classes():
+    y = np.arange(100) % 10
+    features = np.random.default_rng(0).normal(size=(100, 5))
+    largest = EMSPLH(random_state=0).fit(features, y)
+    assert len(np.unique(largest.codes_)) == 2
+    with pytest.warns(KinhashWarning, match="1 of 1 bits are constant"):
+        EMSPLH(which="literal", random_state=0).fit(features, y)  # the vector of ones
+
+
+def test_presets_are_the_papers_methods():
+    for energy, cls in (("ksh", EMKSH), ("lfh", EMLFH), ("bre", EMBRE), ("exph", EMExpH)):
+        preset = EnergyHasher(8, energy=energy, preset="paper", random_state=0).fit(X, Y)
+        method = cls(8, random_state=0).fit(X, Y)
+        assert np.array_equal(preset.codes_, method.codes_)
+        assert np.array_equal(preset.decision_function(X), method.decision_function(X))
+    preset = EnergyHasher(1, energy="splh", preset="paper", random_state=0).fit(X, Y)
+    assert np.array_equal(preset.codes_, EMSPLH(random_state=0).fit(X, Y).codes_)
+    with pytest.raises(InvalidInput, match="preset"):
+        EnergyHasher(8, energy=OwnEnergy(), preset="paper").fit(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+@pytest.mark.parametrize("energy", ["ksh", "lfh", "bre", "exph"])
+def test_the_papers_letter_runs_for_every_energy_and_keeps_the_samples_marginals(energy):
+    fitted = EnergyHasher(8, energy=energy, preset="paper-literal", n_anchors=40, random_state=0).fit(X, Y)
+    assert len(np.unique(fitted.marginals_, axis=0)) > 5 + 30  # Φ₁ row by row, not one per class
+    assert np.isfinite(fitted.decision_function(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+def test_the_papers_letter_collapses_and_our_reading_does_not():
+    ours = EMKSH(16, random_state=0).fit(X, Y)
+    letter = EMKSH(16, literal=True, random_state=0).fit(X, Y)
+    assert learned_map(letter, Y) < learned_map(ours, Y) - 0.1
+
+
+# -- the product ------------------------------------------------------------------------------------------
+
+
+class OwnEnergy(Energy):
+    """KSH with targets that reach only half way."""
+
+    def loss(self, r, s, n_bits):
+        return (r - n_bits * s / 2) ** 2
+
+    def terms(self, s, n_bits, xi=None):
+        return PairTerms(-n_bits * s, 1.0)
+
+
+@pytest.mark.parametrize("solver", ["auto", "spectral", "coordinate", "linearised", "mean_field"])
+@pytest.mark.parametrize("kind", [classes, tags])
+def test_every_solver_learns_and_its_map_generalises(solver, kind):
+    X, y = kind(n=200)
+    train, test = slice(0, 150), slice(150, 200)
+    supervision = from_labels(y)
+    group = supervision.group_of_row[test]
+    chance = (supervision.similarity(group, group) > 0).mean()  # share of kin
+    for energy in ("ksh", OwnEnergy()):
+        for map_ in ("expected", "linear"):
+            hasher = EnergyHasher(16, solver=solver, energy=energy, map=map_, random_state=0)
+            fitted = hasher.fit(X[train], y[train])
+            assert fitted.score(X[test], y[test]) > chance + 0.1
+            assert learned_map(fitted, y[train]) > 0.8
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")  # all at once, bits collapse
+@pytest.mark.parametrize(
+    "solver",
+    [MeanField(5, order="parallel"), Linearised(3, blocks="at_once"), Polished(Linearised(2))],
+    ids=lambda solver: type(solver).__name__,
+)
+def test_solvers_may_be_objects(solver):
+    fitted = EnergyHasher(8, solver=solver, map="linear", random_state=0).fit(X, Y)
+    assert fitted.codes_.shape == (150, 1)
+    assert fitted.report_["energy"]
+
+
+def test_mean_field_reports_its_divergence():
+    fitted = EnergyHasher(8, solver="mean_field", map="linear", random_state=0).fit(X, Y)
+    divergence = fitted.report_["divergence"]
+    assert len(divergence) == 10
+    assert (np.diff(divergence) <= 1e-9 * np.abs(divergence[:-1]) + 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    "label_model",
+    [
+        "logistic",
+        "ridge",
+        LogisticRegression(max_iter=500),
+        KNeighborsClassifier(5),
+        RandomForestClassifier(20, random_state=0),
+        SVC(probability=True, random_state=0),
+    ],
+    ids=lambda model: model if isinstance(model, str) else type(model).__name__,
+)
+@pytest.mark.parametrize("kind", [classes, tags])
+@pytest.mark.filterwarnings("ignore:.*probability.*:FutureWarning")
+def test_label_models(label_model, kind):
+    X, y = kind(n=150)
+    fitted = EnergyHasher(16, label_model=label_model, random_state=0).fit(X[:110], y[:110])
+    baseline = EMSPLH(random_state=0).fit(X[:110], y[:110]).score(X[110:], y[110:])
+    assert fitted.score(X[110:], y[110:]) > baseline
+
+
+@pytest.mark.parametrize(
+    "regressor", [RidgeRegressor(), KNeighborsRegressor(5), LinearSVR(max_iter=20_000)], ids=repr
+)
+def test_regressors_as_maps(regressor):
+    fitted = EnergyHasher(8, map=regressor, random_state=0).fit(X, Y)
+    assert fitted.score(X, Y) > 0.8
+    pairs = EnergyHasher(8, map=regressor, random_state=0).fit_pairs(X, *listed_pairs(Y))
+    assert pairs.encode(X).shape == (150, 1)
+
+
+def test_feature_bits_come_from_the_features_alone():
+    fitted = EnergyHasher(16, open_set=True, random_state=0).fit(X, Y)
+    other = EnergyHasher(16, open_set=True, random_state=0).fit(
+        X, np.random.default_rng(1).integers(0, 5, 150)
+    )
+    learned, mapped = bits(fitted), bits(fitted, fitted.encode(X))
+    assert np.array_equal(learned[:, -4:], mapped[:, -4:])  # a quarter of the bits, no label decides
+    assert not np.array_equal(learned[:, :-4], mapped[:, :-4])
+    assert other.codes_.shape == fitted.codes_.shape
+    with pytest.raises(AttributeError, match="marginals_"):
+        fitted.marginals_  # noqa: B018
+
+
+def test_open_set_codes_hold_on_classes_never_trained_on():
+    rng = np.random.default_rng(3)
+    centres = rng.normal(size=(8, 12)) * 2.5
+    y = np.arange(400) % 8
+    features = centres[y] + rng.normal(size=(400, 12))
+    seen = y < 4
+    closed = EnergyHasher(32, random_state=0).fit(features[seen], y[seen])
+    opened = EnergyHasher(32, open_set=True, random_state=0).fit(features[seen], y[seen])
+    assert opened.score(features[~seen], y[~seen]) > closed.score(features[~seen], y[~seen])
+
+
+def test_choices_are_made_on_held_out_rows_and_reported():
+    X, y = tags(n=300)
+    fitted = EnergyHasher(16, random_state=0).fit(X, y)
+    assert 0 < fitted.report_["held_out_map"] <= 2
+    assert fitted.report_["label_penalty"] > 0
+    assert {"temper", "rarity", "recode", "start"} <= set(vars(fitted.report_["choice"]))
+    fixed = EnergyHasher(16, solver="spectral", label_penalty=3.0, random_state=0).fit(X, y)
+    assert fixed.report_["held_out_map"] is None
+    assert fixed.report_["label_penalty"] == 3.0
+
+
+def test_options_change_what_they_should():
+    plain = EnergyHasher(8, map="linear", random_state=0).fit(X, Y)
+    for change in (
+        {"alpha": 1000.0},
+        {"standardize": False},
+        {"features": "rbf", "n_centers": 10},
+        {"rotation": "codes"},
+        {"targets": "centred", "solver": "coordinate"},
+        {"solver": "coordinate", "lean": 1.0},
+        {"random_state": 1},
+    ):
+        other = EnergyHasher(8, **{"map": "linear", "random_state": 0, **change}).fit(X, Y)
+        assert other.model_id_ != plain.model_id_, change
+
+
+def test_the_lean_brings_codes_nearer_to_what_the_map_predicts():
+    X, y = tags(n=200, t=12)
+
+    def agreement(lean):
+        fitted = EnergyHasher(8, solver="coordinate", map="linear", lean=lean, random_state=0).fit(X, y)
+        return (bits(fitted) == bits(fitted, fitted.encode(X))).mean()
+
+    assert agreement(0.5) > agreement(0.0)
