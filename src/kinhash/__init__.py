@@ -30,6 +30,7 @@ _HOMES = {
     "load": "model_file",
     "load_codes": "model_file",
     "pack_bits": "codes",
+    "save_codes": "model_file",
     "unpack_bits": "codes",
 }
 _ROOMS = ["codes", "datasets", "energies", "errors", "index", "inference", "maps", "metrics", "protocols"]
