@@ -17,6 +17,7 @@ __all__ = ["RENORMALISE", "renormalise", "sigmoid", "solve_each", "solve_near", 
 
 Floats = npt.NDArray[np.float64]
 
+SETTLED = 1e-9  # relative size of a residual that is zero for our purposes
 RENORMALISE = ("row", "symmetric", "none")
 
 
@@ -41,25 +42,36 @@ def solve_shared(A: Floats, b: Floats, clip: float, slope: float) -> Floats:
 
 
 def solve_near(A: Floats, own: Floats, factor: Floats, b: Floats, clip: float, slope: float) -> Floats:
-    """Rows with ``A_i = A + factor_i offdiag(own_i own_iᵀ)``: one eigendecomposition, then refinement.
+    """Rows with ``A_i = A + factor_i offdiag(own_i own_iᵀ)``: conjugate gradients on all rows together.
 
-    The correction is one row among many, so a step of iterative refinement gains three digits or
-    so. Rows that have not settled after eight steps (few entries, heavy weights) are solved singly.
+    The matrices are well conditioned (at c = 2 by less than 12), so some twenty products with A settle
+    every row; that is far cheaper than a factorisation per row, or one eigendecomposition per block.
+    Rows that have not settled after sixty (c near its limit) are solved singly.
     """
-    values, vectors = np.linalg.eigh(A)
-    lam = _positive(_row_bounds(A, own, factor, np.abs(b)) / clip)
-    v = _through(values, vectors, lam, b, slope)
-    size = np.abs(b).max(axis=1)
-    open_rows = np.ones(len(b), bool)
-    for _ in range(8):
+    lam = _positive(_row_bounds(A, own, factor, np.abs(b)) / clip)[:, None]
+    twice, factor = 2 * slope, factor[:, None]
+
+    def apply(v: Floats) -> Floats:
         inner = (own * v).sum(axis=1, keepdims=True)
-        product = v @ A + factor[:, None] * (own * inner - own**2 * v)
-        residual = b - lam[:, None] * v + 2 * slope * product
-        open_rows = np.abs(residual).max(axis=1) > 1e-9 * size
-        if not open_rows.any():
+        return lam * v - twice * (v @ A + factor * (own * inner - own**2 * v))
+
+    v = b / lam
+    residual = b - apply(v)
+    direction = residual.copy()
+    size = (residual**2).sum(axis=1, keepdims=True)
+    goal = SETTLED**2 * (b**2).sum(axis=1, keepdims=True)
+    for _ in range(60):
+        if (size <= goal).all():
             return v
-        v = v + _through(values, vectors, lam, residual, slope)
-    for i in np.flatnonzero(open_rows):
+        product = apply(direction)
+        curve = (direction * product).sum(axis=1, keepdims=True)
+        step = size / np.where(curve > 0, curve, 1.0)
+        v = v + step * direction
+        residual = residual - step * product
+        new = (residual**2).sum(axis=1, keepdims=True)
+        direction = residual + new / np.where(size > 0, size, 1.0) * direction
+        size = new
+    for i in np.flatnonzero((size > goal)[:, 0]):
         outer = factor[i] * np.outer(own[i], own[i])
         np.fill_diagonal(outer, 0.0)
         v[i] = solve_each((A + outer)[None], b[i : i + 1], clip, slope)[0]
@@ -95,7 +107,7 @@ def _positive(x: Floats) -> Floats:
     return np.where(x > 0, x, 1.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc"})  # sums of absolute values may be reordered
 def _row_bounds(A, own, factor, size):  # type: ignore[no-untyped-def]
     """max_k (Σ_l |A_kl + factor_i own_ik own_il| + |b_ik|), without forming every A_i."""
     rows, d = own.shape

@@ -49,10 +49,14 @@ class Linearised(Solver):
         q = random_means(problem, rng) if start is None else start.copy()
         slope = line_slope(self.clip)
         energies = []
+        w = problem.weights[:, None]
         for _ in range(self.n_sweeps):
+            gram = (w * q).T @ q
             for rows in self._row_blocks(problem.n_entries, rng):
-                v = _solve_rows(problem, rows, q, self.clip, slope)
-                q[rows] = 2 * sigmoid(renormalise(v, self.clip, self.renormalise)) - 1
+                v = _solve_rows(problem, rows, q, gram, self.clip, slope)
+                old, new = q[rows], 2 * sigmoid(renormalise(v, self.clip, self.renormalise)) - 1
+                gram = gram + (w[rows] * new).T @ new - (w[rows] * old).T @ old
+                q[rows] = new
             energies.append(problem.energy(q))
         return Solution(q, energies)
 
@@ -62,8 +66,8 @@ class Linearised(Solver):
         return np.array_split(rng.permutation(n), min(n, max(20, math.ceil(n / 256))))
 
 
-def _solve_rows(problem: Problem, rows: Ints, q: Floats, clip: float, slope: float) -> Floats:
-    common = problem.shared(q)
+def _solve_rows(problem: Problem, rows: Ints, q: Floats, gram: Floats, clip: float, slope: float) -> Floats:
+    common = problem.shared(q, gram)
     if common is None or problem.n_bits < 8 or len(rows) < 4:
         system = problem.system(rows, q)
         return solve_each(system.A, system.b, clip, slope)

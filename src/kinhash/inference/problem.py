@@ -78,8 +78,11 @@ class Problem(ABC):
     def energy(self, q: Floats) -> float:
         """Expected energy under independent bits of means q; for q = ±1 the energy of the codes."""
 
-    def shared(self, q: Floats) -> tuple[Floats, float] | None:
-        """Common A (d, d) and the factor f with ``A_i = A + f w_i offdiag(q_i q_iᵀ)``, if there is one."""
+    def shared(self, q: Floats, gram: Floats | None = None) -> tuple[Floats, float] | None:
+        """Common A (d, d) and the factor f with ``A_i = A + f w_i offdiag(q_i q_iᵀ)``, if there is one.
+
+        ``gram`` is Σ w q qᵀ (d, d), for callers who keep it up to date.
+        """
         return None
 
     def pull(self, rows: Ints, q: Floats) -> Floats:
@@ -116,10 +119,10 @@ class DenseProblem(Problem):
         if quadratic is not None:
             self.pulls = -2 * energy.terms(targets, n_bits).linear * self._meets
 
-    def shared(self, q: Floats) -> tuple[Floats, float] | None:
+    def shared(self, q: Floats, gram: Floats | None = None) -> tuple[Floats, float] | None:
         if self._bend is None:
             return None
-        gram = (q * self.weights[:, None]).T @ q
+        gram = (q * self.weights[:, None]).T @ q if gram is None else gram
         if self.background is not None:
             gram = gram + self.background.gram
         return offdiagonal(-self._bend * gram), self._bend
