@@ -12,7 +12,16 @@ from .._table import Table
 
 __all__ = ["BASELINES"]
 
-BASELINES = Table("baseline", {}, entry_points="kinhash.baselines")
+BASELINES = Table(
+    "baseline",
+    {
+        "CCAITQ": "kinhash.baselines.ccaitq:CCAITQ",
+        "ITQ": "kinhash.baselines.itq:ITQ",
+        "LSH": "kinhash.baselines.lsh:LSH",
+        "SignBits": "kinhash.baselines.sign_bits:SignBits",
+    },
+    entry_points="kinhash.baselines",
+)
 
 
 def __getattr__(name: str) -> Any:

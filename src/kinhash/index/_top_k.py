@@ -42,28 +42,6 @@ FACTS = 4
 
 
 @njit(cache=True, nogil=True)
-def _admit(notes: Any, i: Any, width: Any, key: Any, weight: Any, k: Any) -> Any:
-    """Note a candidate of query ``i``, then lower its limit as far as k rows allow. Returns the new bound."""
-    rows_at, codes_at, keys = FACTS, FACTS + width, FACTS + 2 * width
-    distance = key >> SHIFT
-    notes[i, keys + notes[i, COUNT]] = key
-    notes[i, COUNT] += 1
-    notes[i, rows_at + distance] += weight
-    notes[i, codes_at + distance] += 1
-    limit = notes[i, LIMIT]
-    n_rows = notes[i, ROWS] + weight
-    n_codes = notes[i, CODES] + 1
-    while n_rows - notes[i, rows_at + limit] >= k:
-        n_rows -= notes[i, rows_at + limit]
-        n_codes -= notes[i, codes_at + limit]
-        limit -= 1
-    notes[i, LIMIT] = limit
-    notes[i, ROWS] = n_rows
-    notes[i, CODES] = n_codes
-    return limit if n_codes >= k else limit + 1
-
-
-@njit(cache=True, nogil=True)
 def _forget_distant(notes: Any, i: Any, keys: Any) -> None:
     """Drop candidates beyond the limit; at most 2 k are left, so the list stays short."""
     kept = keys
@@ -87,26 +65,41 @@ def _absorb(
     notes: Any,
     tag: Any,
 ) -> None:
-    """Take in the codes of group ``g`` that are nearer than the bound of query ``i``."""
+    """Note the codes of group ``g`` nearer than the bound of query ``i``, and lower its limit and bound."""
     width = 64 * len(tag) + 1
     mask = mask_below(blocks, g, queries, i, bounds, tag)
     if n_codes - 64 * g < 64:  # the lanes after the last code hold nothing
         mask &= (ONE << np.uint64(n_codes - 64 * g)) - ONE
     if FACTS + 2 * width + notes[i, COUNT] + 64 > notes.shape[1]:
         _forget_distant(notes, i, FACTS + 2 * width)
+    rows_at, codes_at, keys = FACTS, FACTS + width, FACTS + 2 * width
+    count, limit, n_rows, n_near = notes[i, COUNT], notes[i, LIMIT], notes[i, ROWS], notes[i, CODES]
     bound = bounds[i]
     while mask != ZERO:
         place = trailing_zeros(mask)
         mask &= mask - ONE
-        distance = ZERO
+        ones = ZERO
         for w in range(len(tag)):
-            distance += popcount(blocks[g, place >> 3, w, place & 7] ^ queries[i, w])
-        if np.int64(distance) < bound:
-            code = 64 * g + place
-            weight = np.int64(1)
-            if starts.size:
-                weight = np.int64(starts[code + 1]) - np.int64(starts[code])
-            bound = _admit(notes, i, width, np.int64(distance) << SHIFT | code, weight, k)
+            ones += popcount(blocks[g, place >> 3, w, place & 7] ^ queries[i, w])
+        distance = np.int64(ones)
+        if distance >= bound:  # it has shrunk since the mask was made
+            continue
+        code = 64 * g + place
+        weight = np.int64(1)
+        if starts.size:
+            weight = np.int64(starts[code + 1]) - np.int64(starts[code])
+        notes[i, keys + count] = distance << SHIFT | code
+        notes[i, rows_at + distance] += weight
+        notes[i, codes_at + distance] += 1
+        count += 1
+        n_rows += weight
+        n_near += 1
+        while n_rows - notes[i, rows_at + limit] >= k:  # k rows remain without the farthest ones
+            n_rows -= notes[i, rows_at + limit]
+            n_near -= notes[i, codes_at + limit]
+            limit -= 1
+        bound = limit if n_near >= k else limit + 1
+    notes[i, COUNT], notes[i, LIMIT], notes[i, ROWS], notes[i, CODES] = count, limit, n_rows, n_near
     bounds[i] = bound
 
 

@@ -47,6 +47,8 @@ class Preparation:
         found: dict[str, npt.NDArray[Any]] = {"mean": self.mean, "scale": self.scale}
         if self.rbf is not None:
             found |= {"rbf_centers": self.rbf.centers, "rbf_width": np.array([self.rbf.width])}
+            if self.rbf.power != 2:
+                found["rbf_power"] = np.array([self.rbf.power])
         return found
 
     @classmethod
@@ -54,7 +56,8 @@ class Preparation:
         """Undo `arrays`."""
         rbf = None
         if "rbf_centers" in arrays:
-            rbf = RBF(arrays["rbf_centers"], float(arrays["rbf_width"][0]))
+            power = int(arrays["rbf_power"][0]) if "rbf_power" in arrays else 2
+            rbf = RBF(arrays["rbf_centers"], float(arrays["rbf_width"][0]), power)
         return cls(arrays["mean"], arrays["scale"], rbf)
 
 
@@ -63,22 +66,25 @@ class RBF:
     """Similarities ``exp(−‖u − z‖² / (2 width²))`` of unit-length rows u to unit-length centres z (k, p).
 
     Rows are brought to unit length first (SDH's convention), so one width suits all data. The centres
-    are training rows: a stored model contains them.
+    are training rows: a stored model contains them. With ``power=1`` the distance is not squared (SCDH).
     """
 
     centers: Floats32
     width: float
+    power: int = 2
 
     @classmethod
-    def of(cls, centers: Floats, width: float) -> RBF:
+    def of(cls, centers: Floats, width: float, power: int = 2) -> RBF:
         """Centres from raw rows."""
-        return cls(_unit(centers), float(width))
+        return cls(_unit(centers), float(width), power)
 
     def __call__(self, block: Floats) -> Floats:
         # ‖u − z‖² = 2 − 2 u·z for unit vectors; a zero row stays zero and is at distance 1.
         u = _unit(block)
         norms = (u * u).sum(axis=1, keepdims=True)
         squared = np.maximum(norms + (self.centers * self.centers).sum(axis=1) - 2 * (u @ self.centers.T), 0)
+        if self.power == 1:
+            squared = np.sqrt(squared)
         similarity: Floats = np.exp(squared / np.float32(-2 * self.width**2)).astype(np.float64)
         return similarity
 
