@@ -1,0 +1,209 @@
+"""Training rows as the rivals use them: prepared once, multiplied block by block, and ridge onto them.
+
+Blocks are fixed by the width of X, spread over threads and summed in their order, so the numbers do not
+depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._blocks import block_slices, map_blocks, require_memory
+from .._hasher import Training
+from ..errors import InvalidInput
+from ..learning.features import FeatureOptions, first_preparation, known_weights, standardised_moments
+from ..maps.linear import LinearMap
+from ..maps.moments import Standardised
+from ..maps.preparation import RBF, Preparation
+from ..maps.prepared import PreparedRows
+
+__all__ = ["RidgeRows", "TrainingRows", "centre_columns", "centred_moments", "rbf_preparation", "sign_or"]
+
+Floats = npt.NDArray[np.float64]
+WIDTH = 0.4  # of the kernels of SDH and its heirs, on rows of unit length
+
+
+class TrainingRows:
+    """Prepared rows (n, q) of the training set, to be multiplied.
+
+    Memory: n·q·4 bytes where that is below 4 GB and a quarter of what is free, else a few blocks.
+    """
+
+    def __init__(self, training: Training, preparation: Preparation) -> None:
+        self.preparation = preparation
+        self.n_rows, self.n_columns = len(training.rows), len(preparation.mean)
+        self.n_jobs = training.n_jobs
+        self.weights = known_weights(training)
+        require_memory(
+            4 * 8 * self.n_columns**2,
+            f"The Gram matrix of {self.n_columns} features",
+            "Reduce the features first, or lower n_centers",
+        )
+        self._prepared = PreparedRows(training.rows, preparation, training.n_jobs)
+
+    @property
+    def total_weight(self) -> float:
+        """Number of rows that count, or the sum of their weights."""
+        return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    def gram(self) -> Floats:
+        """``Zᵀ Z`` (q, q) in float64: penalties of .01 on 58,000 rows drown in the rounding of float32."""
+
+        def one(part: slice) -> Floats:
+            z = self._prepared.read(part).astype(np.float64)
+            return (z if self.weights is None else z * self.weights[part, None]).T @ z
+
+        return self._sum(one)
+
+    def cross(self, targets: npt.NDArray[Any]) -> Floats:
+        """``Zᵀ T`` (q, k)."""
+        return self._sum(
+            lambda part: (
+                self._prepared.read(part).T @ self._weighted(targets, part).astype(np.float32)
+            ).astype(np.float64)
+        )
+
+    def sums(self) -> Floats:
+        """Sum of the rows (q,)."""
+        ones = np.ones((self.n_rows, 1), np.float32)
+        return self.cross(ones)[:, 0]
+
+    def times(self, weights: Floats) -> Floats:
+        """``Z W`` (n, k)."""
+        narrow = weights.astype(np.float32)
+        out = np.empty((self.n_rows, weights.shape[1]))
+        blocks = self._blocks()
+        parts = map_blocks(lambda part: self._prepared.read(part) @ narrow, blocks, self.n_jobs)
+        for part, product in zip(blocks, parts, strict=True):
+            out[part] = product
+        return out
+
+    def _weighted(self, targets: npt.NDArray[Any], part: slice) -> npt.NDArray[Any]:
+        return targets[part] if self.weights is None else targets[part] * self.weights[part, None]
+
+    def _blocks(self) -> list[slice]:
+        return block_slices(self.n_rows, self._prepared.rows.block_rows())
+
+    def _sum(self, one: Any) -> Floats:
+        total: Floats | None = None
+        for part in map_blocks(one, self._blocks(), self.n_jobs):
+            total = part if total is None else total + part
+        assert total is not None
+        return total
+
+
+class RidgeRows:
+    """Ridge from training rows to changing targets: ``min ‖T − Z W − 1cᵀ‖² + α(‖W‖² + ‖c‖²)``.
+
+    The Gram matrix is factored once. Without ``constant`` there is no c: the map passes through the origin.
+    """
+
+    def __init__(self, rows: TrainingRows, alpha: float, constant: bool, gram: Floats | None = None) -> None:
+        self.rows, self.alpha, self.constant = rows, alpha, constant
+        gram = rows.gram() if gram is None else gram
+        if constant:
+            sums = rows.sums()
+            gram = np.block([[gram, sums[:, None]], [sums[None, :], np.array([[rows.total_weight]])]])
+        self.factor = safe_cholesky(gram, alpha)
+
+    def fit(self, targets: npt.NDArray[Any]) -> Floats:
+        """Weights (q, k), with the constant as last row (q + 1, k) if there is one."""
+        from scipy.linalg import cho_solve
+
+        cross = self.rows.cross(targets)
+        if self.constant:
+            weights = targets if self.rows.weights is None else targets * self.rows.weights[:, None]
+            cross = np.concatenate([cross, weights.sum(axis=0, dtype=np.float64)[None]])
+        found: Floats = cho_solve((self.factor, True), cross)
+        return found
+
+    def predict(self, weights: Floats) -> Floats:
+        """Predictions (n, k) for the training rows."""
+        if not self.constant:
+            return self.rows.times(weights)
+        return self.rows.times(weights[:-1]) + weights[-1]
+
+    def as_map(self, weights: Floats) -> LinearMap:
+        """The map that predicts so for any row."""
+        q, k = self.rows.n_columns, weights.shape[1]
+        intercept = weights[q] if self.constant else np.zeros(k)
+        return LinearMap(self.rows.preparation, weights[:q].astype(np.float32), intercept.astype(np.float32))
+
+
+def safe_cholesky(gram: Floats, alpha: float) -> Floats:
+    """Lower factor of G + αI, with the least jitter that makes it one: twin centres make G singular."""
+    from scipy.linalg import cholesky
+
+    size = max(float(np.trace(gram)) / len(gram), 1e-30)
+    for jitter in (0.0, 1e-12, 1e-10, 1e-8, 1e-6):
+        raised = gram.copy()
+        raised[np.diag_indices_from(raised)] += alpha + jitter * size
+        try:
+            lower: Floats = cholesky(raised, lower=True)
+        except np.linalg.LinAlgError:
+            continue
+        if np.diag(lower).min() > 1e-7 * np.sqrt(size):
+            return lower
+    raise InvalidInput(
+        "The columns of X are so nearly collinear that least squares has no answer",
+        "features that are not copies of each other",
+        "Drop duplicate columns, or fit with map='linear'",
+    )
+
+
+def rbf_preparation(training: Training, n_centers: int, power: int = 2) -> Preparation:
+    """Similarities to centres drawn among the rows that count, neither centred nor scaled."""
+    weights = known_weights(training)
+    known = np.arange(len(training.rows)) if weights is None else np.flatnonzero(weights > 0)
+    centers = np.sort(training.rng.choice(known, min(len(known), n_centers), replace=False))
+    rbf = RBF.of(training.rows.read(centers), WIDTH, power)
+    return Preparation(np.zeros(len(centers)), np.ones(len(centers)), rbf)
+
+
+def centre_columns(training: Training) -> tuple[Preparation, Floats]:
+    """Standardising preparation, and each column's deviation as a share of the largest (p,).
+
+    Multiplying standardised columns by these shares gives the centred columns up to one common factor, which
+    no sign depends on; so neither huge nor tiny features overflow. Constant columns have the share 0.
+    """
+    guess = first_preparation(training, FeatureOptions(), training.rng)
+    weights, p = known_weights(training), len(guess.mean)
+
+    def one(part: slice) -> Floats:
+        z = guess(training.rows.read(part)).astype(np.float64)
+        w = np.ones(len(z)) if weights is None else weights[part]
+        return np.stack([w @ z, w @ (z * z), np.full(p, w.sum())])
+
+    total = np.zeros((3, p))
+    for sums in map_blocks(
+        one, block_slices(len(training.rows), training.rows.block_rows()), training.n_jobs
+    ):
+        total += sums
+    mean = total[0] / total[2]
+    variance = np.maximum(total[1] / total[2] - mean**2, 0)
+    spread = np.where(variance > 1e-10, np.sqrt(variance), 0.0)
+    scale = guess.scale * np.where(spread > 0, spread, 1.0)
+    return Preparation(guess.mean + guess.scale * mean, scale, None), _shares(scale, spread > 0)
+
+
+def centred_moments(training: Training, targets: Any = None) -> tuple[Standardised, Floats]:
+    """Moments of standardised columns with ``targets(slice)``, and the shares of `centre_columns`."""
+    options = FeatureOptions()
+    guess = first_preparation(training, options, training.rng)
+    nothing = np.zeros((len(training.rows), 0), np.float32)
+    moments = standardised_moments(training, options, guess, targets or (lambda part: nothing[part]))
+    return moments, _shares(moments.preparation.scale, np.diag(moments.gram) > 0)
+
+
+def sign_or(scores: Floats, otherwise: Floats) -> Floats:
+    """±1 by the sign of each score; where it is exactly 0, what stands in ``otherwise``."""
+    return np.where(scores == 0, otherwise, np.where(scores > 0, 1.0, -1.0))
+
+
+def _shares(scale: Floats, varies: npt.NDArray[np.bool_]) -> Floats:
+    if not varies.any():
+        return np.zeros(len(scale))
+    return np.where(varies, scale / scale[varies].max(), 0.0)
