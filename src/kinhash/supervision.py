@@ -117,7 +117,7 @@ class TagSupervision(Supervision):
     def tag_name(self, column: int) -> object:
         """What the user calls a tag."""
         assert self.labels is not None
-        return self.labels.names[column].item() if hasattr(self.labels.names[column], "item") else column
+        return self.labels.names.tolist()[column]
 
 
 class PairSupervision(Supervision):
@@ -200,7 +200,7 @@ def from_pairs(left: Any, right: Any, verdict: Any, n_rows: int) -> PairSupervis
     if not np.isin(s, (-1, 1)).all():
         bad = int(np.flatnonzero(~np.isin(s, (-1, 1)))[0])
         raise InvalidInput(
-            f"The verdict of pair {bad} is {s[bad]!r}",
+            f"The verdict of pair {bad} is {s[bad]}",
             "1 (kin), -1 (strangers), or booleans",
             "Leave out pairs you know nothing about",
         )

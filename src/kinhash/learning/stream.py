@@ -55,6 +55,7 @@ class Stream:
         some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 1024)).astype(np.int64))
         self.preparation = Preparation.first_guess(rows.read(some), rbf, plan.features.standardize)
         self.moments: Moments | None = None
+        self.n_rows = 0
         self.waiting: list[tuple[Floats, npt.NDArray[np.float32], Floats]] = []
 
     def scores(self, labels: Labels) -> tuple[Floats, npt.NDArray[np.int64]]:
@@ -80,6 +81,7 @@ class Stream:
         scores, place = self.scores(labels)
         targets = self._targets(scores).astype(np.float32)
         rows = Rows(X)
+        self.n_rows += len(rows)
         w = np.ones(len(rows)) if weights is None else weights
         w = np.where(place >= 0, w, 0.0)
         for start in range(0, len(rows), self.block):

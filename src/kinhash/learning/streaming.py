@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -51,8 +52,10 @@ class StreamingHasher(Hasher):
         The first block is where the anchors are drawn from (or ``anchors`` point into), so it should hold
         every kind of label. The result is the model of one ``fit`` on all rows with the same anchors, up to
         rounding. Memory: p² and a few thousand rows, however many come. ``codes_`` is not kept; use
-        `learned_codes`. For a fixed recipe only: nothing can be chosen on held-out rows.
+        `learned_codes`. For a fixed recipe only: nothing can be chosen on held-out rows. After ``fit``, the
+        first call starts from nothing.
         """
+        start = time.perf_counter()
         self._check_parameters()
         first = not hasattr(self, "_stream")
         plan = self._stream_plan() if first else self._stream.plan
@@ -69,7 +72,12 @@ class StreamingHasher(Hasher):
         self._n_features_out = self._map.n_bits
         self._codes = self._group_of_row = self._group_marginals = None
         self.model_id_ = self._fingerprint()
-        self.report_ = {"energy": self._stream.inferred.solution.energies}
+        self.report_ = {
+            "n_rows": self._stream.n_rows,
+            "energy": self._stream.inferred.solution.energies,
+            "seconds": {"all blocks": time.perf_counter() - start + self.__dict__.get("_spent", 0.0)},
+        }
+        self._spent = self.report_["seconds"]["all blocks"]
         return self
 
     def learned_codes(self, y: Any) -> npt.NDArray[np.uint8]:

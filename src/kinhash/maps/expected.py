@@ -141,8 +141,8 @@ def readout_arrays(readout: Readout) -> Arrays:
     fields = dict(vars(readout))
     if isinstance(readout, VaryingReadout):
         law, targets = fields.pop("law"), fields.pop("targets")
-        settings = [np.nan if value is None else float(value) for value in vars(law).values()]
-        fields |= {"law": law_name(law), "law_settings": settings}
+        given = {name: float(value) for name, value in vars(law).items() if value is not None}
+        fields |= {"law": law_name(law), "law_settings": " ".join(given), "law_values": list(given.values())}
         fields |= {f"targets_{name}": value for name, value in vars(targets).items()}
     stored: Arrays = {}
     for name, value in fields.items():
@@ -183,8 +183,8 @@ def law_name(law: Energy) -> str | None:
 
 
 def _varying_from_arrays(own: Arrays) -> VaryingReadout:
-    settings = [None if np.isnan(value) else value for value in own["law_settings"].tolist()]
-    law = ENERGIES[_text(own["law"])](*settings)
+    settings = dict(zip(_text(own["law_settings"]).split(), own["law_values"].tolist(), strict=True))
+    law = ENERGIES[_text(own["law"])](**settings)
     targets = Targets(
         _text(own["targets_kind"]),
         own["targets_weights"],

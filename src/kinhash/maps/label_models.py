@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -54,12 +54,14 @@ class LinearLabels(LabelModel):
 class ClassifierLabels(LabelModel):
     """Any fitted scikit-learn classifier with ``predict_proba``; kept in memory only.
 
-    ``columns`` says where each class of the classifier stands among our labels.
+    ``columns`` says where each class of the classifier stands among our labels; ``always`` are tags that
+    every row carried.
     """
 
     classifier: Any
     columns: npt.NDArray[np.int64]
     n_labels: int
+    always: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
     def fit(
@@ -81,7 +83,8 @@ class ClassifierLabels(LabelModel):
         if not (tags.target_tags.multi_output or getattr(tags.classifier_tags, "multi_label", False)):
             fitted = MultiOutputClassifier(fitted)
         fitted.fit(z, labels[:, varies], **extra)
-        return cls(fitted, varies, n_labels)
+        always = np.flatnonzero(labels.min(axis=0) == 1)
+        return cls(fitted, varies, n_labels, always)
 
     def probabilities(self, z: Floats32) -> Floats32:
         found = self.classifier.predict_proba(z)
@@ -89,4 +92,5 @@ class ClassifierLabels(LabelModel):
             found = np.column_stack([tag[:, 1] for tag in found])
         out = np.zeros((len(z), self.n_labels), np.float32)
         out[:, self.columns] = found
+        out[:, self.always] = 1.0
         return out
