@@ -16,7 +16,9 @@ BASELINES = Table(
     "baseline",
     {
         "CCAITQ": "kinhash.baselines.ccaitq:CCAITQ",
+        "COSDISH": "kinhash.baselines.cosdish:COSDISH",
         "ITQ": "kinhash.baselines.itq:ITQ",
+        "KSH": "kinhash.baselines.ksh:KSH",
         "LSH": "kinhash.baselines.lsh:LSH",
         "SignBits": "kinhash.baselines.sign_bits:SignBits",
     },

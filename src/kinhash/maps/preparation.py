@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
+from .gaussian import Gaussian
 
 __all__ = ["RBF", "Preparation"]
 
@@ -26,7 +27,7 @@ class Preparation:
 
     mean: Floats
     scale: Floats
-    rbf: RBF | None = None
+    rbf: RBF | Gaussian | None = None
 
     def __call__(self, block: Floats) -> Floats32:
         """Prepared rows (k, q) float32 of raw float64 rows (k, p)."""
@@ -45,7 +46,9 @@ class Preparation:
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What a model file stores."""
         found: dict[str, npt.NDArray[Any]] = {"mean": self.mean, "scale": self.scale}
-        if self.rbf is not None:
+        if isinstance(self.rbf, Gaussian):
+            found |= {"gaussian_centers": self.rbf.centers, "gaussian_width": np.array([self.rbf.width])}
+        elif self.rbf is not None:
             found |= {"rbf_centers": self.rbf.centers, "rbf_width": np.array([self.rbf.width])}
             if self.rbf.power != 2:
                 found["rbf_power"] = np.array([self.rbf.power])
@@ -54,8 +57,10 @@ class Preparation:
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]]) -> Preparation:
         """Undo `arrays`."""
-        rbf = None
-        if "rbf_centers" in arrays:
+        rbf: RBF | Gaussian | None = None
+        if "gaussian_centers" in arrays:
+            rbf = Gaussian(arrays["gaussian_centers"], float(arrays["gaussian_width"][0]))
+        elif "rbf_centers" in arrays:
             power = int(arrays["rbf_power"][0]) if "rbf_power" in arrays else 2
             rbf = RBF(arrays["rbf_centers"], float(arrays["rbf_width"][0]), power)
         return cls(arrays["mean"], arrays["scale"], rbf)

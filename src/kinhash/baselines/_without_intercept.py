@@ -1,0 +1,21 @@
+"""The ridge map of the LFH and COSDISH line: standardised columns, no intercept."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._hasher import Training
+from ..learning.features import FeatureOptions, first_preparation, standardised_moments
+from ..maps.linear import LinearMap
+from ..maps.ridge import choose_alpha
+from ._base import RowCodes
+
+__all__ = ["centred_ridge"]
+
+
+def centred_ridge(training: Training, targets: RowCodes, alpha: float | str) -> LinearMap:
+    """``scores = z (ZᵀZ + αI)⁻¹ ZᵀB``. Columns of Z are centred, so a bit's mean has no say in it."""
+    options = FeatureOptions()
+    preparation = first_preparation(training, options, training.rng)
+    moments = standardised_moments(training, options, preparation, lambda part: targets[part])
+    return LinearMap.fit(moments, choose_alpha(alpha, moments), np.asarray(moments.target_mean))
