@@ -2,8 +2,8 @@
 
     python examples/neighbours_picture.py [neighbours.png]
 
-Codes are learned from the classes of 1,200 digits; the others are encoded from their pixels alone and
-searched among the learned ones. A green frame is a neighbour of the same class.
+Codes are learned from the classes of 1,200 digits. Those and the queries are encoded from their pixels, and
+each query is searched among the 1,200. A green frame is a neighbour of the same class.
 """
 
 import sys

@@ -12,21 +12,19 @@ import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from ._blocks import n_threads
-
 __all__ = ["DIGEST_LENGTH", "tree_digest"]
 
 DIGEST_LENGTH = 64  # hex digits
 LEAF = 4 << 20
 
 
-def tree_digest(pieces: Sequence[memoryview]) -> bytes:
+def tree_digest(pieces: Sequence[memoryview], threads: int = 1) -> bytes:
     """Hex digest of the pieces laid end to end."""
     leaves = _leaves(pieces)
-    if len(leaves) == 1:
-        hashes = [_leaf_hash(leaves[0])]
+    if len(leaves) == 1 or threads == 1:
+        hashes = [_leaf_hash(leaf) for leaf in leaves]
     else:
-        with ThreadPoolExecutor(n_threads()) as pool:  # hashlib lets the other threads run
+        with ThreadPoolExecutor(threads) as pool:  # hashlib lets the other threads run
             hashes = list(pool.map(_leaf_hash, leaves))
     size = sum(len(piece) for piece in pieces)
     root = hashlib.blake2b(size.to_bytes(8, "little") + b"".join(hashes), digest_size=DIGEST_LENGTH // 2)

@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ._blocks import n_threads
 from ._digest import DIGEST_LENGTH, tree_digest
 from .errors import DamagedFile, FileProblem, InvalidInput
 
@@ -103,7 +104,7 @@ def write_container(
     if not _KIND.fullmatch(kind):
         raise InvalidInput(f"A file kind is called {kind!r}", "lower-case letters", "Rename the kind")
     pieces = _pieces(arrays, _json_of(header), kind)
-    digest = tree_digest(pieces)
+    digest = tree_digest(pieces, n_threads())
     opening = bytearray(pieces[0])
     opening[_DIGEST_AT : _DIGEST_AT + DIGEST_LENGTH] = digest
     replace_file(path, [memoryview(opening), *pieces[1:]])
@@ -332,7 +333,7 @@ def _entries(path: PathLike, view: memoryview, place: int, data_size: int) -> It
 def _verify(path: PathLike, buffer: npt.NDArray[np.uint8], digest: bytes) -> None:
     view = buffer.data
     after = _DIGEST_AT + DIGEST_LENGTH
-    if tree_digest([view[:_DIGEST_AT], memoryview(_ZEROS), view[after:]]) != digest:
+    if tree_digest([view[:_DIGEST_AT], memoryview(_ZEROS), view[after:]], n_threads()) != digest:
         raise _damaged(path, "has a wrong digest: its bytes are not the ones that were written")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,6 +68,22 @@ def test_other_files_are_refused(tmp_path):
     for path in (tmp_path, tmp_path / "missing"):
         with pytest.raises(FileProblem):
             HammingIndex.load(path)
+
+
+def test_the_golden_file_of_format_1_opens():
+    """Kept for ever: 20 rows of 12 bits, strings and payload, written by the first version."""
+    index = HammingIndex.load(Path(__file__).parents[1] / "golden" / "index-1.kin")
+    assert (len(index), index.n_bits, index.model_id) == (20, 12, "golden")
+    assert index.ids.tolist() == [f"row {i:02d}" for i in range(20)]
+    assert {name: column.tolist() for name, column in index.payload.items()} == {
+        "even": [True, False] * 10,
+        "word": ["a", "é"] * 10,
+    }
+    packed = np.array([[i % 5 * 16, i % 2 * 16] for i in range(20)], np.uint8)
+    np.testing.assert_array_equal(index.codes().packed, packed)
+    found = index.search(packed[:1], 4)
+    assert found.ids.tolist() == [["row 00", "row 10", "row 02", "row 04"]]
+    assert found.distances.tolist() == [[0, 0, 1, 1]]
 
 
 @pytest.fixture

@@ -167,6 +167,19 @@ def test_many_queries_by_radius():
     same(found, brute_force_radius(packed, list(range(500)), queries, 2))
 
 
+def test_large_k_for_many_queries():
+    """More notes than the kernel keeps at a time."""
+    rng = np.random.default_rng(13)
+    packed, queries = random_codes(rng, 60_000, 64, 40_000), random_codes(rng, 110, 64)
+    index = HammingIndex.from_codes(packed)
+    found = index.search(queries, 50_000)
+    for i in (0, 1, 37, 38, 109):
+        distances = np.bitwise_count(packed ^ queries[i]).sum(axis=1)
+        order = np.argsort(distances, kind="stable")[:50_000]
+        np.testing.assert_array_equal(found.ids[i], order)
+        np.testing.assert_array_equal(found.distances[i], distances[order])
+
+
 def test_hashing_equals_scanning_on_many_codes():
     """Tables are used after `prepare_radius` up to the radius where they win, and change nothing."""
     rng = np.random.default_rng(9)

@@ -28,6 +28,7 @@ __all__ = ["top_k"]
 
 QUERY_BLOCK = 100  # queries that share a block of codes
 CODE_BLOCK = 4096  # words of a block of codes: 32 kB, the first-level cache
+MOST_NOTES = 4 << 20  # numbers noted at a time: 32 MB, or what a single query needs
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -39,6 +40,28 @@ CODE = np.int64((1 << 40) - 1)
 # counts references, and that costs more than the work on a candidate.
 COUNT, LIMIT, ROWS, CODES = 0, 1, 2, 3  # candidates; the limit T; rows and codes within T
 FACTS = 4
+
+
+@njit(cache=True, nogil=True)
+def _admit(notes: Any, i: Any, width: Any, key: Any, weight: Any, k: Any) -> Any:
+    """Note a candidate of query ``i``, then lower its limit as far as k rows allow. Returns the new bound."""
+    rows_at, codes_at, keys = FACTS, FACTS + width, FACTS + 2 * width
+    distance = key >> SHIFT
+    notes[i, keys + notes[i, COUNT]] = key
+    notes[i, COUNT] += 1
+    notes[i, rows_at + distance] += weight
+    notes[i, codes_at + distance] += 1
+    limit = notes[i, LIMIT]
+    n_rows = notes[i, ROWS] + weight
+    n_codes = notes[i, CODES] + 1
+    while n_rows - notes[i, rows_at + limit] >= k:
+        n_rows -= notes[i, rows_at + limit]
+        n_codes -= notes[i, codes_at + limit]
+        limit -= 1
+    notes[i, LIMIT] = limit
+    notes[i, ROWS] = n_rows
+    notes[i, CODES] = n_codes
+    return limit if n_codes >= k else limit + 1
 
 
 @njit(cache=True, nogil=True)
@@ -65,41 +88,26 @@ def _absorb(
     notes: Any,
     tag: Any,
 ) -> None:
-    """Note the codes of group ``g`` nearer than the bound of query ``i``, and lower its limit and bound."""
+    """Take in the codes of group ``g`` that are nearer than the bound of query ``i``."""
     width = 64 * len(tag) + 1
     mask = mask_below(blocks, g, queries, i, bounds, tag)
     if n_codes - 64 * g < 64:  # the lanes after the last code hold nothing
         mask &= (ONE << np.uint64(n_codes - 64 * g)) - ONE
     if FACTS + 2 * width + notes[i, COUNT] + 64 > notes.shape[1]:
         _forget_distant(notes, i, FACTS + 2 * width)
-    rows_at, codes_at, keys = FACTS, FACTS + width, FACTS + 2 * width
-    count, limit, n_rows, n_near = notes[i, COUNT], notes[i, LIMIT], notes[i, ROWS], notes[i, CODES]
     bound = bounds[i]
     while mask != ZERO:
         place = trailing_zeros(mask)
         mask &= mask - ONE
-        ones = ZERO
+        distance = ZERO
         for w in range(len(tag)):
-            ones += popcount(blocks[g, place >> 3, w, place & 7] ^ queries[i, w])
-        distance = np.int64(ones)
-        if distance >= bound:  # it has shrunk since the mask was made
-            continue
-        code = 64 * g + place
-        weight = np.int64(1)
-        if starts.size:
-            weight = np.int64(starts[code + 1]) - np.int64(starts[code])
-        notes[i, keys + count] = distance << SHIFT | code
-        notes[i, rows_at + distance] += weight
-        notes[i, codes_at + distance] += 1
-        count += 1
-        n_rows += weight
-        n_near += 1
-        while n_rows - notes[i, rows_at + limit] >= k:  # k rows remain without the farthest ones
-            n_rows -= notes[i, rows_at + limit]
-            n_near -= notes[i, codes_at + limit]
-            limit -= 1
-        bound = limit if n_near >= k else limit + 1
-    notes[i, COUNT], notes[i, LIMIT], notes[i, ROWS], notes[i, CODES] = count, limit, n_rows, n_near
+            distance += popcount(blocks[g, place >> 3, w, place & 7] ^ queries[i, w])
+        if np.int64(distance) < bound:
+            code = 64 * g + place
+            weight = np.int64(1)
+            if starts.size:
+                weight = np.int64(starts[code + 1]) - np.int64(starts[code])
+            bound = _admit(notes, i, width, np.int64(distance) << SHIFT | code, weight, k)
     bounds[i] = bound
 
 
@@ -141,17 +149,19 @@ def top_k(
     ``blocks`` and ``n_codes`` are the distinct codes (see `_vector`), ``rows[starts[c]:starts[c + 1]]`` the
     ranks of the rows with code ``c``, ascending; both are empty when every code has one row, the one
     of its own number. ``k`` must not exceed the number of rows. ``tag`` has one entry per word.
-    Working memory: about 24 k + 1 kB per word, for each of up to 100 queries.
+    Working memory: about 24 k + 1 kB per word for each of up to 100 queries, within 32 MB or one query;
+    and 48 k bytes.
     """
     n_queries, k = ranks.shape
     n_groups = (n_codes + 63) // 64
     width = 64 * len(tag) + 1
-    in_block = min(QUERY_BLOCK, n_queries)
-    notes = np.empty((in_block, FACTS + 2 * width + min(3 * k + 256, n_codes + 128)), np.int64)
+    length = FACTS + 2 * width + min(3 * k + 256, n_codes + 128)
+    in_block = max(1, min(QUERY_BLOCK, n_queries, MOST_NOTES // length))
+    notes = np.empty((in_block, length), np.int64)
     bounds = np.empty(in_block, np.int64)
     step = max(1, CODE_BLOCK // (64 * len(tag)))
-    for base in range(0, n_queries, QUERY_BLOCK):
-        part = queries[base : base + QUERY_BLOCK]
+    for base in range(0, n_queries, in_block):
+        part = queries[base : base + in_block]
         fours = part.shape[0] - part.shape[0] % 4
         notes[:, : FACTS + 2 * width] = 0
         notes[:, LIMIT] = width - 1
