@@ -152,10 +152,12 @@ class Segment:
         return by_lane.reshape(-1, self.blocks.shape[2])[: self.n_codes]
 
     def list_sizes(self) -> npt.NDArray[np.int64]:
-        """How many rows each code has."""
-        if not self.starts.size:
-            return np.ones(self.n_codes, np.int64)
+        """How many rows each code has, where codes repeat."""
         return (self.starts[1:] - self.starts[:-1]).astype(np.int64)
+
+    def longest_list(self) -> int:
+        """Most rows with one code."""
+        return int(self.list_sizes().max()) if self.starts.size else min(1, self.n_codes)
 
     # ---- searching ---------------------------------------------------------------------------
 

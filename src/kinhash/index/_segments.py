@@ -13,7 +13,7 @@ from ..errors import InvalidInput
 from ._ids import STRING, Ids
 from ._segment import Segment
 
-__all__ = ["best_of", "merged", "segment_of", "settled", "without"]
+__all__ = ["all_ids", "best_of", "in_order", "merged", "segment_of", "settled", "without"]
 
 Words = npt.NDArray[np.uint64]
 
@@ -43,18 +43,37 @@ def best_of(parts: list[tuple[Any, Any]], k: int, n_queries: int) -> tuple[Any, 
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(ids, order, axis=1)
 
 
-def merged(segments: Sequence[Segment], n_bits: int) -> Segment:
-    """All rows in one segment."""
-    if len(segments) == 1:
-        return segments[0]
+def in_order(
+    segments: Sequence[Segment], n_bits: int
+) -> tuple[Words, npt.NDArray[Any], dict[str, npt.NDArray[Any]]]:
+    """Codes (n, W), ids and payload of all rows, by ascending id."""
     if not segments:
-        return Segment.build(np.empty((0, -(-n_bytes(n_bits) // 8)), np.uint64), n_bits, Ids(0))
-    ids = np.concatenate([segment.ids.all() for segment in segments])
+        return np.empty((0, -(-n_bytes(n_bits) // 8)), np.uint64), np.empty(0, np.int64), {}
+    ids = all_ids(segments)
     words = np.concatenate([segment.words() for segment in segments])
     payload = {
         name: np.concatenate([segment.payload[name] for segment in segments]) for name in segments[0].payload
     }
-    return segment_of(words, n_bits, ids, payload)
+    if len(segments) > 1:
+        order = np.argsort(np.concatenate([segment.ids.all() for segment in segments]), kind="stable")
+        words, payload = words[order], {name: column[order] for name, column in payload.items()}
+    return words, ids, payload
+
+
+def all_ids(segments: Sequence[Segment]) -> npt.NDArray[Any]:
+    """The ids of all rows, ascending."""
+    ids = [segment.ids.all() for segment in segments]
+    if not ids:
+        return np.empty(0, np.int64)
+    return ids[0] if len(ids) == 1 else np.sort(np.concatenate(ids))
+
+
+def merged(segments: Sequence[Segment], n_bits: int) -> Segment:
+    """All rows in one segment."""
+    if len(segments) == 1:
+        return segments[0]
+    words, ids, payload = in_order(segments, n_bits)
+    return Segment.build(words, n_bits, Ids.of_sorted(ids), payload)
 
 
 def settled(segments: tuple[Segment, ...], n_bits: int) -> tuple[Segment, ...]:

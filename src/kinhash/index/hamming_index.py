@@ -28,7 +28,7 @@ from ._ids import as_ids
 from ._payload import Where, as_payload, select
 from ._rerank import Vectors, rerank
 from ._segment import Segment
-from ._segments import best_of, merged, segment_of, settled, without
+from ._segments import all_ids, best_of, in_order, merged, segment_of, settled, without
 from .neighbours import Neighbours
 
 __all__ = ["HammingIndex", "IndexStats"]
@@ -118,18 +118,18 @@ class HammingIndex:
     @property
     def ids(self) -> npt.NDArray[Any]:
         """All ids, ascending: the order of boolean masks in ``where``, of `codes` and of `payload`."""
-        return merged(self._state.segments, self.n_bits).ids.all()
+        return all_ids(self._state.segments)
 
     @property
     def payload(self) -> dict[str, npt.NDArray[Any]]:
         """The payload columns, in the order of `ids`."""
-        return dict(merged(self._state.segments, self.n_bits).payload)
+        return in_order(self._state.segments, self.n_bits)[2]
 
     def codes(self) -> Codes:
         """All codes with their ids, in the order of `ids`."""
-        segment = merged(self._state.segments, self.n_bits)
-        packed = segment.words().view(np.uint8)[:, : n_bytes(self.n_bits)]
-        return Codes(np.ascontiguousarray(packed), self.n_bits, ids=segment.ids.all(), model_id=self.model_id)
+        words, ids, _ = in_order(self._state.segments, self.n_bits)
+        packed = np.ascontiguousarray(words.view(np.uint8)[:, : n_bytes(self.n_bits)])
+        return Codes(packed, self.n_bits, ids=ids, model_id=self.model_id)
 
     def stats(self) -> IndexStats:
         """Sizes, for people and for `kinhash info`."""
@@ -140,7 +140,7 @@ class HammingIndex:
             n_rows=sum(map(len, segments)),
             n_codes=sum(segment.n_codes for segment in segments),
             n_segments=len(segments),
-            longest_list=max((int(segment.list_sizes().max()) for segment in segments), default=0),
+            longest_list=max((segment.longest_list() for segment in segments), default=0),
             code_bytes=sum(segment.blocks.nbytes for segment in segments),
             list_bytes=sum(segment.starts.nbytes + segment.rows.nbytes for segment in segments),
             id_bytes=sum(segment.ids.n_bytes for segment in segments),
@@ -273,12 +273,11 @@ class HammingIndex:
         return index
 
     def __getstate__(self) -> dict[str, Any]:
-        whole = merged(self._state.segments, self.n_bits)
         return {
             "n_bits": self.n_bits,
             "model_id": self.model_id,
             "next_id": self._state.next_id,
-            "rows": (whole.words(), whole.ids.all(), dict(whole.payload)),
+            "rows": in_order(self._state.segments, self.n_bits),
         }
 
     def __setstate__(self, facts: dict[str, Any]) -> None:
