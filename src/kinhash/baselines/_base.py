@@ -21,7 +21,7 @@ from ..learning.features import FeatureOptions, first_preparation
 from ..maps import Map
 from ..supervision import Supervision
 
-__all__ = ["Baseline", "RowCodes", "Solved", "Unsupervised", "fit_row_map", "label_matrix"]
+__all__ = ["Baseline", "Nothing", "RowCodes", "Solved", "Unsupervised", "fit_row_map", "label_matrix"]
 
 MAP_NAMES = ("own", "linear", "rbf")
 

@@ -6,10 +6,12 @@ depend on the number of threads.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from .._blocks import block_slices, map_blocks, require_memory
 from .._hasher import Training
@@ -19,11 +21,61 @@ from ..maps.linear import LinearMap
 from ..maps.moments import Standardised
 from ..maps.preparation import RBF, Preparation
 from ..maps.prepared import PreparedRows
+from ..maps.rows import Rows
+from ._base import Nothing
 
-__all__ = ["RidgeRows", "TrainingRows", "centre_columns", "centred_moments", "rbf_preparation", "sign_or"]
+__all__ = [
+    "Counted",
+    "RidgeRows",
+    "TrainingRows",
+    "centre_columns",
+    "centred_moments",
+    "count_rows",
+    "rbf_preparation",
+    "safe_cholesky",
+    "sign_or",
+]
 
 Floats = npt.NDArray[np.float64]
 WIDTH = 0.4  # of the kernels of SDH and its heirs, on rows of unit length
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The rows that count (labels known, weight above 0), their labels, and the way back to all rows."""
+
+    training: Training
+    labels: sp.csr_array
+    rows: npt.NDArray[np.int64]
+    n_all: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def weights(self) -> Floats:
+        """How much each row counts (n,)."""
+        return np.ones(len(self)) if self.training.weights is None else self.training.weights
+
+    def everywhere(self, values: Floats) -> Floats:
+        """Values (n_all, d) for all rows, 0 for those that do not count."""
+        if len(self) == self.n_all:
+            return values
+        whole = np.zeros((self.n_all, values.shape[1]))
+        whole[self.rows] = values
+        return whole
+
+
+def count_rows(training: Training, labels: sp.csr_array) -> Counted:
+    """Leave out what has no label or no weight; copies X only if there is such a row."""
+    weights, n = known_weights(training), len(training.rows)
+    rows = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
+    labels = sp.csr_array(labels, dtype=np.float64)
+    if len(rows) == n:
+        return Counted(training, labels, rows, n)
+    kept = None if training.weights is None else training.weights[rows]
+    some = replace(training, rows=Rows(training.rows.X[rows]), supervision=Nothing(len(rows)), weights=kept)
+    return Counted(some, labels[rows], rows, n)
 
 
 class TrainingRows:
