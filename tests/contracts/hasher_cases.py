@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.utils import get_tags
 
 from kinhash.energy_hasher import EnergyHasher
 from kinhash.model_file import HASHERS
@@ -61,3 +62,18 @@ def variants():
 def everyone():
     """Table rows and variants."""
     return {**table_hashers(), **variants()}
+
+
+def learns_codes(hasher):
+    """Whether learned codes are a function of the labels: ours are, the rivals' are the map's."""
+    return not type(hasher).__module__.startswith("kinhash.baselines")
+
+
+def needs_labels(hasher):
+    return get_tags(hasher).target_tags.required
+
+
+def with_known(hasher, **parameters):
+    """Set those parameters the hasher has."""
+    known = hasher.get_params()
+    return hasher.set_params(**{name: value for name, value in parameters.items() if name in known})

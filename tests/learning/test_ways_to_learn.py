@@ -233,7 +233,7 @@ def test_fact_5_embre_is_emksh_bit_for_bit(d):
 
 @pytest.mark.parametrize("cls", PAPER)
 def test_the_papers_methods_bring_kin_together(cls):
-    fitted = cls(16, random_state=0).fit(X, Y)
+    fitted = cls(16, n_sweeps=3, random_state=0).fit(X, Y)
     assert learned_map(fitted, Y) > 0.9
     assert fitted.score(X, Y) > 0.7
     assert len(fitted.report_["energy"]) == 3
