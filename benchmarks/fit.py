@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -116,32 +115,26 @@ def energy_hasher(X: np.ndarray, tags: sp.csr_array, rounds: int) -> None:
 def growth(X: np.ndarray, tags: sp.csr_array, rounds: int) -> None:
     from kinhash import EMKSH
 
-    for name, grid in {
-        "n": [30_000, 67_000, 133_000, len(X)],
-        "m": [250, 500, 1000, 2000],
-        "d": [16, 32, 64, 128, 256],
-    }.items():
-        times = []
-        for value in grid:
-            n = min(value, len(X)) if name == "n" else len(X)
-            m, d = (value if name == "m" else 1000), (value if name == "d" else 64)
-            times.append(
-                min(
-                    seconds(lambda: EMKSH(d, n_anchors=m, random_state=0).fit(X[:n], tags[:n]))
-                    for _ in range(rounds)
-                )  # noqa: B023
-            )
-        slope = np.polyfit(np.log(grid), np.log(times), 1)[0]
-        print(
-            f"growth with {name}: {dict(zip(grid, np.round(times, 2).tolist(), strict=True))}, log-log {slope:.2f}",
-            flush=True,
-        )
+    def best(n: int, m: int, d: int) -> float:
+        hasher = EMKSH(d, n_anchors=m, random_state=0)
+        return min(seconds(lambda: hasher.fit(X[:n], tags[:n])) for _ in range(rounds))
+
+    full = len(X)
+    curves = {
+        "n": {n: best(n, 1000, 64) for n in (30_000, 67_000, 133_000, full)},
+        "m": {m: best(full, m, 64) for m in (250, 500, 1000, 2000)},
+        "d": {d: best(full, 1000, d) for d in (16, 32, 64, 128, 256)},
+    }
+    for name, times in curves.items():
+        slope = np.polyfit(np.log(list(times)), np.log(list(times.values())), 1)[0]
+        shown = ", ".join(f"{value:,}: {spent:.2f} s" for value, spent in times.items())
+        print(f"growth with {name}: log-log {slope:.2f} ({shown})", flush=True)
 
 
 def peak_memory(n: int) -> None:
     """In a process of its own: how far one fit raises the peak beyond the inputs."""
     code = f"""
-import resource, sys
+import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import fit as bench
 from kinhash import EMKSH
@@ -151,7 +144,8 @@ with open('/proc/self/clear_refs', 'w') as f: f.write('5')
 def status(key): return int([l for l in open('/proc/self/status') if l.startswith(key)][0].split()[1]) / 1024
 before = status('VmRSS')
 EMKSH(64, random_state=0).fit(X, tags)
-print(f"peak memory beyond X, EM-KSH 64 bits: {{status('VmHWM') - before:.0f}} MB (X itself {{X.nbytes / 1e6:.0f}} MB)")
+grown = status('VmHWM') - before
+print(f"peak memory beyond X, EM-KSH 64 bits: {{grown:.0f}} MB (X itself {{X.nbytes / 1e6:.0f}} MB)")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -172,9 +166,6 @@ def main() -> None:
     peak_memory(options.rows)
     if not options.quick:
         growth(X, tags, max(1, options.rounds - 1))
-    print(
-        f"peak resident size of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
-    )
 
 
 if __name__ == "__main__":
