@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from ._check import check_choice, check_integer, check_number
 from ._hasher import Learned, Training
 from .codes import pack_bits
 from .energies import ENERGIES, Energy
-from .errors import InvalidInput, UnknownName
+from .errors import InvalidInput, KinhashWarning, UnknownName
 from .learning.settings import Part, Settings
 from .learning.streaming import StreamingHasher, StreamPlan, require_streamable
 
@@ -56,7 +57,8 @@ class EnergyHasher(StreamingHasher):
         those trained on; "linear" encodes fastest and supports ``partial_fit``. Without labels (pairs,
         similarities) "expected" regresses S itself, which for a linear readout is the linear map.
     label_model : of map="expected": "logistic", "ridge", or a scikit-learn classifier with predict_proba.
-    label_penalty : ridge penalty of the label model; None chooses it on held-out rows.
+    label_penalty : ridge penalty of the label model; None chooses it on held-out rows (solver="auto"), by
+        generalised cross-validation (label_model="ridge"), or takes 1.
     alpha : penalty of ridge maps: a number, "auto" (= n/p) or "gcv".
     features : "plain", or "rbf" for similarities to ``n_centers`` training rows of width ``rbf_width`` (rows
         are brought to unit length first). map="rbf" means map="linear" with features="rbf".
@@ -166,6 +168,13 @@ class EnergyHasher(StreamingHasher):
                 "Leave rounding out, or use map='linear'",
             )
         check_choice("preset", self.preset, (None, *PRESETS))
+        if self.n_bits > 1 and (self.solver == "columns" or (self.preset and self.energy == "splh")):
+            warnings.warn(
+                f"An energy without a quadratic term has one bit, and all {self.n_bits} bits will be the same. "
+                "Use n_bits=1, or another energy.",
+                KinhashWarning,
+                stacklevel=4,
+            )
         check_choice("targets", self.targets, ("auto", *TARGETS))
         check_choice("rotation", self.rotation, ("map", "codes"))
         check_choice("renormalise", self.renormalise, RENORMALISE)

@@ -32,7 +32,7 @@ from ..inference.targets import AnchorSums, Targets
 from ..labels import Labels
 from ..maps.expected import expected_similarity
 from ..maps.label_models import LabelModel, LinearLabels
-from .label_learners import LabelLearner, LabelledSet, Yardstick
+from .label_learners import LabelledSet, Yardstick
 
 __all__ = ["Choice", "Embedding", "HeldOut", "SpectralCoder", "choose", "split_rows", "temper"]
 
@@ -287,15 +287,6 @@ def labelled_part(full: LabelledSet, rows: HeldOut) -> LabelledSet:
         target_squares=means * total,
     )
     return LabelledSet(z, labels, weights, moments, full.exclusive, full.n_jobs)
-
-
-def tuned_learner(
-    learner: LabelLearner, full: LabelledSet, rows: HeldOut | None, yardstick: Yardstick | None
-) -> tuple[LabelLearner, LabelModel | None]:
-    """Settle the label model's open parameters; without held-out rows it keeps its defaults."""
-    if rows is None:
-        return learner.tuned(full, None)
-    return learner.tuned(labelled_part(full, rows), yardstick)
 
 
 def _codes(bits: npt.NDArray[np.bool_]) -> Codes:

@@ -36,11 +36,11 @@ from .expected import (
     SpectralCoder,
     Trial,
     choose,
+    labelled_part,
     recoded_groups,
     split_rows,
     temper,
     true_embedding,
-    tuned_learner,
     yardstick_for,
 )
 from .features import first_preparation, known_weights, standardised_moments
@@ -71,20 +71,20 @@ def learn_expected(training: Training, settings: Settings, rng: np.random.Genera
     if rows is not None:
         with stages("choosing the label model"):
             yardstick = yardstick_for(training, sample, patterns, full.exclusive, rows)
-            learner, model = tuned_learner(learner, full, rows, yardstick)
+            learner, model = learner.tuned(labelled_part(full, rows), yardstick)
         with stages("choosing the recipe"):
             n_starts = 6 if settings.n_bits <= 16 else 3
             seeds = rng.integers(2**62, size=n_starts)
-            assert model is not None
             for_map = settings.rotation == "map"
             trial = Trial(training, coder, patterns, full.exclusive, rows, model, seeds, for_map)
             choice, value = choose(trial, n_starts)
             rotation = trial.rotation(choice)
     with stages("label model"):
         if rows is None:
-            learner, _ = learner.tuned(full, None)
-        fitted = temper(learner.fit(full), choice.temper)
-        expected = LabelSimilarity(fitted, patterns, full.exclusive)
+            learner, model = learner.tuned(full, None)
+        else:
+            model = learner.fit(full)
+        expected = LabelSimilarity(temper(model, choice.temper), patterns, full.exclusive)
     with stages("codes"):
         rotation = _final_rotation(training, settings, full, expected, coder, choice, rotation, rng)
         readout = coder.readout(choice.rarity, rotation)
@@ -95,7 +95,7 @@ def learn_expected(training: Training, settings: Settings, rng: np.random.Genera
             bits = _recode(training, full, mapped, scores, coder, choice.recode, rng)
     facts = {
         "choice": choice,
-        "held_out_map": value,
+        "held_out_score": value,
         "label_penalty": getattr(learner, "penalty", None),
         "energy": [coder.energy_of(bits_of_sample(scores, sample))],
     }
@@ -159,6 +159,7 @@ def learn_features(training: Training, settings: Settings, rng: np.random.Genera
         )
         # Principal directions of the features as they came: standardising would undo their weights.
         scale = moments.preparation.scale
+        scale = scale / scale.max()  # only ratios matter, and squares of 1e160 would not fit
         raw = moments.gram * scale * scale[:, None]
         directions = np.linalg.eigh(raw)[1][:, ::-1][:, : settings.n_bits]
         weights = scale[:, None] * directions
@@ -319,9 +320,9 @@ def _expected_through(
     labels, supervision = training.supervision.labels, training.supervision
     if labels is not None:
         full = _labelled_set(training, settings, rng)
-        learner, _ = _learner(settings).tuned(full, None)
+        _, model = _learner(settings).tuned(full, None)
         patterns = _patterns(labels, inferred.sample, supervision.group_of_row)
-        expected: Any = LabelSimilarity(learner.fit(full), patterns, full.exclusive)
+        expected: Any = LabelSimilarity(model, patterns, full.exclusive)
         return ExpectedMap(full.moments.preparation, expected, readout, threshold)
     anchors = inferred.sample.groups
 
