@@ -392,11 +392,11 @@ def test_open_set_codes_hold_on_classes_never_trained_on():
 def test_choices_are_made_on_held_out_rows_and_reported():
     X, y = tags(n=300)
     fitted = EnergyHasher(16, random_state=0).fit(X, y)
-    assert 0 < fitted.report_["held_out_map"] <= 2
+    assert 0 < fitted.report_["held_out_score"] <= 2
     assert fitted.report_["label_penalty"] > 0
     assert {"temper", "rarity", "recode", "start"} <= set(vars(fitted.report_["choice"]))
     fixed = EnergyHasher(16, solver="spectral", label_penalty=3.0, random_state=0).fit(X, y)
-    assert fixed.report_["held_out_map"] is None
+    assert fixed.report_["held_out_score"] is None
     assert fixed.report_["label_penalty"] == 3.0
 
 
