@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -219,10 +220,10 @@ def forged(
         what = rng.randrange(6)
         name = rng.choice(list(arrays)) if arrays else "x"
         if what == 0:
-            header[rng.choice(list(header))] = rng.choice(JUNK)
+            header[rng.choice(list(header))] = deepcopy(rng.choice(JUNK))
         elif what == 1 and isinstance(header.get("parameters"), dict):
             parameters = header["parameters"]
-            parameters[rng.choice([*parameters, "nonsense"])] = rng.choice(JUNK)
+            parameters[rng.choice([*parameters, "nonsense"])] = deepcopy(rng.choice(JUNK))
         elif what == 2:
             arrays.pop(name, None)
         elif what == 3:

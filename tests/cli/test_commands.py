@@ -42,7 +42,7 @@ def test_fit_ends_with_a_verdict_on_rows_it_did_not_see(run: Run, folder: Path) 
     assert [line["bytes_per_item"] for line in scores.values()] == [2, 2, 24, 1, 2]
     assert verdict["queries"] == 12
     assert result["training_rows"] == 108
-    assert set(result["seconds"]) == {"reading", "fit", "judging", "total"}
+    assert set(result["seconds"]) == {"starting", "reading", "fit", "judging", "total"}
     text = succeed(run, "fit X.npy --labels y.txt --bits 16 -o m.kin --codes d.kin")
     for word in (
         "Protocol: 12 random rows",

@@ -18,7 +18,7 @@ from ..labels import Labels
 from ._files import read_ids, write_codes
 from ._judge import FEWEST_ROWS, Verdict, hold_out, judge_labels
 from ._judge_pairs import FEWEST_PAIRS, hold_out_pairs, judge_pairs
-from ._supervision import Pairs, read_supervision
+from ._supervision import Pairs, read_supervision, require_one_kind
 
 __all__ = ["Done", "Request", "make_hasher", "run"]
 
@@ -63,6 +63,7 @@ class Done:
 
 def run(request: Request, listener: Callable[[str], None]) -> Done:
     """Read, keep rows out, fit once, judge, save. The model is the one that was judged."""
+    require_one_kind(request.labels, request.tags, request.pairs, request.label_column)
     hasher = make_hasher(request)
     clock = [time.perf_counter()]
     X, names = _features(request)

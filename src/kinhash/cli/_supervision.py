@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import InvalidInput
 from ..labels import Labels, read_labels
 
-__all__ = ["Pairs", "read_pairs", "read_some_labels", "read_supervision"]
+__all__ = ["Pairs", "read_pairs", "read_some_labels", "read_supervision", "require_one_kind"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -32,6 +32,16 @@ class Pairs:
         return Pairs(self.left[rows], self.right[rows], self.verdict[rows])
 
 
+def require_one_kind(labels: str | None, tags: str | None, pairs: str | None, column: str | None) -> None:
+    """Refuse to start without supervision, or with several kinds of it."""
+    given = [name for name, path in (("labels", labels), ("tags", tags), ("pairs", pairs)) if path]
+    if len(given) > 1 or (not given and column is None):
+        raise click.UsageError(
+            "Pass one of --labels, --tags, --pairs or --label-column"
+            + (f", not {' and '.join('--' + name for name in given)} together." if given else ".")
+        )
+
+
 def read_supervision(
     features: str,
     labels: str | None,
@@ -42,14 +52,8 @@ def read_supervision(
     n_rows: int,
 ) -> Labels | Pairs:
     """The labels or pairs of the one option that was given, checked against the number of rows."""
-    if labels is None and column is not None and tags is None and pairs is None:
+    if labels is None and tags is None and pairs is None:
         labels = features  # a column of the table itself
-    given = [name for name, path in (("labels", labels), ("tags", tags), ("pairs", pairs)) if path]
-    if len(given) != 1:
-        raise click.UsageError(
-            "Pass one of --labels, --tags, --pairs or --label-column"
-            + (f", not {' and '.join('--' + name for name in given)} together." if given else ".")
-        )
     if pairs is not None:
         return read_pairs(pairs)
     path = labels or tags

@@ -60,6 +60,18 @@ def fit(features: str, output: str, codes: str | None, as_json: bool, **options:
       kinhash fit X.npy --tags tags.txt -o model.kin
       kinhash fit X.npy --pairs clicks.csv -o model.kin
     """
+    start = time.perf_counter()
+    with bar("starting", 1) as move:
+        done = _work(features, output, codes, options, move)
+    seconds = done.result["seconds"]
+    total = time.perf_counter() - start
+    seconds |= {"starting": total - sum(seconds.values()), "total": total}
+    emit(done.result, _text(done.result, done.verdict), as_json)
+    if not as_json:
+        talk(f"Next: kinhash encode {output} NEW_ROWS -o codes.kin")
+
+
+def _work(features: str, output: str, codes: str | None, options: dict[str, Any], move: Any) -> Any:
     from ._files import expect_output
     from ._fitting import Request, run
 
@@ -67,14 +79,9 @@ def fit(features: str, output: str, codes: str | None, as_json: bool, **options:
     expect_output(codes, features, options["labels"], options["tags"], options["pairs"], options["ids"])
     if codes is not None and codes == output:
         raise click.UsageError("The model and the codes cannot be one file.")
-    start = time.perf_counter()
+    move(0, "reading")
     request = Request(features, output, codes, **options)
-    with bar("reading", 1) as move:
-        done = run(request, lambda stage: move(STAGE_BEGINS.get(stage, 0.98), stage))
-    done.result["seconds"]["total"] = time.perf_counter() - start
-    emit(done.result, _text(done.result, done.verdict), as_json)
-    if not as_json:
-        talk(f"Next: kinhash encode {output} NEW_ROWS -o codes.kin")
+    return run(request, lambda stage: move(STAGE_BEGINS.get(stage, 0.98), stage))
 
 
 def _text(result: dict[str, Any], verdict: Any) -> str:
@@ -98,8 +105,8 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
         )
     )
     lines.append(
-        f"Seconds: {seconds['reading']:.1f} reading, {seconds['fit']:.1f} learning, "
-        f"{seconds['judging']:.1f} judging, {seconds['total']:.1f} in all."
+        f"Seconds: {seconds['starting']:.1f} starting, {seconds['reading']:.1f} reading, "
+        f"{seconds['fit']:.1f} learning, {seconds['judging']:.1f} judging."
     )
     lines.append(f"Model {result['model_id'][:12]} ({result['n_bits']} bits) written to {result['model']}.")
     if result["codes"] is not None:
