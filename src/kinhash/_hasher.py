@@ -243,7 +243,14 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def explain(self, x: Any, y: Any) -> Explanation:
         """Which bits of two rows differ, and by what margins."""
-        pair = np.stack([_one_row(x), _one_row(y)])
+        left, right = _one_row(x), _one_row(y)
+        if left.shape != right.shape:
+            raise InvalidInput(
+                f"The two rows have {left.size} and {right.size} values",
+                "one row on each side",
+                "Pass x and y",
+            )
+        pair = np.stack([left, right])
         with warnings.catch_warnings():  # two bare rows need no column names
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             margins = self.decision_function(pair)

@@ -170,7 +170,7 @@ class EnergyHasher(StreamingHasher):
         check_choice("preset", self.preset, (None, *PRESETS))
         if self.n_bits > 1 and (self.solver == "columns" or (self.preset and self.energy == "splh")):
             warnings.warn(
-                f"An energy without a quadratic term has one bit, and all {self.n_bits} bits will be the same. "
+                f"An energy without a quadratic term has one bit: all {self.n_bits} bits will be the same. "
                 "Use n_bits=1, or another energy.",
                 KinhashWarning,
                 stacklevel=4,

@@ -19,6 +19,7 @@ __all__ = ["RBF", "Preparation"]
 
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
+FAR = 1e15  # prepared values are cut here; their products still fit into float32
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,11 @@ class Preparation:
         """Prepared rows (k, q) float32 of raw float64 rows (k, p)."""
         if self.rbf is not None:
             block = self.rbf(block)
-        return ((block - self.mean) / self.scale).astype(np.float32)
+        with np.errstate(over="ignore"):
+            z = block - self.mean
+            z /= self.scale
+        # A row this far out has an infinite float32, and infinities cancel to NaN in a product.
+        return np.clip(z, -FAR, FAR, out=z).astype(np.float32)
 
     @classmethod
     def first_guess(cls, block: Floats, rbf: RBF | None, standardize: bool) -> Preparation:
@@ -41,6 +46,12 @@ class Preparation:
         if rbf is not None:
             block = rbf(block)
         mean, scale = column_statistics(block)
+        if not standardize and float(np.abs(block).max(initial=0.0)) > FAR:
+            raise InvalidInput(
+                "X holds values too large to be used as they are",
+                f"numbers below {FAR:.0e} in size with standardize=False",
+                "Set standardize=True, or rescale the columns of X",
+            )
         return cls(mean, scale if standardize else np.ones_like(scale), rbf)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
