@@ -15,6 +15,7 @@ __all__ = ["BASELINES"]
 BASELINES = Table(
     "baseline",
     {
+        "BSH": "kinhash.baselines.bsh:BSH",
         "CCAITQ": "kinhash.baselines.ccaitq:CCAITQ",
         "COSDISH": "kinhash.baselines.cosdish:COSDISH",
         "EigenITQ": "kinhash.baselines.eigen_itq:EigenITQ",
@@ -23,6 +24,7 @@ BASELINES = Table(
         "ITQ": "kinhash.baselines.itq:ITQ",
         "KSH": "kinhash.baselines.ksh:KSH",
         "LSH": "kinhash.baselines.lsh:LSH",
+        "NSH": "kinhash.baselines.nsh:NSH",
         "RandomCodewords": "kinhash.baselines.random_codewords:RandomCodewords",
         "SDH": "kinhash.baselines.sdh:SDH",
         "SignBits": "kinhash.baselines.sign_bits:SignBits",

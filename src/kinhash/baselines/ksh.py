@@ -80,7 +80,7 @@ class KSH(Baseline):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_integer("n_anchors", self.n_anchors, 1)
+        check_integer("n_anchors", self.n_anchors, 2)
         check_integer("n_labelled", self.n_labelled, 2)
         check_integer("max_steps", self.max_steps, 0)
         check_number("tolerance", self.tolerance, 0.0)
