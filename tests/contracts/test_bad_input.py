@@ -152,6 +152,7 @@ def test_names_of_the_product_are_suggested(parameter, value, says):
         EnergyHasher(8, **{parameter: value}).fit(X, Y)
 
 
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 def test_parameters_that_exclude_each_other_are_refused():
     for clash in (
         {"solver": "spectral", "lean": 0.1},
@@ -269,3 +270,35 @@ def test_splh_says_that_it_has_one_bit():
         fitted = clone(everyone()["EMSPLH"]).set_params(n_bits=3).fit(X, Y)
     bits = fitted.transform(X)
     assert (bits == bits[:, :1]).all()
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+@pytest.mark.parametrize("name", TABLE)
+def test_rows_far_outside_the_training_range_have_finite_margins(name):
+    fitted = everyone()[name].fit(X, Y)
+    with np.errstate(all="ignore"):
+        assert np.isfinite(fitted.decision_function(X * 1e40)).all()
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("size", [1e-200, 1e-30, 1e30, 1e150])
+def test_huge_and_tiny_values_do_not_overflow(name, size):
+    fitted = everyone()[name].fit(X * size, Y)
+    assert np.isfinite(fitted.decision_function(X * size)).all()
+
+
+def test_more_bits_than_an_energy_can_tell_apart_are_warned_of():
+    for hasher in (
+        EnergyHasher(8, energy="splh", preset="paper", random_state=0),
+        EnergyHasher(8, energy="splh", solver="columns", random_state=0),
+    ):
+        with pytest.warns(KinhashWarning, match="one"):
+            hasher.fit(X, Y)
+
+
+def test_explain_takes_one_row_on_each_side():
+    fitted = clone(everyone()["EMKSH"]).fit(X, Y)
+    for left, right in ((X[:2], X[1]), (X[0], X[1, :3])):
+        with pytest.raises(InvalidInput):
+            fitted.explain(left, right)
