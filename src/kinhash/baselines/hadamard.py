@@ -20,8 +20,8 @@ class HadamardHashing(Baseline):
     """HC-SDH: class c has row c of a Hadamard matrix as its code; least squares on RBF features maps to it.
 
     Objective: ``‖B − φ P‖²`` with B given: any two classes differ in exactly half the bits. φ as in `SDH`,
-    without the column of ones, and without a penalty. Nothing is learned but the map, which makes it the cheapest
-    strong line on classes.
+    without the column of ones, and without a penalty. Nothing is learned but the map, which makes it the
+    cheapest strong line on classes.
 
     The authors need a number of bits that is a power of two and at least the number of classes. For others
     we take signs of random projections of Hadamard rows of the next order that holds all classes (as

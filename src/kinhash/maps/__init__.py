@@ -15,6 +15,7 @@ MAPS = Table(
     {
         "expected": "kinhash.maps.expected:ExpectedMap",
         "linear": "kinhash.maps.linear:LinearMap",
+        "periodic": "kinhash.maps.periodic:PeriodicMap",
         "regressor": "kinhash.maps.regressor:RegressorMap",
         "stacked": "kinhash.maps.stacked:StackedMap",
     },
