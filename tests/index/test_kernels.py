@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from numba import njit
 
 from kinhash.codes import to_words
-from kinhash.index import _asymmetric, _dedupe, _merge, _reference, _scalar, _top_k, _vector, _within
+from kinhash.index import (
+    _asymmetric,
+    _dedupe,
+    _merge,
+    _multi_index,
+    _reference,
+    _scalar,
+    _top_k,
+    _vector,
+    _within,
+)
 from kinhash.index._ids import Ids
 from kinhash.index._multi_index import build_tables
 from kinhash.index._segment import Segment, read_only
@@ -210,6 +220,29 @@ def test_a_kept_part_is_what_building_it_would_give(case, share):
     for name in ("blocks", "starts", "rows"):
         np.testing.assert_array_equal(getattr(part, name), getattr(built, name))
     np.testing.assert_array_equal(part.ids.all(), np.flatnonzero(mask))
+
+
+@given(case=cases(n_bits=st.sampled_from([16, 40, 64, 128])))
+def test_tables(case):
+    _, packed, _, n_bits = case
+    s = segment(packed, n_bits)
+    for chunk in range(-(-packed.shape[1] // 2)):
+        results = []
+        for module in (_multi_index, _reference):
+            offsets, codes = np.empty(65537, np.uint32), np.empty(s.n_codes, np.uint32)
+            values = np.empty(s.n_codes if s.blocks.shape[2] == 1 else 0, np.uint64)
+            module.build_table(s.blocks, s.n_codes, chunk, offsets, codes, values)
+            results.append((offsets, codes, values))
+        for ours, theirs in zip(*results, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_every_kernel_has_a_twin():
+    modules = (_vector, _top_k, _within, _multi_index, _dedupe, _merge, _asymmetric)
+    public = {name for module in modules for name in module.__all__}
+    kernels = {name for name in public if any(hasattr(getattr(m, name, None), "py_func") for m in modules)}
+    assert kernels >= {"top_k", "scan_within", "probe", "group_codes", "merge_level", "top_k_weighted"}
+    assert all(hasattr(_reference, name) for name in kernels | set(_vector.__all__))
 
 
 @pytest.mark.parametrize("n_bits", [40, 64, 128])

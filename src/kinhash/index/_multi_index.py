@@ -7,7 +7,8 @@ total. So it is enough to look into the buckets that near the query, and to chec
 A code found through several chunks counts for the first of them.
 
 Norouzi, Punjani and Fleet, Fast search in Hamming space with multi-index hashing, CVPR 2012.
-The twin of `probe` is `scan_within` itself: the two must agree in every answer.
+The twins of `build_table` and `probe` are in `_reference`; that of `probe` is a scan, and they must agree in
+every answer.
 """
 
 from __future__ import annotations

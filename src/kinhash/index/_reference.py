@@ -1,6 +1,7 @@
 """The kernels again in plain NumPy: slow, obvious, and the truth in the tests.
 
-Same names and arguments as in `_vector`, `_top_k`, `_within`, `_dedupe`, `_merge` and `_asymmetric`.
+Same names and arguments as in `_vector`, `_top_k`, `_within`, `_multi_index`, `_dedupe`, `_merge` and
+`_asymmetric`.
 """
 
 from __future__ import annotations
@@ -124,6 +125,30 @@ def scan_within(blocks: Words, n_codes: int, queries: Words, radius: int, tag: A
     distances = hamming(queries, codes_of(blocks, n_codes))
     query, code = np.nonzero(distances <= radius)
     return np.sort((query << CODE_BITS + DISTANCE_BITS) | (distances[query, code] << CODE_BITS) | code)
+
+
+def build_table(blocks: Words, n_codes: int, chunk: int, offsets: Ints, codes: Ints, values: Ints) -> None:
+    """Sort the codes by one chunk of 16 bits."""
+    words = codes_of(blocks, n_codes)[:, chunk >> 2]
+    chunks = (words >> np.uint64(16 * (chunk & 3))) & np.uint64(0xFFFF)
+    codes[:] = np.argsort(chunks, kind="stable")
+    offsets[:] = np.searchsorted(chunks[codes], np.arange(len(offsets)))
+    if values.size:
+        values[:] = words[codes]
+
+
+def probe(
+    blocks: Words,
+    offsets: Ints,
+    codes: Ints,
+    values: Ints,
+    queries: Words,
+    radius: int,
+    flips: Ints,
+    n_flips: Ints,
+) -> Ints:
+    """All finds within the radius, in ascending order: by looking at every code."""
+    return scan_within(blocks, codes.shape[1], queries, radius, None)
 
 
 def weighted(queries: Words, codes: Words, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
