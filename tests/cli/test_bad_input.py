@@ -6,10 +6,12 @@ go to ``out.kin``, which holds something already: it must be there unchanged aft
 
 from __future__ import annotations
 
+import builtins
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -322,6 +324,32 @@ def test_no_permission_is_one_line(argv: str, name: str, run: Run, folder: Path)
     assert said.code == 2
     assert name in said.err
     assert len(said.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("argv", "name"), FILES, ids=str)
+def test_a_refused_open_is_one_line(
+    argv: str, name: str, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the system answers without permission, injected, so that it is tried for every user."""
+    (folder / "out.kin").write_bytes(b"what was there before")
+    before = listing(folder)
+    real = builtins.open
+
+    def refuse(file: Any, *rest: Any, **more: Any) -> Any:
+        if isinstance(file, (str, os.PathLike)) and Path(file).name == name:
+            raise PermissionError(13, "Permission denied", str(file))
+        return real(file, *rest, **more)
+
+    monkeypatch.setattr(builtins, "open", refuse)
+    monkeypatch.setattr(io, "open", refuse)
+    said = run(*argv.split())
+    monkeypatch.setattr(builtins, "open", real)
+    monkeypatch.setattr(io, "open", real)
+    assert said.code == 2, said
+    assert name in said.err
+    assert len(said.err.splitlines()) == 1
+    assert "Traceback" not in said.err
+    assert listing(folder) == before
 
 
 def test_plain_codes_are_said_to_carry_no_model(run: Run, folder: Path) -> None:
