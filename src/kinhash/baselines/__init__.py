@@ -15,6 +15,7 @@ __all__ = ["BASELINES"]
 BASELINES = Table(
     "baseline",
     {
+        "BRE": "kinhash.baselines.bre:BRE",
         "BSH": "kinhash.baselines.bsh:BSH",
         "CCAITQ": "kinhash.baselines.ccaitq:CCAITQ",
         "COSDISH": "kinhash.baselines.cosdish:COSDISH",
@@ -32,6 +33,7 @@ BASELINES = Table(
         "SDH": "kinhash.baselines.sdh:SDH",
         "SignBits": "kinhash.baselines.sign_bits:SignBits",
         "SpectralHashing": "kinhash.baselines.spectral_hashing:SpectralHashing",
+        "SPLH": "kinhash.baselines.splh:SPLH",
     },
     entry_points="kinhash.baselines",
 )
