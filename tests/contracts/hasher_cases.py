@@ -1,13 +1,13 @@
-"""One small data set, and every hasher in the tables as its users would set it up."""
+"""Small data sets, and every hasher in the tables as its users would set it up."""
 
 from __future__ import annotations
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils import get_tags
 
-from kinhash.energy_hasher import EnergyHasher
 from kinhash.model_file import HASHERS
 
 
@@ -26,42 +26,32 @@ def tags(n=90, p=6, t=7, seed=0):
     return Y @ rng.normal(size=(t, p)) * 2 + rng.normal(size=(n, p)), y
 
 
-def table_hashers():
-    """Every row of HASHERS, with few bits and a seed."""
-    found = {}
-    for name in HASHERS:
-        hasher = HASHERS[name](random_state=0)
-        found[name] = hasher.set_params(n_bits=1 if name == "EMSPLH" else 8)
-    return found
+VARIANTS = {
+    "linear": {"map": "linear"},
+    "rbf": {"map": "rbf", "n_centers": 20},
+    "coordinate": {"solver": "coordinate", "map": "linear"},
+    "coordinate, expected": {"solver": "coordinate"},
+    "linearised": {"solver": "linearised", "map": "linear"},
+    "mean field": {"solver": "mean_field", "map": "linear"},
+    "lean": {"solver": "coordinate", "map": "linear", "lean": 0.1},
+    "lfh": {"energy": "lfh"},
+    "open set": {"open_set": True, "n_bits": 16},
+    "ridge labels": {"label_model": "ridge"},
+    "classifier": {"label_model": LogisticRegression(max_iter=500)},
+    "regressor": {"map": KNeighborsRegressor(3)},
+    "paper": {"preset": "paper"},
+    "paper-literal": {"preset": "paper-literal"},
+}
+TABLE = list(HASHERS)  # every row of the table, ours and the rivals'
+ALL = [*TABLE, *(f"EnergyHasher, {name}" for name in VARIANTS)]
 
 
-def variants():
-    """The ways of the product that differ in what they learn or how they encode."""
-    settings = {
-        "linear": {"map": "linear"},
-        "rbf": {"map": "rbf", "n_centers": 20},
-        "coordinate": {"solver": "coordinate", "map": "linear"},
-        "coordinate, expected": {"solver": "coordinate"},
-        "linearised": {"solver": "linearised", "map": "linear"},
-        "mean field": {"solver": "mean_field", "map": "linear"},
-        "lean": {"solver": "coordinate", "map": "linear", "lean": 0.1},
-        "lfh": {"energy": "lfh"},
-        "open set": {"open_set": True, "n_bits": 16},
-        "ridge labels": {"label_model": "ridge"},
-        "classifier": {"label_model": LogisticRegression(max_iter=500)},
-        "regressor": {"map": KNeighborsRegressor(3)},
-        "paper": {"preset": "paper"},
-        "paper-literal": {"preset": "paper-literal"},
-    }
-    return {
-        f"EnergyHasher, {name}": EnergyHasher(**{"n_bits": 8, "random_state": 0, **values})
-        for name, values in settings.items()
-    }
-
-
-def everyone():
-    """Table rows and variants."""
-    return {**table_hashers(), **variants()}
+def make(name):
+    """A hasher with few bits and a seed: a row of the table, or a way to set up the product."""
+    table, _, variant = name.partition(", ")
+    settings = {"n_bits": 1 if table == "EMSPLH" else 8, "random_state": 0}
+    settings |= VARIANTS[variant] if variant else {}
+    return clone(HASHERS[table]().set_params(**settings))
 
 
 def learns_codes(hasher):

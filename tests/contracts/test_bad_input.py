@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hasher_cases import classes, everyone, learns_codes, needs_labels, table_hashers, with_known
+from hasher_cases import ALL, TABLE, classes, learns_codes, make, needs_labels, with_known
 from sklearn.base import clone
 
 from kinhash import EnergyHasher
 from kinhash.errors import InvalidInput, KinhashError, KinhashWarning
 
 X, Y = classes()
-ALL = list(everyone())
-TABLE = list(table_hashers())
 
 
 def changed(matrix, row, column, value):
@@ -44,13 +42,13 @@ BAD_X = {
 def test_features_that_cannot_be_used(name, what):
     bad, says = BAD_X[what]
     with pytest.raises(InvalidInput, match=says):
-        everyone()[name].fit(bad, Y)
+        make(name).fit(bad, Y)
 
 
 @pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")  # the paper's letter collapses
 @pytest.mark.parametrize("name", ALL)
 def test_features_that_cannot_be_encoded(name):
-    fitted = everyone()[name].fit(X, Y)
+    fitted = make(name).fit(X, Y)
     for bad in (X[:, :5], changed(X, 0, 0, np.nan), X[0], X[:0]):
         for method in (fitted.encode, fitted.transform, fitted.decision_function):
             with pytest.raises(InvalidInput):
@@ -79,10 +77,10 @@ BAD_Y = {
 @pytest.mark.parametrize("what", list(BAD_Y))
 def test_labels_that_nothing_can_be_learned_from(name, what):
     bad, says = BAD_Y[what]
-    if not needs_labels(everyone()[name]):
+    if not needs_labels(make(name)):
         pytest.skip(f"{name} does not look at labels")
     with pytest.raises(InvalidInput, match=says):
-        everyone()[name].fit(X, bad)
+        make(name).fit(X, bad)
 
 
 BAD_PARAMETERS = [
@@ -117,7 +115,7 @@ BAD_PARAMETERS = [
 @pytest.mark.parametrize("name", TABLE)
 @pytest.mark.parametrize(("parameter", "value"), BAD_PARAMETERS)
 def test_parameters_out_of_range_are_named(name, parameter, value):
-    hasher = everyone()[name]
+    hasher = make(name)
     common = ("n_bits", "n_jobs", "random_state")
     if parameter not in (hasher.get_params() if learns_codes(hasher) else common):
         pytest.skip(f"{name} has no {parameter}, or its own range for it")
@@ -170,14 +168,14 @@ def test_parameters_that_exclude_each_other_are_refused():
 @pytest.mark.parametrize("weights", [np.ones(5), -np.ones(90), np.zeros(90), np.full(90, np.nan)])
 def test_weights_that_cannot_be_used(name, weights):
     with pytest.raises(InvalidInput, match="sample_weight"):
-        everyone()[name].fit(X, Y, sample_weight=weights)
+        make(name).fit(X, Y, sample_weight=weights)
 
 
 @pytest.mark.parametrize("name", TABLE)
 def test_an_unfitted_hasher_says_so(name):
     from sklearn.exceptions import NotFittedError
 
-    hasher = everyone()[name]
+    hasher = make(name)
     for use in (
         hasher.encode,
         hasher.transform,
@@ -225,7 +223,7 @@ WORKS = {
 @pytest.mark.parametrize("what", list(WORKS))
 def test_odd_but_usable_input_works(name, what):
     features, labels = WORKS[what]
-    fitted = everyone()[name].fit(features, labels)
+    fitted = make(name).fit(features, labels)
     margins = fitted.decision_function(features)
     assert np.isfinite(margins).all()
     assert fitted.codes_.shape == fitted.encode(features).shape
@@ -234,7 +232,7 @@ def test_odd_but_usable_input_works(name, what):
 @pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 @pytest.mark.parametrize("name", [name for name in ALL if "open set" not in name])
 def test_fact_12_one_bit_codes_work(name):
-    fitted = everyone()[name].set_params(n_bits=1).fit(X, Y)
+    fitted = make(name).set_params(n_bits=1).fit(X, Y)
     assert fitted.encode(X).shape == (90, 1)
     assert set(np.unique(fitted.encode(X))) <= {0, 128}
     assert np.isfinite(fitted.decision_function(X)).all()
@@ -246,7 +244,7 @@ def test_fact_12_one_bit_codes_work(name):
 @pytest.mark.parametrize("name", ALL)
 def test_fact_12_more_bits_than_rows_and_more_anchors_than_rows_work(name):
     bits = 1 if name == "EMSPLH" else 24
-    hasher = with_known(everyone()[name], n_bits=bits, n_anchors=10_000)
+    hasher = with_known(make(name), n_bits=bits, n_anchors=10_000)
     some = np.arange(20)
     fitted = hasher.fit(X[some], Y[some])
     assert np.isfinite(fitted.decision_function(X)).all()
@@ -262,12 +260,12 @@ def test_bits_that_never_change_are_reported_and_warned_of():
 
 def test_labels_that_are_all_different_are_doubtful():
     with pytest.warns(KinhashWarning, match="No two rows share a class"):
-        clone(everyone()["EMKSH"]).fit(X, np.arange(90))
+        clone(make("EMKSH")).fit(X, np.arange(90))
 
 
 def test_splh_says_that_it_has_one_bit():
     with pytest.warns(KinhashWarning, match="one-bit method"):
-        fitted = clone(everyone()["EMSPLH"]).set_params(n_bits=3).fit(X, Y)
+        fitted = clone(make("EMSPLH")).set_params(n_bits=3).fit(X, Y)
     bits = fitted.transform(X)
     assert (bits == bits[:, :1]).all()
 
@@ -275,7 +273,7 @@ def test_splh_says_that_it_has_one_bit():
 @pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 @pytest.mark.parametrize("name", TABLE)
 def test_rows_far_outside_the_training_range_have_finite_margins(name):
-    fitted = everyone()[name].fit(X, Y)
+    fitted = make(name).fit(X, Y)
     with np.errstate(all="ignore"):
         assert np.isfinite(fitted.decision_function(X * 1e40)).all()
 
@@ -284,7 +282,7 @@ def test_rows_far_outside_the_training_range_have_finite_margins(name):
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("size", [1e-200, 1e-30, 1e30, 1e150])
 def test_huge_and_tiny_values_do_not_overflow(name, size):
-    fitted = everyone()[name].fit(X * size, Y)
+    fitted = make(name).fit(X * size, Y)
     assert np.isfinite(fitted.decision_function(X * size)).all()
 
 
@@ -298,7 +296,7 @@ def test_more_bits_than_an_energy_can_tell_apart_are_warned_of():
 
 
 def test_explain_takes_one_row_on_each_side():
-    fitted = clone(everyone()["EMKSH"]).fit(X, Y)
+    fitted = clone(make("EMKSH")).fit(X, Y)
     for left, right in ((X[:2], X[1]), (X[0], X[1, :3])):
         with pytest.raises(InvalidInput):
             fitted.explain(left, right)

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hasher_cases import classes, everyone, learns_codes, table_hashers, tags, with_known
+from hasher_cases import ALL, TABLE, classes, learns_codes, make, tags, with_known
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 
@@ -59,28 +59,28 @@ STORES = {
 @pytest.mark.parametrize("name", ["EMKSH", "EnergyHasher", "EnergyHasher, rbf", "EnergyHasher, open set"])
 @pytest.mark.parametrize("store", list(STORES))
 def test_codes_do_not_depend_on_how_the_features_are_stored(name, store, tmp_path):
-    plain = everyone()[name].fit(WHOLE, Y)
+    plain = make(name).fit(WHOLE, Y)
     stored = STORES[store](WHOLE, tmp_path)
-    other = everyone()[name].fit(stored, Y)
+    other = make(name).fit(stored, Y)
     assert np.array_equal(other.codes_, plain.codes_)
     assert np.array_equal(other.encode(stored), plain.encode(WHOLE))
     assert other.model_id_ == plain.model_id_
 
 
-@pytest.mark.parametrize("name", list(table_hashers()))
+@pytest.mark.parametrize("name", TABLE)
 def test_booleans_are_numbers(name):
     bits = WHOLE > 0
-    plain = everyone()[name].fit(bits.astype(np.float64), Y)
-    other = everyone()[name].fit(bits, Y)
+    plain = make(name).fit(bits.astype(np.float64), Y)
+    other = make(name).fit(bits, Y)
     assert np.array_equal(other.encode(bits), plain.encode(bits.astype(np.float64)))
 
 
-@pytest.mark.parametrize("name", list(everyone()))
+@pytest.mark.parametrize("name", ALL)
 def test_threads_and_runs_do_not_matter(name):
     X, y = classes(n=300)
     codes = []
-    for n_jobs in (1, 2, 2, -1):
-        fitted = everyone()[name].set_params(n_jobs=n_jobs).fit(X, y)
+    for n_jobs in (1, 2, 2):
+        fitted = make(name).set_params(n_jobs=n_jobs).fit(X, y)
         codes.append((fitted.codes_.tobytes(), fitted.encode(X).tobytes(), fitted.model_id_))
     assert len(set(codes)) == 1
 
@@ -89,11 +89,11 @@ SCRIPT = """
 import warnings; warnings.simplefilter("ignore")
 import hashlib, sys
 sys.path.insert(0, {folder!r})
-from hasher_cases import everyone, classes, tags
+from hasher_cases import classes, make, tags
 digest = hashlib.sha256()
-for name in ("EMKSH", "EMSPLH", "EMLFH", "EnergyHasher", "EnergyHasher, rbf", "EnergyHasher, open set"):
+for name in ("EMKSH", "EMLFH", "EnergyHasher", "EnergyHasher, rbf", "EnergyHasher, open set"):
     for X, y in (classes(n=300), tags(n=300)):
-        fitted = everyone()[name].fit(X, y)
+        fitted = make(name).fit(X, y)
         digest.update(fitted.codes_.tobytes() + fitted.encode(X).tobytes())
 print(digest.hexdigest())
 """
@@ -115,10 +115,10 @@ def test_blas_threads_and_processes_do_not_matter():
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("name", list(everyone()))
+@pytest.mark.parametrize("name", ALL)
 def test_a_row_is_encoded_alike_alone_and_in_any_batch(name):
     X, y = classes(n=300)
-    fitted = everyone()[name].fit(X, y)
+    fitted = make(name).fit(X, y)
     whole = fitted.encode(X)
     margins = fitted.decision_function(X)
     for rows in (slice(5, 6), slice(0, 256), slice(100, 300), np.array([299, 3, 3])):
@@ -130,12 +130,10 @@ def test_a_row_is_encoded_alike_alone_and_in_any_batch(name):
 def test_a_random_state_that_is_a_generator_moves_on_and_a_number_does_not():
     X, y = tags()
     generator = np.random.default_rng(0)
-    first = everyone()["EMKSH"].set_params(random_state=generator).fit(X, y)
-    second = everyone()["EMKSH"].set_params(random_state=generator).fit(X, y)
+    first = make("EMKSH").set_params(random_state=generator).fit(X, y)
+    second = make("EMKSH").set_params(random_state=generator).fit(X, y)
     assert not np.array_equal(first.codes_, second.codes_)
-    legacy = [
-        everyone()["EMKSH"].set_params(random_state=np.random.RandomState(3)).fit(X, y) for _ in range(2)
-    ]
+    legacy = [make("EMKSH").set_params(random_state=np.random.RandomState(3)).fit(X, y) for _ in range(2)]
     assert np.array_equal(legacy[0].codes_, legacy[1].codes_)
 
 
@@ -143,7 +141,7 @@ def test_a_random_state_that_is_a_generator_moves_on_and_a_number_does_not():
 def test_fact_6_names_of_classes_do_not_matter(name):
     X, y = classes()
     names = np.array(["pear", "fig", "apple", "kiwi", "date"])
-    plain, renamed = everyone()[name].fit(X, y), everyone()[name].fit(X, names[y])
+    plain, renamed = make(name).fit(X, y), make(name).fit(X, names[y])
     if "," not in name and name == "EnergyHasher":
         # Label models see the classes in another order: equal up to rounding.
         assert (plain.codes_ == renamed.codes_).mean() > 0.98
@@ -158,22 +156,17 @@ def test_fact_6_permuting_rows_permutes_learned_codes(name):
     rng = np.random.default_rng(1)
     order, anchors = rng.permutation(len(X)), np.arange(0, 90, 3)
     place = np.argsort(order)
-    before = everyone()[name].set_params(anchors=anchors).fit(X, y)
-    after = everyone()[name].set_params(anchors=place[anchors]).fit(X[order], [y[i] for i in order])
+    before = make(name).set_params(anchors=anchors).fit(X, y)
+    after = make(name).set_params(anchors=place[anchors]).fit(X[order], [y[i] for i in order])
     assert np.array_equal(after.codes_, before.codes_[order])
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name, one in everyone().items()
-        if learns_codes(one) and "open set" not in name and "literal" not in name
-    ],
-)
+@pytest.mark.parametrize("name", [name for name in ALL if "open set" not in name and "literal" not in name])
 def test_fact_7_equal_labels_give_equal_learned_codes(name):
     X, y = tags()
-    fitted = with_known(everyone()[name], n_anchors=30).fit(X, y)
+    if not learns_codes(make(name)):
+        pytest.skip(f"{name} gives training rows the map's codes")
+    fitted = with_known(make(name), n_anchors=30).fit(X, y)
     for some in {frozenset(row) for row in y}:
         mine = fitted.codes_[[row == some for row in y]]
         assert (mine == mine[0]).all()
