@@ -7,6 +7,7 @@ our ridge maps with the intercept kept, and any scikit-learn regressor works too
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -132,6 +133,9 @@ class Unsupervised(Baseline):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows X (n, p); y is there for pipelines only."""
         return self._fit(X, Nothing, sample_weight, y)
+
+    def _learn(self, training: Training) -> Learned:
+        return super()._learn(replace(training, supervision=Nothing(len(training.rows))))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -99,7 +99,7 @@ def itq_rotation(
     n_rounds: int = 51,
     weights: Floats | None = None,
 ) -> tuple[Floats, list[float]]:
-    """R (r, d) with orthonormal rows (columns if r > d) and the mean squared error of each round.
+    """R (r, d), r ≤ d, with orthonormal rows, and the mean squared error of each round.
 
     ``projected`` V (n, r) is scaled to mean square 1 per bit; ``weights`` (n,) says how much rows count.
     """

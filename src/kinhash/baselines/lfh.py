@@ -181,7 +181,7 @@ def columns_step(U: Floats32, block: Block, precision: float, n_jobs: int | None
         moved: Floats32 = (u + step).astype(np.float32, copy=False)
         moved_theta: Floats32 = HALF * (moved @ anchors.T)
         after = _likelihood(moved_theta, s, known)[1]
-        gain = (after - before)[~fixed[part]].sum(dtype=np.float64)
+        gain = 2 * (after - before)[~fixed[part]].sum(dtype=np.float64)  # (i, j) and (j, i)
         gain -= 0.5 * precision * ((moved.astype(np.float64) ** 2).sum() - (u.astype(np.float64) ** 2).sum())
         U[part] = moved
         return float(gain)

@@ -17,7 +17,7 @@ __all__ = ["SCDH", "balanced_factor", "similarity_times"]
 
 Floats = npt.NDArray[np.float64]
 MOST_CENTERS = 2000
-RANK = 1e-9  # directions of a smaller share of the largest singular value are rounding
+RANK = 1e-10  # directions of a smaller share of the largest singular value are rounding
 
 
 class SCDH(Baseline):
@@ -33,8 +33,9 @@ class SCDH(Baseline):
     exactly, so the objective cannot rise: ``report_["objective"]``, without its constant terms. The own
     map is P.
 
-    Differs from the authors' program: the eigenproblem is solved as a symmetric one, with a relative rank
-    threshold (theirs turns complex past C − 1 directions and collapses); P is fitted once more at the end.
+    Differs from the authors' program: directions come from a QR and an SVD with a relative rank threshold
+    (theirs, from a general eigensolver, turn complex past C − 1 and collapse); P is fitted once more at
+    the end.
     Learns from classes or tags; rows of weight 0 are left out, other sample weights matter for P alone.
 
     Parameters
@@ -126,10 +127,10 @@ def balanced_factor(C: Floats, rng: np.random.Generator) -> Floats:
     """Z (n, d) nearest to C with ``Zᵀ1 = 0`` and ``ZᵀZ = nI`` (as far as n − 1 dimensions allow)."""
     n, d = C.shape
     centred = C - C.mean(axis=0)
-    values, right = np.linalg.eigh(centred.T @ centred)
-    values, right = values[::-1], right[:, ::-1]
+    basis, triangle = np.linalg.qr(centred)
+    left, values, right = np.linalg.svd(triangle)  # right holds the missing directions, too
     rank = min(int((values > RANK * max(values[0], 1e-300)).sum()), n - 1)
-    left = centred @ right[:, :rank] / np.sqrt(values[:rank])
+    left = basis @ left[:, :rank]
     missing = min(d, n - 1) - rank
     if missing > 0:
         random = rng.standard_normal((n, missing))
@@ -137,4 +138,4 @@ def balanced_factor(C: Floats, rng: np.random.Generator) -> Floats:
             random -= random.mean(axis=0)
             random -= left @ (left.T @ random)
         left = np.concatenate([left, np.linalg.qr(random)[0]], axis=1)
-    return np.sqrt(n) * left @ right[:, : left.shape[1]].T
+    return np.sqrt(n) * left @ right[: left.shape[1]]

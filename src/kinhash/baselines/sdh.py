@@ -28,8 +28,8 @@ class SDH(Baseline):
 
     Steps: B random; W and P by ridge regression; then up to 5 times: bits one by one in up to 10 sweeps,
     ``b_k = sign(q_k − B₋ₖ W₋ₖ w_kᵀ)`` with ``Q = L Wᵀ + ν φ P``; W; P. No step can raise the objective;
-    ``report_["objective"]`` has it after every round. ν is so small that the codes become a function of
-    the labels within a few sweeps. The own map is P.
+    ``report_["objective"]`` has it after every round. ν is so small that rows of equal labels
+    end up with few different codes. The own map is P.
 
     Differs from the authors' program: a score of exactly 0 keeps its bit (theirs may write a 0).
     Learns from classes or tags. Their demo maps the database; `codes_` are the learned codes.
