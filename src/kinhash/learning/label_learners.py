@@ -31,7 +31,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
 WEAKEST = 0.02  # below this the fit is no better and takes much longer
-SLACK = 0.004  # average precision given up for a weaker penalty, which mapped databases like better
+SLACK = 0.004  # average precision given up for a weaker penalty, which mapped databases of tags like better
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class LogisticLearner(LabelLearner):
         for penalty in (best * 10**0.5, best / 10**0.5, best / 10):
             if penalty not in tried and penalty > WEAKEST:
                 attempt(penalty, tried[best][1])
-        best = _weakest_good(tried, SLACK)
+        best = _weakest_good(tried, 0.0 if part.exclusive else SLACK)
         model = _logistic(part, basis, best, tried[best][1], max_steps=15, tolerance=3e-3)
         return LogisticLearner(best, (model.weights, model.intercept)), model
 
