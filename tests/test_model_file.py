@@ -81,10 +81,11 @@ def test_a_loaded_model_encodes_bit_for_bit_as_it_did(kind: str, tmp_path: Path)
     assert (tmp_path / "again.kin").read_bytes() == (tmp_path / "m.kin").read_bytes()
 
 
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")  # some methods find 4 bits too many
 @pytest.mark.parametrize("name", list(HASHERS))
 def test_every_method_is_saved_and_found_again(name: str, tmp_path: Path) -> None:
     X, y = rows()
-    hasher = HASHERS[name](n_bits=1 if name == "EMSPLH" else 4, random_state=0).fit(X, y)
+    hasher = HASHERS[name](n_bits=4, random_state=0).fit(X, y)
     hasher.save(tmp_path / "m.kin")
     loaded = kinhash.load(tmp_path / "m.kin")
     assert type(loaded) is type(hasher)
