@@ -135,7 +135,8 @@ def load_codes(path: Any, mmap: bool = False) -> Codes:
         if "id_text" in arrays:
             text, ends = arrays["id_text"].tobytes(), arrays["id_ends"].tolist()
             starts = [0, *ends[:-1]] if ends else []
-            ids = np.array([text[a:b].decode() for a, b in zip(starts, ends, strict=True)])
+            names = [text[a:b].decode() for a, b in zip(starts, ends, strict=True)]
+            ids = np.array(names, np.dtypes.StringDType())  # fixed-width text would drop a NUL at its end
         return Codes(arrays["packed"], header["n_bits"], ids=ids, model_id=header["model_id"])
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedFile(
