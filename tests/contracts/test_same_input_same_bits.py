@@ -170,3 +170,31 @@ def test_fact_7_equal_labels_give_equal_learned_codes(name):
     for some in {frozenset(row) for row in y}:
         mine = fitted.codes_[[row == some for row in y]]
         assert (mine == mine[0]).all()
+
+
+def test_fitting_and_encoding_hold_blas_to_one_thread():
+    """Small products agree anyway; large ones differ in their last digits on more threads."""
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    from kinhash import EMKSH
+
+    seen = []
+
+    def note():
+        seen.extend(lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas")
+
+    class Watched(EMKSH):
+        def _learn(self, training):
+            note()
+            return super()._learn(training)
+
+    X, y = classes()
+    with threadpool_limits(2, user_api="blas"):
+        fitted = Watched(8, random_state=0).fit(X, y)
+        scores = fitted._map.scores
+        object.__setattr__(
+            fitted, "_map", type("Spy", (), {"scores": lambda self, block: note() or scores(block)})()
+        )
+        fitted.encode(X)
+    assert seen
+    assert set(seen) == {1}
