@@ -59,4 +59,4 @@ def test_pairs_are_enough():
     left, right = rng.integers(0, 150, (2, 2000))
     left, right = left[left != right], right[left != right]
     fitted = SPLH(4, random_state=0).fit_pairs(X, left, right, y[left] == y[right])
-    assert fitted.score(X, y) > 0.6  # chance is .25
+    assert fitted.score(X, y) > 0.5  # chance is .25

@@ -20,6 +20,7 @@ BASELINES = Table(
         "CCAITQ": "kinhash.baselines.ccaitq:CCAITQ",
         "COSDISH": "kinhash.baselines.cosdish:COSDISH",
         "EigenITQ": "kinhash.baselines.eigen_itq:EigenITQ",
+        "FastHash": "kinhash.baselines.fasthash:FastHash",
         "FSDH": "kinhash.baselines.fsdh:FSDH",
         "FSSH": "kinhash.baselines.fssh:FSSH",
         "HadamardHashing": "kinhash.baselines.hadamard:HadamardHashing",
@@ -34,6 +35,7 @@ BASELINES = Table(
         "SignBits": "kinhash.baselines.sign_bits:SignBits",
         "SpectralHashing": "kinhash.baselines.spectral_hashing:SpectralHashing",
         "SPLH": "kinhash.baselines.splh:SPLH",
+        "TSH": "kinhash.baselines.tsh:TSH",
     },
     entry_points="kinhash.baselines",
 )

@@ -35,9 +35,9 @@ class BRE(Baseline):
     centred rows at unit length.
 
     Coordinate descent: a sweep visits every bit and one random weight of it. As that weight moves along
-    the line, row i flips at ``W_qb − (KW)_ib / K_iq``; between two neighbouring thresholds nothing changes, so
-    trying one place in each gap finds the exact minimum. No step raises the objective, which stands per sweep
-    in ``report_["objective"]``.
+    the line, row i flips at ``W_qb − (KW)_ib / K_iq``; between two neighbouring thresholds nothing changes,
+    so trying one place in each gap finds the exact minimum. No step raises the objective, which stands per
+    sweep in ``report_["objective"]``.
 
     Constants are those of the authors' release as a toolkit copies it: s = 50, weights started at
     0.001·N(0, 1), partners of a row 5 % of the sample, tolerance 1e-6. What differs: a pair counts once
