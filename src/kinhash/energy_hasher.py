@@ -44,7 +44,8 @@ class EnergyHasher(StreamingHasher):
         supervision or other parameters exclude it), "spectral", "coordinate", "linearised", "mean_field",
         "columns" (energies without a quadratic term), or a `kinhash.inference.Solver` of your own making.
     preset : None, or "paper" (EM-KSH as we read it) or "paper-literal" (Algorithm 1 to the letter, which
-        collapses: docs/method.md has the numbers). A preset overrules solver, map, targets and rounding.
+        collapses: docs/method.md has the numbers). A preset overrules solver, sweeps, map, targets,
+        rounding and open_set.
     targets : "auto" (= "mean"), "given", "mean", "balanced" or "centred"; see `kinhash.inference.targets`.
     curvature : factor on the energy's quadratic term (coordinate, linearised, mean_field).
     lean : weight of the pull towards what the features predict (coordinate solver); 0.03 to 0.1 is usual.

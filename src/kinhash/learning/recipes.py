@@ -97,7 +97,7 @@ def learn_expected(training: Training, settings: Settings, rng: np.random.Genera
         "choice": choice,
         "held_out_score": value,
         "label_penalty": getattr(learner, "penalty", None),
-        "energy": [coder.energy_of(bits_of_sample(scores, sample))],
+        "energy": [coder.energy_of(codes_of_sample(bits, sample))],
     }
     return Part(mapped, bits, readout.marginals(scores), facts)
 
@@ -116,7 +116,7 @@ def learn_ridge(training: Training, settings: Settings, rng: np.random.Generator
             rng,
             preparation=preparation,
         )
-    energy = coder.energy_of(bits_of_sample(found.scores, sample))
+    energy = coder.energy_of(codes_of_sample(found.scores > 0, sample))
     return Part(found.map, found.scores > 0, sigmoid(2 * found.scores), {"energy": [energy]})
 
 
@@ -191,9 +191,9 @@ def _spectral_coder(
     return sample, SpectralCoder(settings.energy, sample, similarity, settings.n_bits, settings.targets)
 
 
-def bits_of_sample(scores: Floats, sample: Sample) -> Floats:
-    """±1 codes of the sample's entries from the scores of all groups."""
-    return np.where(scores[sample.groups] > 0, 1.0, -1.0)
+def codes_of_sample(bits: npt.NDArray[np.bool_], sample: Sample) -> Floats:
+    """±1 codes of the sample's entries from the bits of all groups."""
+    return np.where(bits[sample.groups], 1.0, -1.0)
 
 
 def _labelled_set(training: Training, settings: Settings, rng: np.random.Generator) -> LabelledSet:
