@@ -74,6 +74,17 @@ def test_a_full_sweep_never_lowers_the_full_objective(n, d, seed):
     np.testing.assert_allclose(moments, U.astype(float).T @ U, rtol=1e-4, atol=1e-3)
 
 
+def test_the_step_of_the_other_rows_is_the_papers():
+    U, block, S = problem(12, 3, 4, 2)
+    rest, old = np.setdiff1d(np.arange(12), block.columns), U.astype(float)
+    anchors = old[block.columns]
+    s, theta = (S[:, block.columns] + 1) / 2, 0.5 * old @ anchors.T
+    gradient = (s - 1 / (1 + np.exp(-theta))) @ anchors - 0.3 * old
+    H = -anchors.T @ anchors / 8 - 0.3 * np.eye(3)
+    columns_step(U, block, 0.3)
+    np.testing.assert_allclose(U[rest], (old - gradient @ np.linalg.inv(H))[rest], atol=1e-4)
+
+
 def test_the_row_step_is_newton_with_the_gradient_of_finite_differences():
     U, block, S = problem(10, 3, 10, 4)
     U = (U / 2).astype(np.float32)
