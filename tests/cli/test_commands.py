@@ -57,6 +57,8 @@ def test_the_verdict_is_what_the_metrics_say_of_the_rows_kept_out(run: Run, fold
     from kinhash.labels import read_labels
     from kinhash.metrics import mean_average_precision
 
+    noisy = np.load("X.npy") + 3 * np.random.default_rng(0).normal(size=(120, 6)).astype(np.float32)
+    np.save("X.npy", noisy)  # so that no two lines of the table agree by chance
     result = json.loads(
         succeed(run, "fit X.npy --labels y.txt --bits 16 --seed 3 -o m.kin --codes d.kin --json")
     )
@@ -77,11 +79,27 @@ def test_the_verdict_is_what_the_metrics_say_of_the_rows_kept_out(run: Run, fold
     for name, database in (("learned", codes.packed[train]), ("mapped", mapped[train])):
         oracle = mean_average_precision(mapped[queries], database, y[queries], y[train], n_bits=16)
         assert scores[f"codes, {name} database"] == pytest.approx(oracle, abs=1e-12)
+    assert len({round(score, 6) for score in scores.values()}) == 5
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     from sklearn.metrics import average_precision_score
 
     cosine = [average_precision_score(y[train] == y[q], unit[train] @ unit[q]) for q in queries]
     assert scores["float cosine"] == pytest.approx(np.mean(cosine), abs=1e-6)
+
+
+def test_the_last_row_of_a_class_is_never_kept_out() -> None:
+    from kinhash.cli._judge import hold_out
+    from kinhash.labels import read_labels
+
+    labels = read_labels(
+        [*range(15), *range(5), None, None]
+    )  # ten classes have one row, two rows are unknown
+    for seed in range(20):
+        train, kept_out = hold_out(labels, 100, 0.9, np.random.default_rng(seed))
+        assert sorted([*train, *kept_out]) == list(range(22))
+        assert set(labels.classes[train]) >= set(range(15))
+        assert labels.known[kept_out].all()
+        assert len(kept_out) == 5
 
 
 def test_nothing_kept_out_when_asked(run: Run, folder: Path) -> None:
