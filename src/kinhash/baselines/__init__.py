@@ -28,6 +28,7 @@ BASELINES = Table(
         "KSH": "kinhash.baselines.ksh:KSH",
         "LFH": "kinhash.baselines.lfh:LFH",
         "LSH": "kinhash.baselines.lsh:LSH",
+        "MLH": "kinhash.baselines.mlh:MLH",
         "NSH": "kinhash.baselines.nsh:NSH",
         "RandomCodewords": "kinhash.baselines.random_codewords:RandomCodewords",
         "SCDH": "kinhash.baselines.scdh:SCDH",
