@@ -87,15 +87,12 @@ class FSSH(Baseline):
         check_choice("similarity", self.similarity, ("signed", "binary"))
 
     def _solve(self, training: Training) -> Solved:
-        from scipy.linalg import cho_solve
-
         counted = count_rows(training, label_matrix(training, "FSSH"))
         labels, rng = counted.labels, training.rng
         rows = self._features(counted.training)
         gram, label_gram = rows.gram(), (labels.T @ labels).toarray()
         inverse, label_inverse = safe_cholesky(gram, 0.0), safe_cholesky(label_gram, 0.0)
         A = rows.cross(similarity_times_labels(labels, label_gram, self.similarity))
-        identity = np.eye(self.n_bits)
         G = rng.standard_normal((labels.shape[1], self.n_bits))
         W = rng.standard_normal((rows.n_columns, self.n_bits))
         from_labels, from_rows = labels @ G, rows.times(W)
@@ -103,12 +100,8 @@ class FSSH(Baseline):
         for _ in range(self.n_rounds):
             B = sign_or(self.mu * from_labels + self.theta * from_rows, np.ones_like(from_rows))
             cross, label_cross = rows.cross(B), labels.T @ B
-            right = self.mu * identity + W.T @ gram @ W
-            G = cho_solve(
-                (label_inverse, True), np.linalg.solve(right, (self.mu * label_cross + A.T @ W).T).T
-            )
-            right = self.theta * identity + G.T @ label_gram @ G
-            W = cho_solve((inverse, True), np.linalg.solve(right, (self.theta * cross + A @ G).T).T)
+            G = best_factor(label_inverse, self.mu * label_cross + A.T @ W, W.T @ gram @ W, self.mu)
+            W = best_factor(inverse, self.theta * cross + A @ G, G.T @ label_gram @ G, self.theta)
             from_labels, from_rows = labels @ G, rows.times(W)
             objective.append(self._objective(B, from_labels, from_rows, W, G, A))
         ridge = RidgeRows(rows, 1.0, constant=False, gram=gram)
@@ -127,6 +120,15 @@ class FSSH(Baseline):
         product = ((from_rows.T @ from_rows) * (from_labels.T @ from_labels)).sum() - 2 * (W * (A @ G)).sum()
         near_labels = self.mu * ((B - from_labels) ** 2).sum()
         return float(product + near_labels + self.theta * ((B - from_rows) ** 2).sum())
+
+
+def best_factor(factor: Floats, right_side: Floats, gram: Floats, penalty: float) -> Floats:
+    """``M⁻¹ R (gram + penalty·I)⁻¹``, the step of G and of W, with M given by its Cholesky factor."""
+    from scipy.linalg import cho_solve
+
+    raised = gram + penalty * np.eye(len(gram))
+    found: Floats = cho_solve((factor, True), np.linalg.solve(raised, right_side.T).T)
+    return found
 
 
 def similarity_times_labels(labels: Any, label_gram: Floats, kind: str) -> Floats:
