@@ -99,7 +99,7 @@ def test_tempering_divides_log_odds_and_leaves_other_models_alone():
     np.testing.assert_allclose(
         odds(temper(LinearLabels(W, c), 0.5)), 0.5 * odds(LinearLabels(W, c)), rtol=1e-5
     )
-    ridge = LinearLabels(W, c, logistic=False)
+    ridge = LinearLabels(W, c, link="cut")
     assert temper(ridge, 0.5) is ridge
 
 

@@ -106,6 +106,19 @@ def test_logistic_is_scikit_learns(penalty, correlated, weighted):
         np.testing.assert_allclose(c[t], theirs.intercept_[0], atol=5e-3)
 
 
+@pytest.mark.parametrize("penalty", [1.0, 30.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_classes_that_exclude_each_other_are_scikit_learns_softmax(penalty, weighted):
+    Z, _ = labelled(correlated=True)
+    y = (Z @ np.random.default_rng(2).normal(size=(Z.shape[1], 4))).argmax(axis=1)
+    w = np.random.default_rng(1).uniform(0.2, 2, len(Z)) if weighted else None
+    onehot = np.eye(4, dtype=np.float32)[y]
+    W, c = fit(Z, onehot, penalty, w, exclusive=True, max_steps=300, tolerance=1e-6)
+    theirs = LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=3000).fit(Z, y, sample_weight=w)
+    ours = LinearLabels(W, c, link="softmax").probabilities(Z)
+    np.testing.assert_allclose(ours, theirs.predict_proba(Z), atol=5e-3)
+
+
 def test_the_default_number_of_steps_comes_close():
     Z, Y = labelled(correlated=True)
     near, sure = fit(Z, Y, 1.0), fit(Z, Y, 1.0, max_steps=300, tolerance=1e-7)
@@ -141,9 +154,9 @@ def test_linear_labels():
     np.testing.assert_allclose(
         LinearLabels(W, c).probabilities(z), 1 / (1 + np.exp([[-2.0, 2.0]])), rtol=1e-6
     )
-    assert LinearLabels(W, c, logistic=False).probabilities(z).tolist() == [[1.0, 0.0]]
-    same = LinearLabels.from_arrays(LinearLabels(W, c, False).arrays())
-    assert not same.logistic
+    assert LinearLabels(W, c, link="cut").probabilities(z).tolist() == [[1.0, 0.0]]
+    same = LinearLabels.from_arrays(LinearLabels(W, c, "cut").arrays())
+    assert same.link == "cut"
 
 
 def test_any_classifier_speaks_in_our_labels():

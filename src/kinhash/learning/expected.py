@@ -122,9 +122,9 @@ def split_rows(training: Training, known: Ints, n_labels: int, rng: np.random.Ge
 
 def temper(model: LabelModel, factor: float) -> LabelModel:
     """Soften a logistic model's certainty; other models have no scores to soften."""
-    if isinstance(model, LinearLabels) and model.logistic and factor != 1:
+    if isinstance(model, LinearLabels) and model.link != "cut" and factor != 1:
         scale = np.float32(factor)
-        return LinearLabels(scale * model.weights, scale * model.intercept)
+        return LinearLabels(scale * model.weights, scale * model.intercept, model.link)
     return model
 
 
@@ -219,7 +219,7 @@ def choose(trial: Trial, n_starts: int) -> tuple[Choice, float]:
 
 
 def _candidates(trial: Trial, n_starts: int) -> Iterator[tuple[dict[str, Any], float]]:
-    if isinstance(trial.model, LinearLabels) and trial.model.logistic:
+    if isinstance(trial.model, LinearLabels) and trial.model.link != "cut":
         yield from (({"temper": factor}, GAIN) for factor in (0.7, 0.5))
     if not trial.exclusive:  # classes are all alike, and their codes are free already
         yield {"rarity": 0.5}, GAIN

@@ -140,7 +140,7 @@ class RidgeLearner(LabelLearner):
     def fit(self, full: LabelledSet) -> LabelModel:
         weights = ridge_weights(full.moments, choose_alpha(self.alpha, full.moments))
         intercept = full.moments.target_mean.astype(np.float32)
-        return LinearLabels(weights.astype(np.float32), intercept, logistic=False)
+        return LinearLabels(weights.astype(np.float32), intercept, link="cut")
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,10 @@ def _logistic(
 ) -> LinearLabels:
     begin = None if start is None else (start.weights, start.intercept)
     means, total = rows.moments.target_mean, rows.moments.weight
-    return LinearLabels(*fit_logistic(rows.blocks(), basis, means, total, penalty, start=begin, **limits))
+    found = fit_logistic(
+        rows.blocks(), basis, means, total, penalty, exclusive=rows.exclusive, start=begin, **limits
+    )
+    return LinearLabels(*found, link="softmax" if rows.exclusive else "sigmoid")
 
 
 def _weakest_good(tried: dict[float, tuple[float, LinearLabels]], slack: float) -> float:

@@ -14,6 +14,7 @@ from ._base import Arrays
 __all__ = ["ClassifierLabels", "LabelModel", "LinearLabels"]
 
 Floats32 = npt.NDArray[np.float32]
+LINKS = ("cut", "sigmoid", "softmax")  # their places are what model files store
 
 
 class LabelModel(ABC):
@@ -26,28 +27,31 @@ class LabelModel(ABC):
 
 @dataclass(frozen=True)
 class LinearLabels(LabelModel):
-    """Logistic (``σ(z W + c)``) or ridge (``z W + c`` cut to [0, 1]) for all labels at once."""
+    """Scores ``z W + c`` of all labels through a link: tags by σ, classes by softmax, ridge cut to [0, 1]."""
 
     weights: Floats32
     intercept: Floats32
-    logistic: bool = True
+    link: str = "sigmoid"
 
     def probabilities(self, z: Floats32) -> Floats32:
-        raw = z @ self.weights + self.intercept
-        if not self.logistic:
+        raw: Floats32 = z @ self.weights + self.intercept
+        if self.link == "cut":
             return np.clip(raw, 0.0, 1.0)
-        chance: Floats32 = 0.5 * (1 + np.tanh(0.5 * raw))
-        return chance
+        if self.link == "sigmoid":
+            return np.float32(0.5) * (1 + np.tanh(np.float32(0.5) * raw))
+        odds = np.exp(raw - raw.max(axis=1, keepdims=True))
+        return odds / odds.sum(axis=1, keepdims=True)
 
     def arrays(self) -> Arrays:
         """What a model file stores."""
-        flag = np.array([self.logistic], np.uint8)
-        return {"label_weights": self.weights, "label_intercept": self.intercept, "label_logistic": flag}
+        link = np.array([LINKS.index(self.link)], np.uint8)
+        return {"label_weights": self.weights, "label_intercept": self.intercept, "label_logistic": link}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> LinearLabels:
         """Undo `arrays`."""
-        return cls(arrays["label_weights"], arrays["label_intercept"], bool(arrays["label_logistic"][0]))
+        link = LINKS[int(arrays["label_logistic"][0])]
+        return cls(arrays["label_weights"], arrays["label_intercept"], link)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
-"""Logistic regression of all labels at once, one independent problem per label, solved together.
+"""Logistic regression of all labels at once: one independent problem per tag, or one softmax over classes.
 
 For label t: ``min Σ_i w_i [log(1 + e^{z_it}) − y_it z_it] + ½λ‖W_t‖²`` with ``z = x W + c``. The Hessian is
 close to ``p̄(1 − p̄)·XᵀX + λI``, so in the eigenvectors of ``XᵀX``, scaled by the square root of that diagonal,
 it is close to the identity and L-BFGS needs a dozen or two steps, on correlated features too. All
-labels share the products with X; each has its own step and its own history.
+labels share the products with X; each tag has its own step and its own history, while classes, which
+exclude each other (``log Σ_t e^{z_it} − z_{i,y_i}``), move together.
 
 Liu, Nocedal. On the limited memory BFGS method for large scale optimization. 1989.
 """
@@ -55,6 +56,7 @@ def fit_logistic(
     total_weight: float,
     penalty: float,
     *,
+    exclusive: bool = False,
     start: tuple[Floats32, Floats32] | None = None,
     max_steps: int = 25,
     tolerance: float = 3e-3,
@@ -63,19 +65,20 @@ def fit_logistic(
 
     Each step reads all rows once: 4·n·q·t operations. Memory beyond the rows: about twenty (q, t) arrays.
     """
-    problem = _Problem(rows, basis, label_means, total_weight, penalty)
+    problem = _Problem(rows, basis, label_means, total_weight, penalty, exclusive)
     theta = problem.starting_point(start)
     value, gradient = problem(theta)
     first = float((gradient**2).sum())
-    history = _History()
+    history = _History(exclusive)
+    dot = history.dot
     direction = -gradient
     step = np.ones(len(label_means))
     for _ in range(max_steps):
         if not first or float((gradient**2).sum()) <= tolerance**2 * first:
             break
-        slope = (gradient * direction).sum(axis=0)
-        uphill = slope >= 0
-        direction[:, uphill], slope[uphill] = -gradient[:, uphill], -(gradient[:, uphill] ** 2).sum(axis=0)
+        uphill = dot(gradient, direction) >= 0
+        direction[:, uphill] = -gradient[:, uphill]
+        slope = dot(gradient, direction)
         new_value, new_gradient = problem(theta + step * direction)
         # Labels whose step went too far stay where they are and try a shorter one next time.
         fine = new_value <= value + 1e-4 * step * slope + 1e-6 * np.abs(value)
@@ -92,9 +95,16 @@ class _Problem:
     """Value (t,) and gradient (q + 1, t) in the scaled coordinates; the last row is the intercept."""
 
     def __init__(
-        self, rows: LabelledRows, basis: GramBasis, label_means: Floats, total_weight: float, penalty: float
+        self,
+        rows: LabelledRows,
+        basis: GramBasis,
+        label_means: Floats,
+        total_weight: float,
+        penalty: float,
+        exclusive: bool,
     ) -> None:
         self.rows, self.basis, self.penalty = rows, basis, penalty
+        self.exclusive = exclusive
         self.chance = (label_means * total_weight + 0.5) / (total_weight + 1)
         spread = np.minimum(self.chance * (1 - self.chance), 0.25)
         curvature = np.vstack([basis.values[:, None] * spread + penalty, (total_weight * spread)[None]])
@@ -103,7 +113,7 @@ class _Problem:
     def starting_point(self, start: tuple[Floats32, Floats32] | None) -> Floats:
         q, t = self.scale.shape[0] - 1, self.scale.shape[1]
         theta = np.zeros((q + 1, t))
-        theta[q] = np.log(self.chance / (1 - self.chance))
+        theta[q] = np.log(self.chance / (1.0 if self.exclusive else 1 - self.chance))
         if start is not None:
             theta[:q], theta[q] = self.basis.vectors.T @ start[0], start[1]
         return theta / self.scale
@@ -118,9 +128,7 @@ class _Problem:
         def one(block: slice) -> tuple[Floats, Floats32, Floats]:
             x, y, w = self.rows.read(block)
             z = x @ W + c
-            decay = np.exp(-np.abs(z))
-            loss = np.log1p(decay) + np.maximum(z, 0) - y * z
-            error = np.where(z > 0, np.float32(1), decay) / (1 + decay) - y
+            loss, error = _softmax_loss(z, y) if self.exclusive else _sigmoid_loss(z, y)
             if w is not None:
                 loss, error = loss * w[:, None], error * w[:, None]
             return loss.sum(axis=0, dtype=np.float64), x.T @ error, error.sum(axis=0, dtype=np.float64)
@@ -133,21 +141,42 @@ class _Problem:
             by_intercept += errors
         plain = theta[:-1] * self.scale[:-1]
         value += 0.5 * self.penalty * (plain**2).sum(axis=0)
+        if self.exclusive:  # one problem: every class sees its whole value
+            value[:] = value.sum()
         rotated = self.basis.vectors.T @ by_weight.astype(np.float32) + self.penalty * plain
         return value, np.vstack([rotated, by_intercept[None]]) * self.scale
+
+
+def _sigmoid_loss(z: Floats32, y: Floats32) -> tuple[Floats32, Floats32]:
+    decay = np.exp(-np.abs(z))
+    loss = np.log1p(decay) + np.maximum(z, 0) - y * z
+    return loss, np.where(z > 0, np.float32(1), decay) / (1 + decay) - y
+
+
+def _softmax_loss(z: Floats32, y: Floats32) -> tuple[Floats32, Floats32]:
+    z = z - z.max(axis=1, keepdims=True)
+    odds = np.exp(z)
+    total = odds.sum(axis=1, keepdims=True)
+    return y * (np.log(total) - z), odds / total - y
 
 
 class _History:
     """The last steps and gradient changes of every label, and the direction they suggest."""
 
-    def __init__(self) -> None:
+    def __init__(self, together: bool) -> None:
+        self.together = together
         self.steps: list[Floats] = []
         self.changes: list[Floats] = []
         self.rates: list[Floats] = []
 
+    def dot(self, left: Floats, right: Floats) -> Floats:
+        """Inner products (t,) per label, or the one over all labels for every label."""
+        products = (left * right).sum(axis=0)
+        return np.full_like(products, products.sum()) if self.together else products
+
     def add(self, step: Floats, change: Floats, fine: npt.NDArray[np.bool_]) -> None:
-        product = (step * change).sum(axis=0)
-        useful = fine & (product > 1e-12 * (change**2).sum(axis=0)) & (product > 0)
+        product = self.dot(step, change)
+        useful = fine & (product > 1e-12 * self.dot(change, change)) & (product > 0)
         self.steps.append(step)
         self.changes.append(change)
         self.rates.append(np.where(useful, 1 / np.where(useful, product, 1.0), 0.0))
@@ -159,11 +188,11 @@ class _History:
         q = gradient.copy()
         alphas = []
         for s, y, rate in zip(self.steps[::-1], self.changes[::-1], self.rates[::-1], strict=True):
-            alpha = rate * (s * q).sum(axis=0)
+            alpha = rate * self.dot(s, q)
             q -= alpha * y
             alphas.append(alpha)
-        size = self.rates[-1] * (self.changes[-1] ** 2).sum(axis=0)
+        size = self.rates[-1] * self.dot(self.changes[-1], self.changes[-1])
         q /= np.where(size > 0, size, 1.0)
         for s, y, rate, alpha in zip(self.steps, self.changes, self.rates, alphas[::-1], strict=True):
-            q += (alpha - rate * (y * q).sum(axis=0)) * s
+            q += (alpha - rate * self.dot(y, q)) * s
         return -q
