@@ -2,6 +2,10 @@
 
 Add one: write ``baselines/foo.py`` with a subclass of `Baseline` (or `kinhash._hasher.Hasher`) and put a
 row here.
+
+LLH (Irie et al., CVPR 2014) is named in the paper and absent here: it is unsupervised, no program of its
+authors was found, and what could be read does not fix its objective, its codes of new rows or its constants.
+A guess under its name would say nothing about it.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ __all__ = ["MLH", "hinge_table", "loss_augmented"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+TIMES = 10  # an epoch draws a pair at most this often on average, however few there are
 
 
 class MLH(Baseline):
@@ -117,7 +118,7 @@ class MLH(Baseline):
         W = 0.1 * rng.normal(size=(X.shape[1] + 1, d))
         W[-1] = -np.median(X[rng.choice(len(X), min(len(X), 2000), replace=False)] @ W[:-1], axis=0)
         kin = np.flatnonzero(pairs.S > 0)
-        per_epoch = -(-self.n_pairs // self.batch)
+        per_epoch = -(-min(self.n_pairs, TIMES * len(pairs.S)) // self.batch)
         total, t = self.n_epochs * per_epoch, 0
         pace = np.zeros_like(W)
         bounds, losses = [], []
