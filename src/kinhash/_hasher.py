@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -99,6 +99,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     _group_of_row: npt.NDArray[np.int64] | None
     _group_marginals: npt.NDArray[np.float32] | None
     _listener: Listener | None = None
+    # False for methods whose map is no set of plain arrays: better said before a long fit than on saving.
+    _storable: ClassVar[bool] = True
 
     @abstractmethod
     def _learn(self, training: Training) -> Learned:

@@ -63,6 +63,7 @@ class FastHash(Baseline):
     n_partners : kin, and as many strangers, drawn for each row. n_rounds, depth : of the boosting.
     """
 
+    _storable = False
     map = "own"
     alpha = "auto"
     n_centers = 1

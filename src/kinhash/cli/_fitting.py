@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._check import check_finite
 from ..codes import Codes
-from ..errors import DamagedFile, UnknownName
+from ..errors import DamagedFile, InvalidInput, UnknownName
 from ..labels import Labels
 from ._files import read_ids, write_codes
 from ._judge import FEWEST_ROWS, Verdict, hold_out, judge_labels
@@ -129,6 +129,12 @@ def make_hasher(request: Request) -> Any:
             raise UnknownName.among(f"parameter of {request.method}", name, known)
     hasher = method(**chosen)
     hasher._check_parameters()
+    if not hasher._storable:
+        raise InvalidInput(
+            f"{request.method} makes models that cannot be written to a file",
+            "a method whose model is plain arrays",
+            "Use it from Python and keep it with joblib, or choose another --method",
+        )
     return hasher
 
 
