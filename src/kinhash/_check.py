@@ -79,7 +79,7 @@ def _first_bad(X: npt.NDArray[Any]) -> tuple[int, int] | None:
         # The sum is NaN or infinite if any entry is, and adding is cheaper than testing each;
         # only then look closer (a sum of finite numbers may overflow, too).
         with np.errstate(all="ignore"):
-            suspicious = not np.isfinite(block.sum(dtype=np.float64))
+            suspicious = not np.isfinite(block.sum())
         if suspicious:
             bad = np.argwhere(~np.isfinite(block))
             if len(bad):

@@ -291,7 +291,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return {
             "n_rows": len(training.rows),
             "n_groups": training.supervision.n_groups,
-            "unique_codes": len(np.unique(self.codes_, axis=0)),
+            "unique_codes": _count_distinct(self.codes_, learned.group_of_row),
             "dead_bits": dead.tolist(),
             "bit_balance": share,
             "seconds": dict(training.stages.seconds),
@@ -309,6 +309,17 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_map")
+
+
+def _count_distinct(codes: npt.NDArray[np.uint8], group: npt.NDArray[np.int64] | None) -> int:
+    """Distinct packed codes; rows of one group share theirs, so one row of each is enough to look at."""
+    if group is not None and (group >= 0).all() and len(group) > 10_000:
+        first = np.zeros(int(group.max()) + 1, np.int64)
+        first[group[::-1]] = np.arange(len(group))[::-1]
+        shared = codes[first[group]]
+        if np.array_equal(shared, codes):
+            codes = codes[np.unique(first[group])]
+    return len(np.unique(codes, axis=0))
 
 
 def _one_row(row: Any) -> npt.NDArray[Any]:

@@ -280,18 +280,39 @@ def _symmetric(low: Ints, high: Ints, values: Floats, n: int) -> sp.csr_array:
 
 
 def _distinct_rows(tags: sp.csr_array, known: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Group of each row, numbered by first appearance, and one row of each group."""
+    """Group of each row, numbered by first appearance, and one row of each group.
+
+    Rows are compared by the sum of random 64-bit numbers, one per tag; that equal sums mean equal rows is
+    then checked, so chance decides nothing.
+    """
     group = np.full(tags.shape[0], NOBODY, np.int64)
-    seen: dict[bytes, int] = {}
-    first: list[int] = []
-    indptr, indices = tags.indptr, tags.indices.astype(np.int32)
-    for row in np.flatnonzero(known).tolist():
-        key = indices[indptr[row] : indptr[row + 1]].tobytes()
-        place = seen.setdefault(key, len(first))
-        if place == len(first):
-            first.append(row)
-        group[row] = place
-    return group, np.array(first, np.int64)
+    rows = np.flatnonzero(known)
+    if not len(rows):
+        return group, rows
+    keys = np.random.default_rng(0).integers(2**63, size=tags.shape[1], dtype=np.int64).astype(np.uint64)
+    sums = np.zeros(tags.nnz + 1, np.uint64)  # differences of running sums are exact modulo 2⁶⁴
+    np.cumsum(keys[tags.indices], out=sums[1:])
+    key = (sums[tags.indptr[1:]] - sums[tags.indptr[:-1]])[rows]
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    group[rows] = place[inverse]
+    first = rows[first[order]]
+    _require_equal_rows(tags, rows, first[group[rows]])
+    return group, first
+
+
+def _require_equal_rows(tags: sp.csr_array, rows: Ints, others: Ints) -> None:
+    """Our own invariant: row by row, the same tags."""
+    lengths = np.diff(tags.indptr)
+    assert (lengths[rows] == lengths[others]).all()
+    within = np.arange(lengths[rows].sum()) - np.repeat(
+        np.cumsum(lengths[rows]) - lengths[rows], lengths[rows]
+    )
+    ours = tags.indices[np.repeat(tags.indptr[rows], lengths[rows]) + within]
+    theirs = tags.indices[np.repeat(tags.indptr[others], lengths[rows]) + within]
+    assert (ours == theirs).all()
 
 
 def _blocked_product(supervision: Supervision, left: Ints, right: Ints, values: Floats) -> Floats:

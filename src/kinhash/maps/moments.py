@@ -142,7 +142,8 @@ def moments_of_rows(
 
     def one(part: slice) -> Moments:
         weight = None if weights is None else weights[part]
-        return moments_of_block(preparation, rows.read(part), targets(part), weight)
+        block = rows.plain(part) if preparation.rbf is None else rows.read(part)
+        return moments_of_block(preparation, block, targets(part), weight)
 
     total: Moments | None = None
     for part in map_blocks(one, block_slices(len(rows), rows.block_rows()), n_jobs):

@@ -31,14 +31,14 @@ class Preparation:
     rbf: RBF | Gaussian | None = None
 
     def __call__(self, block: Floats) -> Floats32:
-        """Prepared rows (k, q) float32 of raw float64 rows (k, p)."""
+        """Prepared rows (k, q) float32 of raw rows (k, p), float64 or float32."""
         if self.rbf is not None:
             block = self.rbf(block)
-        with np.errstate(over="ignore"):
-            z = block - self.mean
-            z /= self.scale
-        # A row this far out has an infinite float32, and infinities cancel to NaN in a product.
-        return np.clip(z, -FAR, FAR, out=z).astype(np.float32)
+        from ._standardise import standardise
+
+        out = np.empty(block.shape, np.float32)
+        standardise(block, self.mean, self.scale, FAR, out)
+        return out
 
     @classmethod
     def first_guess(cls, block: Floats, rbf: RBF | None, standardize: bool) -> Preparation:

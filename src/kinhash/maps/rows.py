@@ -34,6 +34,12 @@ class Rows:
             block = block.toarray()
         return np.array(block, dtype=np.float64, order="C")
 
+    def plain(self, rows: slice) -> npt.NDArray[Any]:
+        """Those rows as they are where that is float32 or float64, else as `read` gives them; no copy."""
+        if not sp.issparse(self.X) and self.X.dtype in (np.float32, np.float64):
+            return np.asarray(self.X[rows])
+        return self.read(rows)
+
     def block_rows(self) -> int:
         """Rows of a block of about 16 MB: depends on the width alone, so sums are always cut alike."""
         return int(np.clip(2_000_000 // self.shape[1], 256, 4096))
