@@ -74,8 +74,8 @@ class EnergyHasher(StreamingHasher):
     marginals_ : P(bit = 1) of the training rows.
     report_ : energy per sweep, dead bits, unique codes, bit balance, what was chosen, seconds per stage.
 
-    Memory beyond X: while fitting with map="expected" the prepared features (n·p·4 bytes, not kept above
-    4 GB), otherwise O(n_anchors² + groups·n_bits + p²) and a few blocks of rows.
+    Memory beyond X: while fitting with map="expected" the prepared features of at most 100,000 rows
+    (p·4 bytes each), otherwise O(n_anchors² + groups·n_bits + p²) and a few blocks of rows.
 
     Examples
     --------

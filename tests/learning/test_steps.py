@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 from small_data import classes, tags, training
 
+from kinhash import EnergyHasher
 from kinhash.energies.ksh import KSH
 from kinhash.energy_hasher import DEFAULT_MIX, OPEN_SET_MIX, share_bits
 from kinhash.inference.sample import draw_sample
+from kinhash.learning import recipes
 from kinhash.learning.expected import SpectralCoder, split_rows, temper
 from kinhash.learning.features import FeatureOptions, first_preparation, known_weights, standardised_moments
-from kinhash.learning.label_learners import anchor_average_precision
+from kinhash.learning.label_learners import LabelledSet, anchor_average_precision
 from kinhash.learning.spectral_ridge import leave_one_out, some_known_rows
 from kinhash.maps.label_models import LinearLabels
 from kinhash.maps.prepared import prepare_rows
@@ -81,11 +84,29 @@ def test_average_precision_among_weighted_anchors(seed):
 
 
 def test_held_out_rows_are_apart_from_the_rest():
-    X, y = classes(n=150)
-    part, held = split_rows(training(X, y), np.arange(150), 5, np.random.default_rng(0))
-    assert len(held) == 30
-    assert len(part) == 120
-    assert not set(part) & set(held)
+    """Row numbers, places and features belong together, and rows of weight zero are left out."""
+    X, y = classes(n=160)
+    rows = np.arange(1000, 1160)
+    weights = np.where(np.arange(160) < 10, 0.0, 1.0)
+    labels = sp.csr_array(np.eye(int(y.max()) + 1, dtype=np.int8)[y])
+    full = LabelledSet(rows, X.astype(np.float32), labels, weights, None, True)  # type: ignore[arg-type]
+    split = split_rows(full, np.random.default_rng(0))
+    assert len(split.held) == 30
+    assert len(split.part) == 120
+    assert not set(split.part) & set(split.held)
+    assert min(split.part.min(), split.held.min()) >= 1010
+    np.testing.assert_array_equal(rows[split.places], split.part)
+    np.testing.assert_array_equal(split.part_features, X[split.part - 1000].astype(np.float32))
+    np.testing.assert_array_equal(split.held_features, X[split.held - 1000].astype(np.float32))
+
+
+def test_a_label_model_needs_no_more_than_its_share_of_rows(monkeypatch):
+    monkeypatch.setattr(recipes, "LABEL_ROWS", 100)
+    X, y = classes(n=300)
+    few = EnergyHasher(8, random_state=0).fit(X, y)
+    monkeypatch.undo()
+    assert len(few.codes_) == 300
+    assert few.score(X, y) > 0.8 * EnergyHasher(8, random_state=0).fit(X, y).score(X, y)
 
 
 def test_tempering_divides_log_odds_and_leaves_other_models_alone():

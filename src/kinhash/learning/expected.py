@@ -100,24 +100,26 @@ class SpectralCoder:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows to choose on: a part to fit with, and rows split off from it.
+    """Rows to choose on: a part to fit with, and rows split off from it, by number.
 
-    ``part`` and ``held`` are row numbers; features are prepared; ``groups`` are groups of supervision.
+    ``places`` (of the part, in the labelled set) say where its labels and weights stand.
     """
 
     part: Ints
     held: Ints
+    places: Ints
     part_features: Floats32
     held_features: Floats32
 
 
-def split_rows(training: Training, known: Ints, n_labels: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def split_rows(full: LabelledSet, rng: np.random.Generator) -> HeldOut:
     """Rows to try settings on and rows to judge them by: at most 20,000 and 2,000."""
-    order = rng.permutation(known)
-    n_held = min(2000, len(known) // 5)
-    n_part = int(np.clip(4_000_000 // max(n_labels, 1), 4000, 20_000))
+    order = rng.permutation(full.some(rng, len(full.rows)))
+    n_held = min(2000, len(order) // 5)
+    n_part = int(np.clip(4_000_000 // max(full.labels.shape[1], 1), 4000, 20_000))
     # Kept in random order: parts of the part are taken from its front, and rows may be sorted by class.
-    return order[n_held : n_held + n_part], order[:n_held]
+    part, held = order[n_held : n_held + n_part], order[:n_held]
+    return HeldOut(full.rows[part], full.rows[held], part, full.features[part], full.features[held])
 
 
 def temper(model: LabelModel, factor: float) -> LabelModel:
@@ -268,8 +270,8 @@ def yardstick_for(
 
 def labelled_part(full: LabelledSet, rows: HeldOut) -> LabelledSet:
     """The part of the rows that settings are tried on, as a set of its own."""
-    z, labels = rows.part_features, sp.csr_array(full.labels[rows.part])
-    weights = None if full.weights is None else full.weights[rows.part]
+    z, labels = rows.part_features, sp.csr_array(full.labels[rows.places])
+    weights = None if full.weights is None else full.weights[rows.places]
     w = np.ones(len(z)) if weights is None else weights
     total = float(w.sum())
     means = (labels.T @ w) / total
@@ -286,7 +288,7 @@ def labelled_part(full: LabelledSet, rows: HeldOut) -> LabelledSet:
         target_mean=means,
         target_squares=means * total,
     )
-    return LabelledSet(z, labels, weights, moments, full.exclusive, full.n_jobs)
+    return LabelledSet(rows.part, z, labels, weights, moments, full.exclusive, full.n_jobs)
 
 
 def _codes(bits: npt.NDArray[np.bool_]) -> Codes:

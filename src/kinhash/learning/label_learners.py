@@ -15,7 +15,6 @@ from ..maps.expected import expected_similarity
 from ..maps.label_models import ClassifierLabels, LabelModel, LinearLabels
 from ..maps.logistic import GramBasis, LabelledRows, fit_logistic
 from ..maps.moments import Standardised
-from ..maps.prepared import PreparedRows
 from ..maps.ridge import choose_alpha, ridge_weights
 
 __all__ = [
@@ -36,12 +35,13 @@ SLACK = 0.004  # average precision given up for a weaker penalty, which mapped d
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """Rows to fit a label model on: prepared features, labels (n, t) CSR, weights, standardised moments.
+    """Rows to fit a label model on: their numbers, prepared features, labels (k, t) CSR, weights, moments.
 
     The moments' targets are the labels, so a ridge label model needs nothing else.
     """
 
-    features: PreparedRows | Floats32
+    rows: npt.NDArray[np.int64]
+    features: Floats32
     labels: sp.csr_array
     weights: Floats | None
     moments: Standardised
@@ -53,12 +53,16 @@ class LabelledSet:
         features = self.features
 
         def read(part: slice) -> tuple[Floats32, Floats32, Floats32 | None]:
-            z = features.read(part) if isinstance(features, PreparedRows) else features[part]
+            z = features[part]
             w = None if self.weights is None else self.weights[part].astype(np.float32)
             return z, self.labels[part].toarray().astype(np.float32), w
 
-        parts = features.blocks if isinstance(features, PreparedRows) else block_slices(len(features), 4096)
-        return LabelledRows(parts, read, self.n_jobs)
+        return LabelledRows(block_slices(len(features), 4096), read, self.n_jobs)
+
+    def some(self, rng: np.random.Generator, most: int) -> npt.NDArray[np.int64]:
+        """Places of at most so many rows that count, in order."""
+        places = np.arange(len(self.rows)) if self.weights is None else np.flatnonzero(self.weights > 0)
+        return places if len(places) <= most else np.sort(rng.choice(places, most, replace=False))
 
 
 @dataclass(frozen=True)
@@ -154,8 +158,6 @@ class ClassifierLearner(LabelLearner):
 
     def fit(self, full: LabelledSet) -> LabelModel:
         features = full.features
-        if isinstance(features, PreparedRows):
-            features = features.take(np.arange(full.labels.shape[0]), full.n_jobs)
         rows = np.arange(len(features)) if full.weights is None else np.flatnonzero(full.weights > 0)
         weights = None if full.weights is None or (full.weights[rows] == 1).all() else full.weights[rows]
         labels = full.labels[rows]

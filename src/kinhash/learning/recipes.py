@@ -28,11 +28,12 @@ from ..inference.spectral import fit_rotation
 from ..labels import Labels
 from ..maps.expected import ExpectedMap, LabelSimilarity, RegressedSimilarity
 from ..maps.linear import LinearMap
-from ..maps.prepared import PreparedRows, prepare_rows
+from ..maps.moments import moments_of_rows
+from ..maps.prepared import prepare_rows
 from ..maps.ridge import choose_alpha, ridge_weights
+from ..maps.rows import Rows
 from .expected import (
     Choice,
-    HeldOut,
     SpectralCoder,
     Trial,
     choose,
@@ -43,7 +44,7 @@ from .expected import (
     true_embedding,
     yardstick_for,
 )
-from .features import first_preparation, known_weights, standardised_moments
+from .features import first_preparation, standardised_moments
 from .label_learners import ClassifierLearner, LabelLearner, LabelledSet, LogisticLearner, RidgeLearner
 from .lean import lean_scores
 from .ridge_map import fit_regressor_map, fit_ridge_map, group_codes
@@ -53,6 +54,7 @@ from .spectral_ridge import ROTATION_ROWS, some_known_rows, spectral_ridge
 __all__ = ["learn_expected", "learn_features", "learn_ridge", "learn_solved", "solver_recipe"]
 
 Floats = npt.NDArray[np.float64]
+LABEL_ROWS = 100_000  # more rows make the label model slower, and no better (.001 mAP on COCO-117k)
 ENOUGH_ROWS = 250  # below this nothing is split off: held-out rows would be too few to judge by
 
 
@@ -65,7 +67,8 @@ def learn_expected(training: Training, settings: Settings, rng: np.random.Genera
         patterns = _patterns(labels, sample, supervision.group_of_row)
     with stages("features"):
         full = _labelled_set(training, settings, rng)
-    rows = _held_out(training, full, rng) if settings.solver == "auto" else None
+    enough = settings.solver == "auto" and len(full.rows) >= ENOUGH_ROWS
+    rows = split_rows(full, rng) if enough else None
     learner = _learner(settings)
     choice, value, rotation = Choice(), None, None
     if rows is not None:
@@ -197,33 +200,34 @@ def codes_of_sample(bits: npt.NDArray[np.bool_], sample: Sample) -> Floats:
 
 
 def _labelled_set(training: Training, settings: Settings, rng: np.random.Generator) -> LabelledSet:
+    """Rows for the label model: all that are known, or `LABEL_ROWS` of them, with their moments.
+
+    Memory: their prepared features, at most LABEL_ROWS · p · 4 bytes.
+    """
     labels = _labels(training)
-    indicator = labels.indicator()
-    ridge = settings.label_model == "ridge"
-
-    def targets(part: slice) -> npt.NDArray[Any]:
-        if ridge:
-            return indicator[part].toarray().astype(np.float32)
-        return np.zeros((part.stop - part.start, 0), np.float32)
-
+    rows = some_known_rows(training, rng, LABEL_ROWS)
+    part = Training(
+        Rows(training.rows.X[rows]) if len(rows) < len(training.rows) else training.rows,
+        training.supervision,
+        None if training.weights is None else training.weights[rows],
+        rng,
+        training.stages,
+        training.n_jobs,
+    )
+    indicator = labels.indicator()[rows]
     preparation = first_preparation(training, settings.features, rng)
-    moments = standardised_moments(training, settings.features, preparation, targets)
-    weights = known_weights(training)
-    if not ridge:
-        ones = np.ones(len(labels)) if weights is None else weights
-        moments = replace(moments, target_mean=(indicator.T @ ones) / ones.sum())
-    kept: PreparedRows = PreparedRows(training.rows, moments.preparation, training.n_jobs)
-    return LabelledSet(kept, indicator, weights, moments, not labels.is_tags, training.n_jobs)
+    dense = settings.label_model == "ridge"
 
+    def targets(block: slice) -> npt.NDArray[Any]:
+        return indicator[block].toarray().astype(np.float32)[:, : None if dense else 0]
 
-def _held_out(training: Training, full: LabelledSet, rng: np.random.Generator) -> HeldOut | None:
-    known = np.arange(len(training.rows)) if full.weights is None else np.flatnonzero(full.weights > 0)
-    if len(known) < ENOUGH_ROWS:
-        return None
-    part, held = split_rows(training, known, full.labels.shape[1], rng)
-    features = full.features
-    assert isinstance(features, PreparedRows)
-    return HeldOut(part, held, features.take(part, training.n_jobs), features.take(held, training.n_jobs))
+    moments = moments_of_rows(part.rows, preparation, targets, part.weights, training.n_jobs)
+    centred = moments.standardised(settings.features.standardize)
+    if not dense:
+        ones = np.ones(len(rows)) if part.weights is None else part.weights
+        centred = replace(centred, target_mean=(indicator.T @ ones) / ones.sum())
+    features = prepare_rows(part.rows, centred.preparation, None, training.n_jobs)
+    return LabelledSet(rows, features, indicator, part.weights, centred, not labels.is_tags, training.n_jobs)
 
 
 def _learner(settings: Settings) -> LabelLearner:
@@ -245,12 +249,12 @@ def _final_rotation(
     rng: np.random.Generator,
 ) -> Floats:
     """The chosen rotation, brought up to date with the final label model's predictions."""
-    some = some_known_rows(training, rng, ROTATION_ROWS)
+    some = full.some(rng, ROTATION_ROWS)
     embedding = coder.embedding(choice.rarity)
     if settings.rotation == "codes":
-        return fit_rotation(true_embedding(training, coder, embedding, some), coder.n_bits, rng, start=start)
-    assert isinstance(full.features, PreparedRows)
-    predicted = embedding.of(expected.similarity(full.features.take(some, training.n_jobs)))
+        true = true_embedding(training, coder, embedding, full.rows[some])
+        return fit_rotation(true, coder.n_bits, rng, start=start)
+    predicted = embedding.of(expected.similarity(full.features[some]))
     return fit_rotation(predicted, coder.n_bits, rng, 50 if start is None else 20, start=start)
 
 
@@ -263,12 +267,10 @@ def _recode(
     curvature: float,
     rng: np.random.Generator,
 ) -> npt.NDArray[np.bool_]:
-    some = some_known_rows(training, rng, 4000)
-    assert isinstance(full.features, PreparedRows)
-    z = full.features.take(some, training.n_jobs)
-    bits = mapped.readout.scores(mapped.expected.similarity(z)) > 0
+    some = full.some(rng, 4000)
+    bits = mapped.readout.scores(mapped.expected.similarity(full.features[some])) > 0
     groups = np.arange(training.supervision.n_groups)
-    row_groups = training.supervision.group_of_row[some]
+    row_groups = training.supervision.group_of_row[full.rows[some]]
     return recoded_groups(training, groups, scores, row_groups, bits, coder, curvature)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 __all__ = ["standardise"]
@@ -14,7 +15,8 @@ def standardise(block, mean, scale, far, out):  # type: ignore[no-untyped-def]
     A row farther out would be an infinite float32, and infinities cancel to NaN in a product.
     """
     rows, columns = block.shape
+    factor = np.minimum(1 / scale, 1e300)  # one division a column; a scale too small to invert stays finite
     for i in range(rows):
         for j in range(columns):
-            z = (block[i, j] - mean[j]) / scale[j]
+            z = (block[i, j] - mean[j]) * factor[j]
             out[i, j] = min(max(z, -far), far)
