@@ -17,7 +17,7 @@ __all__ = ["RENORMALISE", "renormalise", "sigmoid", "solve_each", "solve_near", 
 
 Floats = npt.NDArray[np.float64]
 
-SETTLED = 1e-9  # relative size of a residual that is zero for our purposes
+SETTLED = 1e-8  # relative size of a residual that is zero for our purposes
 RENORMALISE = ("row", "symmetric", "none")
 
 
@@ -34,9 +34,11 @@ def solve_each(A: Floats, b: Floats, clip: float, slope: float) -> Floats:
     return np.asarray(np.linalg.solve(matrices, b[:, :, None])[:, :, 0], np.float64)
 
 
-def solve_shared(A: Floats, b: Floats, clip: float, slope: float) -> Floats:
-    """Many rows, one A (d, d): a single eigendecomposition serves all. O(d³ + k d²)."""
-    values, vectors = np.linalg.eigh(A)
+def solve_shared(
+    A: Floats, b: Floats, clip: float, slope: float, eigen: tuple[Floats, Floats] | None = None
+) -> Floats:
+    """Many rows, one A (d, d): a single eigendecomposition, ours or given, serves all. O(d³ + k d²)."""
+    values, vectors = np.linalg.eigh(A) if eigen is None else eigen
     lam = _positive((np.abs(A).sum(axis=1) + np.abs(b)).max(axis=1) / clip)
     return _through(values, vectors, lam, b, slope)
 

@@ -83,9 +83,14 @@ class SolveReadout(Readout):
     clip: float
     how: str
 
+    def __post_init__(self) -> None:
+        values, vectors = np.linalg.eigh(self.coupling)
+        object.__setattr__(self, "_eigen", (values, vectors))  # derived, so not a field
+
     def scores(self, similarity: Floats) -> Floats:
         b = similarity @ self.matrix - self.constant
-        v = solve_shared(self.coupling, b, self.clip, line_slope(self.clip))
+        eigen: tuple[Floats, Floats] = vars(self)["_eigen"]
+        v = solve_shared(self.coupling, b, self.clip, line_slope(self.clip), eigen)
         return renormalise(v, self.clip, self.how)
 
     def marginals(self, scores: Floats) -> Floats:

@@ -138,7 +138,7 @@ class ExpectedMap(Map):
 
 def readout_arrays(readout: Readout) -> Arrays:
     """A readout's fields as arrays: numbers become arrays of one element, one of our energies its name."""
-    fields = dict(vars(readout))
+    fields = {name: value for name, value in vars(readout).items() if not name.startswith("_")}
     if isinstance(readout, VaryingReadout):
         law, targets = fields.pop("law"), fields.pop("targets")
         given = {name: float(value) for name, value in vars(law).items() if value is not None}

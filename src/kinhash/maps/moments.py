@@ -114,7 +114,7 @@ def moments_of_block(
         preparation,
         len(z),
         total,
-        wz.sum(axis=0, dtype=np.float64),
+        (np.ones(len(wz), np.float32) @ wz).astype(np.float64),
         (wz.T @ z).astype(np.float64),
         (wz.T @ t).astype(np.float64),
         wt.sum(axis=0, dtype=np.float64),
