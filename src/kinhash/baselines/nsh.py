@@ -24,7 +24,8 @@ class NSH(Baseline):
 
     Only the abstract could be read: label vectors are taken for codes, the learned codes should have the
     same inner products, and a transformation that preserves inner products avoids n × n matrices. **The
-    objective, its steps and all constants below are ours.**
+    objective, its steps and all constants below are ours**; μ was picked from 0, 0.1, 1 and 3 by the learned
+    codes' query scores on one CIFAR-10 partition (3 gives lower learned and higher mapped ones).
 
     With Z (n, C) the label vectors at unit length, less their mean, over codes B, ``R Rᵀ = I`` (so that
     ``(Z R)(Z R)ᵀ = Z Zᵀ``) and W, minimise ``‖B − √d·Z R‖² + μ(‖B − X W‖² + λ‖W‖²)``, in turn:
