@@ -214,8 +214,10 @@ def _from_indicator(array: npt.NDArray[Any]) -> Labels:
 
 
 def _from_sparse(y: Any) -> Labels:
-    matrix = sp.csr_array(y, copy=True)  # tidied below, and the caller's must stay as it is
-    matrix.eliminate_zeros()
+    matrix = sp.csr_array(y)
+    if not (matrix.has_canonical_format and (matrix.data == 1).all()):
+        matrix = matrix.copy()  # tidied below, and the caller's must stay as it is
+        matrix.eliminate_zeros()
     if not (matrix.data == 1).all():
         value = matrix.data[matrix.data != 1][0]
         raise InvalidInput(
@@ -239,9 +241,9 @@ def _from_tag_sets(rows: list[Any]) -> Labels:
 
 def _csr(matrix: sp.csr_array) -> sp.csr_array:
     matrix = sp.csr_array(matrix, dtype=np.int8)
-    matrix.sum_duplicates()
-    matrix.sort_indices()
-    matrix.data[:] = 1
+    if not (matrix.has_canonical_format and (matrix.data == 1).all()):
+        matrix.sum_duplicates()  # sorts the indices, too
+        matrix.data[:] = 1
     return matrix
 
 
