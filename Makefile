@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-EXTRAS := plot,parquet,data,faiss,usearch
+EXTRAS := plot,parquet,data,faiss,usearch,onnx
 .DEFAULT_GOAL := help
 
 $(STAMP): pyproject.toml
