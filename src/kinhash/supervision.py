@@ -22,6 +22,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ._blocks import block_slices
+from ._similarity import all_alike, check_similarity, check_symmetric, check_varies, has_unknown
 from .errors import InvalidInput
 from .labels import Labels, read_labels
 
@@ -244,16 +245,16 @@ def from_similarity(S: Any, anchors: Any = None, n_rows: int | None = None) -> S
             "numbers in [-1, 1]: 1 kin, -1 strangers, 0 unknown",
             "Turn verdicts that are True or False into 1 and -1: np.where(S, 1, -1)",
         )
-    n = _check_similarity(matrix, anchors, n_rows)
+    n = check_similarity(matrix, anchors, n_rows)
     columns = None if anchors is None else row_numbers(anchors, "anchors", n)
     if columns is not None and len(np.unique(columns)) != len(columns):
         raise InvalidInput(
             "Some row is listed twice among the anchors", "distinct rows", "Drop the duplicate columns"
         )
     square = np.arange(n) if columns is None else columns
-    _check_symmetric(matrix, square)
-    if not sparse and not _has_unknown(matrix, square):
-        _check_varies(matrix, square)
+    check_symmetric(matrix, square)
+    if not sparse and not has_unknown(matrix, square):
+        check_varies(matrix, square)
         return MatrixSupervision(matrix, columns)
     entries = sp.coo_array(matrix)
     i, j = entries.coords[0].astype(np.int64), square[entries.coords[1]]
@@ -268,7 +269,7 @@ def from_similarity(S: Any, anchors: Any = None, n_rows: int | None = None) -> S
         )
     values = entries.data[keep].astype(np.float64)[first]
     if (values == values[0]).all():
-        raise _all_alike(values[0])
+        raise all_alike(values[0])
     return PairSupervision(_symmetric(low[first], high[first], values, n))
 
 
@@ -341,71 +342,3 @@ def row_numbers(rows: Any, name: str, n_rows: int) -> Ints:
             "Pass positions of rows in X, counted from 0",
         )
     return array.astype(np.int64)
-
-
-def _check_similarity(matrix: Any, anchors: Any, n_rows: int | None) -> int:
-    if matrix.ndim != 2 or (anchors is None and matrix.shape[0] != matrix.shape[1]):
-        raise InvalidInput(
-            f"S has shape {matrix.shape}",
-            "n × n, or n × m with the m rows its columns stand for",
-            "Pass anchors= for a matrix with fewer columns than rows",
-        )
-    n = int(matrix.shape[0])
-    if n_rows is not None and n != n_rows:
-        raise InvalidInput(
-            f"S has {n} rows and X has {n_rows}", "one row of S per row of X", "Pass S and X that match"
-        )
-    if anchors is not None and len(np.asarray(anchors)) != matrix.shape[1]:
-        raise InvalidInput(
-            f"S has {matrix.shape[1]} columns and {len(np.asarray(anchors))} anchors were given",
-            "one anchor row per column",
-            "Pass the row number each column stands for",
-        )
-    values = matrix.data if sp.issparse(matrix) else matrix
-    low, high = (values.min(), values.max()) if values.size else (0, 0)
-    if not (low >= -1 and high <= 1):  # also refuses NaN
-        raise InvalidInput(
-            f"S holds values from {low} to {high}",
-            "numbers in [-1, 1]: 1 kin, -1 strangers, 0 unknown",
-            "Rescale S; write 0 for what is unknown instead of NaN",
-        )
-    return n
-
-
-def _check_symmetric(matrix: Any, anchors: Ints) -> None:
-    if sp.issparse(matrix):
-        block = matrix[anchors]
-        difference = abs(block - block.T)
-        worst = difference.max() if difference.nnz else 0.0
-    else:
-        worst = 0.0
-        for rows in block_slices(len(anchors), 1024):
-            upper, lower = matrix[anchors[rows]], matrix[anchors, rows].T
-            worst = max(worst, float(np.abs(upper - lower).max(initial=0.0)))
-    if worst > 1e-6:
-        raise InvalidInput(
-            f"S is not symmetric: entries (i, j) and (j, i) differ by up to {worst:.3g}",
-            "the same verdict in both directions",
-            "Pass (S + S.T) / 2, or decide which direction holds",
-        )
-
-
-def _check_varies(matrix: npt.NDArray[Any], anchors: Ints) -> None:
-    n, m = matrix.shape
-    own = matrix[anchors, np.arange(m)]
-    value = matrix[0 if anchors[0] else n - 1, 0]
-    if int((matrix == value).sum()) - int((own == value).sum()) == n * m - m:
-        raise _all_alike(value)
-
-
-def _all_alike(value: Any) -> InvalidInput:
-    return InvalidInput(
-        f"S says {value} about every pair, so nobody can be told apart",
-        "some pairs more similar than others",
-        "Add pairs of the other kind; random pairs of rows are usually strangers",
-    )
-
-
-def _has_unknown(matrix: npt.NDArray[Any], anchors: Ints) -> bool:
-    zeros = int((matrix == 0).sum())
-    return zeros > int((matrix[anchors, np.arange(len(anchors))] == 0).sum())
