@@ -136,7 +136,7 @@ class PaperMethod(StreamingHasher):
             codes = group_codes(inferred, scores, supervision.group_weights(training.weights), self.rounding)
         with training.stages("map"):
             options = FeatureOptions(standardize=self.standardize)
-            preparation = first_preparation(training, options, training.rng)
+            preparation = first_preparation(training.rows, options, training.rng)
             fitted = fit_ridge_map(training, options, preparation, codes, self.alpha)
         facts = {"energy": inferred.solution.energies}
         group, phi, bits = supervision.group_of_row, codes.marginals, codes.bits

@@ -34,7 +34,7 @@ def test_leave_one_out_predictions_are_those_of_fits_without_the_row(weighted):
     train = training(X, y, weights)
     targets = rng.normal(size=(5, 2))
     moments = standardised_moments(
-        train, OPTIONS, first_preparation(train, OPTIONS, rng), lambda part: targets[y[part]]
+        train, OPTIONS, first_preparation(train.rows, OPTIONS, rng), lambda part: targets[y[part]]
     )
     alpha, rows = 3.0, np.arange(40)
     found = leave_one_out(train, moments, alpha, ridge_weights(moments, alpha), targets, rows)

@@ -190,7 +190,7 @@ def fit_row_map(
             "Leave map out",
         )
     options = FeatureOptions("rbf" if map_ == "rbf" else "plain", n_centers=n_centers)
-    preparation = first_preparation(training, options, training.rng)
+    preparation = first_preparation(training.rows, options, training.rng)
     if isinstance(map_, str):
         moments = standardised_moments(training, options, preparation, lambda part: targets[part])
         strength = "gcv" if map_ == "rbf" and alpha == "auto" else alpha

@@ -221,7 +221,7 @@ def centre_columns(training: Training) -> tuple[Preparation, Floats]:
     Multiplying standardised columns by these shares gives the centred columns up to one common factor, which
     no sign depends on; so neither huge nor tiny features overflow. Constant columns have the share 0.
     """
-    guess = first_preparation(training, FeatureOptions(), training.rng)
+    guess = first_preparation(training.rows, FeatureOptions(), training.rng)
     weights, p = known_weights(training), len(guess.mean)
 
     def one(part: slice) -> Floats:
@@ -244,7 +244,7 @@ def centre_columns(training: Training) -> tuple[Preparation, Floats]:
 def centred_moments(training: Training, targets: Any = None) -> tuple[Standardised, Floats]:
     """Moments of standardised columns with ``targets(slice)``, and the shares of `centre_columns`."""
     options = FeatureOptions()
-    guess = first_preparation(training, options, training.rng)
+    guess = first_preparation(training.rows, options, training.rng)
     nothing = np.zeros((len(training.rows), 0), np.float32)
     moments = standardised_moments(training, options, guess, targets or (lambda part: nothing[part]))
     return moments, _shares(moments.preparation.scale, np.diag(moments.gram) > 0)

@@ -16,6 +16,6 @@ __all__ = ["centred_ridge"]
 def centred_ridge(training: Training, targets: RowCodes, alpha: float | str) -> LinearMap:
     """``scores = z (ZᵀZ + αI)⁻¹ ZᵀB``. Columns of Z are centred, so a bit's mean has no say in it."""
     options = FeatureOptions()
-    preparation = first_preparation(training, options, training.rng)
+    preparation = first_preparation(training.rows, options, training.rng)
     moments = standardised_moments(training, options, preparation, lambda part: targets[part])
     return LinearMap.fit(moments, choose_alpha(alpha, moments), np.asarray(moments.target_mean))

@@ -107,7 +107,7 @@ class FastHash(Baseline):
 
     def _solve(self, training: Training) -> Solved:
         pairs = ListedPairs.draw(training, self.n_partners)
-        preparation = first_preparation(training, FeatureOptions(), training.rng)
+        preparation = first_preparation(training.rows, FeatureOptions(), training.rng)
         prepared = prepare_rows(training.rows, preparation, pairs.rows, training.n_jobs)
         steps = Steps.of(prepared, training.rng)
         X = steps(prepared)

@@ -109,7 +109,7 @@ class FSSH(Baseline):
 
     def _features(self, training: Training) -> TrainingRows:
         options = FeatureOptions("rbf", n_centers=self.n_centers)
-        guess = first_preparation(training, options, training.rng)
+        guess = first_preparation(training.rows, options, training.rng)
         nothing = np.zeros((len(training.rows), 0), np.float32)
         moments = standardised_moments(training, options, guess, lambda part: nothing[part])
         return TrainingRows(training, moments.preparation)

@@ -28,6 +28,11 @@ class Sample:
     weights: Floats
     rows: Ints
 
+    def one_row_each(self, group_of_row: Ints) -> Ints:
+        """For every entry, the first anchor row of its group."""
+        groups, first = np.unique(group_of_row[self.rows], return_index=True)
+        return self.rows[first[np.searchsorted(groups, self.groups)]]
+
 
 def draw_sample(
     supervision: Supervision,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .._hasher import Training
 from ..maps.moments import Standardised, moments_of_rows
 from ..maps.preparation import RBF, Preparation
+from ..maps.rows import Rows
 
 __all__ = ["FeatureOptions", "first_preparation", "known_weights", "standardised_moments"]
 
@@ -37,15 +38,15 @@ def known_weights(training: Training) -> Floats | None:
     return known.astype(np.float64) if training.weights is None else training.weights * known
 
 
-def first_preparation(training: Training, options: FeatureOptions, rng: np.random.Generator) -> Preparation:
+def first_preparation(rows: Rows, options: FeatureOptions, rng: np.random.Generator) -> Preparation:
     """Statistics of some rows spread over the matrix, to keep sums accurate; draws RBF centres."""
-    n = len(training.rows)
+    n = len(rows)
     rbf = None
     if options.kind == "rbf":
         centers = np.sort(rng.choice(n, min(n, options.n_centers), replace=False))
-        rbf = RBF.of(training.rows.read(centers), options.width)
+        rbf = RBF.of(rows.read(centers), options.width)
     some = np.unique(np.linspace(0, n - 1, min(n, GUESS_ROWS)).astype(np.int64))
-    return Preparation.first_guess(training.rows.read(some), rbf, options.standardize)
+    return Preparation.first_guess(rows.read(some), rbf, options.standardize)
 
 
 def standardised_moments(

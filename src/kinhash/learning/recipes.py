@@ -110,7 +110,7 @@ def learn_ridge(training: Training, settings: Settings, rng: np.random.Generator
     with training.stages("anchors"):
         sample, coder = _spectral_coder(training, settings, rng)
     with training.stages("map"):
-        preparation = first_preparation(training, settings.features, rng)
+        preparation = first_preparation(training.rows, settings.features, rng)
         found = spectral_ridge(
             training,
             settings.features,
@@ -131,7 +131,7 @@ def learn_solved(training: Training, settings: Settings, rng: np.random.Generato
         recipe = solver_recipe(settings, supervision.complete)
         inferred = infer(supervision, recipe, rng, row_weights=training.weights)
         scores = inferred.group_scores(supervision, training.n_jobs)
-    preparation = first_preparation(training, settings.features, rng)
+    preparation = first_preparation(training.rows, settings.features, rng)
     if settings.lean:
         with training.stages("lean"):
             inferred, scores = lean_scores(training, settings, recipe, inferred, preparation, rng)
@@ -156,7 +156,7 @@ def learn_features(training: Training, settings: Settings, rng: np.random.Genera
     """ITQ: top principal directions of the features, rotated to round well. No label is used."""
     with training.stages("feature bits"):
         options = settings.features
-        preparation = first_preparation(training, options, rng)
+        preparation = first_preparation(training.rows, options, rng)
         moments = standardised_moments(
             training, options, preparation, lambda part: np.zeros((part.stop - part.start, 0), np.float32)
         )
@@ -215,7 +215,7 @@ def _labelled_set(training: Training, settings: Settings, rng: np.random.Generat
         training.n_jobs,
     )
     indicator = labels.indicator()[rows]
-    preparation = first_preparation(training, settings.features, rng)
+    preparation = first_preparation(training.rows, settings.features, rng)
     dense = settings.label_model == "ridge"
 
     def targets(block: slice) -> npt.NDArray[Any]:
@@ -332,7 +332,7 @@ def _expected_through(
         groups = supervision.group_of_row[part]
         return supervision.similarity(np.maximum(groups, 0), anchors).astype(np.float32)
 
-    preparation = first_preparation(training, settings.features, rng)
+    preparation = first_preparation(training.rows, settings.features, rng)
     moments = standardised_moments(training, settings.features, preparation, similarity)
     weights = ridge_weights(moments, choose_alpha(settings.alpha, moments))
     regressed = RegressedSimilarity(weights.astype(np.float32), moments.target_mean.astype(np.float32))
@@ -341,9 +341,7 @@ def _expected_through(
 
 def _patterns(labels: Labels, sample: Sample, group_of_row: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     """Label patterns (m, t) of the sample's entries."""
-    groups, first = np.unique(group_of_row[sample.rows], return_index=True)
-    row_of = dict(zip(groups.tolist(), sample.rows[first].tolist(), strict=True))
-    rows = np.array([row_of[group] for group in sample.groups.tolist()], np.int64)
+    rows = sample.one_row_each(group_of_row)
     return labels.indicator()[rows].toarray().astype(np.uint8)
 
 

@@ -18,10 +18,10 @@ from ..inference.learn import Inferred, infer, soft_targets
 from ..labels import Labels
 from ..maps.linear import LinearMap
 from ..maps.moments import Moments, moments_of_block
-from ..maps.preparation import RBF, Preparation
 from ..maps.ridge import choose_alpha
 from ..maps.rows import Rows
 from ..supervision import from_labels
+from .features import first_preparation
 from .streaming import StreamPlan
 
 __all__ = ["Stream"]
@@ -43,17 +43,10 @@ class Stream:
         check_supervision(supervision, weights)
         self.inferred: Inferred = infer(supervision, plan.recipe, rng, row_weights=weights)
         sample = self.inferred.sample
-        groups, first = np.unique(supervision.group_of_row[sample.rows], return_index=True)
-        row_of = dict(zip(groups.tolist(), sample.rows[first].tolist(), strict=True))
-        self.anchor_labels = labels[np.array([row_of[group] for group in sample.groups.tolist()], np.int64)]
+        self.anchor_labels = labels[sample.one_row_each(supervision.group_of_row)]
         rows = Rows(X)
         self.block = rows.block_rows()
-        rbf = None
-        if plan.features.kind == "rbf":
-            chosen = np.sort(rng.choice(len(rows), min(len(rows), plan.features.n_centers), replace=False))
-            rbf = RBF.of(rows.read(chosen), plan.features.width)
-        some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 1024)).astype(np.int64))
-        self.preparation = Preparation.first_guess(rows.read(some), rbf, plan.features.standardize)
+        self.preparation = first_preparation(rows, plan.features, rng)
         self.moments: Moments | None = None
         self.n_rows = 0
         self.waiting: list[tuple[Floats, npt.NDArray[np.float32], Floats]] = []
