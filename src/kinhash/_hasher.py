@@ -143,8 +143,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     @with_callbacks
     def _fit(self, X: Any, supervise: Any, sample_weight: Any, y: Any = None) -> Self:
         self._check_parameters()
-        for kept in ("_stream", "_spent"):  # a new fit forgets blocks that came before
-            self.__dict__.pop(kept, None)
+        self.__dict__.pop("_stream", None)  # a new fit forgets blocks that came before
         X = check_features(self, X, reset=True)
         weights = check_weights(sample_weight, X.shape[0])
         supervision = supervise(X.shape[0])

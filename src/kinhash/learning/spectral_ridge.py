@@ -36,7 +36,6 @@ class RidgeCodes:
 
     map: LinearMap
     scores: Floats
-    readout: LinearReadout
 
 
 def spectral_ridge(
@@ -59,7 +58,6 @@ def spectral_ridge(
     rows = some_known_rows(training, rng, ROTATION_ROWS)
     predicted = leave_one_out(training, moments, strength, weights, embedding, rows)
     rotation = fit_rotation(predicted, coder.n_bits, rng, n_rounds)
-    readout = coder.readout(0.0, rotation)
     scores = embedding @ rotation
     size = float(np.sqrt((scores**2).mean())) or 1.0
     fitted = LinearMap(
@@ -67,7 +65,7 @@ def spectral_ridge(
         (weights @ rotation / size).astype(np.float32),
         (moments.target_mean @ rotation / size).astype(np.float32),
     )
-    return RidgeCodes(fitted, scores / size, readout)
+    return RidgeCodes(fitted, scores / size)
 
 
 def some_known_rows(training: Training, rng: np.random.Generator, most: int) -> npt.NDArray[np.int64]:

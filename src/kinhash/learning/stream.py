@@ -49,6 +49,7 @@ class Stream:
         self.preparation = first_preparation(rows, plan.features, rng)
         self.moments: Moments | None = None
         self.n_rows = 0
+        self.seconds = 0.0
         self.waiting: list[tuple[Floats, npt.NDArray[np.float32], Floats]] = []
 
     def scores(self, labels: Labels) -> tuple[Floats, npt.NDArray[np.int64]]:

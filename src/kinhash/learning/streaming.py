@@ -72,12 +72,12 @@ class StreamingHasher(Hasher):
         self._n_features_out = self._map.n_bits
         self._codes = self._group_of_row = self._group_marginals = None
         self.model_id_ = self._fingerprint()
+        self._stream.seconds += time.perf_counter() - start
         self.report_ = {
             "n_rows": self._stream.n_rows,
             "energy": self._stream.inferred.solution.energies,
-            "seconds": {"all blocks": time.perf_counter() - start + self.__dict__.get("_spent", 0.0)},
+            "seconds": {"all blocks": self._stream.seconds},
         }
-        self._spent = self.report_["seconds"]["all blocks"]
         return self
 
     def learned_codes(self, y: Any) -> npt.NDArray[np.uint8]:
