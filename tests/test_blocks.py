@@ -120,3 +120,21 @@ def test_work_that_would_not_fit_is_refused_with_its_size(monkeypatch):
     require_memory(10**9, "This", "do that")
     with pytest.raises(NotEnoughMemory, match=r"This needs about 3\.0 GB, and 1\.0 GB are free\. Use less\."):
         require_memory(3 * 10**9, "This", "Use less")
+
+
+def test_blas_stays_on_one_thread_until_the_last_holder_leaves():
+    """Two threads of one process overlap: the first to leave must not lift the other's limit."""
+    from kinhash._blocks import _blas, single_blas_thread
+
+    def threads():
+        return {library.num_threads for library in _blas().lib_controllers if library.user_api == "blas"}
+
+    with _blas().limit(limits=2, user_api="blas"):
+        before = threads()
+        first, second = single_blas_thread(), single_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert threads() == {1}
+        second.__exit__(None, None, None)
+        assert threads() == before

@@ -14,9 +14,10 @@ padded with zeros and cut afterwards.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -61,10 +62,30 @@ def _blas() -> Any:
     return ThreadpoolController()
 
 
-def single_blas_thread() -> AbstractContextManager[Any]:
-    """Hold BLAS to one thread while the context lasts."""
-    context: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
-    return context
+_holders = 0
+_held: Any = None
+_holding = threading.Lock()
+
+
+@contextmanager
+def single_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread while the context lasts.
+
+    The limit is one for the whole process, so the last of several threads inside must lift it: lifted by
+    the first, the others' products would be split, and their last digits change.
+    """
+    global _holders, _held
+    with _holding:
+        _holders += 1
+        if _holders == 1:
+            _held = _blas().limit(limits=1, user_api="blas")
+    try:
+        yield
+    finally:
+        with _holding:
+            _holders -= 1
+            if not _holders:
+                _held.restore_original_limits()
 
 
 def block_slices(n_rows: int, rows: int) -> list[slice]:

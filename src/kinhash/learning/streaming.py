@@ -58,27 +58,36 @@ class StreamingHasher(Hasher):
         start = time.perf_counter()
         self._check_parameters()
         first = not hasattr(self, "_stream")
-        plan = self._stream_plan() if first else self._stream.plan
+        plan = self._stream_plan() if first else self._stream.anchored.plan
         X = check_features(self, X, reset=first)
         weights = check_weights(sample_weight, X.shape[0])
         labels = read_labels(y, X.shape[0])
         with single_blas_thread():
             if first:
+                from ..maps.rows import Rows
+                from .anchored import Anchored
                 from .stream import Stream
 
-                self._stream = Stream(plan, X, labels, weights, make_rng(self.random_state))
+                rows = Rows(X)
+                anchored = Anchored.of(plan, labels, weights, rows, make_rng(self.random_state))
+                self._stream = Stream(anchored, rows.block_rows())
             self._stream.add(X, labels, weights)
-            self._map = self._stream.finish()
+            self._become(self._stream)
+        self._stream.seconds += time.perf_counter() - start
+        self.report_["seconds"] = {"all blocks": self._stream.seconds}
+        return self
+
+    def _become(self, stream: Stream) -> None:
+        """Be the model of what the stream has learned so far."""
+        self._stream, self._map = stream, stream.finish()
         self._n_features_out = self._map.n_bits
         self._codes = self._group_of_row = self._group_marginals = None
         self.model_id_ = self._fingerprint()
-        self._stream.seconds += time.perf_counter() - start
         self.report_ = {
-            "n_rows": self._stream.n_rows,
-            "energy": self._stream.inferred.solution.energies,
-            "seconds": {"all blocks": self._stream.seconds},
+            "n_rows": stream.n_rows,
+            "energy": stream.anchored.inferred.solution.energies,
+            "seconds": {"all blocks": stream.seconds},
         }
-        return self
 
     def learned_codes(self, y: Any) -> npt.NDArray[np.uint8]:
         """Packed learned codes of rows with labels y, after ``partial_fit``; no features are needed."""

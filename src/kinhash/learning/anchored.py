@@ -1,0 +1,85 @@
+"""What a fixed recipe knows before the sums begin: the codes of the anchors, and how rows are prepared.
+
+From here on a row's target follows from its labels alone and the ridge map needs only sums, so blocks of
+rows can be summed anywhere, in any order, and merged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .._hasher import check_supervision
+from ..inference.learn import Inferred, infer, soft_targets
+from ..labels import Labels
+from ..maps.linear import LinearMap
+from ..maps.moments import Moments
+from ..maps.preparation import Preparation
+from ..maps.ridge import choose_alpha
+from ..maps.rows import Rows
+from ..supervision import from_labels
+from .features import first_preparation
+from .streaming import StreamPlan
+
+__all__ = ["Anchored"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """A fixed recipe with its anchors solved: targets of any labels, and the map of any moments."""
+
+    plan: StreamPlan
+    inferred: Inferred
+    anchor_labels: Labels
+    preparation: Preparation
+
+    @classmethod
+    def of(
+        cls, plan: StreamPlan, labels: Labels, weights: Floats | None, rows: Rows, rng: np.random.Generator
+    ) -> Anchored:
+        """Anchors drawn among rows with these labels; ``rows`` (these or others) give first statistics."""
+        supervision = from_labels(labels)
+        check_supervision(supervision, weights)
+        inferred = infer(supervision, plan.recipe, rng, row_weights=weights)
+        anchor_labels = labels[inferred.sample.one_row_each(supervision.group_of_row)]
+        return cls(plan, inferred, anchor_labels, first_preparation(rows, plan.features, rng))
+
+    def scores(self, labels: Labels) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Scores (g, d) of the distinct labels among these rows, and which each row has (−1 = unknown)."""
+        together = from_labels(self.anchor_labels.followed_by(labels))
+        anchors = together.group_of_row[: len(self.anchor_labels)]
+        own = together.group_of_row[len(self.anchor_labels) :]
+        unique, inverse = np.unique(own[own >= 0], return_inverse=True)
+        place = np.full(len(own), -1, np.int64)
+        place[own >= 0] = inverse
+        readout = self.inferred.readout
+        assert readout is not None
+        if not len(unique):
+            return np.zeros((1, self.plan.recipe.n_bits)), place
+        parts = [
+            readout.scores(together.similarity(unique[start : start + 1024], anchors))
+            for start in range(0, len(unique), 1024)
+        ]
+        return np.concatenate(parts), place
+
+    def targets(self, scores: Floats) -> Floats:
+        """What the map should predict for rows with these scores."""
+        if self.plan.rounding == "zero":
+            return soft_targets(self.inferred, scores)
+        return self.inferred.marginals(scores)
+
+    def threshold(self, mean: Floats) -> Floats:
+        """Where bits turn, given the mean target of all rows."""
+        if self.plan.rounding == "zero":
+            return np.zeros_like(mean)
+        return mean if self.plan.rounding == "mean" else np.full_like(mean, 0.5)
+
+    def map_of(self, moments: Moments) -> LinearMap:
+        """The map of the rows these moments sum up. Costs O(p³), whatever their number."""
+        centred = moments.standardised(self.plan.features.standardize)
+        alpha = choose_alpha(self.plan.alpha, centred)
+        return LinearMap.fit(centred, alpha, self.threshold(centred.target_mean))
