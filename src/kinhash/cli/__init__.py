@@ -31,6 +31,7 @@ COMMANDS = {
     "search": ("search:search", "Find the nearest rows of an index."),
     "eval": ("eval:evaluate", "Score codes against labels, ties counted exactly."),
     "data": ("data:data", "List, check and prepare the known data sets."),
+    "bench": ("bench:bench", "Run a benchmark, or go on with one."),
     "demo": ("demo:demo", "Learn, judge and picture codes of handwritten digits."),
 }
 FAILED, BROKEN_PIPE = 2, 141

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from .._check import check_choice
 from .._stages import Stages
 from ..codes import Codes, n_bytes
 from ..errors import CodesMismatch, InvalidInput
+from ..labels import Labels
 from ..metrics import MeanScore, code_health
 from . import PROTOCOLS
 from ._data import Data, read_data, searched_labels, standardised, training_labels
@@ -22,9 +24,24 @@ from ._rankings import FloatRanking
 from ._record import Record, health_summary, plain_parameters
 from ._score import score_codes, score_floats
 
-__all__ = ["evaluate"]
+__all__ = ["Searched", "evaluate"]
 
 Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What an evaluation of codes compared: for whoever wants to look at more than the score.
+
+    ``asked`` and ``searched`` are row numbers of the data set, ``databases`` the codes by kind.
+    """
+
+    queries: Codes
+    databases: dict[str, Codes]
+    asked: Rows
+    searched: Rows
+    asked_labels: Labels
+    searched_labels: Labels
 
 
 def evaluate(
@@ -34,13 +51,15 @@ def evaluate(
     partition: int | Partition = 0,
     *,
     on: str = "query",
+    look: Callable[[Searched], None] | None = None,
 ) -> Record:
     """Fit a copy of ``method`` on the training rows and score its codes as the protocol says.
 
     ``method`` is a hasher (``fit``, ``encode``, and ``codes_`` where it learns codes), or a `FloatRanking`
     such as `Cosine`. ``dataset`` is a `kinhash.datasets.Dataset` or ``(X, y)``. ``partition`` is a number,
     or a `Partition` read from a file. ``on="validation"`` asks with the validation rows instead of the
-    queries: settings are chosen there, and the record says so.
+    queries: settings are chosen there, and the record says so. ``look`` is shown the codes after they were
+    scored (not called for float rankings).
 
     Set ``random_state`` of the method to make a record repeatable. Peak memory beyond the data: the
     training and database rows once more (all rows if the protocol standardises), and the method's own.
@@ -62,7 +81,7 @@ def evaluate(
             "a hasher with fit and encode, or a kinhash.protocols.FloatRanking",
             "Wrap it in one of these",
         )
-    return _evaluate_codes(task, method)
+    return _evaluate_codes(task, method, look)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +165,7 @@ def _partition_of(protocol: Protocol, partition: int | Partition, data: Data) ->
     return partition
 
 
-def _evaluate_codes(task: _Task, method: Any) -> Record:
+def _evaluate_codes(task: _Task, method: Any, look: Callable[[Searched], None] | None) -> Record:
     fitted, stages = task.fitted(method), task.stages
     protocol, labels = task.protocol, searched_labels(task.data.labels, task.split)
     databases: dict[str, Codes] = {}
@@ -165,6 +184,8 @@ def _evaluate_codes(task: _Task, method: Any) -> Record:
             for which, database in databases.items()
         }
         health = {which: health_summary(code_health(codes)) for which, codes in databases.items()}
+    if look is not None:
+        look(Searched(queries, databases, task.asked, task.searched, asked, searched))
     return task.record(
         method,
         n_bits=queries.n_bits,

@@ -1,0 +1,71 @@
+"""Where a number came about: versions, processor, threads, and the memory a piece of work took."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import resource
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from .._blocks import n_threads
+
+__all__ = ["PeakMemory", "environment", "watch_memory"]
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+
+
+def environment() -> dict[str, Any]:
+    """What stands beside every result. ``load`` is how busy the machine was, per core."""
+    return {
+        "kinhash": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+        "cpu": _processor(),
+        "cores": os.cpu_count(),
+        "threads": n_threads(),
+        "load": round(os.getloadavg()[0] / (os.cpu_count() or 1), 2) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+class PeakMemory:
+    """Growth of this process, at most, over what it held at the start."""
+
+    bytes: int | None = None
+
+
+@contextlib.contextmanager
+def watch_memory() -> Iterator[PeakMemory]:
+    """Note the peak of what happens inside. Where the mark cannot be set back (not on Linux), it is None
+    unless the work went above everything before it."""
+    peak = PeakMemory()
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # sets the high-water mark back to what is held now
+    before = _high_water()
+    try:
+        yield peak
+    finally:
+        grown = _high_water() - before
+        peak.bytes = grown if grown > 0 else None
+
+
+def _high_water() -> int:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return 1024 * int(line.split()[1])
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

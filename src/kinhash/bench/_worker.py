@@ -1,0 +1,43 @@
+"""A process that runs cells: one JSON line in, one JSON line out, until its input ends.
+
+A process of its own makes peak memory a fact about the cell, and survives nothing the cell does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import IO, Any
+
+from ..datasets import Dataset, load
+from ..errors import KinhashError
+from .cell import Cell, run_cell
+
+__all__ = ["serve"]
+
+
+def serve(lines: IO[str], answers: IO[str]) -> None:
+    """Answer every line; the last data set stays in memory."""
+    held: tuple[str, Dataset | None] = ("", None)
+    for line in lines:
+        plain: dict[str, Any] = json.loads(line)
+        cell = Cell(**plain | {"sections": tuple(plain["sections"])})
+        start = time.perf_counter()
+        try:
+            if held[0] != cell.dataset:
+                held = ("", None)  # the last one goes before the next one comes
+                held = (cell.dataset, load(cell.dataset))
+            assert held[1] is not None
+            result = run_cell(cell, held[1], time.perf_counter() - start)
+        except KinhashError as error:
+            result = cell.failed(f"{type(error).__name__}: {error}")
+        answers.write(result.to_json() + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever a library prints must not stand among our answers
+    serve(sys.stdin, answers)

@@ -1,0 +1,187 @@
+"""One cell of a benchmark: which method, at which length, on which partition of which data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .._stages import Stages
+from ..datasets import Dataset
+from ..errors import InvalidInput, KinhashError, KinhashWarning, UnknownName
+from ..metrics import MeanScore, precision_recall_curve
+from ..protocols import PROTOCOLS, Protocol, Record, evaluate
+from ._environment import environment, watch_memory
+from ._gallery import gallery_of
+from .methods import make_method
+from .result import FORMAT, Result, Score
+
+__all__ = ["Cell", "run_cell"]
+
+QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is to be measured. Equal ``key`` means equal work: such cells are run once, for all sections.
+
+    ``given`` are parameters that differ from the method's defaults; ``n_bits`` is None for float rankings.
+    The number of the partition is also the ``random_state`` of the method.
+    """
+
+    dataset: str
+    protocol: str
+    method: str
+    n_bits: int | None
+    partition: int
+    given: dict[str, Any] = field(default_factory=dict)
+    protocol_options: dict[str, Any] = field(default_factory=dict)
+    checksum: str = ""
+    label: str = ""
+    sections: tuple[str, ...] = ()
+    gallery: bool = False
+
+    @property
+    def rules(self) -> Protocol:
+        """The protocol with its options."""
+        return replace(PROTOCOLS[self.protocol], **self.protocol_options)
+
+    @property
+    def key(self) -> str:
+        """Sixteen hex digits that change with anything that could change the result."""
+        work = {
+            "format": FORMAT,
+            "dataset": self.dataset,
+            "checksum": self.checksum,
+            "protocol": self.rules.digest,
+            "method": self.method,
+            "given": self.given,
+            "n_bits": self.n_bits,
+            "partition": self.partition,
+            "gallery": self.gallery,
+        }
+        text = json.dumps(work, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def __str__(self) -> str:
+        name = f"{self.label or self.method} {self.n_bits} bits" if self.n_bits else self.label or self.method
+        return f"{name}, {self.dataset}, {self.protocol}, partition {self.partition}"
+
+    def failed(self, error: str) -> Result:
+        """The row that stands for this cell when it could not be run."""
+        return self._result(status="failed", error=error, environment=environment())
+
+    def _result(self, **facts: Any) -> Result:
+        rules = self.rules
+        return Result(
+            **{
+                "key": self.key,
+                "sections": self.sections,
+                "dataset": self.dataset,
+                "checksum": self.checksum,
+                "protocol": rules.name,
+                "protocol_digest": rules.digest,
+                "n_queries": rules.n_queries,
+                "method": self.method,
+                "label": self.label or self.method,
+                "given": self.given,
+                "n_bits": self.n_bits,
+                "partition": self.partition,
+                **facts,
+            }
+        )
+
+
+def run_cell(cell: Cell, dataset: Dataset, load_seconds: float = 0.0) -> Result:
+    """Fit, encode, rank and score one cell; whatever goes wrong becomes a failed row.
+
+    Distances are counted by `kinhash.metrics` from the codes the method hands out; nothing else it says about
+    itself goes into the result. Memory: as `kinhash.protocols.evaluate`.
+    """
+    try:
+        if cell.checksum and cell.checksum != dataset.checksum:
+            raise InvalidInput(
+                f"{cell.dataset} has checksum {dataset.checksum}",
+                cell.checksum,
+                "Use the data the task names, or write a task for yours",
+            )
+        return _measured(cell, dataset, load_seconds)
+    except UnknownName:
+        raise  # a mistake in the task, not in the cell
+    except (KinhashError, ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        return cell.failed(f"{type(error).__name__}: {error}")
+    except MemoryError as error:
+        return cell.failed(f"out of memory: {error}")
+
+
+def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
+    around = environment()  # before the work, so that the load is that of the neighbours
+    curves: dict[str, Any] = {}
+    pictures: list[dict[str, Any]] = []
+    stages = Stages()
+
+    def look(searched: Any) -> None:
+        with stages("look"):
+            for which, codes in searched.databases.items():
+                curves[which] = precision_recall_curve(
+                    searched.queries, codes, searched.asked_labels, searched.searched_labels
+                )
+            if cell.gallery:
+                pictures.extend(gallery_of(dataset, searched))
+
+    method = make_method(cell.method, cell.given, cell.n_bits, cell.partition)
+    with warnings.catch_warnings(), watch_memory() as peak:
+        warnings.simplefilter("ignore", KinhashWarning)  # dead and twin bits are in the health of the codes
+        record = evaluate(method, dataset, cell.rules, cell.partition, look=look)
+    return cell._result(
+        status="ok",
+        checksum=record.checksum,
+        parameters=record.parameters,
+        bytes_per_item=record.bytes_per_item,
+        n_train=record.n_train,
+        n_database=record.n_database,
+        n_encoded=record.n_encoded,
+        seconds={"load": load_seconds, **record.seconds},
+        peak_bytes=peak.bytes,
+        learned=_score(record, record.learned, curves.get("learned")),
+        mapped=_score(record, record.mapped, curves.get("mapped")),
+        health=record.health,
+        environment=around,
+        gallery=tuple(pictures),
+    )
+
+
+def _score(record: Record, score: MeanScore | None, curve: Any) -> Score | None:
+    if score is None:
+        return None
+    if not np.isfinite(score.value):
+        raise InvalidInput(
+            "No query has kin in the database", "labels that rows share", "Use another protocol"
+        )
+    known = score.per_query[~np.isnan(score.per_query)]
+    shown: dict[str, Any] = {}
+    if curve is not None:
+        kept = _corners(np.asarray(curve.recall))
+        shown = {
+            name: tuple(round(float(x), 5) for x in np.asarray(getattr(curve, name))[kept])
+            for name in ("recall", "precision")
+        }
+    return Score(
+        value=float(score.value),
+        band=(float(score.band[0]), float(score.band[1])),
+        n_queries=int(score.n_queries),
+        n_without_kin=int(score.n_without_kin),
+        quantiles=tuple(round(float(q), 5) for q in np.quantile(known, QUANTILES)),
+        per_query=score.per_query,
+        **shown,
+    )
+
+
+def _corners(recall: Any, most: int = 33) -> Any:
+    """Radii that are worth a point of the curve: those at which recall moves, at most ``most`` of them."""
+    moves = np.flatnonzero(np.diff(recall, prepend=-1.0) > 1e-4)
+    return moves[np.unique(np.linspace(0, len(moves) - 1, min(most, len(moves))).astype(int))]

@@ -1,0 +1,132 @@
+"""What one cell of a benchmark leaves behind: one JSON file that says everything about one number."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DamagedFile
+
+__all__ = ["FORMAT", "Result", "Score", "pack_shares", "unpack_shares"]
+
+FORMAT = 1
+STEPS = 65534  # a share of 1; 65535 stands for "no score"
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """Mean average precision of one kind of database, its tie band, and the score of every query.
+
+    ``quantiles`` are those at 0, 10, 25, 50, 75, 90 and 100 % of the queries. ``per_query`` is kept to
+    steps of 1/65,534: enough for paired comparisons, and two bytes a query. NaN: a query without kin.
+    ``recall`` and ``precision`` are the curve over all Hamming radii, empty for float rankings.
+    """
+
+    value: float
+    band: tuple[float, float]
+    n_queries: int
+    n_without_kin: int
+    quantiles: tuple[float, ...]
+    per_query: Floats
+    recall: tuple[float, ...] = ()
+    precision: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One method at one length on one partition of one data set.
+
+    ``method`` is its name in the tables, ``given`` the parameters that were asked for, ``parameters`` all of
+    them, ``label`` how tables call the row. ``status`` is "ok" or "failed" (then ``error`` says why, and
+    there are no scores). ``n_bits`` is None for float rankings. ``seconds`` are for "load", "fit", "encode"
+    (``n_encoded`` rows) and "score"; ``peak_bytes`` is the growth of the process while it fitted, encoded and
+    scored. ``sections`` are the tables and figures it was run for. ``gallery``: queries and what they found.
+    """
+
+    key: str
+    sections: tuple[str, ...]
+    dataset: str
+    checksum: str
+    protocol: str
+    protocol_digest: str
+    n_queries: int
+    method: str
+    label: str
+    given: dict[str, Any]
+    n_bits: int | None
+    partition: int
+    status: str
+    error: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    bytes_per_item: int | None = None
+    n_train: int | None = None
+    n_database: int | None = None
+    n_encoded: int | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    peak_bytes: int | None = None
+    learned: Score | None = None
+    mapped: Score | None = None
+    health: dict[str, dict[str, Any]] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
+    gallery: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are scores."""
+        return self.status == "ok"
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        plain: dict[str, Any] = {"format": FORMAT}
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, Score):
+                value = asdict(value) | {"per_query": pack_shares(value.per_query)}
+            plain[entry.name] = value
+        return json.dumps(plain, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes, source: str) -> Result:
+        """Read it back; ``source`` is named in errors."""
+        try:
+            plain = json.loads(text)
+            if plain.pop("format") != FORMAT:
+                raise ValueError("another format")
+            for which in ("learned", "mapped"):
+                if plain[which] is not None:
+                    plain[which] = _read_score(plain[which])
+            for name in ("sections", "gallery"):
+                plain[name] = tuple(plain[name])
+            return cls(**plain)
+        except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
+            raise DamagedFile(
+                f"{source}: not a result of kinhash bench that this version can read ({error})",
+                f"a JSON file of format {FORMAT}, as kinhash bench writes it",
+                "Run the cell again, or take the file out of the folder",
+            ) from None
+
+
+def _read_score(plain: dict[str, Any]) -> Score:
+    packed = plain.pop("per_query")
+    lists = {name: tuple(plain.pop(name)) for name in ("band", "quantiles", "recall", "precision")}
+    return Score(per_query=unpack_shares(packed), **lists, **plain)
+
+
+def pack_shares(values: Floats) -> str:
+    """Numbers in [0, 1] or NaN, as text: two bytes each, in base64."""
+    steps = np.where(np.isnan(values), STEPS + 1, np.rint(np.nan_to_num(values) * STEPS))
+    return base64.b64encode(steps.astype("<u2").tobytes()).decode("ascii")
+
+
+def unpack_shares(text: str) -> Floats:
+    """What `pack_shares` packed."""
+    steps = np.frombuffer(base64.b64decode(text, validate=True), "<u2")
+    return np.where(steps > STEPS, np.nan, steps / STEPS)

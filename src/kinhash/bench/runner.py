@@ -1,0 +1,167 @@
+"""Work through the cells of a task in worker processes; stop and go on at any time."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+
+from ..datasets import check
+from ..errors import DamagedFile, InvalidInput
+from .cell import Cell
+from .result import Result
+from .store import Store
+
+__all__ = ["Plan", "plan", "run"]
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+# Called with (the cell, its result) after each one.
+Listener = Callable[[Cell, Result], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Cells to run, results that are there already, and what cannot be run because its data is missing."""
+
+    todo: tuple[Cell, ...]
+    done: tuple[Result, ...]
+    missing: dict[str, tuple[Cell, ...]]
+
+
+def plan(cells: Iterable[Cell], store: Store, *, retry_failed: bool = False) -> Plan:
+    """Look at what is there, results and data, before any work is done."""
+    todo, done = [], []
+    missing: dict[str, list[Cell]] = {}
+    there = {entry.name for entry in check(verify=False) if entry.state in ("present", "built in")}
+    for cell in cells:
+        result = store.find(cell.key)
+        if result is not None and (result.ok or not retry_failed):
+            done.append(result)
+        elif cell.dataset not in there:
+            missing.setdefault(cell.dataset, []).append(cell)
+        else:
+            todo.append(cell)
+    return Plan(tuple(todo), tuple(done), {name: tuple(cells) for name, cells in missing.items()})
+
+
+def run(
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    jobs: int = 1,
+    timeout: float | None = None,
+    listener: Listener | None = None,
+) -> list[Result]:
+    """Run cells in ``jobs`` processes that share the cores; each result is kept as soon as it is there.
+
+    A cell that fails, takes longer than ``timeout`` seconds or takes its process down becomes a failed row.
+    Results come back in the order of the cells. Memory here is that of the results.
+    """
+    cores = (
+        sorted(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else list(range(os.cpu_count() or 1))
+    )
+    if jobs > len(cores):
+        raise InvalidInput(
+            f"{jobs} jobs were asked for on {len(cores)} cores", f"1 to {len(cores)}", "Ask for fewer"
+        )
+    free: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+    workers = [_Worker(cores[i::jobs], timeout) for i in range(jobs)]
+    for worker in workers:
+        free.put(worker)
+
+    def one(cell: Cell) -> Result:
+        worker = free.get()
+        try:
+            result = worker.run(cell)
+            store.add(result)
+            return result
+        finally:
+            free.put(worker)
+
+    found: dict[str, Result] = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            futures = {pool.submit(one, cell): cell for cell in cells}
+            for future in as_completed(futures):
+                cell = futures[future]
+                found[cell.key] = future.result()
+                if listener is not None:
+                    listener(cell, found[cell.key])
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                worker.stop()
+    return [found[cell.key] for cell in cells]
+
+
+class _Worker:
+    """One process on its own cores, started when needed and again after it died."""
+
+    def __init__(self, cores: Sequence[int], timeout: float | None) -> None:
+        self._cores, self._timeout = list(cores), timeout
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, cell: Cell) -> Result:
+        process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            process.kill()
+
+        clock = threading.Timer(self._timeout, end) if self._timeout is not None else None
+        try:
+            if clock is not None:
+                clock.start()
+            process.stdin.write(json.dumps(asdict(cell)) + "\n")
+            process.stdin.flush()
+            return Result.from_json(process.stdout.readline(), str(cell))
+        except (BrokenPipeError, DamagedFile):
+            return cell.failed(self._post_mortem(late.is_set()))
+        finally:
+            if clock is not None:
+                clock.cancel()
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _start(self) -> subprocess.Popen[str]:
+        threads = {name: str(len(self._cores)) for name in THREAD_VARIABLES}
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"{__package__}._worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            env=os.environ | threads,
+            start_new_session=True,  # Ctrl-C is ours to handle
+        )
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(process.pid, self._cores)
+        self._process = process
+        return process
+
+    def _post_mortem(self, late: bool) -> str:
+        """Why a worker gave no answer."""
+        process, self._process = self._process, None
+        code = 0 if process is None else process.wait()
+        if late:
+            return f"timed out after {self._timeout:.0f} s"
+        if code == -signal.SIGKILL:
+            return "out of memory: the process was killed by the system"
+        return f"the process ended with exit code {code}"
