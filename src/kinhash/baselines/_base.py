@@ -1,7 +1,8 @@
 """What the rivals share: our contract, and a map that can be chosen apart from the codes.
 
 Any method's learned codes combine with any map: ``map="own"`` is what its authors use, "linear" and "rbf" are
-our ridge maps with the intercept kept, and any scikit-learn regressor works too.
+our ridge maps with the intercept kept, "expected" is our expected supervision, and any scikit-learn
+regressor works too.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from ..errors import InvalidInput, UnknownName
 from ..learning.features import FeatureOptions, first_preparation
 from ..maps import Map
 from ..supervision import Supervision
+from ._expected import fit_expected_map, require_labels
 
 __all__ = ["Baseline", "Nothing", "RowCodes", "Solved", "Unsupervised", "fit_row_map", "label_matrix"]
 
-MAP_NAMES = ("own", "linear", "rbf")
+MAP_NAMES = ("own", "linear", "rbf", "expected")
 
 RowCodes = npt.NDArray[np.float64]
 Solved = (
@@ -38,8 +40,9 @@ class Baseline(Hasher):
     Parameters
     ----------
     n_bits : length of the codes.
-    map : "own" (what the authors use), "linear" or "rbf" (our ridge maps onto the learned codes, with an
-        intercept), or a scikit-learn regressor.
+    map : "own" (what the authors use); "linear" or "rbf" (our ridge maps onto the learned codes, with an
+        intercept); "expected" (our label model, and the code that belongs to the similarities it expects:
+        classes or tags only); or a scikit-learn regressor, one copy per bit where it needs that.
     alpha : penalty of map="linear" and "rbf": a number, "auto" (n/p; by "gcv" for rbf) or "gcv".
     n_centers : centres of RBF features.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
@@ -92,18 +95,24 @@ class Baseline(Hasher):
         there are any."""
 
     def _learn(self, training: Training) -> Learned:
+        name = self.map if isinstance(self.map, str) else "regressor"
+        if name == "expected":
+            require_labels(training)
         with training.stages("codes"):
             targets, own, *told = self._solve(training)
         group = training.supervision.group_of_row
-        with training.stages("map"):
-            chosen = own
-            if own is None or not (isinstance(self.map, str) and self.map == "own"):
-                chosen = fit_row_map(training, targets, self.map, self.alpha, self.n_centers)
-        assert chosen is not None
-        codes = None if targets is None else pack_bits(targets > 0)
         facts: dict[str, Any] = {}
         for some in told:
             facts |= some
+        with training.stages("map"):
+            chosen = own
+            if name == "expected" and targets is not None:
+                chosen, found = fit_expected_map(training, targets)
+                facts |= found
+            elif own is None or name != "own":
+                chosen = fit_row_map(training, targets, self.map, self.alpha, self.n_centers)
+        assert chosen is not None
+        codes = None if targets is None else pack_bits(targets > 0)
         return Learned(chosen, codes, group, facts=facts)
 
 

@@ -29,7 +29,7 @@ class EigenITQ(Baseline):
     ----------
     n_bits : length of the codes.
     n_anchors : sampled columns of S.
-    map : "own" (= "linear"), "rbf", or a regressor.
+    map : "own" (= "linear"), "rbf", "expected", or a regressor; see `Baseline`.
     alpha : ridge penalty; "auto" is n/p.
     n_centers : centres of map="rbf".
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.

@@ -37,7 +37,7 @@ class FSDH(Baseline):
     lam, nu, lam_map : λ, ν and λ_F; the authors' 1, 1e-5 and 1e-2.
     n_rounds : rounds; 5.
     n_centers : random training rows to compare with; 1000.
-    map : "own", or "linear", "rbf", or a regressor onto the learned codes.
+    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `Baseline`.
     alpha : penalty of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 

@@ -43,7 +43,7 @@ class FSSH(Baseline):
     n_rounds : rounds; 5.
     similarity : "signed" or "binary".
     n_centers : random training rows to compare with; 1000.
-    map : "own", or "linear", "rbf", or a regressor onto the learned codes.
+    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `Baseline`.
     alpha : penalty of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 

@@ -52,7 +52,7 @@ class LFH(Baseline):
     n_columns : columns per round; None = n_bits.
     move_sample : see above.
     lam : of the own map's penalty; 1.
-    map : "own", or "linear" (the same with an intercept), "rbf", or a regressor, onto the real U.
+    map : "own", or "linear" (the same with an intercept), "rbf", or a regressor, onto the real U; "expected".
     alpha, n_centers : of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 

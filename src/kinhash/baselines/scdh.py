@@ -44,7 +44,7 @@ class SCDH(Baseline):
     alpha_z, beta, lam : the authors' 0.1, 1 and 10.
     n_rounds : rounds; 10.
     n_centers : random training rows to compare with; 2000.
-    map : "own", or "linear", "rbf", or a regressor onto the learned codes.
+    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `Baseline`.
     alpha : penalty of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 

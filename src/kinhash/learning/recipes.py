@@ -44,14 +44,22 @@ from .expected import (
     true_embedding,
     yardstick_for,
 )
-from .features import first_preparation, standardised_moments
+from .features import FeatureOptions, first_preparation, standardised_moments
 from .label_learners import ClassifierLearner, LabelLearner, LabelledSet, LogisticLearner, RidgeLearner
 from .lean import lean_scores
 from .ridge_map import fit_regressor_map, fit_ridge_map, group_codes
 from .settings import Part, Settings
 from .spectral_ridge import ROTATION_ROWS, some_known_rows, spectral_ridge
 
-__all__ = ["learn_expected", "learn_features", "learn_ridge", "learn_solved", "solver_recipe"]
+__all__ = [
+    "label_patterns",
+    "labelled_set",
+    "learn_expected",
+    "learn_features",
+    "learn_ridge",
+    "learn_solved",
+    "solver_recipe",
+]
 
 Floats = npt.NDArray[np.float64]
 LABEL_ROWS = 100_000  # more rows make the label model slower, and no better (.001 mAP on COCO-117k)
@@ -64,9 +72,9 @@ def learn_expected(training: Training, settings: Settings, rng: np.random.Genera
     with stages("anchors"):
         sample, coder = _spectral_coder(training, settings, rng)
         labels = _labels(training)
-        patterns = _patterns(labels, sample, supervision.group_of_row)
+        patterns = label_patterns(labels, sample, supervision.group_of_row)
     with stages("features"):
-        full = _labelled_set(training, settings, rng)
+        full = labelled_set(training, settings.features, rng, dense=settings.label_model == "ridge")
     enough = settings.solver == "auto" and len(full.rows) >= ENOUGH_ROWS
     rows = split_rows(full, rng) if enough else None
     learner = _learner(settings)
@@ -199,9 +207,12 @@ def codes_of_sample(bits: npt.NDArray[np.bool_], sample: Sample) -> Floats:
     return np.where(bits[sample.groups], 1.0, -1.0)
 
 
-def _labelled_set(training: Training, settings: Settings, rng: np.random.Generator) -> LabelledSet:
+def labelled_set(
+    training: Training, features: FeatureOptions, rng: np.random.Generator, *, dense: bool = False
+) -> LabelledSet:
     """Rows for the label model: all that are known, or `LABEL_ROWS` of them, with their moments.
 
+    ``dense`` adds the moments with the labels, which a ridge label model needs.
     Memory: their prepared features, at most LABEL_ROWS · p · 4 bytes.
     """
     labels = _labels(training)
@@ -215,19 +226,18 @@ def _labelled_set(training: Training, settings: Settings, rng: np.random.Generat
         training.n_jobs,
     )
     indicator = labels.indicator()[rows]
-    preparation = first_preparation(training.rows, settings.features, rng)
-    dense = settings.label_model == "ridge"
+    preparation = first_preparation(training.rows, features, rng)
 
     def targets(block: slice) -> npt.NDArray[Any]:
         return indicator[block].toarray().astype(np.float32)[:, : None if dense else 0]
 
     moments = moments_of_rows(part.rows, preparation, targets, part.weights, training.n_jobs)
-    centred = moments.standardised(settings.features.standardize)
+    centred = moments.standardised(features.standardize)
     if not dense:
         ones = np.ones(len(rows)) if part.weights is None else part.weights
         centred = replace(centred, target_mean=(indicator.T @ ones) / ones.sum())
-    features = prepare_rows(part.rows, centred.preparation, None, training.n_jobs)
-    return LabelledSet(rows, features, indicator, part.weights, centred, not labels.is_tags, training.n_jobs)
+    prepared = prepare_rows(part.rows, centred.preparation, None, training.n_jobs)
+    return LabelledSet(rows, prepared, indicator, part.weights, centred, not labels.is_tags, training.n_jobs)
 
 
 def _learner(settings: Settings) -> LabelLearner:
@@ -321,9 +331,9 @@ def _expected_through(
         )
     labels, supervision = training.supervision.labels, training.supervision
     if labels is not None:
-        full = _labelled_set(training, settings, rng)
+        full = labelled_set(training, settings.features, rng, dense=settings.label_model == "ridge")
         _, model = _learner(settings).tuned(full, None)
-        patterns = _patterns(labels, inferred.sample, supervision.group_of_row)
+        patterns = label_patterns(labels, inferred.sample, supervision.group_of_row)
         expected: Any = LabelSimilarity(model, patterns, full.exclusive)
         return ExpectedMap(full.moments.preparation, expected, readout, threshold)
     anchors = inferred.sample.groups
@@ -339,7 +349,7 @@ def _expected_through(
     return ExpectedMap(moments.preparation, regressed, readout, threshold)
 
 
-def _patterns(labels: Labels, sample: Sample, group_of_row: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+def label_patterns(labels: Labels, sample: Sample, group_of_row: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     """Label patterns (m, t) of the sample's entries."""
     rows = sample.one_row_each(group_of_row)
     return labels.indicator()[rows].toarray().astype(np.uint8)
