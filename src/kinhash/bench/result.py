@@ -115,9 +115,10 @@ class Result:
 
 
 def _read_score(plain: dict[str, Any]) -> Score:
-    packed = plain.pop("per_query")
-    lists = {name: tuple(plain.pop(name)) for name in ("band", "quantiles", "recall", "precision")}
-    return Score(per_query=unpack_shares(packed), **lists, **plain)
+    read: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
+    }
+    return Score(**read | {"per_query": unpack_shares(plain["per_query"])})
 
 
 def pack_shares(values: Floats) -> str:

@@ -11,6 +11,7 @@
     methods = ["EMKSH", {name = "COSDISH", label = "COSDISH, linear", given = {map = "linear"}}]
     vary = {clip = [0.5, 1.0]}              # every method with each of these values
     protocol_options = {n_queries = 500}    # changes the protocol, and so its digest
+    vary_protocol = {n_queries = [500, 900]}
     gallery = true                          # keep pictures of what queries find (first partition)
 
 A method may have ``bits`` and ``partitions`` of its own.
@@ -44,6 +45,7 @@ SECTION_KEYS = {
     "methods",
     "vary",
     "protocol_options",
+    "vary_protocol",
     "gallery",
 }
 METHOD_KEYS = {"name", "label", "given", "bits", "partitions"}
@@ -141,38 +143,48 @@ def _section_cells(
 ) -> Iterator[Cell]:
     if dataset not in DATASETS:
         raise UnknownName.among("data set", dataset, DATASETS)
-    base = Cell(
-        dataset=dataset,
-        protocol=section.get("protocol", "paper"),
-        protocol_options=_expect(f"{where}: protocol_options", section.get("protocol_options", {}), dict),
-        method="",
-        n_bits=None,
-        partition=0,
-        checksum=checksums.get(dataset, ""),
-        sections=(title,),
-    )
-    try:
-        _ = base.rules
-    except TypeError as error:
-        raise InvalidInput(f"{where}: {error}", "fields of a Protocol", "Mend protocol_options") from None
-    for method in _expect(f"{where}: methods", section["methods"], list):
-        plan = {"name": method} if isinstance(method, str) else _expect(f"{where}: a method", method, dict)
-        _expect_keys(f"{where}: a method", plan, METHOD_KEYS, {"name"})
-        if plan["name"] not in HASHERS and not is_ranking(plan["name"]):
-            raise UnknownName.among("method", plan["name"], [*HASHERS, *RANKINGS])
-        yield from _method_cells(where, base, section, plan)
+    methods = [_method_plan(where, plan) for plan in _expect(f"{where}: methods", section["methods"], list)]
+    for options in _combinations(where, section, "protocol_options", "vary_protocol"):
+        base = Cell(
+            dataset=dataset,
+            protocol=section.get("protocol", "paper"),
+            protocol_options=options,
+            method="",
+            n_bits=None,
+            partition=0,
+            checksum=checksums.get(dataset, ""),
+            sections=(title,),
+        )
+        try:
+            _ = base.rules
+        except TypeError as error:
+            raise InvalidInput(f"{where}: {error}", "fields of a Protocol", "Mend protocol_options") from None
+        for plan in methods:
+            yield from _method_cells(where, base, section, plan)
+
+
+def _method_plan(where: str, method: Any) -> dict[str, Any]:
+    plan: dict[str, Any] = {"name": method} if isinstance(method, str) else method
+    _expect_keys(f"{where}: a method", _expect(f"{where}: a method", plan, dict), METHOD_KEYS, {"name"})
+    if plan["name"] not in HASHERS and not is_ranking(plan["name"]):
+        raise UnknownName.among("method", plan["name"], [*HASHERS, *RANKINGS])
+    return plan
+
+
+def _combinations(where: str, table: dict[str, Any], fixed: str, vary: str) -> Iterator[dict[str, Any]]:
+    """The fixed values with every combination of those that vary."""
+    same = _expect(f"{where}: {fixed}", table.get(fixed, {}), dict)
+    changing = _expect(f"{where}: {vary}", table.get(vary, {}), dict)
+    for values in itertools.product(*(_expect(f"{where}: {vary}", some, list) for some in changing.values())):
+        yield same | dict(zip(changing, values, strict=True))
 
 
 def _method_cells(where: str, base: Cell, section: dict[str, Any], plan: dict[str, Any]) -> Iterator[Cell]:
     lengths: list[Any] = [None] if is_ranking(plan["name"]) else plan.get("bits", section.get("bits", [64]))
     n_partitions = plan.get("partitions", section.get("partitions", 1))
-    _expect(f"{where}: partitions", n_partitions, int)
-    vary = _expect(f"{where}: vary", section.get("vary", {}), dict)
-    for values in itertools.product(*vary.values()):
-        given = {**plan.get("given", {}), **dict(zip(vary, values, strict=True))}
-        for n_bits, partition in itertools.product(
-            _expect(f"{where}: bits", lengths, list), range(n_partitions)
-        ):
+    numbers = range(_expect(f"{where}: partitions", n_partitions, int))
+    for given in _combinations(where, {**section, "given": plan.get("given", {})}, "given", "vary"):
+        for n_bits, partition in itertools.product(_expect(f"{where}: bits", lengths, list), numbers):
             yield replace(
                 base,
                 method=plan["name"],
