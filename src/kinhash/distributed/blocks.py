@@ -1,0 +1,89 @@
+"""Numbered blocks of rows, and the three things a fit asks of them; here for one process."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .._blocks import block_slices, map_blocks
+from ..errors import InvalidInput
+from .tree import merge_in_order
+
+__all__ = ["Blocks", "LocalBlocks", "cut_rows"]
+
+Ints = npt.NDArray[np.int64]
+T = TypeVar("T")
+
+
+class Blocks(ABC):
+    """Blocks of rows (X, y) numbered from 0. An engine implements these three and nothing else.
+
+    Functions and results travel between processes, so they can be pickled; merging follows
+    `merge_in_order` over the block numbers.
+    """
+
+    @abstractmethod
+    def reduce_labels(self, look: Callable[[int, Any], T], merge: Callable[[T, T], T]) -> T:
+        """``look(number, y)`` of every block, merged; the features are not read."""
+
+    @abstractmethod
+    def gather(self, take: Callable[[int, Any, Any, Ints], T], wanted: Mapping[int, Ints]) -> list[T]:
+        """``take(number, X, y, wanted[number])`` of the blocks that are named, in their order."""
+
+    @abstractmethod
+    def reduce(self, look: Callable[[int, Any, Any], T], merge: Callable[[T, T], T]) -> T:
+        """``look(number, X, y)`` of every block, merged."""
+
+
+class LocalBlocks(Blocks):
+    """Pairs (X, y) in this process; either may be a function without arguments that loads it.
+
+    Memory: what two blocks per thread need.
+    """
+
+    def __init__(self, blocks: Sequence[tuple[Any, Any]], n_jobs: int | None = None) -> None:
+        if not hasattr(blocks, "__getitem__") or not len(blocks):
+            raise InvalidInput(
+                f"The blocks are {'empty' if hasattr(blocks, '__len__') else type(blocks).__name__}",
+                "a list of pairs (X, y), or of pairs of functions that load them",
+                "Blocks are read more than once, so pass functions instead of a generator",
+            )
+        self.blocks, self.n_jobs = blocks, n_jobs
+
+    def reduce_labels(self, look: Callable[[int, Any], T], merge: Callable[[T, T], T]) -> T:
+        def one(number: int) -> T:
+            return look(number, _loaded(self.blocks[number][1]))
+
+        return merge_in_order(map_blocks(one, range(len(self.blocks)), self.n_jobs), merge)
+
+    def gather(self, take: Callable[[int, Any, Any, Ints], T], wanted: Mapping[int, Ints]) -> list[T]:
+        def one(number: int) -> T:
+            X, y = map(_loaded, self.blocks[number])
+            return take(number, X, y, wanted[number])
+
+        return list(map_blocks(one, sorted(wanted), self.n_jobs))
+
+    def reduce(self, look: Callable[[int, Any, Any], T], merge: Callable[[T, T], T]) -> T:
+        def one(number: int) -> T:
+            X, y = map(_loaded, self.blocks[number])
+            return look(number, X, y)
+
+        return merge_in_order(map_blocks(one, range(len(self.blocks)), self.n_jobs), merge)
+
+
+def cut_rows(X: Any, y: Any, rows: int = 65_536) -> list[tuple[Any, Any]]:
+    """Consecutive blocks of a matrix and its labels; of a memory map, nothing is read yet."""
+    if X.shape[0] != len(y):
+        raise InvalidInput(
+            f"X has {X.shape[0]} rows and there are {len(y)} labels", "as many", "Pass what belongs together"
+        )
+    X, y = getattr(X, "iloc", X), getattr(y, "iloc", y)
+    return [(X[part], y[part]) for part in block_slices(len(y), rows)]
+
+
+def _loaded(part: Any) -> Any:
+    return part() if callable(part) else part

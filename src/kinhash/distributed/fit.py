@@ -1,0 +1,123 @@
+"""The fit over blocks: one short story, whatever engine holds the rows.
+
+Two kinds of recipe, told apart by the hasher itself:
+
+* a *fixed recipe* (what ``partial_fit`` takes: map="linear" with nothing left to choose) is a reduction.
+  Codes of the labels come from the counts of all rows, the map from sums over all rows.
+* *every other recipe*, the default among them, makes choices on held-out rows and fits a label model on at
+  most 100,000 rows even in ``fit``. So that many rows are gathered and ``fit`` learns from them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from .._blocks import single_blas_thread
+from .._check import check_features, make_rng
+from .._hasher import Hasher
+from ..errors import InvalidInput
+from ..learning.anchored import Anchored
+from ..learning.features import GUESS_ROWS
+from ..learning.recipes import LABEL_ROWS
+from ..learning.stream import Stream
+from ..learning.streaming import StreamingHasher, StreamPlan
+from ..maps.moments import Moments
+from ..maps.rows import Rows
+from .blocks import Blocks, LocalBlocks
+from .steps import Taken, join, sum_block, take_rows
+from .survey import Survey, choose_rows, spread_rows, survey_block
+
+__all__ = ["SAMPLE_ROWS", "fit_blocks", "learn_from"]
+
+SAMPLE_ROWS = LABEL_ROWS  # as many as one fit's label model looks at
+H = TypeVar("H", bound=Hasher)
+
+
+def fit_blocks(hasher: H, blocks: Sequence[tuple[Any, Any]], n_jobs: int | None = None) -> H:
+    """Fit a hasher to a list of blocks (X, y) in this process, and return it.
+
+    Either part of a block may be a function without arguments that loads it, so the rows need never be in
+    memory at once; see `cut_rows` for matrices and memory maps. Memory: see `learn_from`, and what two
+    blocks per thread need.
+    """
+    return learn_from(hasher, LocalBlocks(blocks, n_jobs))
+
+
+def learn_from(hasher: H, blocks: Blocks, *, sample_rows: int = SAMPLE_ROWS) -> H:
+    """Fit a hasher to blocks that an engine holds, and return it.
+
+    Equal blocks and an integer ``random_state`` give the same model, bit for bit, on every engine. Up to
+    ``sample_rows`` rows, all of them labelled, a recipe that is not fixed gives exactly the model of ``fit``.
+    ``codes_`` is not kept, unless all rows were gathered.
+
+    Memory here: the gathered rows (at most ``sample_rows`` and a few of each rare name) and what ``fit``
+    needs for them; for a fixed recipe about 1000 rows and a few p × p matrices.
+    """
+    start = time.perf_counter()
+    hasher._check_parameters()
+    if getattr(hasher, "anchors", None) is not None:
+        raise InvalidInput(
+            "anchors were set for a fit over blocks",
+            "anchors=None: row numbers mean little where rows lie in many places",
+            "Leave anchors out, or use fit",
+        )
+    plan = _fixed_plan(hasher)
+    rng = make_rng(hasher.random_state).spawn(1)[0]  # fit draws from the parent, as if we were not here
+    look = partial(survey_block, most=int(getattr(hasher, "n_anchors", 1000)), seed=int(rng.integers(2**62)))
+    survey = blocks.reduce_labels(look, Survey.merge)
+    if not survey.n_known:
+        raise InvalidInput(
+            "Nothing is known about any row (every label is missing)",
+            "labels for some rows",
+            "Pass labels",
+        )
+    if plan is None:
+        taken = join(blocks.gather(take_rows, choose_rows(survey, sample_rows, rng)))
+        _fit_sample(hasher, taken, survey)
+    else:
+        assert isinstance(hasher, StreamingHasher)
+        wanted = spread_rows(survey, GUESS_ROWS)
+        if plan.features.kind == "rbf":
+            wanted = choose_rows(survey, GUESS_ROWS + plan.features.n_centers, rng)
+        taken = join(blocks.gather(take_rows, wanted))
+        _reduce(hasher, plan, taken, survey, blocks)
+    hasher.report_["seconds"]["all blocks"] = time.perf_counter() - start
+    return hasher
+
+
+def _fit_sample(hasher: Hasher, taken: Taken, survey: Survey) -> None:
+    """The ordinary fit of the gathered rows."""
+    hasher.fit(taken.X, taken.labels)
+    hasher.report_ |= {"n_rows": survey.n_rows, "n_sampled": len(taken.labels)}
+    if len(taken.labels) < survey.n_rows:  # codes of some rows, whose numbers nobody knows
+        hasher._codes = hasher._group_of_row = hasher._group_marginals = None
+
+
+def _reduce(hasher: StreamingHasher, plan: StreamPlan, taken: Taken, survey: Survey, blocks: Blocks) -> None:
+    """Codes from the counts of all labels, then one sum over all rows."""
+    X = check_features(hasher, taken.X, reset=True)
+    # Counts say all there is to know of few kinds; of many, and where rows are not merged, rows are drawn.
+    few = survey.kinds is not None and len(survey.kinds) > 1 and plan.recipe.merge
+    labels, weights = (survey.kinds, survey.counts) if few else (survey.drawn, None)
+    assert labels is not None
+    with single_blas_thread():
+        anchored = Anchored.of(plan, labels, weights, Rows(X), make_rng(hasher.random_state))
+    look = partial(sum_block, anchored=anchored, width=X.shape[1])
+    stream = Stream(anchored, Rows(X).block_rows())
+    stream.moments = blocks.reduce(look, Moments.merge)
+    stream.n_rows = survey.n_rows
+    with single_blas_thread():
+        hasher._become(stream)
+
+
+def _fixed_plan(hasher: Hasher) -> StreamPlan | None:
+    """The plan of a fixed recipe; None where something is left to choose."""
+    if not isinstance(hasher, StreamingHasher):
+        return None
+    try:
+        return hasher._stream_plan()
+    except InvalidInput:
+        return None

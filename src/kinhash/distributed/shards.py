@@ -1,0 +1,52 @@
+"""Answers of several indexes to the same queries, merged into the answer of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidInput
+from ..index._segments import best_of
+from ..index.neighbours import Neighbours
+
+__all__ = ["merge_neighbours"]
+
+
+def merge_neighbours(parts: Sequence[Neighbours], k: int | None = None) -> Neighbours:
+    """The ``k`` nearest of what the shards found, in the order (distance, id); all of it without ``k``.
+
+    Every shard must have been asked for ``k`` neighbours, or for the same radius, and no id may occur in
+    two of them. Merged answers can be merged again, so many shards can be merged in a tree.
+    """
+    if not parts:
+        raise InvalidInput("There are no answers to merge", "at least one", "Search some shards first")
+    if any((part.splits is None) != (parts[0].splits is None) for part in parts):
+        raise InvalidInput(
+            "Some answers come from search and some from search_radius", "one kind", "Ask all shards alike"
+        )
+    found = [part for part in parts if part.ids.size] or list(parts[:1])  # no rows, no type of ids
+    if parts[0].splits is not None:
+        return _merge_radius(found)
+    most = sum(part.ids.shape[1] for part in found)
+    distances, ids = best_of(
+        [(part.distances, part.ids) for part in found], most if k is None else k, len(parts[0])
+    )
+    return Neighbours(ids, distances, None, parts[0].full)
+
+
+def _merge_radius(parts: Sequence[Neighbours]) -> Neighbours:
+    splits = [part.splits for part in parts if part.splits is not None]
+    query = np.concatenate([np.repeat(np.arange(len(s) - 1), np.diff(s)) for s in splits])
+    ids = np.concatenate([part.ids for part in parts])
+    distances = np.concatenate([part.distances for part in parts])
+    order = np.lexsort((_sortable(ids), distances, query))
+    ends = np.searchsorted(query[order], np.arange(len(splits[0])))
+    return Neighbours(ids[order], distances[order], ends, parts[0].full)
+
+
+def _sortable(ids: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Numbers in the order of the ids; lexsort knows no strings of varying length."""
+    return ids if ids.dtype.kind in "iu" else np.unique(ids, return_inverse=True)[1]

@@ -1,0 +1,89 @@
+"""What happens to one block, in whatever process it lies: rows are taken from it, or it is summed up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .._check import check_finite
+from ..errors import InvalidInput
+from ..labels import Labels, read_labels
+from ..learning.anchored import Anchored
+from ..maps.moments import Moments, moments_of_block, moments_of_rows
+from ..maps.rows import Rows
+from .tree import merge_in_order
+
+__all__ = ["Taken", "join", "sum_block", "take_rows"]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Rows with their labels."""
+
+    X: Any
+    labels: Labels
+
+
+def take_rows(number: int, X: Any, y: Any, places: npt.NDArray[np.int64]) -> Taken:
+    """Some of the rows with labels; ``places`` count among those."""
+    X = _features(number, X)
+    labels = _labels(number, y, X.shape[0])
+    rows = np.flatnonzero(labels.known)[places]
+    return Taken(X[rows], labels[rows])
+
+
+def join(parts: list[Taken]) -> Taken:
+    """Rows of several blocks as one matrix."""
+    widths = sorted({part.X.shape[1] for part in parts})
+    if len(widths) > 1:
+        raise InvalidInput(
+            f"Blocks have {widths[0]} and {widths[-1]} columns", "one width", "Cut the features alike"
+        )
+    labels = merge_in_order((part.labels for part in parts), Labels.followed_by)
+    if any(sp.issparse(part.X) for part in parts):
+        return Taken(sp.csr_array(sp.vstack([part.X for part in parts], format="csr")), labels)
+    return Taken(np.concatenate([part.X for part in parts]), labels)
+
+
+def sum_block(number: int, X: Any, y: Any, *, anchored: Anchored, width: int) -> Moments:
+    """Moments of a block: its rows against the targets that their labels ask for."""
+    X = _features(number, X)
+    if X.shape[1] != width:
+        raise InvalidInput(
+            f"Block {number} has {X.shape[1]} columns, and other blocks have {width}",
+            "one width",
+            "Cut the features alike",
+        )
+    scores, place = anchored.scores(_labels(number, y, X.shape[0]))
+    targets = anchored.targets(scores).astype(np.float32)
+    weights = None if (place >= 0).all() else (place >= 0).astype(np.float64)
+    if not X.shape[0]:
+        return moments_of_block(anchored.preparation, np.zeros((0, width)), targets[:0], None)
+    return moments_of_rows(Rows(X), anchored.preparation, lambda part: targets[place[part]], weights, 1)
+
+
+def _features(number: int, X: Any) -> Any:
+    """A block's features as a numeric matrix or CSR, checked; errors name the block."""
+    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise InvalidInput(
+            f"Block {number} has {X.ndim} dimensions and dtype {X.dtype}",
+            "a 2-D numeric matrix, one row per item",
+            "Convert the features to numbers first",
+        )
+    try:
+        check_finite(X)
+    except InvalidInput as error:
+        raise InvalidInput(f"In block {number}: {error.wrong}", error.expected, error.remedy) from None
+    return X
+
+
+def _labels(number: int, y: Any, n_rows: int) -> Labels:
+    try:
+        return read_labels(y, n_rows)
+    except InvalidInput as error:
+        raise InvalidInput(f"In block {number}: {error.wrong}", error.expected, error.remedy) from None

@@ -1,0 +1,183 @@
+"""Fits over blocks in one process: against the ordinary fit, and against themselves cut and run otherwise."""
+
+from __future__ import annotations
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from block_data import classes, default, indicator, linear, paper
+
+from kinhash import EnergyHasher, load
+from kinhash.baselines import BASELINES
+from kinhash.distributed import LocalBlocks, cut_rows, fit_blocks, learn_from
+from kinhash.errors import InvalidInput
+
+pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+
+
+@pytest.mark.parametrize("data", [classes, indicator])
+@pytest.mark.parametrize("make", [default, lambda: EnergyHasher(16, open_set=True, random_state=0)])
+def test_a_recipe_with_choices_gives_the_model_of_fit(data, make):
+    X, y = data()
+    whole, parts = make().fit(X, y), fit_blocks(make(), cut_rows(X, y, 77))
+    assert parts.model_id_ == whole.model_id_
+    assert (parts.codes_ == whole.codes_).all()
+    assert parts.report_["n_rows"] == parts.report_["n_sampled"] == len(X)
+
+
+@pytest.mark.parametrize("data", [classes, indicator])
+@pytest.mark.parametrize("solver", ["spectral", "coordinate"])
+def test_a_fixed_recipe_gives_the_model_of_fit_up_to_rounding(data, solver):
+    X, y = data()
+    whole = linear().set_params(solver=solver).fit(X, y)
+    parts = fit_blocks(linear().set_params(solver=solver), cut_rows(X, y, 77))
+    margins = whole.decision_function(X)
+    np.testing.assert_allclose(parts.decision_function(X), margins, atol=1e-4 * np.abs(margins).max())
+    assert (parts.learned_codes(y) == whole.codes_).all()
+    assert parts.report_["n_rows"] == len(X)
+
+
+@pytest.mark.parametrize("make", [default, linear, paper, lambda: linear(features="rbf", n_centers=30)])
+@pytest.mark.parametrize("data", [classes, indicator])
+def test_threads_and_loaders_do_not_change_a_bit(make, data):
+    X, y = data()
+    blocks = cut_rows(X, y, 77)
+    lazy = [(partial(np.array, x), partial(np.array, t)) for x, t in blocks]
+    models = {fit_blocks(make(), b, n_jobs=jobs).model_id_ for b in (blocks, lazy) for jobs in (1, 2, 3)}
+    assert len(models) == 1
+
+
+def test_one_block_is_cut_inside_like_many_rows_are():
+    """Blocks larger than the summing size are summed in pieces, whose order is fixed."""
+    X, y = classes(n=9000)
+    margins = linear().fit(X, y).decision_function(X[:500])
+    for rows in (9000, 5000, 4096):
+        found = fit_blocks(linear(), cut_rows(X, y, rows)).decision_function(X[:500])
+        np.testing.assert_allclose(found, margins, atol=1e-4 * np.abs(margins).max())
+
+
+def test_beyond_the_limit_a_draw_is_learned_from_and_codes_are_not_kept():
+    X, y = classes(n=3000)
+    whole = default().fit(X, y)
+    parts = learn_from(default(), LocalBlocks(cut_rows(X, y, 250)), sample_rows=1500)
+    assert parts.report_["n_sampled"] == 1500
+    assert parts.report_["n_rows"] == 3000
+    assert parts.model_id_ != whole.model_id_
+    assert parts.score(X, y) > whole.score(X, y) - 0.02
+    with pytest.raises(AttributeError, match="codes_ is kept only"):
+        parts.codes_  # noqa: B018
+    again = learn_from(default(), LocalBlocks(cut_rows(X, y, 250), 1), sample_rows=1500)
+    assert again.model_id_ == parts.model_id_
+
+
+def test_the_model_is_an_ordinary_one(tmp_path):
+    X, y = classes()
+    for make in (default, linear):
+        hasher = fit_blocks(make(), cut_rows(X, y, 100))
+        hasher.save(tmp_path / "model.kin")
+        again = load(tmp_path / "model.kin")
+        assert (again.encode(X) == hasher.encode(X)).all()
+        assert again.model_id_ == hasher.model_id_
+
+
+def test_a_fit_over_blocks_goes_on_with_partial_fit():
+    X, y = classes()
+    parts = fit_blocks(linear(), cut_rows(X[:400], y[:400], 100)).partial_fit(X[400:], y[400:])
+    stream = linear().partial_fit(X[:400], y[:400]).partial_fit(X[400:], y[400:])
+    margins = stream.decision_function(X)
+    np.testing.assert_allclose(parts.decision_function(X), margins, atol=1e-4 * np.abs(margins).max())
+    assert parts.report_["n_rows"] == 600
+
+
+def test_rows_without_labels_have_no_say():
+    X, y = classes()
+    known = np.arange(len(y)) % 3 > 0
+    some = np.where(known, y, np.nan)
+    for make in (default, linear):
+        parts = fit_blocks(make(), cut_rows(X, some, 100))
+        only = fit_blocks(make(), cut_rows(X[known], y[known], 80))
+        assert (parts.encode(X) == only.encode(X)).mean() > 0.99
+
+
+def test_empty_blocks_and_blocks_of_one_class_are_fine():
+    X, y = classes()
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    plain = fit_blocks(linear(), cut_rows(X, y, 100))
+    blocks = cut_rows(X, y, 100)
+    blocks.insert(3, (X[:0], y[:0]))
+    np.testing.assert_allclose(
+        fit_blocks(linear(), blocks).decision_function(X), plain.decision_function(X), atol=1e-4
+    )
+
+
+def test_sparse_blocks_give_the_model_of_dense_ones():
+    X, y = classes()
+    X[X < 0.5] = 0
+    for make in (default, linear):
+        dense = fit_blocks(make(), cut_rows(X, y, 100))
+        sparse = fit_blocks(make(), cut_rows(sp.csr_array(X), y, 100))
+        assert sparse.model_id_ == dense.model_id_
+
+
+def test_rivals_learn_from_blocks_too():
+    X, y = classes()
+    name = next(iter(BASELINES))
+    whole = BASELINES[name](8, random_state=0).fit(X, y)
+    assert fit_blocks(BASELINES[name](8, random_state=0), cut_rows(X, y, 100)).model_id_ == whole.model_id_
+
+
+def broken(change):
+    X, y = classes(n=120)
+    blocks = [[np.array(x), np.array(t)] for x, t in cut_rows(X, y, 40)]
+    change(blocks)
+    return [tuple(block) for block in blocks]
+
+
+def spoil(place, value):
+    def change(blocks):
+        blocks[1][0][place] = value
+
+    return change
+
+
+BAD = {
+    "a NaN": (spoil((3, 2), np.nan), r"In block 1: .*NaN: the first in row 3, column 2"),
+    "another width": (lambda blocks: blocks[2].__setitem__(0, blocks[2][0][:, :5]), "columns"),
+    "too few labels": (
+        lambda blocks: blocks[2].__setitem__(1, blocks[2][1][:9]),
+        "In block 2: X has 40 rows",
+    ),
+    "text": (lambda blocks: blocks[0].__setitem__(0, blocks[0][0].astype(str)), "Block 0 .*dtype"),
+    "no label": (lambda blocks: [b.__setitem__(1, np.full(40, np.nan)) for b in blocks], "Nothing is known"),
+    "one class": (lambda blocks: [b.__setitem__(1, np.zeros(40)) for b in blocks], "one class"),
+    "classes and tags": (lambda blocks: blocks[1].__setitem__(1, np.ones((40, 3))), "classes and the other"),
+}
+
+
+@pytest.mark.parametrize("make", [default, linear])
+@pytest.mark.parametrize("what", list(BAD))
+def test_bad_blocks_are_named(make, what):
+    change, message = BAD[what]
+    with pytest.raises(InvalidInput, match=message) as caught:
+        fit_blocks(make(), broken(change))
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # it must survive the way home
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"), [(iter([]), "list_iterator"), ([], "empty"), ((b for b in ()), "generator")]
+)
+def test_blocks_must_be_readable_more_than_once(blocks, message):
+    with pytest.raises(InvalidInput, match=message):
+        fit_blocks(default(), blocks)
+
+
+def test_anchors_are_refused():
+    X, y = classes()
+    with pytest.raises(InvalidInput, match="anchors=None"):
+        fit_blocks(linear(anchors=[1, 2, 3]), cut_rows(X, y))
+    with pytest.raises(InvalidInput, match="600 rows and there are 599"):
+        cut_rows(X, y[1:])
