@@ -290,6 +290,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return {
             "n_rows": len(training.rows),
             "n_groups": training.supervision.n_groups,
+            "codes": "mapped" if learned.codes is None else "learned",
             "unique_codes": _count_distinct(self.codes_, learned.group_of_row),
             "dead_bits": dead.tolist(),
             "bit_balance": share,

@@ -53,6 +53,19 @@ def test_fit_ends_with_a_verdict_on_rows_it_did_not_see(run: Run, folder: Path) 
         assert word in text
 
 
+def test_a_method_that_only_maps_is_not_said_to_have_learned_codes(run: Run, folder: Path) -> None:
+    text = succeed(run, "fit X.npy --labels y.txt --method ITQ --bits 4 -o m.kin")
+    assert "learned" not in text.lower()
+    assert "all codes come from features, since this method learns a map alone" in text
+    result = json.loads(succeed(run, "fit X.npy --labels y.txt --method ITQ --bits 4 -o m.kin --json"))
+    assert result["verdict"]["lines"][0]["name"] == "codes, mapped database"
+    assert result["codes_are"] == result["verdict"]["codes"] == "mapped"
+    assert "unique_codes_learned" not in result["verdict"]
+    result = json.loads(succeed(run, "fit X.npy --labels y.txt --method COSDISH --bits 4 -o m.kin --json"))
+    assert result["verdict"]["lines"][0]["name"] == "codes, learned database"
+    assert result["codes_are"] == "learned"
+
+
 def test_the_verdict_is_what_the_metrics_say_of_the_rows_kept_out(run: Run, folder: Path) -> None:
     from kinhash.labels import read_labels
     from kinhash.metrics import mean_average_precision

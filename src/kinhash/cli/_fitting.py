@@ -100,6 +100,7 @@ def run(request: Request, listener: Callable[[str], None]) -> Done:
         "columns": int(X.shape[1]),
         "training_rows": int(X.shape[0] - len(kept_out)),
         "unique_codes": hasher.report_["unique_codes"],
+        "codes_are": hasher.report_.get("codes", "learned"),
         "codes": request.codes,
         "codes_note": _codes_note(len(kept_out)),
         "verdict": verdict.as_dict() if verdict else None,

@@ -106,13 +106,11 @@ def judge_labels(
     database = train[chosen]
     asked, searched = labels[queries], labels[database]
     new, mapped = hasher.encode_codes(X[queries]), hasher.encode_codes(X[database])
-    learned = Codes(hasher.codes_[chosen], new.n_bits, model_id=new.model_id)
     rivals = Rivals(X, database, new.n_bits, rng)
     lsh = [Codes(rivals.lsh_bits(rows), new.n_bits) for rows in (queries, database)]
     size_now, size_before = n_bytes(new.n_bits), 4 * rivals.n_columns
     by_map = average_precision(new, mapped, asked, searched)
-    lines = (
-        scored(LEARNED, size_now, average_precision(new, learned, asked, searched)),
+    lines: tuple[Line, ...] = (
         scored(MAPPED, size_now, by_map),
         scored(COSINE, size_before, _cosine_scores(rivals, queries, database, asked, searched)),
         scored(
@@ -121,15 +119,19 @@ def judge_labels(
         scored(f"LSH, {new.n_bits} bits", size_now, average_precision(lsh[0], lsh[1], asked, searched)),
     )
     facts: dict[str, Any] = {
+        "codes": hasher.report_.get("codes", "learned"),
         "queries": len(queries),
         "queries_without_kin": int(np.isnan(by_map).sum()),
         "database_rows": len(database),
         "training_rows": len(train),
-        "unique_codes_learned": len(np.unique(learned.packed, axis=0)),
         "unique_codes_mapped": len(np.unique(mapped.packed, axis=0)),
         "bytes_per_item_before": size_before,
         "bytes_per_item_after": size_now,
     }
+    if facts["codes"] == "learned":  # some methods only map: their codes_ are the mapped ones again
+        learned = Codes(hasher.codes_[chosen], new.n_bits, model_id=new.model_id)
+        lines = (scored(LEARNED, size_now, average_precision(new, learned, asked, searched)), *lines)
+        facts["unique_codes_learned"] = len(np.unique(learned.packed, axis=0))
     if len(queries) > 1:  # both sides unseen: no row of the fit can flatter this pair of figures
         facts["unseen_codes"] = _mean(average_precision(new, new, asked, asked, exclude_self=True))
         facts["unseen_cosine"] = _mean(_cosine_scores(rivals, queries, queries, asked, asked, own=True))
@@ -173,9 +175,12 @@ def _protocol(facts: dict[str, Any], labels: Labels) -> str:
     searched = f"all {part[1]:,}" if part[0] == part[1] else f"{part[0]:,} of the {part[1]:,}"
     skipped = facts["queries_without_kin"]
     kin = "at least one shared tag" if labels.is_tags else "the same class"
+    origin = "learned codes come from labels, mapped ones from features"
+    if facts["codes"] == "mapped":
+        origin = "all codes come from features, since this method learns a map alone"
     return (
         f"Protocol: {facts['queries']:,} random rows were kept out of the fit and are the queries.\n"
-        f"Database: {searched} rows of the fit; learned codes come from labels, mapped ones from features.\n"
+        f"Database: {searched} rows of the fit; {origin}.\n"
         f"Kin: {kin}. Whole ranking; ties: expected value over all orders; interval: over queries."
         + (f" {skipped:,} queries have no kin and are left out." if skipped else "")
     )

@@ -51,8 +51,9 @@ def judge_pairs(
     left, right = places[: len(kept_out)], places[len(kept_out) :]
     rivals = Rivals(X, rows, hasher.n_bits, rng)
     bits, width = n_bytes(hasher.n_bits), rivals.n_columns
-    distances = {
-        (LEARNED, bits): _differing(hasher.codes_[rows], left, right),
+    learned = hasher.report_.get("codes", "learned") == "learned"  # some methods only map
+    distances = {(LEARNED, bits): _differing(hasher.codes_[rows], left, right)} if learned else {}
+    distances |= {
         (MAPPED, bits): _differing(hasher.encode(X[rows]), left, right),
         ("float cosine", 4 * width): -_cosine(rivals.unit_rows(rows), left, right),
         ("sign bits", n_bytes(width)): _differing(rivals.sign_bits(rows), left, right),
@@ -61,9 +62,10 @@ def judge_pairs(
     kin = kept_out.verdict > 0
     lines = tuple(_line(*name, found, kin) for name, found in distances.items())
     facts = {
+        "codes": hasher.report_.get("codes", "learned"),
         "pairs_kept_out": len(kept_out),
         "pairs_learned_from": len(learned_from),
-        "unique_codes_learned": len(np.unique(hasher.codes_, axis=0)),
+        **({"unique_codes_learned": len(np.unique(hasher.codes_, axis=0))} if learned else {}),
         "bytes_per_item_before": 4 * width,
         "bytes_per_item_after": bits,
     }

@@ -97,7 +97,8 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
     else:
         lines.append(result["why_no_verdict"])
     lines.append(
-        f"Distinct codes: {result['unique_codes']:,} learned on {counted(result['training_rows'], 'row')}"
+        f"Distinct codes: {result['unique_codes']:,} {result['codes_are']} "
+        f"on {counted(result['training_rows'], 'row')}"
         + (
             f"; {verdict.facts['unique_codes_mapped']:,} mapped on {verdict.facts['database_rows']:,}."
             if verdict is not None and "unique_codes_mapped" in verdict.facts
