@@ -5,7 +5,8 @@
     │   ├── UnknownName               no such energy, map, solver, ... (with a suggestion)
     │   └── CodesMismatch             codes of another length or another model
     ├── FileProblem(OSError)          a file is missing, damaged, or of another kind
-    │   └── DamagedFile               its digest or its structure does not hold
+    │   ├── DamagedFile               its digest or its structure does not hold
+    │   └── EngineProblem             a database or a server cannot be reached, or refuses
     ├── MissingExtra(ImportError)     an optional dependency is not installed
     └── NotEnoughMemory(MemoryError)  the work would not fit; said before it starts
 
@@ -23,6 +24,7 @@ from collections.abc import Iterable
 __all__ = [
     "CodesMismatch",
     "DamagedFile",
+    "EngineProblem",
     "FileProblem",
     "InvalidInput",
     "KinhashError",
@@ -82,6 +84,10 @@ class FileProblem(KinhashError, OSError):
 
 class DamagedFile(FileProblem):
     """A file whose bytes are not the ones that were written."""
+
+
+class EngineProblem(FileProblem):
+    """A database or a server could not be reached, or refused what it was asked for."""
 
 
 class MissingExtra(KinhashError, ImportError):

@@ -1,0 +1,143 @@
+"""What every engine can do, and the few tools they share.
+
+An engine writes codes to a `Place`, opens the place again as a `Reader`, and says which statement finds the
+neighbours of a code. It may trust what it gets: the door is `kinhash.engines._run`. Rows come in ascending
+order of their ids. Classes are abstract or final.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..codes import Codes, UInt8, n_bytes, unpack_bits
+from ..errors import CodesMismatch, InvalidInput, MissingExtra
+
+__all__ = ["Engine", "Facts", "Found", "Place", "Reader", "as_bits", "driver", "with_ties"]
+
+Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16]]  # ids and distances of one query
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where codes are: a file, a folder or a connection, and the table in it where it has tables."""
+
+    target: str
+    table: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known about written codes. ``n_bits`` is None where an engine knows whole bytes only."""
+
+    n_rows: int
+    n_bytes: int
+    n_bits: int | None = None
+    model_id: str | None = None
+
+    def require(self, queries: Codes, place: Place) -> None:
+        """Refuse queries of another length or another model."""
+        if self.n_bytes != n_bytes(queries.n_bits) or self.n_bits not in (None, queries.n_bits):
+            raise CodesMismatch(
+                f"Codes of {queries.n_bits} bits came to {place.target}, "
+                f"which holds codes of {self.n_bits or 8 * self.n_bytes} bits",
+                "codes of one length",
+                "Encode with the model that made the written codes",
+            )
+        if self.model_id and queries.model_id and self.model_id != queries.model_id:
+            raise CodesMismatch(
+                f"Codes of model {queries.model_id[:12]} came to {place.target}, "
+                f"which holds codes of model {self.model_id[:12]}",
+                "codes made by one model",
+                "Encode with the model that made the written codes",
+            )
+
+    @staticmethod
+    def note(codes: Codes) -> str:
+        """The text an engine keeps beside the codes, for `from_note`."""
+        return json.dumps({"kinhash": 1, "n_bits": codes.n_bits, "model_id": codes.model_id})
+
+    @classmethod
+    def from_note(cls, note: str | bytes | None, n_rows: int, place: Place) -> Facts:
+        """Read the note back; a table without one was not written by us, so its bit order is unknown."""
+        try:
+            found = json.loads(note or "null")
+            n_bits = int(found["n_bits"])
+            return cls(n_rows, n_bytes(n_bits), n_bits, found["model_id"])
+        except (ValueError, TypeError, KeyError):
+            raise InvalidInput(
+                f"{place.table!r} in {place.target} says nothing about its codes",
+                "codes written by kinhash, with their length noted beside them",
+                "Write them with kinhash.engines.write",
+            ) from None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """An open place: its facts, and the ``k`` nearest rows of one packed code, by (distance, id)."""
+
+    facts: Facts
+    nearest: Callable[[UInt8, int], Found]
+
+
+class Engine(ABC):
+    """One engine. Everything that may be slow or absent is imported inside its methods."""
+
+    answers: ClassVar[bool] = True  # False: we write files for it and cannot ask its server
+    file: ClassVar[bool] = True  # whether the target is a file, which the command line can watch
+
+    @abstractmethod
+    def problems(self) -> tuple[type[Exception], ...]:
+        """What the engine raises when something goes wrong; raises `MissingExtra` where it is absent."""
+
+    @abstractmethod
+    def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
+        """Write codes with ids, all or nothing."""
+
+    @abstractmethod
+    def open(self, place: Place) -> AbstractContextManager[Reader]:
+        """Open what was written, without changing it."""
+
+    @abstractmethod
+    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+        """The exact text that finds the ``k`` rows nearest to one packed code."""
+
+
+def driver(module: str, extra: str, package: str | None = None) -> Any:
+    """The module that speaks to an engine, or an error that names the extra which brings it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtra.of(package or module.partition(".")[0], extra) from None
+
+
+def as_bits(packed: UInt8, n_bits: int) -> npt.NDArray[np.bytes_]:
+    """Codes (n, bytes) as text of zeros and ones, the first bit first: one string of ``n_bits`` per row."""
+    return np.ascontiguousarray(unpack_bits(packed, n_bits) + ord("0")).view(f"S{n_bits}")[:, 0]
+
+
+def with_ties(fetch: Callable[[int], tuple[Any, Any]], k: int, n_rows: int, most: int | None = None) -> Found:
+    """The ``k`` nearest by (distance, id) from an engine that orders by distance alone.
+
+    ``fetch(m)`` gives ids and ascending distances of some ``m`` nearest rows. We ask for more until a
+    distance beyond the k-th appears: then all rows tied with the k-th are there, and the smallest ids win.
+    ``most`` is the largest answer the engine gives; beyond it the choice among ties is the engine's.
+    """
+    most = min(n_rows, most or n_rows)
+    wanted = min(2 * k + 16, most)
+    while True:
+        ids, distances = (np.asarray(column) for column in fetch(wanted))
+        if wanted >= most or distances[-1] > distances[k - 1]:
+            break
+        wanted = min(4 * wanted, most)
+    ids, distances = ids.astype(np.int64), np.rint(distances).astype(np.uint16)
+    order = np.lexsort((ids, distances))[:k]
+    return ids[order], distances[order]

@@ -1,0 +1,123 @@
+"""Servers we cannot start: the exact settings and documents as files, to be loaded with their own tools.
+
+The target is a folder. It is written under a temporary name and renamed when it is complete. Reading back
+decodes the documents as the server would and searches them here, which proves the files, not the server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._blocks import block_slices
+from ..codes import Codes, UInt8
+from ..errors import InvalidInput
+from ..index import HammingIndex
+from ._base import Engine, Facts, Found, Place, Reader
+from ._sql import already_there
+
+__all__ = ["DocumentFiles", "signed"]
+
+PART = 50_000  # rows per file: below the 100 MB that servers take at once
+
+
+class DocumentFiles(Engine):
+    """A folder: the settings of the table, its documents in parts, a request to try, and the note."""
+
+    answers: ClassVar[bool] = False
+    file: ClassVar[bool] = False
+    part: ClassVar[str]  # name of a part, with its number
+
+    @abstractmethod
+    def settings(self, codes: Codes, place: Place) -> dict[str, str]:
+        """File names and contents that make the table."""
+
+    @abstractmethod
+    def document(self, number: int, code: UInt8, place: Place) -> str:
+        """The lines that load one row."""
+
+    @abstractmethod
+    def row(self, document: dict[str, Any]) -> tuple[int, bytes] | None:
+        """Id and packed bytes of a line; None for a line that holds no code."""
+
+    def problems(self) -> tuple[type[Exception], ...]:
+        return (OSError, ValueError, KeyError)
+
+    def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
+        assert codes.ids is not None
+        with _new_folder(Path(place.target), overwrite) as folder:
+            for name, text in self.settings(codes, place).items():
+                (folder / name).write_text(text)
+            (folder / "kinhash.json").write_text(Facts.note(codes) + "\n")
+            if len(codes):
+                example = self.statement(codes.packed[0], codes.n_bits, 10, place)
+                (folder / "search.txt").write_text(example + "\n")
+            for number, rows in enumerate(block_slices(len(codes), PART)):
+                pairs = zip(codes.ids[rows].tolist(), codes.packed[rows], strict=True)
+                with open(folder / self.part.format(number), "w") as file:
+                    file.writelines(self.document(key, code, place) for key, code in pairs)
+
+    @contextmanager
+    def open(self, place: Place) -> Iterator[Reader]:
+        folder = Path(place.target)
+        if not (folder / "kinhash.json").is_file():
+            raise InvalidInput(f"There are no codes in {place.target}", "", "Write the codes first")
+        ids: list[int] = []
+        packed: list[bytes] = []
+        for part in sorted(folder.glob(self.part.replace("{:05d}", "*"))):
+            with open(part) as file:
+                for found in filter(None, map(self.row, map(json.loads, file))):
+                    ids.append(found[0])
+                    packed.append(found[1])
+        facts = Facts.from_note((folder / "kinhash.json").read_text(), len(ids), place)
+        assert facts.n_bits is not None
+        rows = np.frombuffer(b"".join(packed), np.uint8).reshape(len(ids), facts.n_bytes)
+        index = HammingIndex.from_codes(rows, facts.n_bits, ids=np.array(ids, np.int64))
+
+        def nearest(code: UInt8, k: int) -> Found:
+            found = index.search(code[None], k)
+            return found.ids[0], found.distances[0]
+
+        yield Reader(facts, nearest)
+
+
+def signed(code: UInt8) -> list[int]:
+    """The bytes of a code as servers written in Java have them: from -128 to 127, the same bits."""
+    return code.view(np.int8).tolist()
+
+
+@contextmanager
+def _new_folder(target: Path, overwrite: bool) -> Iterator[Path]:
+    """A folder that appears under its name when it is complete, or not at all."""
+    target = target.absolute()
+    if target.exists() and not overwrite:
+        raise already_there(Place(str(target), ""), "file")
+    if target.exists() and not (target / "kinhash.json").is_file():
+        raise InvalidInput(
+            f"{target} is not a folder that kinhash wrote", "a new name", "Choose another place"
+        )
+    mark = secrets.token_hex(6)
+    fresh, old = (target.with_name(f".{target.name}.{mark}.{end}") for end in ("tmp", "old"))
+    try:
+        fresh.mkdir()
+        yield fresh
+        if target.exists():
+            os.rename(target, old)
+        os.rename(fresh, target)
+    except BaseException:
+        if old.exists() and not target.exists():
+            with contextlib.suppress(OSError):
+                os.rename(old, target)
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,92 @@
+"""A PostgreSQL table of ``bit(n)``, whoever counts the bits."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from .._blocks import block_slices
+from ..codes import Codes, UInt8
+from ._base import Engine, Facts, Place, Reader, as_bits, driver
+from ._sql import already_there, nearest_by_sql, not_there, quoted, select
+
+__all__ = ["PostgresTable"]
+
+BLOCK = 16384  # rows sent at once: 17 MB of text at 1024 bits
+
+
+class PostgresTable(Engine):
+    """A table ``id bigint, code bit(n)``; the note is its comment. The target is a connection string.
+
+    Everything happens in one transaction: other sessions see the table as it was until all rows are there.
+    """
+
+    file: ClassVar[bool] = False
+    extension: ClassVar[str | None] = None  # what must be in the database before it can count
+
+    @abstractmethod
+    def distance(self, literal: str) -> str:
+        """SQL that counts the bits in which ``code`` differs from a literal."""
+
+    def problems(self) -> tuple[type[Exception], ...]:
+        return (_psycopg().Error,)
+
+    def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
+        assert codes.ids is not None
+        with _psycopg().connect(place.target) as db, db.cursor() as cursor:
+            if self.extension:
+                cursor.execute(f"create extension if not exists {self.extension}")
+            if overwrite:
+                cursor.execute(f'drop table if exists "{place.table}"')
+            elif _comment(cursor, place) is not None:
+                raise already_there(place)
+            cursor.execute(
+                f'create table "{place.table}" (id bigint primary key, code bit({codes.n_bits}) not null)'
+            )
+            cursor.execute(f'comment on table "{place.table}" is {quoted(Facts.note(codes))}')
+            with cursor.copy(f'copy "{place.table}" from stdin') as copy:
+                for rows in block_slices(len(codes), BLOCK):
+                    text = as_bits(codes.packed[rows], codes.n_bits).tolist()
+                    ids = codes.ids[rows].tolist()
+                    copy.write(b"".join(b"%d\t%s\n" % row for row in zip(ids, text, strict=True)))
+
+    @contextmanager
+    def open(self, place: Place) -> Iterator[Reader]:
+        with _psycopg().connect(place.target) as db, db.cursor() as cursor:
+            db.read_only = True
+            comment = _comment(cursor, place)
+            if comment is None:
+                raise not_there(place)
+            n_rows = cursor.execute(f'select count(*) from "{place.table}"').fetchone()[0]
+            facts = Facts.from_note(comment, n_rows, place)
+            assert facts.n_bits is not None
+            n_bits = facts.n_bits
+            yield Reader(
+                facts,
+                nearest_by_sql(
+                    lambda text: cursor.execute(text).fetchall(),
+                    lambda code, k: self.statement(code, n_bits, k, place),
+                ),
+            )
+
+    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+        bits = as_bits(code[None], n_bits)[0].decode()
+        # B'...' has exactly as many bits as digits; '...'::bit(n) would silently cut or pad.
+        return select(self.distance(f"B'{bits}'"), f'"{place.table}"', k)
+
+
+def _psycopg() -> Any:
+    return driver("psycopg", "postgres")
+
+
+def _comment(cursor: Any, place: Place) -> str | None:
+    """The comment of the table, empty without one; None without such a table."""
+    cursor.execute(
+        "select coalesce(obj_description(found, 'pg_class'), ''), found is not null "
+        "from to_regclass(%s) as found",
+        [f'"{place.table}"'],
+    )
+    comment, there = cursor.fetchone()
+    return comment if there else None

@@ -1,0 +1,160 @@
+"""The door to all engines: what comes in is checked once, what goes wrong is said in our words."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._check import check_integer
+from ..codes import Codes, as_codes
+from ..errors import EngineProblem, InvalidInput, KinhashError
+from ..index import Neighbours
+from ..index._ids import as_ids
+from . import ENGINES
+from ._base import Engine, Place
+
+__all__ = ["as_place", "plainly", "prepared", "search", "statement", "write"]
+
+CodesLike = Codes | npt.ArrayLike
+Target = str | os.PathLike[str]
+TABLE = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
+def write(
+    engine: str,
+    codes: CodesLike,
+    target: Target,
+    *,
+    n_bits: int | None = None,
+    ids: npt.ArrayLike | None = None,
+    table: str = "codes",
+    overwrite: bool = False,
+) -> int:
+    """Write codes with their ids to an engine, all or nothing; returns the number of rows.
+
+    ``target`` is a file, a folder or a connection, see docs/engines.md. Ids are 64-bit integers, each once;
+    without any, those of the codes, or row numbers. What is there already stays unless ``overwrite``.
+    Peak memory: a copy of the codes, and for engines that write one file, that file.
+    """
+    one: Engine = ENGINES.make(engine)
+    rows = prepared(as_codes(codes, n_bits), ids)
+    place = as_place(target, table)
+    with plainly(one, place, "written"):
+        one.write(rows, place, overwrite)
+    return len(rows)
+
+
+def search(
+    engine: str,
+    target: Target,
+    queries: CodesLike,
+    k: int,
+    *,
+    n_bits: int | None = None,
+    table: str = "codes",
+) -> Neighbours:
+    """The ``k`` nearest rows of every query, found by the engine: the value `HammingIndex.search` gives."""
+    one: Engine = ENGINES.make(engine)
+    if not one.answers:
+        raise InvalidInput(
+            f"kinhash writes files for {engine} and does not speak to its server",
+            f"an engine that answers: {', '.join(name for name in ENGINES if ENGINES[name].answers)}",
+            "Load the files and send the request that kinhash.engines.statement gives",
+        )
+    place = as_place(target, table)
+    return answers(one, place, as_codes(queries, n_bits), check_integer("k", k, 0))
+
+
+def answers(one: Engine, place: Place, queries: Codes, k: int) -> Neighbours:
+    """The neighbours of checked queries."""
+    with plainly(one, place, "searched"), one.open(place) as reader:
+        reader.facts.require(queries, place)
+        k = min(k, reader.facts.n_rows)
+        ids = np.empty((len(queries), k), np.int64)
+        distances = np.empty((len(queries), k), np.uint16)
+        for row, code in enumerate(queries if k else ()):
+            ids[row], distances[row] = reader.nearest(code, k)
+    return Neighbours(ids, distances, full=float(queries.n_bits))
+
+
+def statement(
+    engine: str,
+    code: CodesLike,
+    target: Target,
+    k: int = 10,
+    *,
+    n_bits: int | None = None,
+    table: str = "codes",
+) -> str:
+    """The exact text that asks the engine for the ``k`` rows nearest to a code (the first, of several).
+
+    SQL for databases, Python for libraries, the request for servers. Needs no engine to be installed.
+    """
+    codes = as_codes(code, n_bits)
+    if not len(codes):
+        raise InvalidInput("No code came", "one code to ask about", "Pass a row of codes")
+    one: Engine = ENGINES.make(engine)
+    return one.statement(codes.packed[0], codes.n_bits, check_integer("k", k, 1), as_place(target, table))
+
+
+def as_place(target: Target, table: str) -> Place:
+    """A place from what the user named; one rule for tables that every engine accepts."""
+    if not isinstance(table, str) or not TABLE.fullmatch(table):
+        raise InvalidInput(
+            f"A table was to be called {table!r}",
+            "lower-case letters, digits and underscores, a letter first, at most 63",
+            "Choose another name",
+        )
+    text = os.fspath(target)
+    if not text or "\0" in text:
+        raise InvalidInput(f"The target is {text!r}", "a file, a folder or a connection", "Name one")
+    return Place(text, table)
+
+
+def prepared(codes: Codes, ids: Any = None) -> Codes:
+    """Codes with 64-bit ids, each once, in ascending order."""
+    given = codes.ids if ids is None else ids
+    values = np.arange(len(codes)) if given is None else as_ids(given)
+    if values.dtype.kind != "i":
+        raise InvalidInput(
+            "The ids are strings", "64-bit integers", "Number the rows and keep a table of names"
+        )
+    if len(values) != len(codes):
+        raise InvalidInput(
+            f"{len(values)} ids came with {len(codes)} codes", "one id per code", "Pass as many ids as rows"
+        )
+    order = np.argsort(values, kind="stable")
+    values = values[order]
+    twice = np.flatnonzero(values[1:] == values[:-1])
+    if len(twice):
+        raise InvalidInput(f"The id {values[twice[0]]} came twice", "each id once", "Give every row its own")
+    return Codes(np.ascontiguousarray(codes.packed[order]), codes.n_bits, values, codes.model_id)
+
+
+@contextmanager
+def plainly(one: Engine, place: Place, done: str) -> Iterator[None]:
+    """Turn what an engine raises into one error of ours; nothing was changed then."""
+    known: tuple[type[Exception], ...] = (OSError, *one.problems())
+    try:
+        yield
+    except known as problem:
+        if isinstance(problem, KinhashError):
+            raise
+        reason = " ".join(str(problem).split()) or type(problem).__name__
+        raise EngineProblem(
+            f"{_without_password(place.target)} could not be {done}: {reason}",
+            "",
+            "Check that it exists, can be reached and has space; what was there before is as it was",
+        ) from problem
+
+
+def _without_password(target: str) -> str:
+    """A connection that may be shown."""
+    target = re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", target)
+    return re.sub(r"(password\s*=\s*)('(\\.|[^'])*'|\S+)", r"\1***", target)

@@ -1,0 +1,69 @@
+"""What the engines that speak SQL share: one shape of statement, and local database files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..codes import UInt8
+from ..errors import InvalidInput
+from ._base import Found, Place
+
+__all__ = ["already_there", "fresh_file", "nearest_by_sql", "not_there", "quoted", "select"]
+
+
+def select(distance: str, source: str, k: int) -> str:
+    """The ``k`` nearest rows in the order (distance, id), which SQL can promise."""
+    return f"select id, {distance} as distance from {source} order by distance, id limit {k}"
+
+
+def quoted(text: str) -> str:
+    """Text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def nearest_by_sql(
+    run: Callable[[str], list[Any]], text: Callable[[UInt8, int], str]
+) -> Callable[[UInt8, int], Found]:
+    """A search that runs exactly the statement we print."""
+
+    def nearest(code: UInt8, k: int) -> Found:
+        rows = np.array(run(text(code, k)), np.int64).reshape(-1, 2)
+        return rows[:, 0], rows[:, 1].astype(np.uint16)
+
+    return nearest
+
+
+def already_there(place: Place, what: str = "table") -> InvalidInput:
+    """The refusal to write over something."""
+    name = f"{place.table!r}" if what != "file" else place.target
+    return InvalidInput(
+        f"There is a {what} {name} already",
+        "a new name, or the word to overwrite it",
+        "Pass overwrite (--overwrite), or another name; nothing was written",
+    )
+
+
+def not_there(place: Place) -> InvalidInput:
+    """The refusal to search nothing."""
+    return InvalidInput(
+        f"There is no table {place.table!r} in that place", "a table of codes", "Write the codes first"
+    )
+
+
+@contextlib.contextmanager
+def fresh_file(path: str) -> Iterator[None]:
+    """A database file that did not exist before a failure does not exist after it."""
+    existed = os.path.exists(path)
+    try:
+        yield
+    except BaseException:
+        if not existed:
+            for name in (path, f"{path}.wal", f"{path}-journal", f"{path}-wal", f"{path}-shm"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(name)
+        raise

@@ -1,0 +1,52 @@
+"""Elasticsearch 8.15 or later: ``dense_vector`` with ``element_type: bit``, scored exactly by ``hamming``.
+
+Load with ``PUT /TABLE`` (mapping.json) and ``POST /TABLE/_bulk`` (each bulk-*.ndjson).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+from ..codes import Codes, UInt8
+from ._base import Facts, Place
+from ._documents import DocumentFiles, signed
+
+__all__ = ["Elasticsearch"]
+
+
+class Elasticsearch(DocumentFiles):
+    """Whole bytes, first bit highest, as hexadecimal text. The score is the number of equal bits."""
+
+    part: ClassVar[str] = "bulk-{:05d}.ndjson"
+
+    def settings(self, codes: Codes, place: Place) -> dict[str, str]:
+        code = {
+            "type": "dense_vector",
+            "element_type": "bit",
+            "dims": 8 * codes.packed.shape[1],
+            "index": False,  # a script reads every code; an HNSW graph would be for approximate search
+        }
+        properties = {"id": {"type": "long"}, "code": code}
+        mappings = {"_meta": json.loads(Facts.note(codes)), "dynamic": "strict", "properties": properties}
+        return {"mapping.json": json.dumps({"mappings": mappings}, indent=2) + "\n"}
+
+    def document(self, number: int, code: UInt8, place: Place) -> str:
+        head = json.dumps({"index": {"_id": str(number)}})
+        return f"{head}\n{json.dumps({'id': number, 'code': code.tobytes().hex()})}\n"
+
+    def row(self, document: dict[str, Any]) -> tuple[int, bytes] | None:
+        if "index" in document:
+            return None
+        return document["id"], bytes.fromhex(document["code"])
+
+    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+        bits = 8 * len(code)
+        script = {"source": f"{bits} - hamming(params.code, 'code')", "params": {"code": signed(code)}}
+        request = {
+            "size": k,
+            "_source": ["id"],
+            "query": {"script_score": {"query": {"match_all": {}}, "script": script}},
+            "sort": [{"_score": "desc"}, {"id": "asc"}],  # the distance is bits - _score
+        }
+        return f"POST /{place.table}/_search\n{json.dumps(request)}"

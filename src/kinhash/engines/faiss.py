@@ -1,0 +1,64 @@
+"""FAISS: one file with ``IndexBinaryFlat``, which scans whole bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..codes import Codes, UInt8
+from ..container import replace_file
+from ..index import HammingIndex
+from ._base import Engine, Facts, Place, Reader, driver, with_ties
+from ._sql import already_there
+
+__all__ = ["Faiss"]
+
+
+class Faiss(Engine):
+    """A file for ``faiss.read_index_binary``. It knows whole bytes only, and no model.
+
+    Equal distances come in the order of insertion, which is that of the ids; FAISS does not promise it, so
+    we fetch all rows tied with the last and sort.
+    """
+
+    def problems(self) -> tuple[type[Exception], ...]:
+        _faiss()
+        return (RuntimeError,)
+
+    def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
+        from ..index.exchange import to_faiss
+
+        if os.path.exists(place.target) and not overwrite:
+            raise already_there(place, "file")
+        content = _faiss().serialize_index_binary(to_faiss(HammingIndex.from_codes(codes)))
+        replace_file(place.target, [memoryview(content)])
+
+    @contextmanager
+    def open(self, place: Place) -> Iterator[Reader]:
+        index = _faiss().deserialize_index_binary(np.fromfile(place.target, np.uint8))
+        n_rows = int(index.ntotal)
+
+        def nearest(code: UInt8, k: int) -> Any:
+            def fetch(wanted: int) -> tuple[Any, Any]:
+                distances, ids = index.search(code[None], wanted)
+                return ids[0], distances[0]
+
+            return with_ties(fetch, k, n_rows)
+
+        yield Reader(Facts(n_rows, index.d // 8), nearest)
+
+    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+        return (
+            "import faiss, numpy as np\n"
+            f"index = faiss.read_index_binary({place.target!r})\n"
+            f"query = np.frombuffer(bytes.fromhex({code.tobytes().hex()!r}), np.uint8)\n"
+            f"distances, ids = index.search(query[None], {k})"
+        )
+
+
+def _faiss() -> Any:
+    return driver("faiss", "faiss")

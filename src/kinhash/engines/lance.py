@@ -1,0 +1,95 @@
+"""LanceDB: a versioned table of byte lists in a folder or an object store."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, ClassVar
+
+from ..codes import Codes, UInt8
+from ._base import Engine, Facts, Place, Reader, driver, with_ties
+from ._sql import already_there, not_there
+
+__all__ = ["Lance"]
+
+
+class Lance(Engine):
+    """A table ``id``, ``code`` (fixed-size list of uint8); the note is in its schema.
+
+    A table is a chain of versions and a failed write commits none. Ties come in the order of storage, not of
+    ids, so we fetch all rows tied with the last and sort.
+    """
+
+    file: ClassVar[bool] = False
+
+    def problems(self) -> tuple[type[Exception], ...]:
+        _lance()
+        return (RuntimeError, ValueError)
+
+    def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
+        pa = driver("pyarrow", "lance")
+        packed = pa.FixedSizeListArray.from_arrays(pa.array(codes.packed.ravel()), codes.packed.shape[1])
+        rows = pa.table({"id": pa.array(codes.ids), "code": packed})
+        rows = rows.replace_schema_metadata({"kinhash": Facts.note(codes)})
+        folder_is_new = "://" not in place.target and not os.path.exists(place.target)
+        db = _lance().connect(place.target)
+        there = _table(db, place) is not None
+        if there and not overwrite:
+            raise already_there(place)
+        try:
+            db.create_table(place.table, rows, mode="overwrite" if there else "create")
+        except BaseException:
+            if not there:
+                with suppress(RuntimeError, ValueError, OSError):
+                    db.drop_table(place.table)
+            if "://" not in place.target and not there:
+                shutil.rmtree(os.path.join(place.target, f"{place.table}.lance"), ignore_errors=True)
+            if folder_is_new:
+                shutil.rmtree(place.target, ignore_errors=True)
+            raise
+
+    @contextmanager
+    def open(self, place: Place) -> Iterator[Reader]:
+        if "://" not in place.target and not os.path.isdir(place.target):
+            raise not_there(place)  # connecting would make the folder
+        table = _table(_lance().connect(place.target), place)
+        if table is None:
+            raise not_there(place)
+        n_rows = table.count_rows()
+        facts = Facts.from_note((table.schema.metadata or {}).get(b"kinhash"), n_rows, place)
+
+        def nearest(code: UInt8, k: int) -> Any:
+            def fetch(wanted: int) -> tuple[Any, Any]:
+                asked = table.search(code, vector_column_name="code").distance_type("hamming")
+                found = asked.bypass_vector_index().select(["id", "_distance"]).limit(wanted).to_arrow()
+                return found["id"], found["_distance"]
+
+            return with_ties(fetch, k, n_rows)
+
+        yield Reader(facts, nearest)
+
+    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+        return (
+            "import lancedb, numpy as np\n"
+            f"table = lancedb.connect({place.target!r}).open_table({place.table!r})\n"
+            f"query = np.frombuffer(bytes.fromhex({code.tobytes().hex()!r}), np.uint8)\n"
+            'asked = table.search(query, vector_column_name="code").distance_type("hamming")\n'
+            f"found = asked.bypass_vector_index().limit({k}).to_arrow()\n"
+            'ids, distances = found["id"], found["_distance"]'
+        )
+
+
+def _lance() -> Any:
+    return driver("lancedb", "lance")
+
+
+def _table(db: Any, place: Place) -> Any:
+    """The table, or None if there is none."""
+    try:
+        return db.open_table(place.table)
+    except (ValueError, FileNotFoundError) as problem:
+        if "not found" in str(problem):
+            return None
+        raise

@@ -1,0 +1,64 @@
+"""OpenSearch 2.16 or later: ``knn_vector`` with ``data_type: binary``, scored exactly by ``knn_score``.
+
+Load with ``PUT /TABLE`` (mapping.json) and ``POST /TABLE/_bulk`` (each bulk-*.ndjson).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..codes import Codes, UInt8
+from ._base import Facts, Place
+from ._documents import DocumentFiles, signed
+
+__all__ = ["OpenSearch"]
+
+
+class OpenSearch(DocumentFiles):
+    """Whole bytes, first bit highest, as signed bytes. The score is ``1 / (1 + distance)``."""
+
+    part: ClassVar[str] = "bulk-{:05d}.ndjson"
+
+    def settings(self, codes: Codes, place: Place) -> dict[str, str]:
+        code = {
+            "type": "knn_vector",
+            "dimension": 8 * codes.packed.shape[1],
+            "data_type": "binary",
+            "space_type": "hamming",
+            "method": {"name": "hnsw", "engine": "faiss"},
+        }
+        mapping = {
+            "settings": {"index": {"knn": True}},
+            "mappings": {
+                "_meta": json.loads(Facts.note(codes)),
+                "dynamic": "strict",
+                "properties": {"id": {"type": "long"}, "code": code},
+            },
+        }
+        return {"mapping.json": json.dumps(mapping, indent=2) + "\n"}
+
+    def document(self, number: int, code: UInt8, place: Place) -> str:
+        head = json.dumps({"index": {"_id": str(number)}})
+        return f"{head}\n{json.dumps({'id': number, 'code': signed(code)})}\n"
+
+    def row(self, document: dict[str, Any]) -> tuple[int, bytes] | None:
+        if "index" in document:
+            return None
+        return document["id"], np.array(document["code"], np.int8).tobytes()
+
+    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+        script = {
+            "source": "knn_score",
+            "lang": "knn",
+            "params": {"field": "code", "query_value": signed(code), "space_type": "hamming"},
+        }
+        request = {
+            "size": k,
+            "_source": ["id"],
+            "query": {"script_score": {"query": {"match_all": {}}, "script": script}},
+            "sort": [{"_score": "desc"}, {"id": "asc"}],
+        }
+        return f"POST /{place.table}/_search\n{json.dumps(request)}"

@@ -1,0 +1,60 @@
+"""Parquet: ids and packed bytes in one file that every data tool reads; DuckDB counts the bits in place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import Any
+
+from ..codes import Codes, UInt8
+from ..container import replace_file
+from ._base import Engine, Facts, Place, Reader, as_bits, driver
+from ._sql import already_there, nearest_by_sql, quoted, select
+
+__all__ = ["Parquet"]
+
+
+class Parquet(Engine):
+    """A file with the columns ``id`` (int64) and ``code`` (packed bytes); the note is in its schema."""
+
+    def problems(self) -> tuple[type[Exception], ...]:
+        known: list[type[Exception]] = [_arrow().ArrowException]
+        with suppress(ImportError):  # only searching needs DuckDB, and says so
+            known.append(driver("duckdb", "duckdb").Error)
+        return tuple(known)
+
+    def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
+        pa, parquet = _arrow(), driver("pyarrow.parquet", "parquet")
+        if os.path.exists(place.target) and not overwrite:
+            raise already_there(place, "file")
+        width = pa.binary(codes.packed.shape[1])
+        packed = pa.FixedSizeBinaryArray.from_buffers(width, len(codes), [None, pa.py_buffer(codes.packed)])
+        table = pa.table({"id": pa.array(codes.ids), "code": packed})
+        content = pa.BufferOutputStream()
+        parquet.write_table(table.replace_schema_metadata({"kinhash": Facts.note(codes)}), content)
+        replace_file(place.target, [memoryview(content.getvalue())])
+
+    @contextmanager
+    def open(self, place: Place) -> Iterator[Reader]:
+        with driver("pyarrow.parquet", "parquet").ParquetFile(place.target) as file:
+            note = (file.schema_arrow.metadata or {}).get(b"kinhash")
+            facts = Facts.from_note(note, file.metadata.num_rows, place)
+        assert facts.n_bits is not None
+        n_bits = facts.n_bits
+        with closing(driver("duckdb", "duckdb").connect()) as db:
+            yield Reader(
+                facts,
+                nearest_by_sql(
+                    lambda text: db.execute(text).fetchall(),
+                    lambda code, k: self.statement(code, n_bits, k, place),
+                ),
+            )
+
+    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+        bits = as_bits(code[None], 8 * len(code))[0].decode()  # whole bytes, as in the file
+        return select(f"bit_count(xor(code::BIT, '{bits}'::BIT))", f"read_parquet({quoted(place.target)})", k)
+
+
+def _arrow() -> Any:
+    return driver("pyarrow", "parquet")

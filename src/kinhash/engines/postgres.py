@@ -1,0 +1,14 @@
+"""PostgreSQL 14 or later as it comes: native ``bit(n)`` and ``bit_count``, no extension."""
+
+from __future__ import annotations
+
+from ._postgres import PostgresTable
+
+__all__ = ["Postgres"]
+
+
+class Postgres(PostgresTable):
+    """Exact search by a scan, in the order (distance, id)."""
+
+    def distance(self, literal: str) -> str:
+        return f"bit_count(code # {literal})"

@@ -1,0 +1,107 @@
+"""SQLite: plain integers and plain SQL, so the statement runs in every SQLite there is.
+
+SQLite has neither xor nor a count of bits. A code is kept as words of seven bytes in the columns ``w0, w1,
+...`` (first bit highest, zeros at the end): 56 bits leave room below the sign. ``(w | q) - (w & q)`` is
+their xor, and its ones are counted three bits at a time: ``t = x - (x>>1 & 0333...) - (x>>2 & 0111...)``
+holds one count per octal digit, neighbours are added, and the remainder by 63 adds up the pairs.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+
+from .._blocks import block_slices
+from ..codes import Codes, UInt8
+from ._base import Engine, Facts, Place, Reader
+from ._sql import already_there, fresh_file, nearest_by_sql, not_there
+
+__all__ = ["SQLite"]
+
+WORD = 7  # bytes
+THREES, ONES, SEVENS = int("3" * 19, 8), int("1" * 19, 8), int("07" * 10, 8)
+BLOCK = 16384
+
+
+class SQLite(Engine):
+    """A table ``id, w0, w1, ...`` in a database file."""
+
+    def problems(self) -> tuple[type[Exception], ...]:
+        return (sqlite3.Error,)
+
+    def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
+        assert codes.ids is not None
+        words = _words(codes.packed)
+        columns = "".join(f", w{i} integer not null" for i in range(words.shape[1]))
+        note = Facts.note(codes).replace("*/", "*\\/")  # the note is a comment that SQLite keeps
+        path = os.path.abspath(place.target)
+        with fresh_file(path), closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.execute("begin immediate")
+            try:
+                if overwrite:
+                    db.execute(f'drop table if exists "{place.table}"')
+                elif _definition(db, place) is not None:
+                    raise already_there(place)
+                db.execute(f'create table "{place.table}" /*{note}*/ (id integer primary key{columns})')
+                marks = ", ".join("?" * (words.shape[1] + 1))
+                for rows in block_slices(len(codes), BLOCK):
+                    block = np.column_stack([codes.ids[rows], words[rows]]).tolist()
+                    db.executemany(f'insert into "{place.table}" values ({marks})', block)
+                db.execute("commit")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("rollback")
+                raise
+
+    @contextmanager
+    def open(self, place: Place) -> Iterator[Reader]:
+        path = quote(os.path.abspath(place.target))
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+            definition = _definition(db, place)
+            if definition is None:
+                raise not_there(place)
+            n_rows = db.execute(f'select count(*) from "{place.table}"').fetchone()[0]
+            note = definition.partition("/*")[2].partition("*/")[0]
+            facts = Facts.from_note(note, n_rows, place)
+            assert facts.n_bits is not None
+            n_bits = facts.n_bits
+            yield Reader(
+                facts,
+                nearest_by_sql(
+                    lambda text: db.execute(text).fetchall(),
+                    lambda code, k: self.statement(code, n_bits, k, place),
+                ),
+            )
+
+    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+        wanted = list(enumerate(_words(code[None])[0].tolist()))
+        xors = ", ".join(f"(w{i}|{word})-(w{i}&{word}) as x{i}" for i, word in wanted)
+        counts = ", ".join(f"x{i}-(x{i}>>1&{THREES})-(x{i}>>2&{ONES}) as t{i}" for i, _ in wanted)
+        total = "+".join(f"(t{i}+(t{i}>>3)&{SEVENS})%63" for i, _ in wanted)
+        return (
+            f'with x as (select id, {xors} from "{place.table}"),\n     t as (select id, {counts} from x)\n'
+            f"select id, {total} as distance from t order by distance, id limit {k}"
+        )
+
+
+def _definition(db: sqlite3.Connection, place: Place) -> str | None:
+    """The statement that made the table, with the note inside; None without such a table."""
+    rows = db.execute("select sql from sqlite_master where name = ?", (place.table,)).fetchall()
+    return rows[0][0] if rows else None
+
+
+def _words(packed: UInt8) -> npt.NDArray[np.int64]:
+    """Codes (n, bytes) as words (n, ceil(bytes / 7)) of 56 bits, the first byte highest."""
+    n_rows, width = packed.shape
+    n_words = -(-width // WORD)
+    spread = np.zeros((n_rows, n_words * WORD), np.uint8)
+    spread[:, :width] = packed
+    words = np.zeros((n_rows, n_words, 8), np.uint8)  # the highest byte stays zero
+    words[:, :, 1:] = spread.reshape(n_rows, n_words, WORD)
+    return words.view(">i8")[:, :, 0].astype(np.int64)

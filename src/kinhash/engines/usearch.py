@@ -1,0 +1,75 @@
+"""USearch: one file with an index of packed bits, searched exactly on request."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..codes import Codes, UInt8, n_bytes
+from ..container import replace_file
+from ..errors import InvalidInput
+from ._base import Engine, Facts, Place, Reader, driver, with_ties
+from ._sql import already_there
+
+__all__ = ["USearch"]
+
+
+class USearch(Engine):
+    """A file for ``Index.restore``. Keys are unsigned, so negative ids are refused; it knows no model.
+
+    Even its exact search orders ties as it likes, so we fetch all rows tied with the last and sort.
+    """
+
+    def problems(self) -> tuple[type[Exception], ...]:
+        _usearch()
+        return (RuntimeError, ValueError)
+
+    def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
+        usearch = _usearch()
+        assert codes.ids is not None
+        if os.path.exists(place.target) and not overwrite:
+            raise already_there(place, "file")
+        if len(codes) and codes.ids[0] < 0:
+            raise InvalidInput(
+                f"The id {codes.ids[0]} is negative",
+                "ids from 0 up, as USearch has them",
+                "Renumber the rows",
+            )
+        index = usearch.Index(
+            ndim=codes.n_bits, metric=usearch.MetricKind.Hamming, dtype=usearch.ScalarKind.B1
+        )
+        if len(codes):
+            index.add(codes.ids.astype(np.uint64), codes.packed)
+        replace_file(place.target, [memoryview(index.save())])
+
+    @contextmanager
+    def open(self, place: Place) -> Iterator[Reader]:
+        with open(place.target, "rb") as file:
+            index = _usearch().Index.restore(file.read())
+        n_rows = len(index)
+
+        def nearest(code: UInt8, k: int) -> Any:
+            def fetch(wanted: int) -> tuple[Any, Any]:
+                found = index.search(code, wanted, exact=True)
+                return found.keys, found.distances
+
+            return with_ties(fetch, k, n_rows)
+
+        yield Reader(Facts(n_rows, n_bytes(index.ndim), index.ndim), nearest)
+
+    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+        return (
+            "import numpy as np\nfrom usearch.index import Index\n"
+            f"index = Index.restore({place.target!r})\n"
+            f"query = np.frombuffer(bytes.fromhex({code.tobytes().hex()!r}), np.uint8)\n"
+            f"found = index.search(query, {k}, exact=True)\n"
+            "ids, distances = found.keys, found.distances"
+        )
+
+
+def _usearch() -> Any:
+    return driver("usearch.index", "usearch")

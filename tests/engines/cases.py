@@ -1,0 +1,60 @@
+"""Codes as supervised codes look, full of ties, and the plain truth about their neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinhash import Codes
+from kinhash.engines import ENGINES, check, search
+
+MODEL = "0123456789abcdef" * 2
+ANSWERING = [name for name in ENGINES if ENGINES[name].answers]
+DOCUMENTS = [name for name in ENGINES if not ENGINES[name].answers]
+
+
+def clustered(n_rows: int, n_bits: int, seed: int = 0, centres: int = 60, ids: str = "shuffled") -> Codes:
+    """Codes around a few centres with one bit in a hundred flipped; ids in no order."""
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0, 2, (centres, n_bits), dtype=np.uint8)[rng.integers(0, centres, n_rows)]
+    bits ^= rng.random(bits.shape) < 0.01
+    numbers = rng.permutation(n_rows) * 3
+    if ids == "extreme":  # the whole range of 64-bit integers
+        numbers = rng.integers(-(2**63), 2**63 - 1, n_rows)
+        numbers[:2] = -(2**63), 2**63 - 1
+    return Codes.from_bits(bits, ids=numbers, model_id=MODEL)
+
+
+def asked_of(codes: Codes, n_queries: int, seed: int = 1) -> Codes:
+    """Queries near the codes, some of them codes themselves."""
+    rng = np.random.default_rng(seed)
+    bits = codes[rng.integers(0, len(codes), n_queries)].bits()
+    flips = rng.random(bits.shape) < 0.05
+    flips[::3] = False
+    return Codes.from_bits(bits ^ flips, model_id=codes.model_id)
+
+
+def brute_force(codes: Codes, queries: Codes, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Ids and distances (q, k) by sorting all rows by (distance, id), on unpacked bits."""
+    assert codes.ids is not None
+    database, ids, distances = codes.bits(), [], []
+    for query in queries.bits():
+        count = (database != query).sum(axis=1)
+        order = np.lexsort((codes.ids, count))[:k]
+        ids.append(codes.ids[order])
+        distances.append(count[order])
+    width = min(k, len(codes))
+    return np.reshape(ids, (len(queries), width)), np.reshape(distances, (len(queries), width))
+
+
+def assert_answers(name: str, target: str, codes: Codes, queries: Codes, k: int) -> None:
+    """The engine's answers are those of brute force; for servers, the files read back are."""
+    if not ENGINES[name].answers:
+        assert check(name, codes, target, n_queries=max(len(queries), 1), k=max(k, 1)).passed
+        return
+    found = search(name, target, queries, k)
+    ids, distances = brute_force(codes, queries, k)
+    assert found.distances.dtype == np.uint16
+    assert found.ids.dtype == np.int64
+    np.testing.assert_array_equal(found.distances, distances)
+    np.testing.assert_array_equal(found.ids, ids)
+    assert found.full == codes.n_bits

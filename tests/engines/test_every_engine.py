@@ -1,0 +1,177 @@
+"""One suite for all rows of the table: engines find what brute force finds, in the order (distance, id)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kinhash import Codes, HammingIndex
+from kinhash.engines import ENGINES, Engine, check, search, statement, write
+from kinhash.errors import InvalidInput
+
+from .cases import ANSWERING, asked_of, assert_answers, brute_force, clustered
+from .conftest import NewTarget
+
+ALL = list(ENGINES)
+FAST = ["duckdb", "faiss", "parquet", "sqlite", "usearch"]
+
+
+@pytest.mark.parametrize("n_bits", [64, 100, 256])
+@pytest.mark.parametrize("name", ALL)
+def test_ten_thousand_codes_with_many_ties(name: str, n_bits: int, new_target: NewTarget) -> None:
+    codes, target = clustered(10_000, n_bits), new_target(name)
+    assert write(name, codes, target) == 10_000
+    queries = asked_of(codes, 15)
+    _, distances = brute_force(codes, queries, 11)
+    assert (distances[:, 9] == distances[:, 10]).mean() > 0.5, "ties straddle rank 10 for most queries"
+    assert_answers(name, target, codes, queries, 10)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_extreme_ids(name: str, new_target: NewTarget) -> None:
+    codes, target = clustered(500, 24, ids="extreme", centres=5), new_target(name)
+    if name == "usearch":
+        with pytest.raises(InvalidInput, match="negative"):
+            write(name, codes, target)
+        codes = Codes(codes.packed, 24, np.abs(codes.ids[1:].min(initial=0) + codes.ids) % 2**62)
+    write(name, codes, target)
+    assert_answers(name, target, codes, asked_of(codes, 6), 20)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_edges_of_k_and_of_queries(name: str, new_target: NewTarget) -> None:
+    """Equal codes only, k beyond the rows, k = 0, and no queries: the same shapes as HammingIndex gives."""
+    codes, target = clustered(40, 12, centres=1), new_target(name)
+    codes = Codes(np.repeat(codes.packed[:1], 40, axis=0), 12, codes.ids)
+    write(name, codes, target)
+    queries = asked_of(codes, 3)
+    for k in (1, 40, 41, 1000):
+        assert_answers(name, target, codes, queries, k)
+    if name in ANSWERING:
+        index = HammingIndex.from_codes(codes)
+        for some, k in ((queries, 0), (queries[:0], 5), (queries[:0], 99)):
+            ours, theirs = index.search(some, k), search(name, target, some, k)
+            assert ours.ids.shape == theirs.ids.shape
+            assert ours.distances.shape == theirs.distances.shape
+            assert ours.scores.shape == theirs.scores.shape
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_codes_at_all(name: str, new_target: NewTarget) -> None:
+    codes, target = Codes(np.empty((0, 8), np.uint8), 64, np.empty(0, np.int64)), new_target(name)
+    assert write(name, codes, target) == 0
+    assert check(name, codes, target).passed
+    if name in ANSWERING:
+        queries = Codes(np.zeros((2, 8), np.uint8), 64)
+        assert search(name, target, queries, 3).ids.shape == (2, 0)
+
+
+@pytest.mark.parametrize("n_bits", [1, 7, 8, 9, 55, 56, 57, 63, 65, 1023, 1024])
+@pytest.mark.parametrize("name", FAST)
+def test_any_length(name: str, n_bits: int, new_target: NewTarget) -> None:
+    codes, target = clustered(200, n_bits, seed=n_bits, centres=9), new_target(name)
+    write(name, codes, target)
+    assert_answers(name, target, codes, asked_of(codes, 5), 12)
+    flipped = Codes.from_bits(1 - codes.bits())  # every distance up to the full length
+    assert_answers(name, target, codes, flipped[:3], 200)
+
+
+@pytest.mark.parametrize("n_bits", [1, 57, 1024])
+@pytest.mark.parametrize("name", [name for name in ALL if name not in FAST])
+def test_some_lengths(name: str, n_bits: int, new_target: NewTarget) -> None:
+    codes, target = clustered(200, n_bits, seed=n_bits, centres=9), new_target(name)
+    write(name, codes, target)
+    assert_answers(name, target, codes, asked_of(codes, 3), 12)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_plain_arrays_are_numbered(name: str, new_target: NewTarget) -> None:
+    packed, target = clustered(100, 16).packed, new_target(name)
+    write(name, packed, target)
+    numbered = Codes(packed, 16, np.arange(100))
+    assert_answers(name, target, numbered, asked_of(Codes(packed, 16), 3), 10)
+
+
+@pytest.mark.parametrize("name", ANSWERING)
+def test_the_statement_finds_the_neighbours(name: str, new_target: NewTarget) -> None:
+    """The text alone, pasted into the engine's own client, gives the distances, and the ids but for ties."""
+    codes, target = clustered(300, 100), new_target(name)
+    write(name, codes, target, table="things")
+    query = asked_of(codes, 1)
+    text = statement(name, query, target, k=9, table="things")
+    ids, distances = run_statement(name, target, text)
+    true_ids, true_distances = brute_force(codes, query, 9)
+    assert distances == true_distances[0].tolist()
+    inner = sum(d < distances[-1] for d in distances)  # ties with the last may be others
+    if "select" in text:
+        assert ids == true_ids[0].tolist()
+    else:
+        assert set(ids[:inner]) == set(true_ids[0][:inner].tolist())
+
+
+def run_statement(name: str, target: str, text: str) -> tuple[list[int], list[int]]:
+    rows: list[tuple[int, int]]
+    if name == "sqlite":
+        import sqlite3
+
+        db = sqlite3.connect(target)
+        rows = db.execute(text).fetchall()
+        db.close()
+    elif name in ("duckdb", "parquet"):
+        import duckdb
+
+        with duckdb.connect(target if name == "duckdb" else ":memory:") as db:
+            rows = db.execute(text).fetchall()
+    elif name in ("postgres", "pgvector"):
+        import psycopg
+
+        with psycopg.connect(target) as db:
+            rows = db.execute(text).fetchall()  # type: ignore[arg-type]
+    else:
+        names: dict[str, object] = {}
+        exec(text, names)
+        flat = (
+            np.ravel(np.asarray(names[column])).astype(np.int64).tolist() for column in ("ids", "distances")
+        )
+        rows = list(zip(*flat, strict=True))
+        if name == "milvus":
+            names["client"].close()  # type: ignore[attr-defined]
+            from milvus_lite.server_manager import server_manager_instance
+
+            server_manager_instance.release_server(target)
+    return [row[0] for row in rows], [row[1] for row in rows]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_row_is_a_final_engine(name: str) -> None:
+    kind = ENGINES[name]
+    assert issubclass(kind, Engine)
+    assert not kind.__abstractmethods__
+    assert not kind.__subclasses__()
+
+
+def test_a_check_that_fails_says_so(new_target: NewTarget) -> None:
+    codes, target = clustered(300, 32), new_target("sqlite")
+    write("sqlite", codes, target)
+    turned = Codes(codes.packed[:, ::-1].copy(), 32, codes.ids)  # bytes in the other order
+    outcome = check("sqlite", turned, target)
+    assert not outcome.passed
+    assert "distances differ from ours" in str(outcome)
+    assert "equal ours" in str(check("sqlite", codes, target))
+    renamed = Codes(codes.packed, 32, codes.ids + 1)
+    outcome = check("sqlite", renamed, target)
+    assert outcome.distances_equal
+    assert not outcome.ids_equal
+    assert "ids (at equal distances) differ" in str(outcome)
+
+
+def test_an_hnsw_index_does_not_make_pgvector_approximate(new_target: NewTarget) -> None:
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    import psycopg
+
+    codes, target = clustered(5_000, 64), new_target("pgvector")
+    write("pgvector", codes, target)
+    with psycopg.connect(target) as db:
+        db.execute("create index on codes using hnsw (code bit_hamming_ops)")
+        db.execute("analyze codes")
+    assert_answers("pgvector", target, codes, asked_of(codes, 15), 10)
