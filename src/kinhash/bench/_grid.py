@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 
-__all__ = ["NOT_RUN", "Column", "Entry", "Table"]
+__all__ = ["NOT_RUN", "Column", "Entry", "Table", "slug"]
 
 MARKS = {"first": "first", "level": "level", "best": "best of its column", "failed": "failed"}
 LATEX = {
@@ -69,7 +69,7 @@ class Column:
 class Table:
     """Rows under columns, with a caption, remarks, and the command that makes it again.
 
-    ``id`` is its place in the page and the name of its files. ``corner`` heads the names of the rows.
+    ``id`` becomes its ``name``, in the page and of its files. ``corner`` heads the names of the rows.
     """
 
     id: str
@@ -80,12 +80,17 @@ class Table:
     notes: tuple[str, ...] = ()
     command: str = ""
 
+    @property
+    def name(self) -> str:
+        """Its id without letters that would mean something in an address or a path."""
+        return slug(self.id)
+
     def html(self) -> str:
         """A table in a region that scrolls by itself, its remarks and its command below."""
-        name = f"{self.id}-caption"
+        name = f"{self.name}-caption"
         parts = [
-            f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{escape(name)}">',
-            f'<table id="{escape(self.id)}"><caption id="{escape(name)}">{escape(self.caption)}</caption>',
+            f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{name}">',
+            f'<table id="{self.name}"><caption id="{name}">{escape(self.caption)}</caption>',
             f"<thead>{self._head()}</thead><tbody>",
         ]
         for row, entries in self.rows:
@@ -144,7 +149,14 @@ class Table:
             lines.append(" & ".join([_latex(row), *map(_latex_cell, entries)]) + r" \\")
         about = " ".join([self.caption + ("" if self.caption.endswith(".") else "."), *self.notes])
         lines += [r"\hline", r"\end{tabular}", rf"\caption{{{_latex(about)}}}"]
-        return "\n".join([*lines, rf"\label{{{_latex_label(self.id)}}}", r"\end{table}", ""])
+        return "\n".join([*lines, rf"\label{{tab:{self.name}}}", r"\end{table}", ""])
+
+
+def slug(text: str) -> str:
+    """Letters, digits, ``-`` and ``_``; anything else becomes ``-``."""
+    return "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "-" for letter in text
+    )
 
 
 def _side(column: Column) -> str:
@@ -203,13 +215,3 @@ def _latex_cell(entry: Entry) -> str:
 
 def _latex(text: str) -> str:
     return "".join(LATEX.get(letter, letter) for letter in text)
-
-
-def _latex_label(name: str) -> str:
-    return "tab:" + "".join(letter if letter.isalnum() or letter == "-" else "-" for letter in name)
-
-
-def columns_of(groups: Iterable[str], names: Iterable[str]) -> tuple[Column, ...]:
-    """The same columns under every group."""
-    names = tuple(names)
-    return tuple(Column(name, group) for group in groups for name in names)

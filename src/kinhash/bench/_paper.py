@@ -11,9 +11,8 @@ __all__ = ["NAMES", "SETS", "STAND_INS", "TABLE_1", "TABLE_2", "TABLE_3", "TABLE
 # Which of our data sets may stand in a column of the paper, and which only resemble one of its sets.
 SETS = {"ESPGAME": "espgame", "CIFAR-10": "cifar10_gist512", "NUS-WIDE": "nuswide"}
 STAND_INS = {
-    "coco20770_gist512": "of the size of ESPGAME, with the same kind of features (512-d GIST)",
-    "coco117266_efficientnet_lite0_pca128": "in place of NUS-WIDE: many tagged rows, other features",
-    "nuswide_bow500_subset3996": "3,996 rows of NUS-WIDE with its features but other labels",
+    "coco20770_gist512": "of the size and with the kind of features of ESPGAME",
+    "coco117266_efficientnet_lite0_pca128": "many tagged rows like NUS-WIDE, with other features",
 }
 
 # Rows by their names in print, under the names of our classes.

@@ -152,6 +152,11 @@ def entry(group: Group | None, kind: str, usual: int | None = None) -> Entry:
     )
 
 
+def without_band(full: Entry) -> Entry:
+    """An entry for tables that leave the tie band to others."""
+    return replace(full, low=None, high=None)
+
+
 def deviation(values: Sequence[float]) -> float | None:
     """Deviation over partitions, None for a single one."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else None

@@ -1,4 +1,4 @@
-"""Tables of methods: a row for each, columns for each length, the paper's numbers beside ours if it has any."""
+"""Tables of methods: a row for each, columns for each length, the paper's numbers beside ours if any."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def method_table(
 ) -> Table:
     """Fill a table: ``places`` are groups of columns with their headings, ``about`` all but rows and columns.
 
-    With ``printed`` every group begins with the paper's number, and the paper's rows come first, in its order.
+    With ``printed`` every group begins with the paper's number, and its rows come first, in its order.
     """
     labels = [*(printed or {}), *(label for label in cells.labels if label not in (printed or {}))]
     usual = usual_partitions(cells.groups.values())
@@ -123,7 +123,9 @@ def _printed(value: float | None, digits: int) -> Entry:
 
 def standard_notes(usual: int | None, marks: bool = True) -> tuple[str, ...]:
     """How to read the numbers of a table, and how many partitions they rest on."""
-    count = "" if usual is None else f"Mean of {usual} partition{'s' if usual > 1 else ''} unless said otherwise."
+    count = (
+        "" if usual is None else f"Mean of {usual} partition{'s' if usual > 1 else ''} unless said otherwise."
+    )
     return tuple(note for note in (count, READING, MARKED if marks else "") if note)
 
 

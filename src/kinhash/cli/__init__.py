@@ -25,6 +25,7 @@ __all__ = ["COMMANDS", "kinhash", "main"]
 # One row per command: the function (in the file of that name), and its line in `kinhash --help`.
 COMMANDS = {
     "fit": ("fit:fit", "Learn codes from your rows and labels, and judge them."),
+    "advise": ("advise:advise", "Say how many bits your rows need, and what codes lose."),
     "encode": ("encode:encode", "Give every row of a matrix its code."),
     "info": ("info:info", "Say what is in a kinhash file, after verifying it."),
     "index": ("index:index", "Make codes searchable: one exact index file."),
@@ -32,6 +33,7 @@ COMMANDS = {
     "eval": ("eval:evaluate", "Score codes against labels, ties counted exactly."),
     "data": ("data:data", "List, check and prepare the known data sets."),
     "bench": ("bench:bench", "Run a benchmark, or go on with one."),
+    "report": ("report:report", "Make a page of the results of a benchmark."),
     "demo": ("demo:demo", "Learn, judge and picture codes of handwritten digits."),
 }
 FAILED, BROKEN_PIPE = 2, 141
