@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -12,15 +11,16 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
+from .._blocks import block_slices, map_blocks
 from .._check import check_choice, check_integer, check_number
 from .._hasher import Training
 from ..learning.features import FeatureOptions, first_preparation
 from ..maps.prepared import prepare_rows
-from ..maps.regressor import RegressorMap
+from ..maps.trees import Steps, Trees, TreesMap
 from ._base import Baseline, Solved
 from ._pair_bits import LOSSES, ListedPairs, bit_weights
 
-__all__ = ["BitTrees", "FastHash", "block_bits", "coordinate_sweep", "cut_block"]
+__all__ = ["FastHash", "block_bits", "coordinate_sweep", "cut_block"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -55,7 +55,7 @@ class FastHash(Baseline):
     where z = 1 leads to a bit that is the same for all rows, the sweeps start
     again from a random sign per block.
 
-    Mapped codes only, as the method is made; the trees live in memory and are not written to model files.
+    Mapped codes only, as the method is made. A model file holds the trees as arrays (8 MB for 64 bits).
     ``report_["objective"]`` holds Σℓ of the inferred bit and then of the learned one, for each bit.
 
     Memory beyond X: prepared rows (n, p) as float32, and about 50 bytes per pair.
@@ -66,7 +66,6 @@ class FastHash(Baseline):
         boosting.
     """
 
-    _storable = False
     map = "own"
     alpha = "auto"
     n_centers = 1
@@ -122,11 +121,10 @@ class FastHash(Baseline):
             if training.weights is not None:
                 importance = importance * training.weights[pairs.rows]
             trees.append(self._boost(X, bit, importance, training.rng))
-            learned = trees[-1].decide(X) > 0
+            learned = decided(trees[-1], X, training.n_jobs)
             objective.append((self._value(pairs, hamming, bit, r), self._value(pairs, hamming, learned, r)))
             pairs.add_bit(hamming, learned)
-        own = RegressorMap(preparation, BitTrees(steps, trees), self.n_bits)
-        return None, own, {"objective": objective}
+        return None, TreesMap(preparation, steps, trees), {"objective": objective}
 
     def _value(self, pairs: ListedPairs, hamming: Ints, bit: npt.NDArray[np.bool_], r: int) -> float:
         after = hamming.copy()
@@ -139,11 +137,11 @@ class FastHash(Baseline):
         bit: npt.NDArray[np.bool_],
         weights: Floats,
         rng: np.random.Generator,
-    ) -> OneBit:
+    ) -> Trees:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         if bit.all() or not bit.any():
-            return OneBit(None, 1.0 if bit.all() else -1.0)
+            return Trees.constant(1.0 if bit.all() else -1.0)
         total = float(weights.sum())
         weights = weights * (len(weights) / total) if total > 0 else np.ones(len(weights))
         trees = HistGradientBoostingClassifier(
@@ -156,7 +154,13 @@ class FastHash(Baseline):
             random_state=int(rng.integers(2**31)),
         )
         with one_core() if X.size < FEW_VALUES else nullcontext():
-            return OneBit(trees.fit(X, bit, weights), 0.0)
+            return Trees.of(trees.fit(X, bit, weights))
+
+
+def decided(trees: Trees, steps: npt.NDArray[np.uint8], n_jobs: int | None) -> npt.NDArray[np.bool_]:
+    """The bit (k,) that trees give to rows in steps."""
+    parts = map_blocks(lambda part: trees.scores(steps[part]) > 0, block_slices(len(steps), 2048), n_jobs)
+    return np.concatenate(list(parts))
 
 
 @lru_cache(maxsize=1)
@@ -171,58 +175,6 @@ def one_core() -> AbstractContextManager[Any]:
     """Hold OpenMP to one thread, in the calling thread, while the context lasts."""
     context: AbstractContextManager[Any] = _pools().limit(limits=1, user_api="openmp")
     return context
-
-
-class OneBit:
-    """Boosted trees of one bit, or a constant where it never changes."""
-
-    def __init__(self, trees: Any, constant: float) -> None:
-        self.trees, self.constant = trees, constant
-
-    def decide(self, X: npt.NDArray[np.uint8]) -> Floats:
-        """Scores (k,) of rows in steps."""
-        if self.trees is None:
-            return np.full(len(X), self.constant)
-        with one_core() if X.size < FEW_VALUES else nullcontext():
-            scores: Floats = self.trees.decision_function(X)
-        return scores
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Features in at most 255 steps of about equal numbers of rows, found once for all bits.
-
-    (With row weights, scikit-learn would look for its own steps for each bit, which takes far longer than
-    growing the trees; values that are steps already are taken as they are.)
-    """
-
-    edges: list[npt.NDArray[np.float32]]
-
-    @classmethod
-    def of(cls, X: npt.NDArray[np.float32], rng: np.random.Generator) -> Steps:
-        """From prepared rows, at most 10,000 of them."""
-        some = X if len(X) <= 10_000 else X[np.sort(rng.choice(len(X), 10_000, replace=False))]
-        quantiles = np.quantile(some, np.linspace(0, 1, 256)[1:-1], axis=0)
-        return cls([np.unique(column).astype(np.float32) for column in quantiles.T])
-
-    def __call__(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
-        """Steps (k, q) of prepared rows (k, q)."""
-        found = np.empty(X.shape, np.uint8)
-        for j, edges in enumerate(self.edges):
-            found[:, j] = np.searchsorted(edges, X[:, j])
-        return found
-
-
-class BitTrees:
-    """Boosted trees of all bits, as a regressor of their scores."""
-
-    def __init__(self, steps: Steps, trees: list[OneBit]) -> None:
-        self.steps, self.trees = steps, trees
-
-    def predict(self, X: npt.NDArray[np.float32]) -> Floats:
-        """Scores (k, d) of prepared rows."""
-        steps = self.steps(X)
-        return np.stack([one.decide(steps) for one in self.trees], axis=1)
 
 
 def blocks_of_kin(training: Training, rows: Ints) -> list[Ints]:

@@ -18,6 +18,7 @@ MAPS = Table(
         "periodic": "kinhash.maps.periodic:PeriodicMap",
         "regressor": "kinhash.maps.regressor:RegressorMap",
         "stacked": "kinhash.maps.stacked:StackedMap",
+        "trees": "kinhash.maps.trees:TreesMap",
     },
     entry_points="kinhash.maps",
 )

@@ -1,0 +1,196 @@
+"""Boosted trees as plain arrays: what a model file can hold, and quick to walk.
+
+Features become steps 0 to 255 once for all bits; a tree is a list of nodes in the order "node, left branch,
+right branch", so that only the right branch's place is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from ._base import Arrays, Map
+from .preparation import Preparation
+
+__all__ = ["Steps", "Trees", "TreesMap", "walk"]
+
+Floats = npt.NDArray[np.float64]
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Features in at most 255 steps of about equal numbers of rows: ``edges`` of column j are between
+    ``starts[j]`` and ``starts[j + 1]``."""
+
+    edges: npt.NDArray[np.float32]
+    starts: Ints
+
+    @classmethod
+    def of(cls, X: npt.NDArray[np.float32], rng: np.random.Generator) -> Steps:
+        """From prepared rows, at most 10,000 of them."""
+        some = X if len(X) <= 10_000 else X[np.sort(rng.choice(len(X), 10_000, replace=False))]
+        quantiles = np.quantile(some, np.linspace(0, 1, 256)[1:-1], axis=0)
+        edges = [np.unique(column).astype(np.float32) for column in quantiles.T]
+        starts = np.cumsum([0, *map(len, edges)])
+        return cls(np.concatenate(edges), starts)
+
+    def __call__(self, X: npt.NDArray[np.float32]) -> Bytes:
+        """Steps (k, q) of prepared rows (k, q)."""
+        found = np.empty(X.shape, np.uint8)
+        for j in range(X.shape[1]):
+            found[:, j] = np.searchsorted(self.edges[self.starts[j] : self.starts[j + 1]], X[:, j])
+        return found
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Trees of one score: sum of ``base`` and of the leaves a row ends in.
+
+    A row goes left where ``steps[feature] ≤ threshold``. ``right`` is the right branch's place in its tree, 0
+    in leaves; tree t has the nodes from ``starts[t]`` to ``starts[t + 1]``.
+    """
+
+    base: float
+    feature: npt.NDArray[np.int32]
+    threshold: Bytes
+    right: npt.NDArray[np.int32]
+    value: Floats
+    starts: Ints
+
+    @classmethod
+    def constant(cls, value: float) -> Trees:
+        """The same score for every row."""
+        none = np.zeros(0, np.int32)
+        return cls(value, none, none.astype(np.uint8), none, np.zeros(0), np.zeros(1, np.int64))
+
+    @classmethod
+    def of(cls, fitted: Any) -> Trees:
+        """From scikit-learn's histogram boosting of one score, fitted on steps."""
+        nodes = [trees[0].nodes for trees in fitted._predictors]
+        starts = np.cumsum([0, *map(len, nodes)])
+        whole = np.concatenate(nodes)
+        place = np.arange(len(whole)) - np.repeat(starts[:-1], np.diff(starts))
+        inner = whole["is_leaf"] == 0
+        if not (whole["left"][inner] == place[inner] + 1).all() or whole["is_categorical"].any():
+            raise AssertionError("scikit-learn orders the nodes of its trees in another way")
+        threshold = np.clip(np.floor(whole["num_threshold"]), 0, 255)
+        return cls(
+            float(np.ravel(fitted._baseline_prediction)[0]),
+            np.where(inner, whole["feature_idx"], 0).astype(np.int32),
+            np.where(inner, threshold, 0).astype(np.uint8),
+            np.where(inner, whole["right"], 0).astype(np.int32),
+            np.where(inner, 0.0, whole["value"]),
+            starts,
+        )
+
+    def scores(self, steps: Bytes) -> Floats:
+        """Scores (k,) of rows in steps (k, q)."""
+        out = np.full(len(steps), self.base)
+        walk(steps, self.feature, self.threshold, self.right, self.value, self.starts, out)
+        return out
+
+
+@njit(cache=True, nogil=True)
+def walk(
+    steps: Bytes,
+    feature: npt.NDArray[np.int32],
+    threshold: Bytes,
+    right: npt.NDArray[np.int32],
+    value: Floats,
+    starts: Ints,
+    out: Floats,
+) -> None:
+    """Add to ``out`` (k,) the leaf of every tree, in the order of the trees."""
+    for t in range(len(starts) - 1):
+        root = starts[t]
+        for i in range(len(steps)):
+            node = root
+            while right[node] > 0:
+                node = node + 1 if steps[i, feature[node]] <= threshold[node] else root + right[node]
+            out[i] += value[node]
+
+
+@dataclass(frozen=True)
+class TreesMap(Map):
+    """Prepared row → steps → one sum of trees per bit."""
+
+    preparation: Preparation
+    steps: Steps
+    bits: Sequence[Trees]
+    kind: ClassVar[str] = "trees"
+
+    @property
+    def n_bits(self) -> int:  # type: ignore[override]
+        """Number of scores."""
+        return len(self.bits)
+
+    def scores(self, block: npt.NDArray[np.float64]) -> Floats:
+        steps = self.steps(self.preparation(block))
+        return np.stack([trees.scores(steps) for trees in self.bits], axis=1)
+
+    def arrays(self) -> Arrays:
+        sizes = [len(trees.starts) - 1 for trees in self.bits]
+        lengths = [np.diff(trees.starts) for trees in self.bits]
+        return {
+            **self.preparation.arrays(),
+            "edges": self.steps.edges,
+            "edge_starts": self.steps.starts,
+            "base": np.array([trees.base for trees in self.bits]),
+            "feature": np.concatenate([trees.feature for trees in self.bits]),
+            "threshold": np.concatenate([trees.threshold for trees in self.bits]),
+            "right": np.concatenate([trees.right for trees in self.bits]),
+            "value": np.concatenate([trees.value for trees in self.bits]),
+            "nodes": np.concatenate(lengths).astype(np.int64),
+            "trees": np.array(sizes, np.int64),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> TreesMap:
+        preparation = Preparation.from_arrays(arrays)
+        steps = Steps(arrays["edges"], arrays["edge_starts"])
+        _require_steps(steps, len(preparation.mean))
+        _require_trees(arrays, len(preparation.mean))
+        bits, tree, node = [], 0, 0
+        for base, count in zip(arrays["base"], arrays["trees"], strict=True):
+            starts = np.cumsum([0, *arrays["nodes"][tree : tree + count]])
+            part = slice(node, node + int(starts[-1]))
+            own = [arrays[name][part] for name in ("feature", "threshold", "right", "value")]
+            bits.append(Trees(float(base), *own, starts))
+            tree, node = tree + int(count), part.stop
+        return cls(preparation, steps, bits)
+
+
+def _require_steps(steps: Steps, n_columns: int) -> None:
+    counts = np.diff(steps.starts)
+    sound = len(counts) == n_columns and steps.starts[0] == 0 and steps.starts[-1] == len(steps.edges)
+    if not sound or counts.min(initial=0) < 0 or counts.max(initial=0) > 255:
+        raise ValueError("edges of steps that do not fit the columns")
+
+
+def _require_trees(arrays: Arrays, n_columns: int) -> None:
+    """Every walk must end inside its tree: the kernel does not look where it steps."""
+    nodes, right = arrays["nodes"], arrays["right"].astype(np.int64)
+    size = len(right)
+    same = all(arrays[name].shape == (size,) for name in ("feature", "threshold", "value"))
+    types = {"feature": np.int32, "threshold": np.uint8, "right": np.int32, "value": np.float64}
+    if not same or any(arrays[name].dtype != dtype for name, dtype in types.items()):
+        raise ValueError("nodes whose parts have other shapes or types")
+    if (nodes < 1).any() or nodes.sum() != size or (arrays["trees"] < 0).any():
+        raise ValueError("trees that do not fit their nodes")
+    if arrays["trees"].sum() != len(nodes):
+        raise ValueError("bits that do not fit their trees")
+    place = np.arange(size) - np.repeat(np.cumsum(nodes) - nodes, nodes)
+    last = np.repeat(nodes, nodes) - 1
+    # The left branch comes next, the right one after it; both lie inside the tree.
+    inner = right != 0
+    if (inner & ((right <= place + 1) | (right > last))).any():
+        raise ValueError("a branch that leads out of its tree")
+    if ((arrays["feature"] < 0) | (arrays["feature"] >= n_columns)).any():
+        raise ValueError("a tree that asks for a column there is none of")
