@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ._commands import command_of
 from ._grid import Column, Entry, Table
-from ._paired import first_of
+from ._paired import first_of, mark_first
 from ._paper_tables import bits_of
 from ._rows import KINDS, Group, entry, group_by, is_plain, usual_partitions, without_band
 from ._sections import Part, Section
@@ -103,9 +103,10 @@ def headline(results: Sequence[Result]) -> Table | None:
     if not rows:
         return None
     names = (OURS, "best other", "which", "EM-KSH")
-    columns = tuple(Column(name, kind) for kind in KINDS for name in names)
+    columns = tuple(Column(name, kind, words=name == "which") for kind in KINDS for name in names)
     note = (
-        "Other settings of EnergyHasher are not counted among the others. ± is the deviation over partitions."
+        f"Other settings of {OURS} are not counted among the others. ± is the deviation over partitions; "
+        '"level" is within one paired standard error of the first.'
     )
     return Table(
         "headline",
@@ -124,9 +125,11 @@ def _headline_entries(groups: dict[str, Group], some: Sequence[Result]) -> list[
     found = []
     for kind in KINDS:
         best = first_of(others, kind)
+        two = {name: groups[name] for name in (OURS, best) if name is not None and name in groups}
+        shown = mark_first({name: without_band(entry(two[name], kind, usual)) for name in two}, two, kind)
         found += [
-            without_band(entry(groups.get(OURS), kind, usual)),
-            without_band(entry(others[best], kind, usual)) if best else Entry(text="–"),
+            shown.get(OURS, Entry(text="–")),
+            shown[best] if best else Entry(text="–"),
             Entry(text=best or "–"),
             without_band(entry(groups.get("EM-KSH"), kind, usual)),
         ]

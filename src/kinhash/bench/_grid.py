@@ -43,6 +43,15 @@ class Entry:
         return shown.replace("-", "−") if float(shown) else f"{0:.{self.digits}f}"
 
     @property
+    def reach(self) -> str:
+        """The range, where there is one: tie bands to three digits, intervals with their signs."""
+        if self.low is None or self.high is None:
+            return ""
+        if self.signed:
+            return f"{self.number(self.low)} to {self.number(self.high)}"
+        return f"{self.low:.3f}–{self.high:.3f}"
+
+    @property
     def main(self) -> str:
         """The number, or the text in its place."""
         return self.text if self.value is None else self.number(self.value)
@@ -53,11 +62,12 @@ NOT_RUN = Entry(text="not run")
 
 @dataclass(frozen=True)
 class Column:
-    """A heading, the heading above it that it shares with its neighbours, and what its ranges are."""
+    """A heading, the heading above it that it shares with its neighbours, and whether texts stand in it."""
 
     name: str
     group: str = ""
     ours: bool = True
+    words: bool = False
 
     @property
     def full(self) -> str:
@@ -122,7 +132,8 @@ class Table:
         writer = csv.writer(text, lineterminator="\n")
         columns = [[entries[place] for _, entries in self.rows] for place in range(len(self.columns))]
         split = [
-            _csv_column(column.full, entries) for column, entries in zip(self.columns, columns, strict=True)
+            list(_csv_column(column.full, entries))
+            for column, entries in zip(self.columns, columns, strict=True)
         ]
         writer.writerow([self.corner, *(name for parts in split for name, _ in parts)])
         for place, (row, _) in enumerate(self.rows):
@@ -160,17 +171,19 @@ def slug(text: str) -> str:
 
 
 def _side(column: Column) -> str:
-    return "" if column.ours else ' class="theirs"'
+    return ' class="theirs"' if not column.ours else ' class="words"' if column.words else ""
 
 
 def _html_cell(column: Column, entry: Entry) -> str:
-    kinds = " ".join(filter(None, [entry.mark, "" if column.ours else "theirs"]))
+    kinds = " ".join(
+        filter(None, [entry.mark, "" if column.ours else "theirs", "words" if column.words else ""])
+    )
     main = escape(entry.main)
     parts = [f"<strong>{main}</strong>" if entry.mark in ("first", "best") else main]
     if entry.spread is not None:
         parts.append(f'<span class="small">± {entry.number(entry.spread).lstrip("+")}</span>')
-    if entry.low is not None and entry.high is not None:
-        parts.append(f'<span class="small">{entry.number(entry.low)} to {entry.number(entry.high)}</span>')
+    if entry.reach:
+        parts.append(f'<span class="small">{entry.reach}</span>')
     if entry.value is not None and entry.text:
         parts.append(f'<span class="small">{escape(entry.text)}</span>')
     if entry.mark in ("first", "level"):
@@ -204,8 +217,8 @@ def _latex_cell(entry: Entry) -> str:
     parts = [main]
     if entry.spread is not None:
         parts.append(_latex(f"± {entry.number(entry.spread).lstrip('+')}"))
-    if entry.low is not None and entry.high is not None:
-        parts.append(f"({_latex(entry.number(entry.low))} to {_latex(entry.number(entry.high))})")
+    if entry.reach:
+        parts.append(f"({_latex(entry.reach)})")
     if entry.value is not None and entry.text:
         parts.append(_latex(entry.text))
     if entry.mark in ("first", "level"):

@@ -89,7 +89,11 @@ def _conditions(results: Sequence[Result]) -> str:
         return ", ".join(sorted({str(e[name]) for e in around if e.get(name) is not None})) or "not recorded"
 
     loads = sorted(float(e["load"]) for e in around if isinstance(e.get("load"), (int, float)))
-    load = f"{loads[0]:.1f} to {loads[-1]:.1f}" if loads else "not recorded"
+    load = (
+        (f"{loads[0]:.1f}" if loads[0] == loads[-1] else f"{loads[0]:.1f} to {loads[-1]:.1f}")
+        if loads
+        else "not recorded"
+    )
     terms = {
         "Versions": "; ".join(f"{name} {seen(name)}" for name in SOFTWARE),
         "Processor": f"{seen('cpu')}; cores: {seen('cores')}; threads per result: {seen('threads')}",
@@ -127,6 +131,7 @@ def failures(results: Sequence[Result]) -> Section:
         entries = (setting.name, length, partitions, why, command_of(some))
         rows.append((label, tuple(Entry(text=text) for text in entries)))
     rows.sort(key=lambda row: (row[1][0].text, row[0], row[1][1].text.zfill(5)))
-    columns = tuple(Column(name) for name in ("data set, protocol", "bits", "partitions", "reason", "again"))
+    names = ("data set, protocol", "bits", "partitions", "reason", "again")
+    columns = tuple(Column(name, words=name not in ("bits", "partitions")) for name in names)
     table = Table("failed-table", "Cells that failed", "method", columns, tuple(rows))
     return Section("failed", title, (Part.table(table),))

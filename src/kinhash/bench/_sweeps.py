@@ -85,12 +85,12 @@ def _parts(sweep: Sweep, results: Sequence[Result]) -> list[Part]:
             series[method] = {x: Group.of(at[x]) for x in sorted(at)}
         if max(map(len, series.values())) < 2:
             continue
-        beside = {} if sweep is QUERIES else _beside(results, some, set(series))
+        beside = _beside(results, some, set(series)) if sweep is ANCHORS and len(series) == 1 else {}
         name, where = f"{sweep.section}-{dataset}-{n_bits}", f"{dataset}, {n_bits} bits, protocol {protocol}"
         charts = [_chart(f"{name}-{kind}", where, sweep, series, beside, kind) for kind in KINDS]
         parts.append(Part(f'<div class="charts">{"".join(charts)}</div>'))
-        empty = Table(name, f"{where}: mAP", sweep.letter, (), (), (), command_of(some, sweep.section))
-        parts.append(Part.table(_table(empty, series, beside)))
+        empty = Table(name, f"{where}: mAP", "method, database", (), (), (), command_of(some, sweep.section))
+        parts.append(Part.table(_table(empty, series, beside, sweep.letter)))
     return parts
 
 
@@ -133,24 +133,32 @@ def _entries(points: dict[float, Group], kind: str) -> list[tuple[float, Entry]]
     return [(x, entry(group, kind)) for x, group in points.items()]
 
 
-def _table(empty: Table, series: Series, beside: dict[str, Group]) -> Table:
+def _table(empty: Table, series: Series, beside: dict[str, Group], letter: str) -> Table:
+    """Values of the parameter across, methods and databases down; rivals without it in a column apart."""
     every = [group for points in series.values() for group in points.values()]
     kinds = [kind for kind in KINDS if any(group.scores(kind) for group in every)]
     usual = usual_partitions(every)
+    values = sorted({x for points in series.values() for x in points})
     rows = []
-    for x in sorted({x for points in series.values() for x in points}):
-        entries = [entry(points.get(x), kind, usual) for points in series.values() for kind in kinds]
-        entries += [entry(group, kind, usual) for group in beside.values() for kind in kinds]
-        rows.append((f"{x:g}", tuple(entries)))
-    columns = tuple(Column(kind, method) for method in [*series, *beside] for kind in kinds)
-    notes = list(standard_notes(usual, marks=False))
-    if beside:
-        notes.append(
-            f"{', '.join(beside)}: no {empty.corner} to move; one value on the same partitions in every row."
-        )
+    for method, points in series.items():
+        for kind in kinds:
+            entries = [entry(points.get(x), kind, usual) for x in values]
+            rows.append((f"{method}, {kind}", (*entries, *[Entry(text="–")] * bool(beside))))
+    for label, group in beside.items():
+        for kind in kinds:
+            own = entry(group, kind, usual)
+            rows.append((f"{label}, {kind}", (*[Entry(text="–")] * len(values), own)))
+    columns = [Column(f"{x:g}", letter) for x in values] + [Column(f"no {letter}", "rivals")] * bool(beside)
+    notes = (*standard_notes(usual, marks=False), *_ranges(series, kinds))
+    return replace(empty, columns=tuple(columns), rows=tuple(rows), notes=notes)
+
+
+def _ranges(series: Series, kinds: list[str]) -> list[str]:
+    """How much the parameter matters, in a number."""
+    notes = []
     for method, points in series.items():
         for kind in kinds:
             means = [mean for group in points.values() if (mean := group.mean(kind)) is not None]
             if len(means) > 1:
                 notes.append(f"{method}, {kind}: largest minus smallest mean {max(means) - min(means):.4f}.")
-    return replace(empty, columns=columns, rows=tuple(rows), notes=tuple(notes))
+    return notes

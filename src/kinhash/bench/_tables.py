@@ -15,7 +15,7 @@ __all__ = ["Cells", "Printed", "method_table", "paired_table", "standard_notes"]
 
 # What the paper prints: method → columns (one per length or data set) → (mAP, seconds), None for OOM.
 Printed = Mapping[str, Sequence[Any]]
-READING = "Small print: ± deviation over partitions; from … to … is the band that the order of ties leaves."
+READING = "Small print: ± deviation over partitions; …–… is the band that the order of ties leaves."
 MARKED = '"first" is the best of its column, "level" within one paired standard error of it.'
 
 
@@ -148,7 +148,7 @@ def paired_table(cells: Cells, places: Mapping[Any, str], about: Table, referenc
     if not rows:
         return None
     note = (
-        f"{reference} minus the row, query by query on shared partitions; from … to … is the 95 % interval "
+        f"{reference} minus the row, query by query on shared partitions; … to … is the 95 % interval "
         "(1.96 standard errors over the pooled queries). Above zero throughout: the row is behind."
     )
     return replace(about, columns=tuple(columns), rows=tuple(rows), notes=(note,))

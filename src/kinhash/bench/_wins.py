@@ -116,8 +116,8 @@ def _count(own_maps: list[Verdict], all_maps: list[Verdict]) -> Table:
     names = ("cells", "first", "first or level", "per cent")
     columns = tuple(Column(name, group) for group in groups for name in names)
     note = (
-        f"A cell is a data set with tags, a protocol, a length and a kind of database. {OURS} takes part with "
-        "its default settings only. Level: within one paired standard error of the first "
+        f"A cell is a data set with tags, a protocol, a length and a kind of database. {OURS} takes part "
+        "with its default settings only. Level: within one paired standard error of the first "
         "(queries pooled over partitions)."
     )
     caption = f"Cells in which {OURS} is first or level"
@@ -145,5 +145,5 @@ def _lost(all_maps: list[Verdict], own_maps: list[Verdict]) -> Table:
     names = ("first", "its mAP", f"mAP of {OURS}", "behind by", "lost")
     note = "± is one paired standard error." if rows else "There is no such cell."
     caption = f"Cells in which {OURS} is neither first nor level"
-    columns = tuple(Column(name) for name in names)
+    columns = tuple(Column(name, words=name in ("first", "lost")) for name in names)
     return Table("wins-lost", caption, "cell", columns, tuple(rows), (note,), "kinhash bench field")

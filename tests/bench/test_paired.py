@@ -1,0 +1,128 @@
+"""Who is first, who is level, and in how many cells our method is either."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kinhash.bench import Result, Score
+from kinhash.bench._paired import difference, first_of, is_level
+from kinhash.bench._rows import Group
+from kinhash.bench._wins import verdicts, wins_sentence
+from kinhash.bench.report import make_report
+
+from .records import result
+
+
+def scored(values: Any) -> Score:
+    values = np.asarray(values, dtype=float)
+    mean = float(np.nanmean(values))
+    return Score(mean, (mean, mean), len(values), 0, (), values)
+
+
+def row(method: str, *partitions: Any, first: int = 0, **more: Any) -> list[Result]:
+    n_bits = more.pop("n_bits", 16)
+    return [
+        replace(
+            result("field-x", "x", method, n_bits, first + number, **more),
+            learned=scored(values),
+            mapped=None,
+        )
+        for number, values in enumerate(partitions)
+    ]
+
+
+def group(*partitions: Any, first: int = 0) -> Group:
+    return Group.of(row("SDH", *partitions, first=first))
+
+
+def test_the_standard_error_is_that_of_the_differences() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.random((2, 2, 30))
+    b[0, 4] = np.nan
+    apart = difference(group(*a), group(*b), "learned")
+    expected = (a - b).ravel()
+    expected = expected[~np.isnan(expected)]
+    assert apart is not None
+    assert apart.mean == pytest.approx(expected.mean())
+    assert apart.error == pytest.approx(expected.std(ddof=1) / np.sqrt(59))
+    assert (apart.n_queries, apart.n_partitions) == (59, 2)
+
+
+def test_only_shared_partitions_are_compared() -> None:
+    left, right = group([0.9, 0.8], [0.5, 0.5]), group([0.1, 0.2], first=1)
+    apart = difference(left, right, "learned")
+    assert apart is not None
+    assert apart.mean == pytest.approx(0.35)
+    assert difference(left, group([0.1, 0.2], first=7), "learned") is None
+    assert difference(left, None, "learned") is None
+
+
+def test_nobody_is_first_because_others_ran_less_often() -> None:
+    hard, easy = [0.2, 0.3], [0.8, 0.9]
+    groups = {"often": group(easy, hard), "seldom": group([0.25, 0.36], first=1)}
+    assert first_of(groups, "learned") == "seldom"  # ahead on the partition both have
+    groups = {"often": group(hard, easy), "seldom": group([0.75, 0.85], first=1)}
+    assert first_of(groups, "learned") == "often"  # though its mean over all is lower
+    assert first_of({"none": Group((), ())}, "learned") is None
+
+
+def test_level_means_within_one_standard_error() -> None:
+    base = np.full(100, 0.5)
+    noise = np.tile([0.1, -0.1], 50)
+    error = noise.std(ddof=1) / 10
+    first = group(base)
+    assert is_level(group(base - 0.99 * error + noise), first, "learned")
+    assert not is_level(group(base - 1.01 * error + noise), first, "learned")
+
+
+def test_the_count_of_wins() -> None:
+    steady = np.full(50, 0.6)
+    shaky = steady - 0.001 + np.tile([0.05, -0.05], 25)
+    rows = [
+        *row("EnergyHasher", steady, n_bits=8),
+        *row("SDH", steady - 0.1, n_bits=8),  # first
+        *row("EnergyHasher", shaky, n_bits=16),
+        *row("SDH", steady, n_bits=16),  # level
+        *row("EnergyHasher", steady - 0.1, n_bits=32),
+        *row("SDH", steady, n_bits=32),  # behind
+        *row("EnergyHasher", steady + 0.3, n_bits=32, label="EnergyHasher, rbf", given={"features": "rbf"}),
+    ]
+    found = {v.n_bits: v for v in verdicts(rows, other_maps=False)}
+    assert [(v.first == "EnergyHasher", v.won) for _, v in sorted(found.items())] == [
+        (True, True),
+        (False, True),
+        (False, False),
+    ]
+    assert "first in 1 of 3 cells" in wins_sentence(rows)
+    assert "of first in 2 (67%)" in wins_sentence(rows)
+    lost = next(table for table in make_report(rows).tables if table.name == "wins-lost")
+    ((where, entries),) = lost.rows
+    assert where == "x, paper, 32 bits, learned"
+    assert entries[0].text == "SDH"
+    assert entries[3].value == pytest.approx(0.1)
+
+
+def test_other_maps_on_rivals_codes_count_apart() -> None:
+    steady = np.full(50, 0.6)
+    other = row("SDH", steady + 0.1, given={"map": "expected"}, label="SDH, expected map")
+    rows = [
+        *row("EnergyHasher", steady),
+        *row("SDH", steady - 0.1),
+        *(replace(one, sections=("maps-x",)) for one in other),
+    ]
+    assert [v.won for v in verdicts(rows, other_maps=False)] == [True]
+    assert [(v.won, v.first) for v in verdicts(rows, other_maps=True)] == [(False, "SDH, expected map")]
+
+
+def test_sets_with_one_label_per_row_do_not_count() -> None:
+    rows = [
+        replace(one, dataset="cifar10_gist512")
+        for method in ("EnergyHasher", "SDH")
+        for one in row(method, [0.5, 0.6])
+    ]
+    assert verdicts(rows, other_maps=False) == []
+    assert wins_sentence(rows) == ""

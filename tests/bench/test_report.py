@@ -1,0 +1,376 @@
+"""The report: pure, well formed, equal to its records, safe against hostile ones."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import random
+import re
+from collections import Counter
+from html import unescape
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from kinhash.bench import Result
+from kinhash.bench._grid import Entry, Table
+from kinhash.bench.report import Report, make_report
+from kinhash.errors import InvalidInput
+
+from .records import every_section, failed, result
+
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Reads a page strictly: tags balance; tables, pictures, ids and links are kept."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self.captions: dict[str, str] = {}
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.seen: list[tuple[str, dict[str, str]]] = []
+        self._table = ""
+        self._text: list[str] | None = None
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.seen.append((tag, given))
+        self.ids += [given["id"]] if "id" in given else []
+        if given.get("href", "").startswith("#"):
+            self.links.append(given["href"][1:])
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self._table = given["id"]
+            self.tables[self._table] = []
+        if tag == "tr":
+            self.tables[self._table].append([])
+        if tag in ("th", "td", "caption"):
+            self._text = []
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+        if tag in ("th", "td", "caption") and self._text is not None:
+            text = " ".join(" ".join(self._text).split())
+            if tag == "caption":
+                self.captions[self._table] = text
+            else:
+                self.tables[self._table][-1].append(text)
+            self._text = None
+
+    def handle_data(self, data: str) -> None:
+        if self._text is not None:
+            self._text.append(data)
+
+
+@pytest.fixture(scope="module")
+def records() -> list[Result]:
+    return every_section()
+
+
+@pytest.fixture(scope="module")
+def report(records: list[Result]) -> Report:
+    return make_report(records)
+
+
+@pytest.fixture(scope="module")
+def page(report: Report) -> Page:
+    return Page(report.html)
+
+
+def table_of(report: Report, name: str) -> Table:
+    return next(table for table in report.tables if table.name == name)
+
+
+def cell(table: Table, row: str, column: str) -> Entry:
+    place = [c.full for c in table.columns].index(column)
+    return dict(table.rows)[row][place]
+
+
+def _is(r: Result, dataset: str, method: str, n_bits: int, section: str) -> bool:
+    return (r.dataset, r.method, r.n_bits, r.sections) == (dataset, method, n_bits, (section,))
+
+
+def test_the_same_records_give_the_same_bytes(records: list[Result], report: Report) -> None:
+    shuffled = list(records)
+    random.Random(5).shuffle(shuffled)
+    assert make_report(shuffled).html == report.html
+    again = [Result.from_json(one.to_json(), "x") for one in records]
+    assert len(make_report(again).html) == len(report.html)
+
+
+def test_the_page_is_one_file_without_scripts_or_network(report: Report, page: Page) -> None:
+    tags = Counter(tag for tag, _ in page.seen)
+    assert not {"script", "link", "iframe", "object"} & set(tags)
+    for _, given in page.seen:
+        for name in ("src", "href"):
+            assert given.get(name, "#").startswith(("#", "data:image/")), given
+        assert not any(name.startswith("on") for name in given)
+    assert "url(" not in report.html
+    assert "@import" not in report.html
+
+
+def test_everything_can_be_read_without_seeing_it(page: Page) -> None:
+    assert set(page.captions) == set(page.tables)
+    assert all(page.captions.values())
+    for tag, given in page.seen:
+        if tag == "img":
+            assert given["alt"]
+        if tag == "svg":
+            assert given.get("aria-hidden") == "true" or given["role"] == "img"
+        if tag == "th":
+            assert given["scope"] in ("col", "row", "colgroup")
+        if given.get("class") == "scroll":
+            assert given["tabindex"] == "0"
+            assert given.get("aria-label") or given["aria-labelledby"] in page.ids
+    titled = re.findall(r'<svg viewBox="0 0 480 330".*?</svg>', make_report(every_section()).html, re.S)
+    assert titled
+    assert all("<title" in svg and "<desc" in svg for svg in titled)
+    heads = [int(tag[1]) for tag, _ in page.seen if re.fullmatch("h[1-6]", tag)]
+    assert heads[0] == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(heads))
+
+
+def test_ids_are_unique_and_links_lead_somewhere(page: Page) -> None:
+    assert [name for name, count in Counter(page.ids).items() if count > 1] == []
+    assert set(page.links) <= set(page.ids)
+
+
+def test_every_section_is_filled(report: Report) -> None:
+    assert report.missing == ()
+    assert "Nothing: every section has results." in report.html
+
+
+def test_numbers_are_those_of_the_records(records: list[Result], report: Report, page: Page) -> None:
+    own = [r for r in records if _is(r, "cifar10_gist512", "EMKSH", 16, "table1-cifar10")]
+    values = [r.learned.value for r in own if r.learned]
+    assert len(values) == 3
+    shown = cell(table_of(report, "table1-cifar10"), "EM-KSH", "16 bits learned")
+    assert shown.value == pytest.approx(np.mean(values))
+    assert shown.spread == pytest.approx(np.std(values, ddof=1))
+    assert (shown.low, shown.high) == pytest.approx((np.mean(values) - 0.02, np.mean(values) + 0.03))
+    assert shown.n == 3
+    row = next(row for row in page.tables["table1-cifar10"] if row[0] == "EM-KSH")
+    assert row[4].startswith("0.5344")  # what the paper prints, in the column before ours
+    assert row[5].startswith(f"{np.mean(values):.4f} ± {np.std(values, ddof=1):.4f}")
+
+
+def test_seconds_and_memory_are_those_of_the_records(records: list[Result], report: Report) -> None:
+    spent = [
+        r.seconds["fit"] for r in records if r.dataset == "nuswide" and r.label == "LFH" and r.n_bits == 8
+    ]
+    shown = cell(table_of(report, "table2-nuswide"), "LFH", "8 bits seconds")
+    assert shown.value == pytest.approx(np.mean(spent))
+    assert cell(table_of(report, "table2-nuswide"), "LFH", "8 bits paper, seconds").value == 31.05
+    peaks = [
+        r.peak_bytes for r in records if "memory" in r.sections and r.method == "BSH" and r.n_bits == 256
+    ]
+    shown = cell(table_of(report, "memory-cifar10_gist512"), "BSH", "256 bits")
+    assert shown.value == pytest.approx(peaks[0] / 1e6)
+
+
+def test_paired_differences_are_taken_query_by_query(records: list[Result], report: Report) -> None:
+    def scores(method: str) -> np.ndarray:
+        own = [r for r in records if r.dataset == "espgame" and r.method == method and r.n_bits == 64]
+        return np.concatenate(
+            [r.learned.per_query for r in sorted(own, key=lambda r: r.partition) if r.learned]
+        )
+
+    apart = scores("EMKSH") - scores("LFH")
+    apart = apart[~np.isnan(apart)]
+    assert len(apart) == 3 * 39
+    shown = cell(table_of(report, "table1-espgame-paired"), "LFH", "64 bits learned")
+    reach = 1.959964 * apart.std(ddof=1) / np.sqrt(len(apart))
+    assert shown.value == pytest.approx(apart.mean())
+    assert (shown.low, shown.high) == pytest.approx((apart.mean() - reach, apart.mean() + reach))
+
+
+def test_a_row_with_fewer_partitions_says_so(report: Report, page: Page) -> None:
+    shown = cell(table_of(report, "table1-espgame"), "KSH", "8 bits learned")
+    assert (shown.n, shown.text) == (1, "1 partition")
+    assert shown.spread is None
+    row = next(row for row in page.tables["table1-espgame"] if row[0] == "KSH")
+    assert "1 partition" in row[2]
+
+
+def test_stand_ins_never_stand_in_the_papers_column(report: Report) -> None:
+    for table in report.tables:
+        theirs = [column for column in table.columns if not column.ours]
+        if theirs:
+            assert re.match(r"table[1-4](-cifar10|-espgame|-nuswide|-table)?$", table.name), table.name
+        if "coco" in table.name or "others" in table.name:
+            assert theirs == []
+    printed = {
+        e.value
+        for t in report.tables
+        for _, es in t.rows
+        for c, e in zip(t.columns, es, strict=True)
+        if not c.ours
+    }
+    assert {0.2254, 0.5615, 0.1714, 3096.79} <= printed
+    columns = {c.group for t in report.tables for c in t.columns if not c.ours}
+    assert not any("coco" in name for name in columns)
+
+
+def test_csv_and_latex_say_what_the_table_says(report: Report) -> None:
+    for table in report.tables:
+        rows = list(csv.reader(io.StringIO(table.csv())))
+        assert len(rows) == len(table.rows) + 1
+        for (label, entries), row in zip(table.rows, rows[1:], strict=True):
+            assert len(row) == len(rows[0])
+            by_name = dict(zip(rows[0][1:], row[1:], strict=True))
+            assert row[0] == label
+            for column, entry in zip(table.columns, entries, strict=True):
+                shown = by_name[column.full]
+                assert shown == (entry.text if entry.value is None else f"{entry.value:.6f}")
+                assert by_name.get(f"{column.full} deviation", "") == (
+                    "" if entry.spread is None else f"{entry.spread:.6f}"
+                )
+        latex = table.latex()
+        body = [line for line in latex.splitlines() if line.endswith(r"\\")]
+        assert all(line.count(" & ") == len(table.columns) for line in body[-len(table.rows) :] if table.rows)
+        for (_, entries), line in zip(table.rows, body[len(body) - len(table.rows) :], strict=True):
+            for entry in entries:
+                assert entry.value is None or entry.main.replace("−", "$-$") in line
+
+
+def test_failed_cells_are_rows_with_their_reason(report: Report, page: Page) -> None:
+    assert cell(table_of(report, "table4-nuswide"), "BSH", "256 bits learned").text == "out of memory"
+    assert cell(table_of(report, "table4-nuswide"), "BSH", "256 bits paper").text == "out of memory"
+    assert cell(table_of(report, "table1-cifar10"), "FastHash", "8 bits learned").text == "failed"
+    partly = cell(table_of(report, "table1-cifar10"), "LFH", "8 bits learned")
+    assert partly.value is not None
+    assert "1 failed" in partly.text
+    rows = {row[0]: row for row in page.tables["failed-table"]}
+    assert rows["FastHash"][4] == "ValueError: b.npy is bad"  # without the place it was read from
+    assert rows["BSH"][4] == "out of memory: 3 GB"
+    assert "/tmp" not in report.html
+
+
+def test_sweeps_and_their_range(records: list[Result], report: Report) -> None:
+    table = table_of(report, "figure2-cifar10_gist512-32")
+    assert [column.name for column in table.columns] == ["0.5", "1", "2.5"]
+    means = []
+    for c in (0.5, 1.0, 2.5):
+        own = [r.mapped.value for r in records if r.given.get("clip") == c and r.mapped]
+        assert cell(table, "EM-KSH, mapped", f"c {c:g}").value == pytest.approx(np.mean(own))
+        means.append(np.mean(own))
+    assert f"EM-KSH, mapped: largest minus smallest mean {max(means) - min(means):.4f}." in table.notes
+    anchors = table_of(report, "figure3-anchors-cifar10_gist512-32")
+    assert [column.full for column in anchors.columns] == ["m 100", "m 2000", "rivals no m"]
+    own = [
+        r.mapped.value for r in records if _is(r, "cifar10_gist512", "LFH", 32, "table1-cifar10") and r.mapped
+    ]
+    assert cell(anchors, "LFH, mapped", "rivals no m").value == pytest.approx(np.mean(own))
+    queries = table_of(report, "figure3-queries-cifar10_gist512-32")
+    assert [column.name for column in queries.columns] == ["2000", "10000"]
+
+
+def test_same_codes_under_other_maps(records: list[Result], report: Report) -> None:
+    table = table_of(report, "maps-mulan_scene-paper")
+    assert [c.name for c in table.columns] == ["own", "linear", "expected"] * 2
+    for name, given in (("own", {}), ("linear", {"map": "linear"}), ("expected", {"map": "expected"})):
+        own = [
+            r.mapped.value
+            for r in records
+            if (r.dataset, r.method, r.n_bits, r.given) == ("mulan_scene", "COSDISH", 64, given) and r.mapped
+        ]
+        assert cell(table, "COSDISH", f"64 bits, mapped {name}").value == pytest.approx(np.mean(own))
+    assert cell(table, "EnergyHasher", "64 bits, mapped linear").text == "–"
+
+
+def test_the_gap_to_the_topline(records: list[Result], report: Report) -> None:
+    def scores(method: str, n_bits: int | None) -> np.ndarray:
+        own = [r for r in records if (r.dataset, r.method, r.n_bits) == ("mulan_scene", method, n_bits)]
+        return np.concatenate(
+            [r.learned.per_query for r in sorted(own, key=lambda r: r.partition) if r.learned]
+        )
+
+    shown = cell(
+        table_of(report, "toplines-table"), "mulan_scene, paper, 64 bits: class scores (float)", "learned gap"
+    )
+    assert shown.value == pytest.approx(np.nanmean(scores("EnergyHasher", 64) - scores("ClassScores", None)))
+
+
+def test_commands_name_sections_that_exist(report: Report) -> None:
+    from kinhash.bench import named_tasks, read_task
+
+    known = {name: set(read_task(name).sections) for name in named_tasks()}
+    commands = re.findall(r"kinhash bench (\S+) --only ([\w,-]+)", unescape(report.html))
+    commands += re.findall(
+        r"kinhash bench (\S+) --only ([\w,-]+)", make_report([result((), "d", "LSH", 8)]).html
+    )
+    checked = [
+        (task, section) for task, sections in commands for section in sections.split(",") if task in known
+    ]
+    assert len(checked) > 20
+    assert [pair for pair in checked if pair[1] not in known[pair[0]]] == []
+
+
+def test_an_almost_empty_report_says_what_is_missing() -> None:
+    made = make_report([result((), "mine", "LSH", 8)])
+    page = Page(made.html)
+    assert len(made.missing) >= 14
+    for section in ("table1", "table2", "table3", "table4", "figure2", "figure3", "sweeps", "memory", "maps"):
+        assert section in page.ids
+    assert made.html.count('class="missing"') == len(made.missing)
+    assert set(page.captions) == set(page.tables)
+
+
+def test_only_failures_still_make_a_page() -> None:
+    made = make_report(
+        [failed("field-mulan_scene", "mulan_scene", m, 16, "") for m in ("EnergyHasher", "SDH")]
+    )
+    page = Page(made.html)
+    assert any("no reason was recorded" in row for row in page.tables["failed-table"])
+
+
+def test_no_results_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="no results"):
+        make_report([])
+
+
+def test_hostile_words_stay_words() -> None:
+    evil = '<script>alert("x")</script>&\'"../../x\\'
+    found = {"row": 1, "label": evil, "distance": 0, "kin": True, "png": '"><script>'}
+    pages = ({"query": {"row": 0, "label": evil, "webp": "UklGRg=="}, "found": [found]},)
+    hostile = [
+        result(evil, evil, method, bits, part, label=f"{method} {evil}", checksum=evil,
+               environment={"cpu": evil}, gallery=pages)
+        for method in ("SDH", "LFH") for bits in (8, 16) for part in (0, 1)
+    ]  # fmt: skip
+    hostile.append(failed(evil, evil, "ITQ", 8, evil, label=evil))
+    made = make_report(hostile, title=evil)
+    page = Page(made.html)
+    assert "script" not in {tag for tag, _ in page.seen}
+    assert "<script" not in made.html
+    assert any(given.get("src") == "data:image/webp;base64,UklGRg==" for _, given in page.seen)
+    for table in made.tables:
+        assert re.fullmatch(r"[\w-]+", table.name)
+        assert not re.search(
+            r"(?<!\\)[&#%_]", re.sub(r" & |\\\\", "", "".join(table.latex().splitlines()[4:-3]))
+        )
+
+
+def test_two_settings_of_one_label_are_told_apart() -> None:
+    rows = [
+        result("field-x", "x", "EMKSH", 16, given=given, label="EM-KSH") for given in ({}, {"literal": True})
+    ]
+    made = make_report(rows)
+    labels = [
+        row for row, _ in made.tables[[t.name.startswith("field-x") for t in made.tables].index(True)].rows
+    ]
+    assert sorted(labels) == ["EM-KSH", "EM-KSH (literal = True)"]
