@@ -63,7 +63,7 @@ def new_target(tmp_path: Path, request: pytest.FixtureRequest) -> NewTarget:
     def make(name: str) -> str:
         if name in ("postgres", "pgvector"):
             server: PostgresServer = request.getfixturevalue(f"{name}_server")
-            return server.new_database()
+            return server.new_schema()
         return str(tmp_path / f"{name}{next(numbers)}{SUFFIX.get(name, '')}")
 
     return make

@@ -6,6 +6,7 @@ Only its files are used: importing that package as root would create a user and 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import shutil
@@ -40,9 +41,10 @@ def has_pgvector(folder: Path) -> bool:
 
 
 class PostgresServer:
-    """A running server; ``new_database`` gives the connection string of an empty database."""
+    """A running server; ``new_schema`` and ``new_database`` give connection strings to empty places."""
 
-    def __init__(self, programs: Path) -> None:
+    def __init__(self, programs: Path, largest_file: int | None = None) -> None:
+        self.largest_file = largest_file
         self.folder = Path(tempfile.mkdtemp(prefix="kinhash-pg-"))
         self.programs = programs
         self._as: dict[str, Any] = {"cwd": self.folder, "env": {"PATH": os.defpath, "LC_ALL": "C"}}
@@ -70,11 +72,18 @@ class PostgresServer:
         assert made.returncode == 0, made.stderr
         settings = ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.folder}"]
         settings += ["-c", "fsync=off", "-c", "shared_buffers=16MB"]
+        limit = None
+        if self.largest_file:  # what a full disk is like: writes beyond this size of a file are refused
+            import resource
+
+            limits = (resource.RLIMIT_FSIZE, (self.largest_file, self.largest_file))
+            limit = functools.partial(resource.setrlimit, *limits)
         with open(self.folder / "log", "wb") as log:
             self._process = subprocess.Popen(
                 [self.programs / "postgres", "-D", data, "-p", str(self.port), *settings],
                 stdout=log,
                 stderr=log,
+                preexec_fn=limit,
                 **self._as,
             )
         import psycopg
@@ -88,21 +97,30 @@ class PostgresServer:
                 time.sleep(0.1)
         raise AssertionError("PostgreSQL did not start in 30 s: " + (self.folder / "log").read_text())
 
-    @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
-
-    def dsn(self, database: str) -> str:
-        return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
+    def dsn(self, database: str, schema: str = "public") -> str:
+        path = "" if schema == "public" else f"?options=-csearch_path%3D{schema},public"
+        return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}{path}"
 
     def new_database(self) -> str:
+        return self._new("database")
+
+    def new_schema(self) -> str:
+        """As good as a database for our tables, and made in a millisecond."""
+        return self._new("schema")
+
+    def _new(self, what: str) -> str:
         import psycopg
 
         name = f"test{next(self._numbers)}"
         with psycopg.connect(self.dsn("postgres"), autocommit=True) as db:
-            db.execute(f"create database {name}")
-        return self.dsn(name)
+            db.execute(f"create {what} {name}")  # type: ignore[arg-type]
+        return self.dsn(name) if what == "database" else self.dsn("postgres", name)
+
+    def run(self, text: str) -> None:
+        import psycopg
+
+        with psycopg.connect(self.dsn("postgres")) as db:
+            db.execute(text)  # type: ignore[arg-type]
 
     def stop(self) -> None:
         if self._process is not None and self._process.poll() is None:
@@ -115,7 +133,7 @@ class PostgresServer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def server_or_skip(engine: str) -> PostgresServer:
+def server_or_skip(engine: str, largest_file: int | None = None) -> PostgresServer:
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'kinhash[postgres]'")
     if os.name == "nt":
         pytest.skip("the tests start PostgreSQL on Unix only")
@@ -124,9 +142,11 @@ def server_or_skip(engine: str) -> PostgresServer:
         folders = [folder for folder in folders if has_pgvector(folder)]
     if not folders:
         pytest.skip(f"no PostgreSQL server for {engine} here: make test-engines installs one")
-    server = PostgresServer(folders[0])
+    server = PostgresServer(folders[0], largest_file)
     try:
         server.start()
+        if engine == "pgvector":
+            server.run("create extension vector")
     except BaseException:
         server.stop()
         raise

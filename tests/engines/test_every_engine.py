@@ -11,6 +11,7 @@ from kinhash.errors import InvalidInput
 
 from .cases import ANSWERING, asked_of, assert_answers, brute_force, clustered
 from .conftest import NewTarget
+from .servers import PostgresServer
 
 ALL = list(ENGINES)
 FAST = ["duckdb", "faiss", "parquet", "sqlite", "usearch"]
@@ -165,11 +166,11 @@ def test_a_check_that_fails_says_so(new_target: NewTarget) -> None:
     assert "ids (at equal distances) differ" in str(outcome)
 
 
-def test_an_hnsw_index_does_not_make_pgvector_approximate(new_target: NewTarget) -> None:
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
+def test_an_hnsw_index_does_not_make_pgvector_approximate(pgvector_server: PostgresServer) -> None:
+    """In a new database, where writing brings the extension along."""
     import psycopg
 
-    codes, target = clustered(5_000, 64), new_target("pgvector")
+    codes, target = clustered(5_000, 64), pgvector_server.new_database()
     write("pgvector", codes, target)
     with psycopg.connect(target) as db:
         db.execute("create index on codes using hnsw (code bit_hamming_ops)")

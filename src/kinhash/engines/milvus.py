@@ -54,8 +54,7 @@ class Milvus(Engine):
             try:
                 _fill(client, name, codes)
                 if there:
-                    client.drop_collection(place.table)
-                    client.rename_collection(name, place.table)
+                    _replace(client, place.table, name)
             except BaseException:
                 client.drop_collection(name)
                 raise
@@ -102,6 +101,18 @@ def _fill(client: Any, name: str, codes: Codes) -> None:
     for rows in block_slices(len(codes), BLOCK):
         pairs = zip(codes.ids[rows].tolist(), codes.packed[rows], strict=True)
         client.insert(name, [{"id": number, "code": code.tobytes()} for number, code in pairs])
+
+
+def _replace(client: Any, old: str, new: str) -> None:
+    """Put one collection in the place of another, which goes last."""
+    aside = f"{new}_old"
+    client.rename_collection(old, aside)
+    try:
+        client.rename_collection(new, old)
+    except BaseException:
+        client.rename_collection(aside, old)
+        raise
+    client.drop_collection(aside)
 
 
 def _milvus() -> Any:

@@ -1,0 +1,116 @@
+"""`kinhash export`: codes to the engine where the rest of the data lives."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from ..engines import ENGINES
+from ._terminal import counted, emit, json_option
+
+__all__ = ["export"]
+
+
+@click.command()
+@click.argument("codes")
+@click.option("--to", "engine", required=True, metavar="NAME", help=f"One of {', '.join(ENGINES)}.")
+@click.option(
+    "-o",
+    "--output",
+    "--dsn",
+    "target",
+    required=True,
+    metavar="TARGET",
+    help="A file, a folder or a connection, as the engine has it.",
+)
+@click.option("--table", default="codes", show_default=True, help="Table, collection or index to make.")
+@click.option("--bits", "n_bits", type=int, help="Length of the codes in a .npy, if not 8 per byte.")
+@click.option("--ids", metavar="FILE", help="Numbers of the rows; default: those in CODES, or row numbers.")
+@click.option("--id-column", metavar="NAME", help="The column of the file of ids.")
+@click.option("--overwrite", is_flag=True, help="Replace what is there.")
+@click.option(
+    "--check",
+    "n_queries",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="Queries whose answers are compared with ours; 0 for none.",
+)
+@json_option
+def export(
+    codes: str,
+    engine: str,
+    target: str,
+    table: str,
+    n_bits: int | None,
+    ids: str | None,
+    id_column: str | None,
+    overwrite: bool,
+    n_queries: int,
+    as_json: bool,
+) -> int:
+    """Write CODES to an engine, print the statement that searches them there, and check its answers.
+
+    \b
+    Examples:
+      kinhash export db.kin --to duckdb -o my.duckdb
+      kinhash export db.kin --to postgres --dsn postgresql://me@localhost/shop --table shoes
+      kinhash export db.kin --to elasticsearch -o elastic/
+    """
+    from ..engines import statement, write
+    from ..engines._run import without_password
+    from ._files import expect_output, open_codes, read_ids
+
+    kind = ENGINES[engine]
+    if kind.file:
+        expect_output(target, codes, ids)
+    start = time.perf_counter()
+    found = open_codes(codes, n_bits)
+    numbers = _numbers(read_ids(ids, id_column, len(found)))
+    rows = write(engine, found, target, ids=numbers, table=table, overwrite=overwrite)
+    text = statement(engine, found, target, table=table) if rows else None
+    outcome = None
+    if n_queries:
+        from ..engines import check
+
+        outcome = check(engine, found, target, ids=numbers, table=table, n_queries=n_queries)
+    seconds = time.perf_counter() - start
+    result = {
+        "engine": engine,
+        "target": without_password(target),
+        "table": table,
+        "rows": rows,
+        "n_bits": found.n_bits,
+        "model_id": found.model_id,
+        "statement": text,
+        "check": None if outcome is None else {**vars(outcome), "passed": outcome.passed},
+        "seconds": seconds,
+    }
+    emit(result, _text(result, outcome), as_json)
+    return 0 if outcome is None or outcome.passed else 1
+
+
+def _numbers(ids: Any) -> Any:
+    """Ids from a file, as integers where they are written as such."""
+    if ids is None or ids.dtype.kind in "iu":
+        return ids
+    import numpy as np
+
+    try:
+        return np.array([int(name) for name in ids.tolist()], np.int64)
+    except (ValueError, OverflowError):
+        return ids  # the door says what is wrong
+
+
+def _text(result: dict[str, Any], outcome: Any) -> str:
+    lines = [
+        f"{counted(result['rows'], 'code')} of {result['n_bits']} bits written to {result['target']} for "
+        f"{result['engine']}. ({result['seconds']:.1f} s)"
+    ]
+    if result["statement"]:
+        lines += ["", "The 10 rows nearest to the first code:", "", result["statement"], ""]
+    if outcome is not None:
+        lines.append(str(outcome))
+    return "\n".join(lines)

@@ -1,0 +1,124 @@
+"""`kinhash export`: what it writes, what it prints, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kinhash import HammingIndex
+from kinhash.engines import ENGINES, search
+from kinhash.model_file import load_codes
+
+from .conftest import Run
+
+FILES = {"duckdb": "duckdb", "faiss": "faiss", "parquet": "duckdb", "sqlite": "sqlite3", "usearch": "usearch"}
+
+
+@pytest.mark.parametrize("engine", FILES)
+def test_codes_go_to_an_engine_and_are_checked(engine: str, run: Run, folder: Path) -> None:
+    pytest.importorskip(FILES[engine], reason=f"{engine} is not installed")
+    said = run("export", "db.kin", "--to", engine, "-o", "there", "--json")
+    assert said.code == 0, said.err
+    result = json.loads(said.out)
+    assert result["rows"] == 120
+    assert result["n_bits"] == 16
+    assert result["check"] == {
+        "n_queries": 20, "k": 10, "distances_equal": True, "ids_equal": True, "asked": True, "passed": True,
+    }  # fmt: skip
+    codes, queries = load_codes(folder / "db.kin"), load_codes(folder / "queries.kin")
+    ours, theirs = HammingIndex.from_codes(codes).search(queries, 7), search(engine, "there", queries, 7)
+    np.testing.assert_array_equal(ours.ids, theirs.ids)
+    np.testing.assert_array_equal(ours.distances, theirs.distances)
+
+
+def test_the_printed_statement_runs(run: Run, folder: Path) -> None:
+    said = run("export", "db.kin", "--to", "sqlite", "-o", "shop.db", "--table", "shoes")
+    assert said.code == 0, said.err
+    assert "120 codes of 16 bits written to shop.db for sqlite." in said.out
+    assert (
+        "Checked 20 queries with 10 neighbours each: the engine's distances and ids equal ours." in said.out
+    )
+    text = said.out[said.out.index("with x as") :].partition("\n\n")[0]
+    db = sqlite3.connect(folder / "shop.db")
+    rows = db.execute(text).fetchall()
+    db.close()
+    codes = load_codes(folder / "db.kin")
+    ours = HammingIndex.from_codes(codes).search(codes[:1], 10)[0]
+    assert rows == list(zip(ours.ids.tolist(), ours.distances.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch", "vespa"])
+def test_files_for_a_server(engine: str, run: Run, folder: Path) -> None:
+    said = run("export", "db.kin", "--to", engine, "-o", "there", "--check", "5")
+    assert said.code == 0, said.err
+    assert "POST /" in said.out
+    assert "the server itself was not asked" in said.out
+    assert (folder / "there" / "kinhash.json").exists()
+
+
+def test_ids_and_overwriting(run: Run, folder: Path) -> None:
+    (folder / "ids.txt").write_text("".join(f"{1000 - k}\n" for k in range(120)))
+    said = run("export", "db.kin", "--to", "sqlite", "-o", "x", "--ids", "ids.txt", "--check", "0", "--json")
+    assert said.code == 0, said.err
+    assert json.loads(said.out)["check"] is None
+    before = (folder / "x").read_bytes()
+    said = run("export", "db.kin", "--to", "sqlite", "-o", "x")
+    assert said.code == 2
+    assert "--overwrite" in said.err
+    assert len(said.err.splitlines()) == 1
+    assert (folder / "x").read_bytes() == before
+    assert run("export", "db.kin", "--to", "sqlite", "-o", "x", "--overwrite").code == 0
+    assert (folder / "x").read_bytes() != before
+
+
+def test_an_engine_that_miscounts_is_an_exit_code(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its statement looks at a code turned round, so its distances are others."""
+    kind = ENGINES["sqlite"]
+    honest = kind.statement
+    monkeypatch.setattr(kind, "statement", lambda self, code, *rest: honest(self, code[::-1].copy(), *rest))
+    said = run("export", "db.kin", "--to", "sqlite", "-o", "x")
+    assert said.code == 1
+    assert "distances differ from ours" in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--to duckbd -o x", "Did you mean 'duckdb'?"),
+        ("--to sqlite", "Missing option"),
+        ("-o x", "Missing option"),
+        ("--to sqlite -o none/x", "there is no folder"),
+        ("--to sqlite -o db.kin", "also an input"),
+        ("--to sqlite -o x --table Shoes", "lower-case letters"),
+        ("--to sqlite -o x --ids names.txt", "strings"),
+        ("--to sqlite -o x --ids few.txt", "120"),
+        ("--to sqlite -o x --bits 12", "16 bits"),
+        ("--to sqlite -o x --check -1", "-1"),
+        ("--to vespa -o none/x", "could not be written"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(words: str, says: str, run: Run, folder: Path) -> None:
+    (folder / "names.txt").write_text("".join(f"shoe-{k}\n" for k in range(120)))
+    (folder / "few.txt").write_text("1\n2\n")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    said = run("export", "db.kin", *words.split())
+    assert said.code == 2
+    assert says in said.err
+    assert len(said.err.splitlines()) == 1
+    assert said.out == ""
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_server_that_is_down_is_one_line_without_the_password(run: Run, folder: Path) -> None:
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    said = run("export", "db.kin", "--to", "postgres", "--dsn", "postgresql://me:secret@127.0.0.1:1/x")
+    assert said.code == 2
+    assert "could not be written" in said.err
+    assert "secret" not in said.err
+    assert len(said.err.splitlines()) == 1

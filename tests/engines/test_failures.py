@@ -1,0 +1,409 @@
+"""Whatever goes wrong is one clear error, and what was there before is as it was."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest.mock import MagicMock
+
+import numpy as np
+import pytest
+
+from kinhash import Codes
+from kinhash.engines import ENGINES, _base, check, search, statement, write
+from kinhash.errors import (
+    CodesMismatch,
+    EngineProblem,
+    FileProblem,
+    InvalidInput,
+    KinhashError,
+    MissingExtra,
+    UnknownName,
+)
+
+from .cases import ANSWERING, DOCUMENTS, asked_of, assert_answers, clustered
+from .conftest import NewTarget
+from .servers import has_pgvector, postgres_folders, server_or_skip
+
+ALL = list(ENGINES)
+LOCAL = [name for name in ALL if name not in ("postgres", "pgvector")]
+TABLES = ["duckdb", "sqlite", "postgres", "pgvector", "lance", "milvus"]
+OLD, NEW = clustered(50, 32, seed=3), clustered(300, 32, seed=4)
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+# ---- at the door ---------------------------------------------------------------------------------
+
+
+def test_an_unknown_engine_is_named() -> None:
+    with pytest.raises(UnknownName, match=r"no engine called 'duckbd'.*Did you mean 'duckdb'"):
+        write("duckbd", OLD, "x")
+
+
+@pytest.mark.parametrize("table", ["", "Codes", "a b", "1st", "x" * 64, 'a"; drop table b', None])
+def test_a_table_needs_a_plain_name(table: Any) -> None:
+    with pytest.raises(InvalidInput, match="lower-case letters"):
+        write("sqlite", OLD, "x", table=table)
+
+
+@pytest.mark.parametrize("target", ["", "a\0b"])
+def test_a_target_needs_a_name(target: str) -> None:
+    with pytest.raises(InvalidInput, match="target"):
+        write("sqlite", OLD, target)
+
+
+@pytest.mark.parametrize(
+    ("ids", "says"),
+    [
+        ([*range(49), 7], "The id 7 came twice"),
+        ([1, 2, 3], "3 ids came with 50 codes"),
+        ([str(k) for k in range(50)], "strings"),
+        (np.arange(50) / 2, "float"),
+    ],
+)
+def test_ids_are_numbers_each_once(ids: Any, says: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        write("sqlite", OLD, tmp_path / "x", ids=ids)
+    assert not contents(tmp_path)
+
+
+def test_k_and_code_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="k is -1"):
+        search("sqlite", tmp_path / "x", OLD, -1)
+    with pytest.raises(InvalidInput, match="No code came"):
+        statement("sqlite", OLD[:0], tmp_path / "x")
+    with pytest.raises(InvalidInput, match="packed rows"):
+        write("sqlite", OLD.bits().astype(float), tmp_path / "x")
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_server_we_cannot_ask_is_not_searched(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="does not speak to its server"):
+        search(name, tmp_path, OLD, 3)
+
+
+# ---- engine absent -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ANSWERING)
+def test_a_missing_engine_names_its_extra(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(module: str) -> ModuleType:
+        raise ImportError(module)
+
+    monkeypatch.setattr(_base, "import_module", nothing)
+    if name == "sqlite":  # comes with Python
+        write(name, OLD, tmp_path / "x")
+        return
+    for act in (lambda: write(name, OLD, tmp_path / "x"), lambda: search(name, tmp_path / "x", OLD, 3)):
+        with pytest.raises(MissingExtra, match=r"pip install 'kinhash\[\w+\]'") as raised:
+            act()
+        extra = str(raised.value).partition("kinhash[")[2].partition("]")[0]
+        project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+        assert extra in project["optional-dependencies"]
+        assert name == "pgvector" or extra == name
+    assert statement(name, OLD, tmp_path / "x")  # needs no engine
+    assert not contents(tmp_path)
+
+
+# ---- something there already, something else there, nothing there --------------------------------
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_there_stays_unless_told(name: str, new_target: NewTarget, tmp_path: Path) -> None:
+    target = new_target(name)
+    write(name, OLD, target)
+    before = contents(tmp_path)
+    with pytest.raises(InvalidInput, match=r"already.*--overwrite"):
+        write(name, NEW, target)
+    assert_answers(name, target, OLD, asked_of(OLD, 3), 60)
+    if name != "milvus":  # which notes on disk that it was opened
+        assert contents(tmp_path) == before
+    if name == "milvus":
+        with pytest.raises(InvalidInput, match="milvus-lite cannot rename"):
+            write(name, NEW, target, overwrite=True)
+        assert_answers(name, target, OLD, asked_of(OLD, 3), 60)
+        return
+    write(name, NEW, target, overwrite=True)
+    assert_answers(name, target, NEW, asked_of(NEW, 3), 60)
+    assert len(contents(tmp_path)) == len(before) or name == "lance"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_live_side_by_side(name: str, new_target: NewTarget) -> None:
+    target = new_target(name)
+    write(name, OLD, target, table="first")
+    write(name, NEW, target, table="second")
+    assert check(name, OLD, target, table="first").passed
+    assert check(name, NEW, target, table="second").passed
+    with pytest.raises(InvalidInput, match="no table 'third'"):
+        search(name, target, OLD, 3, table="third")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_codes_of_another_length_or_model_are_refused(name: str, new_target: NewTarget) -> None:
+    target = new_target(name)
+    write(name, OLD, target)
+    longer = clustered(50, 40)
+    other = Codes(OLD.packed, 32, OLD.ids, model_id="f" * 32)
+    with pytest.raises(CodesMismatch, match=r"40 bits.*32 bits"):
+        check(name, longer, target)
+    if name not in ("faiss", "usearch"):  # whose files know no model
+        with pytest.raises(CodesMismatch, match="one model"):
+            check(name, other, target)
+    if name != "faiss":  # whose files know whole bytes only
+        with pytest.raises(CodesMismatch, match="31 bits"):
+            check(name, Codes.from_bits(OLD.bits()[:, :31]), target)
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_nothing_there_is_one_error_and_stays_nothing(
+    name: str, new_target: NewTarget, tmp_path: Path
+) -> None:
+    with pytest.raises((InvalidInput, EngineProblem)):
+        check(name, OLD, new_target(name))
+    assert not contents(tmp_path)
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_a_stranger_there_is_one_error_and_stays(name: str, new_target: NewTarget, tmp_path: Path) -> None:
+    """A text file under the name of the target: not searched, not overwritten unasked."""
+    target = Path(new_target(name))
+    target.write_bytes(b"a letter to a friend, " * 400)
+    before = contents(tmp_path)
+    with pytest.raises(KinhashError):
+        check(name, OLD, target)
+    with pytest.raises(KinhashError):
+        write(name, OLD, target)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["duckdb", "sqlite", "postgres", "pgvector"])
+def test_a_table_that_is_not_ours_is_not_guessed_at(name: str, new_target: NewTarget) -> None:
+    target = new_target(name)
+    write(name, OLD, target)
+    run_sql(name, target, "create table mine as select * from codes")
+    with pytest.raises(InvalidInput, match="says nothing about its codes"):
+        search(name, target, OLD, 3, table="mine")
+    with pytest.raises(InvalidInput, match="already"):
+        write(name, NEW, target, table="mine")
+
+
+def run_sql(name: str, target: str, text: str) -> None:
+    if name == "sqlite":
+        import sqlite3
+
+        with sqlite3.connect(target) as db:
+            db.execute(text)
+        db.close()
+    elif name == "duckdb":
+        import duckdb
+
+        with duckdb.connect(target) as db:
+            db.execute(text)
+    else:
+        import psycopg
+
+        with psycopg.connect(target) as db:
+            db.execute(text)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [name for name in LOCAL if name not in ("lance",)])
+def test_no_such_folder(name: str, tmp_path: Path) -> None:
+    with pytest.raises((EngineProblem, FileProblem, InvalidInput)):
+        write(name, OLD, tmp_path / "none" / "x.db")
+    assert not contents(tmp_path)
+
+
+# ---- server down ---------------------------------------------------------------------------------
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.parametrize("name", ["postgres", "pgvector", "milvus"])
+def test_a_server_that_is_down_is_one_error(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    scheme = "http" if name == "milvus" else "postgresql"
+    target = f"{scheme}://me:secret@127.0.0.1:{closed_port()}/x"
+    for act in (lambda: write(name, OLD, target), lambda: search(name, target, OLD, 3)):
+        with pytest.raises(EngineProblem, match=r"could not be (written|searched)") as raised:
+            act()
+        assert "secret" not in str(raised.value)
+        assert "\n" not in str(raised.value)
+    assert not caplog.records
+
+
+def test_passwords_are_not_shown() -> None:
+    from kinhash.engines._run import without_password
+
+    assert without_password("postgresql://me:s3:c@ret@host/db") == "postgresql://me:***@host/db"
+    assert without_password("host=a password='x y' user=b") == "host=a password=*** user=b"
+    assert without_password("host=a password=xy user=b") == "host=a password=*** user=b"
+    assert without_password("/plain/path") == "/plain/path"
+
+
+def test_postgres_without_pgvector_says_so(new_target: NewTarget) -> None:
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    if has_pgvector(postgres_folders()[0]):
+        pytest.skip("this PostgreSQL has pgvector")
+    with pytest.raises(EngineProblem, match=r'extension "vector"'):
+        write("pgvector", OLD, new_target("postgres"))
+
+
+# ---- stopped or out of space half-way -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["duckdb", "sqlite", "postgres", "pgvector", "milvus", *DOCUMENTS])
+@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=str)
+def test_a_fault_after_the_first_block_leaves_nothing(
+    name: str, fault: BaseException, new_target: NewTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once into a new table, once over an old one."""
+
+    def blocks(n_rows: int, rows: int) -> Any:
+        yield slice(0, n_rows // 2)
+        raise fault
+
+    target = new_target(name)
+    module = sys.modules[ENGINES[name].write.__module__]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "block_slices", blocks)
+        with pytest.raises((EngineProblem, KeyboardInterrupt)):
+            write(name, NEW, target)
+    assert not contents(tmp_path)
+    with pytest.raises((InvalidInput, EngineProblem)):
+        check(name, NEW, target)
+    write(name, OLD, target)
+    if name == "milvus":
+        return  # which cannot overwrite here
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "block_slices", blocks)
+        with pytest.raises((EngineProblem, KeyboardInterrupt)):
+            write(name, NEW, target, overwrite=True)
+    assert_answers(name, target, OLD, asked_of(OLD, 3), 60)
+    assert not [path for path in contents(tmp_path) if "tmp" in path or "journal" in path]
+
+
+FULL_DISK = """
+import resource, sys
+import numpy as np
+from kinhash import Codes
+from kinhash.engines import write
+from kinhash.errors import KinhashError
+name, target, spare = sys.argv[1:]
+write(name, Codes(np.zeros((3, 4), np.uint8), 32), spare)  # imports and compiles
+resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
+rows = np.random.default_rng(0).integers(0, 256, (8_000, 32), dtype=np.uint8)
+try:
+    write(name, Codes(rows, 256), target, overwrite=True)
+except KinhashError as error:
+    sys.stdout.write(type(error).__name__ + ": " + str(error))
+    sys.exit(3)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits on the size of files are a matter of Unix")
+@pytest.mark.parametrize("there", [False, True], ids=["new", "old"])
+@pytest.mark.parametrize("name", [name for name in LOCAL if name != "milvus"])
+def test_a_disk_that_fills_up_leaves_what_was_there(
+    name: str, there: bool, tmp_path: Path, new_target: NewTarget
+) -> None:
+    """The system refuses real writes beyond 150 kB of any file: the engine's own files, not a stand-in."""
+    home, spare = tmp_path / "home", tmp_path / "spare"
+    home.mkdir()
+    spare.mkdir()
+    target = home / "target"
+    if there:
+        write(name, OLD, target)
+    before = contents(home)
+    command = [sys.executable, "-c", FULL_DISK, name, str(target), str(spare / "x")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 3, ran.stderr + ran.stdout
+    assert ran.stdout.startswith(("EngineProblem", "FileProblem"))
+    assert "could not be written" in ran.stdout
+    assert "\n" not in ran.stdout
+    if there:
+        assert check(name, OLD, target).passed
+    if name != "lance" or not there:  # an unfinished version of a Lance table leaves a file nobody reads
+        left = contents(home)
+        left = {path: left[path] for path in left if left[path] != b""}  # DuckDB leaves an empty log
+        assert left == before
+
+
+@pytest.mark.parametrize("name", ["postgres", "pgvector"])
+def test_a_database_server_out_of_space_leaves_what_was_there(name: str) -> None:
+    """A server of its own that may write files of 4 MB at most: the table does not fit."""
+    server = server_or_skip(name, largest_file=4_000_000)
+    try:
+        target = server.new_schema()
+        write(name, OLD, target)
+        rows = np.random.default_rng(0).integers(0, 256, (40_000, 128), dtype=np.uint8)
+        for table, overwrite in (("codes", True), ("others", False)):
+            with pytest.raises(EngineProblem, match=r"could not (extend|write) .*disk space"):
+                write(name, Codes(rows, 1024), target, table=table, overwrite=overwrite)
+        assert_answers(name, target, OLD, asked_of(OLD, 3), 60)
+        with pytest.raises(InvalidInput, match="no table 'others'"):
+            search(name, target, OLD, 3, table="others")
+    finally:
+        server.stop()
+
+
+class MilvusStandIn:
+    """Knows collections by name and number of rows; one kind of call may fail. No server runs here."""
+
+    def __init__(self, fails: str | None, problem: Exception) -> None:
+        self.collections, self._fails, self._problem = {"codes": 50}, fails, problem
+        self.create_schema = self.prepare_index_params = self.close = MagicMock()
+
+    def _may_fail(self, call: str) -> None:
+        if call == self._fails:
+            self._fails = None
+            raise self._problem
+
+    def has_collection(self, name: str) -> bool:
+        return name in self.collections
+
+    def create_collection(self, name: str, **more: Any) -> None:
+        self.collections[name] = 0
+
+    def insert(self, name: str, rows: list[Any]) -> None:
+        self.collections[name] += len(rows)
+        self._may_fail("insert")
+
+    def drop_collection(self, name: str) -> None:
+        del self.collections[name]
+
+    def rename_collection(self, old: str, new: str) -> None:
+        if old != "codes":
+            self._may_fail("rename")
+        self.collections[new] = self.collections.pop(old)
+
+
+@pytest.mark.parametrize("fails", [None, "insert", "rename"])
+def test_a_milvus_server_replaces_a_collection_when_the_new_one_is_complete(
+    fails: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order of calls, on a stand-in: milvus-lite cannot rename."""
+    milvus = pytest.importorskip("pymilvus", reason="pymilvus is not installed")
+    client = MilvusStandIn(fails, milvus.MilvusException(message="no space left"))
+    monkeypatch.setattr(milvus, "MilvusClient", lambda target: client)
+    if fails:
+        with pytest.raises(EngineProblem, match="no space left"):
+            write("milvus", NEW, "http://nowhere", overwrite=True)
+    else:
+        write("milvus", NEW, "http://nowhere", overwrite=True)
+    assert client.collections == {"codes": 50 if fails else 300}
