@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-EXTRAS := plot,parquet,data,faiss,usearch,onnx
+EXTRAS := plot,parquet,data,faiss,usearch,onnx,duckdb
 .DEFAULT_GOAL := help
 
 $(STAMP): pyproject.toml
@@ -12,7 +12,7 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" --group test --group check
 	@touch $@
 
-.PHONY: help install demo test test-slow check format bench docs clean
+.PHONY: help install demo test test-slow test-engines check format bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,13 @@ test: $(STAMP)  ## Run the default tests (under 8 minutes on two cores)
 
 test-slow: $(STAMP)  ## Run the full-size checks as well
 	@$(BIN)/python -m pytest -m "slow or not slow" --timeout=7200
+
+test-engines: $(STAMP)  ## Run the engine tests with every engine that can be had, servers too
+	@$(BIN)/python -m pip install --quiet -e ".[engines]" --group test-engines
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null \
+	  || { test "$$(id -u)" = 0 && apt-get install -qq -y --no-install-recommends postgresql >/dev/null; } \
+	  || echo "No PostgreSQL on this system and none could be installed: that of a wheel is used, if any."
+	@$(BIN)/python -m pytest tests/engines tests/cli/test_export.py -rs
 
 check: $(STAMP)  ## Lint, types, import layers, doctests
 	@$(BIN)/ruff check .
