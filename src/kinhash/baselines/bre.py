@@ -16,6 +16,7 @@ from ..maps.linear import LinearMap
 from ..maps.prepared import prepare_rows
 from ..supervision import PairSupervision
 from ._base import Baseline, Solved
+from ._card import PAIRS, Card
 from ._rows import centre_columns
 from ._sample import draw_rows
 
@@ -53,6 +54,13 @@ class BRE(Baseline):
     ----------
     n_labelled : rows of the sample. n_basis : s. partners : share of the sample each row is paired with.
     """
+
+    card = Card(
+        "Kulis, Darrell, NIPS 2009",
+        PAIRS,
+        "signs of sums of 50 linear kernels per bit",
+        "targets 0 and 1 for kin and strangers (from memory of the paper); patience of ten sweeps",
+    )
 
     map = "own"
     alpha = "auto"

@@ -15,6 +15,7 @@ from .._check import check_integer, check_number
 from .._hasher import Training
 from ..supervision import PairSupervision
 from ._base import Baseline, Solved
+from ._card import PAIRS, Card
 from ._sample import draw_rows, known_rows
 from ._without_intercept import centred_ridge
 
@@ -32,8 +33,10 @@ class BSH(Baseline):
     Only the abstract could be read: LFH's likelihood, full Bayesian treatment, hyper-parameters learned, mean
     field, automatic relevance over bits. **The updates below are derived from that model, and the constants
     are ours** (α = ½ as in LFH, 1,000 sampled rows, three sweeps, vague priors).
-    Three scored best of 3, 5, 10 and 30 by the queries of one CIFAR-10 partition: more raise the bound and
-    prune bits.
+    Sweeps and α were chosen on validation rows, by learned plus mapped mAP at 16 and 64 bits: of 1, 2, 3 and 5
+    sweeps, three are best over CIFAR-10 GIST, Reuters and MIRFlickr together (one is ahead by .015 on the
+    first and behind by .02 to .05 on the last; more raise the bound and prune bits); of ¼, ½ and 1 for α,
+    ½ is best or level on CIFAR-10.
 
     Model: ``P(S | U) = Π σ(α S_ij u_i·u_j)``, ``u_i ~ N(0, diag(a)⁻¹)``, ``a_k ~ Gamma``. With Jaakkola and
     Jordan's bound at ξ, ``λ(ξ) = −tanh(ξ/2)/(4ξ)`` and ``E_j = Σ_j + μ_j μ_jᵀ``, row by row:
@@ -55,6 +58,14 @@ class BSH(Baseline):
     ----------
     n_anchors : rows of the sample. n_sweeps : passes over it. slope : α.
     """
+
+    card = Card(
+        "Hu et al., CVPR 2017",
+        PAIRS,
+        "ridge, no intercept",
+        "**a reconstruction**: only the abstract could be read; updates derived from its model, all "
+        "constants ours, chosen on validation rows",
+    )
 
     def __init__(
         self,

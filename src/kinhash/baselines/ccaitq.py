@@ -11,6 +11,7 @@ from .._check import check_integer, check_number
 from .._hasher import Training
 from ..learning.features import known_weights
 from ._base import Baseline, Solved, label_matrix
+from ._card import LABELS, Card
 from ._rows import centred_moments, safe_cholesky
 from .itq import rotated_map
 
@@ -46,6 +47,13 @@ class CCAITQ(Baseline):
 
     Reference: Gong, Lazebnik, Gordo, Perronnin. Iterative quantization. TPAMI 2013.
     """
+
+    card = Card(
+        "Gong, Lazebnik, Gordo, Perronnin, TPAMI 2013",
+        LABELS,
+        "canonical directions, rotated",
+        "columns standardised; SVD in place of a general eigensolver",
+    )
 
     map = "own"
     alpha = "auto"

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .._check import check_choice, check_integer
 from .._hasher import Training
 from ._base import Baseline, Solved
+from ._card import PAIRS, Card
 from ._sample import known_rows
 from ._without_intercept import centred_ridge
 
@@ -51,6 +52,13 @@ class COSDISH(Baseline):
 
     Memory beyond X: codes (n, d) as bytes and float64, and S̃ of groups × d.
     """
+
+    card = Card(
+        "Kang, Li, Zhou, AAAI 2016",
+        PAIRS,
+        "ridge, no intercept",
+        "from a copy of the program; strangers count −r where the copy has +r (`dissimilar`)",
+    )
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from ..energies.ksh import KSH
 from ..inference.learn import Recipe, infer
 from ..inference.spectral import Spectral
 from ._base import Baseline, Solved
+from ._card import PAIRS, Card
 
 __all__ = ["EigenITQ"]
 
@@ -36,6 +37,13 @@ class EigenITQ(Baseline):
 
     Memory beyond X: n_anchors² and 8·n·n_bits bytes.
     """
+
+    card = Card(
+        "a line nobody prints: eigenvectors of centred S, rotated",
+        PAIRS,
+        "ridge",
+        "all of it",
+    )
 
     def __init__(
         self,

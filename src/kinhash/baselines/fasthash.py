@@ -18,6 +18,7 @@ from ..learning.features import FeatureOptions, first_preparation
 from ..maps.prepared import prepare_rows
 from ..maps.trees import Steps, Trees, TreesMap
 from ._base import Baseline, Solved
+from ._card import PAIRS, Card
 from ._pair_bits import LOSSES, ListedPairs, bit_weights
 
 __all__ = ["FastHash", "block_bits", "coordinate_sweep", "cut_block"]
@@ -65,6 +66,14 @@ class FastHash(Baseline):
     n_partners : kin, and as many strangers, drawn for each row. n_rounds, depth, learning_rate : of the
         boosting.
     """
+
+    card = Card(
+        "Lin, Shen, Shi, van den Hengel, Suter, CVPR 2014",
+        PAIRS,
+        "boosted trees per bit",
+        "scikit-learn's boosting in place of AdaBoost with trimming, its step chosen on validation rows; "
+        "blocks of equal tag sets for tags",
+    )
 
     map = "own"
     alpha = "auto"

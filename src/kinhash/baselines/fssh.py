@@ -11,6 +11,7 @@ from .._check import check_choice, check_integer, check_number
 from .._hasher import Training
 from ..learning.features import FeatureOptions, first_preparation, standardised_moments
 from ._base import Baseline, Solved, label_matrix
+from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, count_rows, safe_cholesky, sign_or
 
 __all__ = ["FSSH", "similarity_times_labels"]
@@ -51,6 +52,14 @@ class FSSH(Baseline):
 
     Reference: Luo, Nie, He, Wu, Chen, Xu. Fast scalable supervised hashing. SIGIR 2018.
     """
+
+    card = Card(
+        "Luo, Nie, He, Wu, Chen, Xu, SIGIR 2018",
+        LABELS,
+        "ridge on 1,000 RBF features",
+        "S = ±1 as in the paper (the program's file has 0 and 1: `similarity`); Cholesky in place of "
+        "plain inverses",
+    )
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .._hasher import Training
 from ._base import Baseline, Solved, label_matrix
+from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, count_rows, rbf_preparation
 
 __all__ = ["HadamardHashing"]
@@ -36,6 +37,13 @@ class HadamardHashing(Baseline):
 
     Reference: Koutaki, Shirai, Ambai. Hadamard coding for supervised discrete hashing. TIP 2018.
     """
+
+    card = Card(
+        "HC-SDH: Koutaki, Shirai, Ambai, TIP 2018",
+        LABELS,
+        "least squares on 1,000 RBF features",
+        "numbers of bits that are no power of two; majority of codewords for tags",
+    )
 
     def _solve(self, training: Training) -> Solved:
         counted = count_rows(training, label_matrix(training, "HadamardHashing"))

@@ -14,6 +14,7 @@ from ..maps.linear import LinearMap
 from ..maps.moments import Standardised
 from ..maps.prepared import prepare_rows
 from ._base import Solved, Unsupervised
+from ._card import FEATURES, Card
 from ._rows import centred_moments
 
 __all__ = ["ITQ", "itq_rotation", "principal_directions", "rotated_map"]
@@ -43,6 +44,13 @@ class ITQ(Unsupervised):
     Reference: Gong, Lazebnik. Iterative quantization: a procrustean approach to learning binary codes.
     CVPR 2011.
     """
+
+    card = Card(
+        "Gong, Lazebnik, CVPR 2011",
+        FEATURES,
+        "principal components, rotated",
+        "more bits than columns",
+    )
 
     def __init__(
         self,

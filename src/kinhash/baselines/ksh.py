@@ -16,6 +16,7 @@ from ..maps.linear import LinearMap
 from ..maps.preparation import Preparation
 from ..maps.prepared import prepare_rows
 from ._base import Baseline, Solved
+from ._card import PAIRS, Card
 from ._sample import GroupedSimilarity, draw_rows
 
 __all__ = ["KSH", "Residual", "smooth_objective"]
@@ -50,6 +51,13 @@ class KSH(Baseline):
     ----------
     n_anchors : kernel centres m. n_labelled : rows l with whose similarities it learns.
     """
+
+    card = Card(
+        "Liu, Wang, Ji, Jiang, Chang, CVPR 2012",
+        PAIRS,
+        "signs of 300 centred kernels",
+        "symmetric eigenproblem with a small ridge",
+    )
 
     map = "own"
     alpha = "auto"

@@ -15,6 +15,7 @@ from ..learning.features import known_weights
 from ..maps.prepared import prepare_rows
 from ..supervision import Supervision
 from ._base import Baseline, Solved
+from ._card import PAIRS, Card
 from ._rows import RidgeRows, TrainingRows, centred_moments
 from .itq import principal_directions
 
@@ -61,6 +62,13 @@ class LFH(Baseline):
 
     Reference: Zhang, Zhang, Li, Guo. Supervised hashing with latent factor models. SIGIR 2014.
     """
+
+    card = Card(
+        "Zhang, Zhang, Li, Guo, SIGIR 2014",
+        PAIRS,
+        "ridge onto the real factors, no intercept",
+        "no stop on validation mAP; unlisted pairs have no say",
+    )
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ import numpy as np
 from .._hasher import Training
 from ..maps.linear import LinearMap
 from ._base import Solved, Unsupervised
+from ._card import FEATURES, Card
 from ._rows import centre_columns
 
 __all__ = ["LSH"]
@@ -26,6 +27,13 @@ class LSH(Unsupervised):
 
     Reference: Charikar. Similarity estimation techniques from rounding algorithms. STOC 2002.
     """
+
+    card = Card(
+        "Charikar, STOC 2002",
+        FEATURES,
+        "random hyperplanes",
+        "nothing",
+    )
 
     def _solve(self, training: Training) -> Solved:
         preparation, shares = centre_columns(training)

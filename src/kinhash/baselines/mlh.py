@@ -12,6 +12,7 @@ from .._hasher import Training
 from ..maps.linear import LinearMap
 from ..maps.prepared import prepare_rows
 from ._base import Baseline, Solved
+from ._card import PAIRS, Card
 from ._pair_bits import ListedPairs
 from ._rows import centre_columns
 
@@ -52,6 +53,14 @@ class MLH(Baseline):
     ----------
     radius : ρ as a share of the bits. kin_share : λ. n_pairs : pairs per epoch.
     """
+
+    card = Card(
+        "Norouzi, Fleet, ICML 2011",
+        PAIRS,
+        "linear, with offsets",
+        "step and decay, chosen on validation rows; number of epochs; rows scaled to mean squared length "
+        "1; pairs from a drawn list",
+    )
 
     map = "own"
     alpha = "auto"

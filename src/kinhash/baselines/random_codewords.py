@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._hasher import Training
 from ._base import Baseline, Solved, label_matrix
+from ._card import LABELS, Card
 
 __all__ = ["RandomCodewords"]
 
@@ -20,6 +21,13 @@ class RandomCodewords(Baseline):
 
     Parameters as in `Baseline`; map="own" is "linear". Memory beyond X: 8·n·n_bits bytes and p².
     """
+
+    card = Card(
+        "a line nobody prints: a random codeword per class",
+        LABELS,
+        "ridge",
+        "all of it",
+    )
 
     def _solve(self, training: Training) -> Solved:
         labels = label_matrix(training, "RandomCodewords")

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from .._check import check_integer, check_number
 from .._hasher import Training
 from ._base import Baseline, Solved, label_matrix
+from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, count_rows, rbf_preparation, sign_or
 
 __all__ = ["SCDH", "balanced_factor", "similarity_times"]
@@ -52,6 +53,13 @@ class SCDH(Baseline):
 
     Reference: Chen, Tang, Wang, Chang, Ji. Strongly constrained discrete hashing. TIP 2020.
     """
+
+    card = Card(
+        "Chen, Tang, Wang, Chang, Ji, TIP 2020",
+        LABELS,
+        "ridge on 2,000 RBF features",
+        "directions by QR and SVD (the program's collapse past C − 1 bits)",
+    )
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ import numpy as np
 from .._hasher import Training
 from ..maps.linear import LinearMap
 from ._base import Solved, Unsupervised
+from ._card import FEATURES, Card
 from ._rows import centre_columns
 
 __all__ = ["SignBits"]
@@ -22,6 +23,13 @@ class SignBits(Unsupervised):
 
     Parameters as in `Unsupervised`. Memory beyond X: p·n_bits and a few blocks of rows.
     """
+
+    card = Card(
+        "a line nobody prints: signs of centred columns",
+        FEATURES,
+        "one column per bit",
+        "all of it",
+    )
 
     def _solve(self, training: Training) -> Solved:
         preparation, shares = centre_columns(training)

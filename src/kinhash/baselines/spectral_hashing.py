@@ -11,6 +11,7 @@ from ..learning.features import known_weights
 from ..maps.moments import Standardised
 from ..maps.periodic import PeriodicMap
 from ._base import Solved, Unsupervised
+from ._card import FEATURES, Card
 from ._rows import centred_moments
 from .itq import principal_directions
 
@@ -38,6 +39,13 @@ class SpectralHashing(Unsupervised):
 
     Reference: Weiss, Torralba, Fergus. Spectral hashing. NIPS 2008.
     """
+
+    card = Card(
+        "Weiss, Torralba, Fergus, NIPS 2008",
+        FEATURES,
+        "cosines along principal components",
+        "the sign of the components is fixed",
+    )
 
     def _solve(self, training: Training) -> Solved:
         moments, shares = centred_moments(training)

@@ -12,6 +12,7 @@ from .._hasher import Training
 from ..maps.linear import LinearMap
 from ..maps.prepared import prepare_rows
 from ._base import Baseline, Solved
+from ._card import PAIRS, Card
 from ._rows import centred_moments
 from ._sample import draw_rows
 
@@ -31,8 +32,8 @@ class SPLH(Baseline):
     and a bit is ``[x·w > 0]``. Constants are those of the authors' program (η = 0.2, S_ii = 0, 1,000 labelled
     rows). What differs: rows are centred, which their program leaves to the caller, and brought to a mean
     squared length of 1 by one common factor, so that the growth of S does not depend on the unit of the
-    features (standardised columns as they are make S explode, and cost .06 mAP on CIFAR-10); the deflation is
-    done on the covariance matrix.
+    features; the deflation is done on the covariance matrix. On validation rows (CIFAR-10 GIST, two
+    partitions) 1 is the best of the lengths ¼, ½, 1, 2 and 4 at 16 and at 64 bits, by .01 mAP or more.
 
     It has no codes of its own: ``codes_`` are mapped ones. Classes, tags and pairs (unlisted pairs are 0).
     Not to be confused with EM-SPLH, which keeps the label term alone.
@@ -43,6 +44,13 @@ class SPLH(Baseline):
     ----------
     n_labelled : rows l with labels that are looked at. eta : weight of the label term.
     """
+
+    card = Card(
+        "Wang, Kumar, Chang, ICML 2010 and PAMI 2012",
+        PAIRS,
+        "linear, no offset",
+        "centring, and one common scale of the rows, confirmed on validation rows",
+    )
 
     map = "own"
     alpha = "auto"

@@ -15,6 +15,7 @@ from ..maps.gaussian import Gaussian, root_mean_square_distance
 from ..maps.linear import LinearMap
 from ..maps.preparation import Preparation
 from ._base import Baseline, RowCodes, Solved
+from ._card import PAIRS, Card
 from ._pair_bits import LOSSES, ListedPairs, bit_weights
 
 __all__ = ["TSH", "refined_bit", "spectral_bit"]
@@ -49,6 +50,13 @@ class TSH(Baseline):
     ----------
     n_partners : kin, and as many strangers, drawn for each row. svm_rows, svm_penalty : of the map.
     """
+
+    card = Card(
+        "Lin, Shen, Suter, van den Hengel, ICCV 2013",
+        PAIRS,
+        "Gaussian SVM per bit on 3,000 rows",
+        "the constant of ExpH; the SVM's penalty and width",
+    )
 
     def __init__(
         self,

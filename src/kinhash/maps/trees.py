@@ -161,8 +161,9 @@ class TreesMap(Map):
         for base, count in zip(arrays["base"], arrays["trees"], strict=True):
             starts = np.cumsum([0, *arrays["nodes"][tree : tree + count]])
             part = slice(node, node + int(starts[-1]))
-            own = [arrays[name][part] for name in ("feature", "threshold", "right", "value")]
-            bits.append(Trees(float(base), *own, starts))
+            feature, threshold = arrays["feature"][part], arrays["threshold"][part]
+            right, value = arrays["right"][part], arrays["value"][part]
+            bits.append(Trees(float(base), feature, threshold, right, value, starts))
             tree, node = tree + int(count), part.stop
         return cls(preparation, steps, bits)
 
