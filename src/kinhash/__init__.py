@@ -27,6 +27,7 @@ _HOMES = {
     "HammingIndex": "index",
     "KinhashError": "errors",
     "KinhashWarning": "errors",
+    "advise": "advice",
     "load": "model_file",
     "load_codes": "model_file",
     "pack_bits": "codes",

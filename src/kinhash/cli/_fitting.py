@@ -20,7 +20,7 @@ from ._judge import FEWEST_ROWS, Verdict, hold_out, judge_labels
 from ._judge_pairs import FEWEST_PAIRS, hold_out_pairs, judge_pairs
 from ._supervision import Pairs, read_supervision, require_one_kind
 
-__all__ = ["Done", "Request", "make_hasher", "run"]
+__all__ = ["Done", "Request", "make_hasher", "read_features", "run"]
 
 SHARE_KEPT_OUT = 0.1
 
@@ -66,7 +66,7 @@ def run(request: Request, listener: Callable[[str], None]) -> Done:
     require_one_kind(request.labels, request.tags, request.pairs, request.label_column)
     hasher = make_hasher(request)
     clock = [time.perf_counter()]
-    X, names = _features(request)
+    X, names = read_features(request)
     supervision = read_supervision(
         request.features, request.labels, request.tags, request.pairs, request.label_column,
         request.tag_separator, X.shape[0],
@@ -139,7 +139,7 @@ def make_hasher(request: Request) -> Any:
     return hasher
 
 
-def _features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
+def read_features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
     """All rows, without the columns that are labels, ids or left out; and the names of the columns."""
     from ..datasets import open_matrix
 

@@ -1,0 +1,161 @@
+"""One fold: every method at every length learns from the rows of the fit and is asked with the others."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..baselines import BASELINES
+from ..codes import Codes, n_bytes
+from ..energy_hasher import EnergyHasher
+from ..errors import InvalidInput, KinhashWarning
+from ..labels import Labels
+from ..metrics import Interval, average_precision, average_precision_from_scores, bootstrap_interval
+from ..protocols import Cosine
+from ._advice import COSINE, OURS, RIVALS, Figure, Search, Way
+from ._rows import Fold
+from ._speed import cosine_search, encode_seconds, hamming_search
+
+__all__ = ["Plan", "Scores", "interval", "measure_fold", "ways", "work_of"]
+
+MOST_ITQ_COLUMNS = 4096  # its eigenvectors take minutes beyond
+TIMED_ROWS = 2000
+TABLE_NAMES = {"sign bits": "SignBits"}
+
+Floats = npt.NDArray[np.float64]
+Tell = Callable[[Way], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for."""
+
+    bits: tuple[int, ...]
+    tolerance: float
+    precision: float
+    random_state: int
+    timings: bool
+
+
+def interval(per_query: Floats) -> Interval:
+    """Mean and 95 % interval; all methods are drawn the same queries, as their numbers are equal."""
+    return bootstrap_interval(per_query, n_resamples=1000)
+
+
+@dataclass
+class Scores:
+    """Average precision of single queries, fold after fold, in one order for all methods."""
+
+    n_columns: int
+    mapped: dict[Way, list[Floats]] = field(default_factory=dict)
+    learned: dict[Way, list[Floats]] = field(default_factory=dict)
+    chance: list[Floats] = field(default_factory=list)
+    encode: dict[Way, float] = field(default_factory=dict)
+    search: dict[Way, Search] = field(default_factory=dict)
+
+    def of(self, way: Way, which: str = "mapped") -> Floats:
+        """Scores (q,) of all queries so far; NaN where a query has no kin."""
+        return np.concatenate(getattr(self, which)[way])
+
+    def by_chance(self) -> Floats:
+        """What a ranking at random would score, query by query."""
+        return np.concatenate(self.chance)
+
+    def widest(self) -> float:
+        """Half the width of the widest 95 % interval of our codes so far, taken as normal."""
+        found = [self.of(way, which) for way in self.learned for which in ("mapped", "learned")]
+        return max(1.96 * float(np.nanstd(one)) / float(np.sqrt((~np.isnan(one)).sum())) for one in found)
+
+    def figures(self) -> tuple[Figure, ...]:
+        """All that was measured, with intervals."""
+        return tuple(
+            Figure(
+                method,
+                n_bits,
+                4 * self.n_columns if n_bits is None else n_bytes(n_bits),
+                interval(self.of((method, n_bits))),
+                interval(self.of((method, n_bits), "learned")) if (method, n_bits) in self.learned else None,
+                self.encode.get((method, n_bits)),
+                self.search.get((method, n_bits)),
+            )
+            for method, n_bits in self.mapped
+        )
+
+
+def ways(bits: tuple[int, ...], n_columns: int) -> Iterator[Way]:
+    """Everything that is compared, in the order of the work."""
+    yield COSINE, None
+    for method in (*RIVALS, OURS):
+        if method != "ITQ" or n_columns <= MOST_ITQ_COLUMNS:
+            yield from ((method, n_bits) for n_bits in bits)
+
+
+def work_of(way: Way) -> float:
+    """About how long a step takes, in steps of a short code of ours, to move the bar evenly."""
+    method, n_bits = way
+    share = (n_bits or 0) / 120
+    return {OURS: 1 + share, "ITQ": share}.get(method, 0.1)
+
+
+def measure_fold(scores: Scores, X: Any, labels: Labels, fold: Fold, plan: Plan, tell: Tell) -> None:
+    """Add the scores of one fold, and with the first one the times.
+
+    Peak memory beyond X: its rows once more, a search index of a million codes, and the method's own.
+    """
+    number = len(scores.chance)
+    seed = int(np.random.SeedSequence([plan.random_state, number]).generate_state(1)[0])
+    timed = plan.timings and number == 0
+    asked, searched = labels[fold.kept_out], labels[fold.train]
+    scores.chance.append(_chance(asked))
+    X_fit, X_out = X[fold.train], X[fold.kept_out]
+    for way in ways(plan.bits, scores.n_columns):
+        tell(way)
+        method, n_bits = way
+        if n_bits is None:
+            _measure_cosine(scores, X_out, asked, timed)
+            continue
+        hasher = _fitted(method, n_bits, seed, X_fit, searched)
+        new = Codes(hasher.encode(X_out), n_bits)
+        scores.mapped.setdefault(way, []).append(average_precision(new, new, asked, asked, exclude_self=True))
+        if timed:
+            scores.encode[way] = encode_seconds(hasher, X_out[:TIMED_ROWS])
+        if method != OURS:
+            continue
+        learned = average_precision(new, Codes(hasher.codes_, n_bits), asked, searched)
+        scores.learned.setdefault(way, []).append(learned)
+        if timed:
+            database = Codes(hasher.encode(X_fit), n_bits)
+            scores.search[way] = hamming_search(new, database, np.random.default_rng(seed))
+
+
+def _measure_cosine(scores: Scores, X: Any, asked: Labels, timed: bool) -> None:
+    unit, way = Cosine().fit(X).prepare(X), (COSINE, None)
+    found = average_precision_from_scores(lambda rows: unit[rows] @ unit.T, asked, asked, exclude_self=True)
+    scores.mapped.setdefault(way, []).append(found)
+    if timed:
+        scores.search[way] = cosine_search(unit)
+
+
+def _fitted(method: str, n_bits: int, seed: int, X: Any, labels: Labels) -> Any:
+    made = EnergyHasher if method == OURS else BASELINES[TABLE_NAMES.get(method, method)]
+    with warnings.catch_warnings():  # a bit to spare at 256 bits is no news for who asks how many it takes
+        warnings.simplefilter("ignore", KinhashWarning)
+        return made(n_bits, random_state=seed).fit(X, labels)
+
+
+def _chance(asked: Labels) -> Floats:
+    """Average precision where all rows tie: the mean over all orders."""
+    alike = Codes(np.zeros((len(asked), 1), np.uint8), 8)
+    found = average_precision(alike, alike, asked, asked, exclude_self=True)
+    if np.isnan(found).all():
+        raise InvalidInput(
+            f"Among the {len(asked):,} rows that would be kept out no two are kin",
+            "labels that several rows share, ten or more at best",
+            "Pass more rows, merge rare labels, or set n_folds=2",
+        )
+    return found

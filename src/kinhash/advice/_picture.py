@@ -1,0 +1,164 @@
+"""One picture: mAP against bits, ours with intervals, the others beside it. Readable without colour."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..container import replace_file
+from ..errors import MissingExtra
+from ._advice import COSINE, OURS, Figure
+
+if TYPE_CHECKING:
+    from ._advice import Advice
+
+__all__ = ["draw", "require_matplotlib"]
+
+INK, FAINT = "#22262e", "#6b7280"
+LEARNED = f"{OURS}, learned"
+# Colour, marker, dashes, width: every line differs from the others in more than its colour.
+STYLES: dict[str, tuple[str, str, str, float]] = {
+    LEARNED: ("#0b6e4f", "^", "--", 1.8),
+    OURS: ("#0b6e4f", "o", "-", 2.6),
+    "ITQ": ("#b45309", "s", "-", 1.4),
+    "LSH": ("#7c3aed", "D", "-.", 1.4),
+    "sign bits": ("#be185d", "v", ":", 1.6),
+}
+GAP = 0.036  # of the height: labels at the right edge keep at least this apart
+
+
+def require_matplotlib() -> None:
+    """Say before the work starts that there will be no picture."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise MissingExtra.of("matplotlib", "plot") from None
+
+
+def draw(advice: Advice, path: str | os.PathLike[str]) -> None:
+    """Draw and save a PNG, all or nothing."""
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Page
+
+    page = Page(figsize=(9.6, 6.0), facecolor="white")
+    FigureCanvasAgg(page)
+    axes = page.add_axes((0.075, 0.165, 0.72, 0.675))
+    lines = _lines(advice)
+    lengths = [figure.n_bits for figure in lines[OURS]]
+    for name, figures in lines.items():
+        _line(axes, name, figures)
+    names = {name: _value(figures[-1], name) for name, figures in lines.items()}
+    for name, value, dashes in (
+        (COSINE, advice.figure(COSINE).mapped.value, (6, 2)),
+        ("chance", advice.chance.value, (1, 3)),
+    ):
+        axes.axhline(value, color=INK, lw=1.3, dashes=dashes, zorder=1)
+        names[name] = value
+    _frame(axes, advice, lengths)
+    _names(axes, names, advice)
+    _titles(page, advice)
+    content = io.BytesIO()
+    page.savefig(content, format="png", dpi=120)
+    replace_file(path, [content.getbuffer()])
+
+
+def _lines(advice: Advice) -> dict[str, list[Figure]]:
+    coded = [figure for figure in advice.figures if figure.n_bits is not None]
+    found = {name: [figure for figure in coded if figure.method == name] for name in STYLES}
+    found[LEARNED] = found[OURS]
+    return {name: figures for name, figures in found.items() if figures}
+
+
+def _value(figure: Figure, name: str) -> float:
+    return (figure.learned if name == LEARNED and figure.learned else figure.mapped).value
+
+
+def _line(axes: Any, name: str, figures: list[Figure]) -> None:
+    """A line with the interval of every point; ours also as a band."""
+    color, marker, dashes, width = STYLES[name]
+    found = [figure.learned if name == LEARNED and figure.learned else figure.mapped for figure in figures]
+    x, y = [figure.n_bits for figure in figures], [one.value for one in found]
+    below, above = [one.low for one in found], [one.high for one in found]
+    spans = [
+        [v - lo for v, lo in zip(y, below, strict=True)],
+        [hi - v for v, hi in zip(y, above, strict=True)],
+    ]
+    ours = name == OURS
+    axes.errorbar(
+        x, y, yerr=spans, color=color, marker=marker, linestyle=dashes, lw=width, ms=7 if ours else 5.5,
+        capsize=3, elinewidth=1.1, markerfacecolor=color if ours else "white", zorder=4 if ours else 3,
+    )  # fmt: skip
+    if ours:
+        axes.fill_between(x, below, above, color=color, alpha=0.15, lw=0, zorder=2)
+
+
+def _frame(axes: Any, advice: Advice, lengths: list[Any]) -> None:
+    """Lengths evenly apart, their bytes below, and the recommended one marked."""
+    from matplotlib.ticker import NullLocator
+
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(lengths[0] / 1.25, lengths[-1] * 1.15)
+    bytes_of = {figure.n_bits: figure.bytes_per_item for figure in advice.figures}
+    axes.set_xticks(lengths, [f"{n_bits}\n{bytes_of[n_bits]} B" for n_bits in lengths])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel("bits, and bytes per item", color=INK)
+    axes.set_ylabel("mean average precision", color=INK)
+    axes.grid(axis="y", color="#e5e7eb", lw=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=INK, length=3)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    answer = advice.recommendation
+    if answer.n_bits is not None and answer.method is not None:
+        value = advice.figure(answer.method, answer.n_bits).mapped.value
+        axes.plot([answer.n_bits], [value], "o", ms=17, mfc="none", mec=INK, mew=1.6, zorder=5)
+        axes.plot([answer.n_bits] * 2, [0, value - 0.03], color=INK, lw=0.9, ls=(0, (2, 3)), zorder=1)
+        axes.text(answer.n_bits, 0.015, " recommended", ha="left", va="bottom", fontsize=9, color=INK)
+
+
+def _names(axes: Any, names: dict[str, float], advice: Advice) -> None:
+    """Names at the right edge, pushed apart where lines end close together."""
+    ordered = sorted(names, key=lambda name: names[name])
+    places: list[float] = []
+    for name in ordered:
+        places.append(max(names[name], places[-1] + GAP * 1.02 if places else 0.0))
+    over = max(0.0, places[-1] - 1.01)
+    for number in range(len(places) - 1, -1, -1):  # what was pushed out at the top comes down again
+        highest = 1.01 if number == len(places) - 1 else places[number + 1] - GAP * 1.02
+        places[number] = min(places[number], highest) if over else places[number]
+    floats = f"{advice.figure(COSINE).bytes_per_item:,} B"
+    shown = {OURS: f"{OURS}, mapped", COSINE: f"float cosine, {floats}"}
+    for name, place in zip(ordered, places, strict=True):
+        color, bold = STYLES.get(name, (INK,))[0], name == OURS
+        axes.annotate(
+            shown.get(name, name), xy=(1.0, names[name]), xycoords=("axes fraction", "data"),
+            xytext=(1.025, place), textcoords=("axes fraction", "data"), va="center", fontsize=9.5,
+            color=color, weight="bold" if bold else "normal",
+            arrowprops={"arrowstyle": "-", "color": "#9ca3af", "lw": 0.7, "shrinkA": 1, "shrinkB": 0},
+        )  # fmt: skip
+
+
+def _titles(page: Any, advice: Advice) -> None:
+    answer, facts = advice.recommendation, advice.measurement
+    title = "The labels look random: no code can be recommended"
+    if answer.method is not None and answer.n_bits is not None:
+        size = advice.figure(answer.method, answer.n_bits).bytes_per_item
+        size_text = f"{size} byte{'' if size == 1 else 's'} per item"
+        title = f"{answer.n_bits} bits of {answer.method} ({size_text}) are enough"
+    page.text(0.075, 0.945, title, fontsize=14, weight="bold", color=INK)
+    rows = (
+        f"{facts.rows_used:,} of {facts.rows:,} rows"
+        if facts.rows_used < facts.rows
+        else f"{facts.rows:,} rows"
+    )
+    page.text(
+        0.075, 0.895, f"{rows}, {facts.labels:,} {facts.kind}; {facts.queries:,} queries that no fit saw; "
+        f"95 % intervals; a loss of {facts.tolerance:g} counts as none", fontsize=9.5, color=FAINT,
+    )  # fmt: skip
+    page.text(
+        0.075, 0.018, "mapped: rows no fit saw search each other.  learned: they search the rows of the fit, "
+        "coded by their labels.", fontsize=9, color=FAINT,
+    )  # fmt: skip

@@ -1,0 +1,105 @@
+"""`kinhash advise`: how many bits, which method, what is lost; measured on the user's own rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ._terminal import bar, emit, header_option, json_option, talk
+
+__all__ = ["advise"]
+
+
+@click.command()
+@click.argument("features")
+@click.option("--labels", metavar="FILE", help="One class per row (.txt, .csv, .npy, .npz, .json).")
+@click.option("--tags", metavar="FILE", help="The tags of each row: text, JSON lists, or a 0/1 matrix.")
+@click.option("--pairs", metavar="FILE", hidden=True)
+@click.option("--label-column", metavar="NAME", help="The column with the labels; alone, of FEATURES itself.")
+@click.option("--leave-out", metavar="NAME", multiple=True, help="A column of FEATURES that is no feature.")
+@click.option("--tag-separator", metavar="TEXT", default=";", show_default=True, help="Between tags in text.")
+@click.option(
+    "--bits",
+    metavar="N",
+    multiple=True,
+    help="Only this length; repeatable, or 8,16,32.  [default: 8,16,32,64,128,256]",
+)
+@click.option(
+    "--tolerance", type=float, default=0.02, show_default=True, help="mAP to lose for shorter codes."
+)
+@click.option(
+    "--precision",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="Enough folds once the intervals are within ± this.",
+)
+@click.option("--rows", "n_rows", type=int, default=12_000, show_default=True, help="Rows to use at most.")
+@click.option("--folds", "n_folds", type=int, default=5, show_default=True, help="Folds, from 2 to 20.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answer.")
+@click.option("--array", metavar="NAME", help="Which array of a .npz, or list column of a .parquet.")
+@click.option("--picture", metavar="FILE", help="Where a picture (PNG) goes: mAP against bits.")
+@header_option
+@json_option
+def advise(features: str, picture: str | None, as_json: bool, **options: Any) -> None:
+    """Say how many bits the rows of FEATURES need, whether their labels help, and what codes lose.
+
+    Cross-validates codes of 8 to 256 bits beside ITQ, LSH, sign bits and float cosine on your own rows, in
+    minutes: of large files a part is used, and the answer says how many rows.
+
+    \b
+    Examples:
+      kinhash advise X.npy --labels y.txt
+      kinhash advise X.npy --tags tags.txt --bits 16,32,64 --picture advice.png
+      kinhash advise table.csv --label-column species --leave-out name --json
+    """
+    from ._files import expect_output
+
+    if options["pairs"]:
+        raise click.UsageError(
+            "Advice takes --labels or --tags, not --pairs; `kinhash fit --pairs` judges one length at a time."
+        )
+    expect_output(picture, features, options["labels"], options["tags"])
+    bits = _lengths(options["bits"])
+    if picture is not None:
+        from ..advice._picture import require_matplotlib
+
+        require_matplotlib()
+    with bar("starting", 1) as move:
+        advice = _work(features, bits, options, move)
+        if picture is not None:
+            move(1, "drawing")
+            advice.draw(picture)
+    text = f"{advice}\n\nDone in {advice.seconds:.0f} s." + (f" Picture: {picture}." if picture else "")
+    emit({**advice.as_dict(), "features": features, "picture": picture}, text, as_json)
+    answer = advice.recommendation
+    if answer.method == "EnergyHasher" and not as_json:
+        talk(f"Next: kinhash fit {features} ... --bits {answer.n_bits} -o model.kin")
+
+
+def _work(features: str, bits: tuple[int, ...] | None, options: dict[str, Any], move: Any) -> Any:
+    """Read the files and ask the engine."""
+    from ..advice import advise as ask
+    from ._fitting import Request, read_features
+    from ._supervision import read_supervision, require_one_kind
+
+    move(0, "reading")
+    labels, tags, column = options["labels"], options["tags"], options["label_column"]
+    require_one_kind(labels, tags, None, column)
+    how = {name: options[name] for name in ("leave_out", "array", "header")}
+    X, _ = read_features(Request(features, "", labels=labels, tags=tags, label_column=column, **how))
+    y = read_supervision(features, labels, tags, None, column, options["tag_separator"], X.shape[0])
+    knobs: dict[str, Any] = {name: options[name] for name in ("tolerance", "precision", "n_rows", "n_folds")}
+    if bits is not None:
+        knobs["bits"] = bits
+    return ask(X, y, **knobs, random_state=options["seed"], progress=move)
+
+
+def _lengths(texts: tuple[str, ...]) -> tuple[int, ...] | None:
+    """Whole numbers of repeated options and of lists with commas; None where nothing was said."""
+    words = [word for text in texts for word in text.replace(",", " ").split()]
+    for word in words:
+        if not word.isdigit():
+            raise click.UsageError(f"--bits {word!r} is not a whole number.")
+    return tuple(map(int, words)) if words else None
