@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,16 @@ def every_section() -> list[Result]:
         ],
     }
     found.append(result("gallery", "cifar10_gist512", "EnergyHasher", 64, gallery=(page,)))
-    return found
+    return united(found)
+
+
+def united(results: list[Result]) -> list[Result]:
+    """Each piece of work once, for all its sections, as the runner keeps it."""
+    found: dict[str, Result] = {}
+    for one in results:
+        known = found.get(one.key, one)
+        found[one.key] = replace(known, sections=tuple(dict.fromkeys((*known.sections, *one.sections))))
+    return list(found.values())
 
 
 def _paper(partition: int) -> list[Result]:

@@ -16,7 +16,7 @@ from ._grid import slug
 __all__ = ["Axis", "Line", "line_chart"]
 
 WIDTH, HEIGHT = 480, 330
-LEFT, RIGHT, TOP, BOTTOM = 58, 34, 14, 52
+LEFT, RIGHT, TOP, BOTTOM = 66, 34, 14, 56
 DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 4", "4 2 1 2 1 2", "1 4", "6 6")
 MARKERS = ("circle", "square", "triangle", "diamond", "cross", "ring", "down", "plus")
 LETTERS = "ABCDEFGH"
@@ -78,8 +78,9 @@ def line_chart(name: str, caption: str, lines: Sequence[Line], x: Axis, y: Axis)
     ]
     for number, line in enumerate(lines):
         parts += _drawn(line, number, across, up)
-    parts += _letters(lines, across, up)
-    parts += ["</svg>", _legend(lines), f"<figcaption>{escape(caption)}</figcaption></figure>"]
+    lettered = _ends_apart(lines, up)
+    parts += _letters(lines, across, up) if lettered else []
+    parts += ["</svg>", _legend(lines, lettered), f"<figcaption>{escape(caption)}</figcaption></figure>"]
     return "\n".join(parts)
 
 
@@ -123,7 +124,7 @@ def _frame(across: _Scale, up: _Scale, x: Axis, y: Axis) -> list[str]:
     for value in _ticks(across, x):
         at = f"{across(value):.1f}"
         parts.append(f'<path class="axis" d="M{at} {bottom}v5"/>')
-        parts.append(f'<text x="{at}" y="{bottom + 19}" text-anchor="middle">{value:.6g}</text>')
+        parts.append(f'<text x="{at}" y="{bottom + 21}" text-anchor="middle">{value:.6g}</text>')
     for value in _ticks(up, y):
         at = f"{up(value):.1f}"
         parts.append(f'<path class="grid" d="M{LEFT} {at}H{right}"/>')
@@ -165,11 +166,21 @@ def _marker(shape: str, x: float, y: float, r: float = 3.6) -> str:
     return f'<path class="{kind}" d="{outlines[shape]}"/>'
 
 
+def _ends_apart(lines: Sequence[Line], up: _Scale) -> bool:
+    """Whether letters at the ends of lines would be beside their lines; curves that meet get none."""
+    ends = [up(line.y[_last(line)]) for line in lines]
+    return len(lines) == 1 or max(ends) - min(ends) > 24
+
+
+def _last(line: Line) -> int:
+    return max(range(len(line.x)), key=lambda place: line.x[place])
+
+
 def _letters(lines: Sequence[Line], across: _Scale, up: _Scale, apart: float = 13) -> list[str]:
     """A letter at the end of each line, moved up or down where two would lie on each other."""
     ends = []
     for number, line in enumerate(lines):
-        last = max(range(len(line.x)), key=lambda i, line=line: line.x[i])  # type: ignore[misc]
+        last = _last(line)
         ends.append((up(line.y[last]), across(line.x[last]), number))
     ends.sort()
     parts: list[str] = []
@@ -182,7 +193,7 @@ def _letters(lines: Sequence[Line], across: _Scale, up: _Scale, apart: float = 1
     return parts
 
 
-def _legend(lines: Sequence[Line]) -> str:
+def _legend(lines: Sequence[Line], lettered: bool) -> str:
     """Samples with names, as a list that wraps on small screens."""
     items = []
     for number, line in enumerate(lines):
@@ -191,5 +202,6 @@ def _legend(lines: Sequence[Line]) -> str:
             f'<svg viewBox="0 0 40 12" aria-hidden="true"><g class="line line{number}">'
             f'<path d="M1 6L39 6"{dash}/>{_marker(MARKERS[number], 20, 6)}</g></svg>'
         )
-        items.append(f"<li>{sample}<b>{LETTERS[number]}</b> {escape(line.label)}</li>")
+        letter = f"<b>{LETTERS[number]}</b> " if lettered else ""
+        items.append(f"<li>{sample}{letter}{escape(line.label)}</li>")
     return f'<ul class="legend">{"".join(items)}</ul>'

@@ -100,7 +100,7 @@ class Table:
         name = f"{self.name}-caption"
         parts = [
             f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{name}">',
-            f'<table id="{self.name}"><caption id="{name}">{escape(self.caption)}</caption>',
+            f'<table id="{self.name}"><caption id="{name}"><span>{escape(self.caption)}</span></caption>',
             f"<thead>{self._head()}</thead><tbody>",
         ]
         for row, entries in self.rows:

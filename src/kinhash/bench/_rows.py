@@ -71,11 +71,7 @@ def in_section(result: Result, section: str) -> bool:
 
 def is_plain(result: Result) -> bool:
     """Whether it is a row of its method, not a step of a sweep, another map or a picture."""
-    if not result.sections:
-        return True
-    return not all(
-        any(in_section(replace(result, sections=(name,)), v) for v in VARIATIONS) for name in result.sections
-    )
+    return not result.sections or any(name.split("-")[0] not in VARIATIONS for name in result.sections)
 
 
 def group_by(results: Iterable[Result], key: Callable[[Result], Key]) -> dict[Key, list[Result]]:
@@ -112,7 +108,7 @@ class Group:
     def mean(self, kind: str) -> float | None:
         """Mean over partitions, None without any."""
         values = [score.value for score in self.scores(kind).values()]
-        return float(np.mean(values)) if values else None
+        return sum(values) / len(values) if values else None
 
     def seconds(self, stage: str = "fit") -> list[float]:
         """Seconds of one stage, by partition."""

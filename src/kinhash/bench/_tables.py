@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ._grid import Column, Entry, Table
@@ -31,22 +32,18 @@ class Cells:
         found = group_by(results, lambda r: (r.label, getattr(r, column)))
         return cls({place: Group.of(some) for place, some in found.items()})
 
-    @property
+    @cached_property
     def labels(self) -> list[str]:
-        """Rows, best first: by the mean over all columns of their distance to the best of the column."""
-        labels = list(dict.fromkeys(label for label, _ in self.groups))
-        return sorted(labels, key=lambda label: (self._behind(label), label))
-
-    def _behind(self, label: str) -> float:
-        gaps = []
+        """Rows, best first: by how far they are behind the best of a column, on average."""
+        behind: dict[str, list[float]] = {label: [] for label, _ in self.groups}
         for place in self.places:
             for kind in KINDS:
-                column = {name: group.mean(kind) for name, group in self.column(place).items()}
-                known = [mean for mean in column.values() if mean is not None]
-                own = column.get(label)
-                if own is not None:
-                    gaps.append(max(known) - own)
-        return sum(gaps) / len(gaps) if gaps else float("inf")
+                means = {name: group.mean(kind) for name, group in self.column(place).items()}
+                known = {name: mean for name, mean in means.items() if mean is not None}
+                for name, mean in known.items():
+                    behind[name].append(max(known.values()) - mean)
+        order = {name: sum(gaps) / len(gaps) if gaps else float("inf") for name, gaps in behind.items()}
+        return sorted(order, key=lambda name: (order[name], name))
 
     @property
     def places(self) -> list[Any]:
