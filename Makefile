@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-EXTRAS := plot,parquet,data,faiss,usearch,onnx,duckdb
+EXTRAS := plot,parquet,data,faiss,usearch,onnx,duckdb,dask
 .DEFAULT_GOAL := help
 
 $(STAMP): pyproject.toml
@@ -12,7 +12,7 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" --group test --group check
 	@touch $@
 
-.PHONY: help install demo test test-slow test-engines check format bench docs clean
+.PHONY: help install demo test test-slow test-spark test-engines check format bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -34,6 +34,10 @@ test-engines: $(STAMP)  ## Run the engine tests with every engine that can be ha
 	  || { test "$$(id -u)" = 0 && apt-get install -qq -y --no-install-recommends postgresql >/dev/null; } \
 	  || echo "No PostgreSQL on this system and none could be installed: that of a wheel is used, if any."
 	@$(BIN)/python -m pytest tests/engines tests/cli/test_export.py -rs
+
+test-spark: $(STAMP)  ## Run the tests on Spark (installs pyspark; needs Java 17)
+	@$(BIN)/python -m pip install --quiet -e ".[spark]"
+	@$(BIN)/python -m pytest tests/distributed/test_spark.py -m "slow or not slow" --timeout=1200
 
 check: $(STAMP)  ## Lint, types, import layers, doctests
 	@$(BIN)/ruff check .

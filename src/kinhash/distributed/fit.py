@@ -21,7 +21,7 @@ from .._hasher import Hasher
 from ..errors import InvalidInput
 from ..learning.anchored import Anchored
 from ..learning.features import GUESS_ROWS
-from ..learning.recipes import LABEL_ROWS
+from ..learning.labelled import LABEL_ROWS
 from ..learning.stream import Stream
 from ..learning.streaming import StreamingHasher, StreamPlan
 from ..maps.moments import Moments
@@ -81,7 +81,7 @@ def learn_from(hasher: H, blocks: Blocks, *, sample_rows: int = SAMPLE_ROWS) -> 
         assert isinstance(hasher, StreamingHasher)
         wanted = spread_rows(survey, GUESS_ROWS)
         if plan.features.kind == "rbf":
-            wanted = choose_rows(survey, GUESS_ROWS + plan.features.n_centers, rng)
+            wanted = choose_rows(survey, GUESS_ROWS + (plan.features.n_centers or 1000), rng)
         taken = join(blocks.gather(take_rows, wanted))
         _reduce(hasher, plan, taken, survey, blocks)
     hasher.report_["seconds"]["all blocks"] = time.perf_counter() - start
