@@ -279,6 +279,20 @@ def test_sweeps_and_their_range(records: list[Result], report: Report) -> None:
     assert [column.name for column in queries.columns] == ["2000", "10000"]
 
 
+def test_protocols_stand_side_by_side(records: list[Result], report: Report) -> None:
+    name = "cifar10_efficientnet_lite0_pca256"
+    table = table_of(report, f"protocols-{name}-64")
+    heads = ["paper learned", "paper mapped", "inductive mapped", "unseen-classes mapped"]
+    assert [column.full for column in table.columns] == heads
+    for protocol in ("paper", "inductive", "unseen-classes"):
+        own = [
+            r.mapped.value
+            for r in records
+            if (r.dataset, r.method, r.protocol) == (name, "ITQ", protocol) and r.mapped
+        ]
+        assert cell(table, "ITQ", f"{protocol} mapped").value == pytest.approx(np.mean(own))
+
+
 def test_same_codes_under_other_maps(records: list[Result], report: Report) -> None:
     table = table_of(report, "maps-mulan_scene-paper")
     assert [c.name for c in table.columns] == ["own", "linear", "expected"] * 2

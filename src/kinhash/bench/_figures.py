@@ -154,7 +154,7 @@ def _precision_table(
 def _seconds_table(
     name: str, setting: Setting, cells: Cells, chosen: list[str], lengths: list[int], command: str
 ) -> Table:
-    kinds = cells.kinds()
+    kinds = [kind for kind in KINDS if any(kind in cells.kinds(n) for n in lengths)]
     columns = tuple(Column(what, f"{n} bits") for n in lengths for what in ("training seconds", *kinds))
     rows = []
     for label in chosen:

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 Key = TypeVar("Key")
+Thing = TypeVar("Thing")
 KINDS = ("learned", "mapped")
 # Sections whose rows are variations of a method, and so do not stand in tables of methods.
 VARIATIONS = ("figure2", "figure3", "sweeps", "maps", "gallery")
@@ -74,9 +75,9 @@ def is_plain(result: Result) -> bool:
     return not result.sections or any(name.split("-")[0] not in VARIATIONS for name in result.sections)
 
 
-def group_by(results: Iterable[Result], key: Callable[[Result], Key]) -> dict[Key, list[Result]]:
-    """Results by what they share, keys in the order they first come."""
-    groups: dict[Key, list[Result]] = {}
+def group_by(results: Iterable[Thing], key: Callable[[Thing], Key]) -> dict[Key, list[Thing]]:
+    """Things by what they share, keys in the order they first come."""
+    groups: dict[Key, list[Thing]] = {}
     for result in results:
         groups.setdefault(key(result), []).append(result)
     return groups

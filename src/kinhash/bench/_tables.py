@@ -17,7 +17,10 @@ __all__ = ["Cells", "Printed", "method_table", "paired_table", "standard_notes"]
 # What the paper prints: method → columns (one per length or data set) → (mAP, seconds), None for OOM.
 Printed = Mapping[str, Sequence[Any]]
 READING = "Small print: ± deviation over partitions; …–… is the band that the order of ties leaves."
-MARKED = '"first" is the best of its column, "level" within one paired standard error of it.'
+MARKED = (
+    '"first" is the best of its column, "level" within one paired standard error of it; rows with fewer '
+    "partitions are compared on those they share."
+)
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,13 @@ class Cells:
         """Rows of one group of columns."""
         return {label: group for (label, at), group in self.groups.items() if at == place}
 
-    def kinds(self) -> tuple[str, ...]:
-        """Kinds of database that any result has; both where all failed."""
-        found = tuple(kind for kind in KINDS if any(group.scores(kind) for group in self.groups.values()))
-        return found or KINDS
+    def kinds(self, place: Any) -> tuple[str, ...]:
+        """Kinds of database that a group of columns has; those of the table while it has none."""
+        for groups in (self.column(place), self.groups):
+            found = tuple(kind for kind in KINDS if any(group.scores(kind) for group in groups.values()))
+            if found:
+                return found
+        return KINDS
 
 
 def method_table(
@@ -83,7 +89,7 @@ def method_table(
             for name, some in _printed_columns(printed, number, seconds, labels):
                 columns.append(Column(name, heading, ours=False))
                 filled.append(some)
-        for kind in cells.kinds():
+        for kind in cells.kinds(place):
             entries = {label: entry(groups.get(label), kind, usual) for label in labels}
             columns.append(Column(kind, heading))
             filled.append(mark_first(entries, groups, kind) if marks else entries)
@@ -128,8 +134,7 @@ def standard_notes(usual: int | None, marks: bool = True) -> tuple[str, ...]:
 
 def paired_table(cells: Cells, places: Mapping[Any, str], about: Table, reference: str) -> Table | None:
     """How far every row is behind (+) or ahead (−) of ``reference``, with 95 % intervals; None without it."""
-    kinds = cells.kinds()
-    columns = [Column(kind, heading) for heading in places.values() for kind in kinds]
+    columns = [Column(kind, heading) for place, heading in places.items() for kind in cells.kinds(place)]
     rows = []
     for label in cells.labels:
         if label == reference:
@@ -137,7 +142,7 @@ def paired_table(cells: Cells, places: Mapping[Any, str], about: Table, referenc
         entries = []
         for place in places:
             groups = cells.column(place)
-            for kind in kinds:
+            for kind in cells.kinds(place):
                 apart = difference(groups.get(reference), groups.get(label), kind)
                 entries.append(apart.entry if apart else Entry(text="–"))
         if any(one.value is not None for one in entries):

@@ -14,6 +14,7 @@ from ._memory import memory
 from ._page import page
 from ._paper_tables import stand_ins, table_1, table_2, table_3, table_4
 from ._pictures import gallery
+from ._protocols import protocols
 from ._rows import arrange
 from ._sections import Section
 from ._summary import failures, summary
@@ -27,7 +28,7 @@ TITLE = "kinhash: results"
 # The order of the page, after the summary.
 BUILDERS = (
     wins, table_1, table_2, table_3, table_4, stand_ins, figure_2, figure_3, sweeps, memory,
-    field, maps, toplines, curves, gallery, failures,
+    field, protocols, maps, toplines, curves, gallery, failures,
 )  # fmt: skip
 
 
