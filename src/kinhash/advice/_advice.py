@@ -94,7 +94,7 @@ class Measurement:
             )
         kin = "at least one shared tag" if self.kind == "tags" else "the same class"
         done = "all" if self.folds == self.folds_possible else f"{self.folds} of {self.folds_possible}"
-        why = "" if self.folds == self.folds_possible else f" (the intervals are within ±{self.precision:g})"
+        why = "" if self.folds == self.folds_possible else f" (our intervals are within ±{self.precision:g})"
         skipped = f"; {self.queries_without_kin:,} without kin left out" if self.queries_without_kin else ""
         return (
             f"Protocol: {used}. Cross-validation by rows, {done} folds{why}: {self.training_rows:,} rows to "

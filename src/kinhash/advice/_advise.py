@@ -12,7 +12,7 @@ import numpy as np
 from .._check import check_finite, check_integer, check_n_bits, check_number
 from .._hasher import check_supervision
 from ..errors import InvalidInput
-from ..labels import Labels
+from ..labels import Labels, read_labels
 from ..protocols._data import Data, read_data
 from ..supervision import from_labels
 from ._advice import Advice, Measurement, Way
@@ -63,7 +63,8 @@ def advise(
     Memory beyond X: the rows used twice, a search index of a million codes, and what the methods need.
 
     >>> from sklearn.datasets import load_digits
-    >>> advice = advise(*load_digits(return_X_y=True), bits=(8, 32), timings=False)
+    >>> X, y = load_digits(return_X_y=True)
+    >>> advice = advise(X[:300], y[:300], bits=(8, 32), timings=False)
     >>> advice.recommendation.method, advice.recommendation.labels_help
     ('EnergyHasher', True)
     """
@@ -77,7 +78,7 @@ def advise(
     )
     check_integer("n_rows", n_rows, FEWEST_ROWS)
     check_integer("n_folds", n_folds, FEWEST_FOLDS, MOST_FOLDS)
-    data = read_data((X, y))
+    data = read_data((X, read_labels(y)))
     features, labels = data.features, data.labels
     check_finite(features)
     check_supervision(from_labels(labels, len(labels)), None)

@@ -23,6 +23,8 @@ LARGE_GAP = 0.1  # mAP between learned and mapped codes that is worth a word
 FEW_ROWS = 10  # of a label
 SHARE_OF_FEW = 0.02  # of the rows; fewer rows in small labels do not move a mean
 
+SHOWN = 0.0005  # a difference that the last digit we print does not show is none
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -138,13 +140,13 @@ class _Case:
         learned = interval(
             self.scores.of((OURS, self.choice(OURS, "learned").best), "learned") - self.scores.of(rival)
         )
-        better = self.difference(ours, rival).low > 0 or learned.low > self.tolerance
+        better = self.difference(ours, rival).low > SHOWN or learned.low > self.tolerance
         return OURS if better else rival[0]
 
     def labels_help(self) -> bool | None:
         """Against float cosine, at the length our codes need."""
         gain = self.difference((OURS, self.choice(OURS).enough), (COSINE, None))
-        return True if gain.low > 0 else False if gain.high < 0 else None
+        return True if gain.low > SHOWN else False if gain.high < -SHOWN else None
 
     def gap(self, n_bits: int) -> Interval:
         """Learned minus mapped, over queries that have kin on both sides."""
@@ -196,7 +198,7 @@ def _method(case: _Case, method: str, n_bits: int) -> str:
         f"mAP {case.mean((OURS, n_bits)):.3f} at {n_bits} bits, where the best code without labels has "
         f"{case.mean(near):.3f} ({near[0]}; gain {_spread(case.difference((OURS, n_bits), near))})"
     )
-    if case.difference(ours, rival).low > 0:
+    if case.difference(ours, rival).low > SHOWN:
         return f"Use {OURS}: {scores}, and {case.mean(rival):.3f} at its best ({rival[0]}, {rival[1]} bits)."
     return (
         f"Use {OURS} with learned codes. On rows no fit saw it is no better than codes without labels "
@@ -211,10 +213,10 @@ def _against_float(case: _Case, way: Way, loss: Interval) -> str:
     scores = f"{case.mean(way):.3f} where {floats}"
     gain = Interval(-loss.value, -loss.high, -loss.low, loss.level, loss.n_queries)
     ours = way[0] == OURS
-    if gain.low > 0:
+    if gain.low > SHOWN:
         start = "Labels help, and nothing is lost by coding" if ours else "Nothing is lost by coding"
         return f"{start}: {_have(n_bits)} {scores} (gain {_spread(gain)})."
-    if loss.low > 0:
+    if loss.low > SHOWN:
         start = "Labels do not help here" if ours else "The code costs quality"
         return f"{start}: {_have(n_bits)} {scores} (loss {_spread(loss)})."
     start = "Against float cosine these rows show neither gain nor loss"
