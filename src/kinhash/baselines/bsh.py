@@ -33,8 +33,8 @@ class BSH(Baseline):
     Only the abstract could be read: LFH's likelihood, full Bayesian treatment, hyper-parameters learned, mean
     field, automatic relevance over bits. **The updates below are derived from that model, and the constants
     are ours** (α = ½ as in LFH, 1,000 sampled rows, three sweeps, vague priors).
-    Sweeps and α were chosen on validation rows, by learned plus mapped mAP at 16 and 64 bits: of 1, 2, 3 and 5
-    sweeps, three are best over CIFAR-10 GIST, Reuters and MIRFlickr together (one is ahead by .015 on the
+    Sweeps and α were chosen on validation rows, by learned plus mapped mAP at 16 and 64 bits. Of 1, 2, 3 and
+    5 sweeps, three are best over CIFAR-10 GIST, Reuters and MIRFlickr together (one is ahead by .015 on the
     first and behind by .02 to .05 on the last; more raise the bound and prune bits); of ¼, ½ and 1 for α,
     ½ is best or level on CIFAR-10.
 
