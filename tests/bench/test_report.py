@@ -379,6 +379,15 @@ def test_hostile_words_stay_words() -> None:
         )
 
 
+def test_results_that_do_not_belong_together_are_pointed_out() -> None:
+    one = result("field-x", "x", "SDH", 16)
+    assert "Caution" not in make_report([one, result("field-x", "x", "LFH", 16)]).html
+    other = result("field-x", "x", "LFH", 16, checksum="f" * 64, environment={"kinhash": "9.9"})
+    html = make_report([one, other]).html
+    assert "the results on x come from 2 different files of that name" in html
+    assert "several versions of kinhash: 0.1.0, 9.9" in html
+
+
 def test_two_settings_of_one_label_are_told_apart() -> None:
     rows = [
         result("field-x", "x", "EMKSH", 16, given=given, label="EM-KSH") for given in ({}, {"literal": True})

@@ -47,7 +47,7 @@ def gallery(results: Sequence[Result]) -> Section:
 def _shelf(page: dict[str, Any], number: int) -> str:
     found = page["found"]
     kin = sum(bool(item["kin"]) for item in found)
-    query = f"query {number}, {page['query']['label']}: {kin} of {len(found)} are kin"
+    query = f"query {number} (label {page['query']['label']}): {kin} of {len(found)} are kin"
     items = [f'<li class="query">{_picture(page["query"], "query")}<b>query</b></li>']
     for item in found:
         word = "kin" if item["kin"] else "stranger"

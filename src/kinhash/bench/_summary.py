@@ -23,6 +23,7 @@ def summary(results: Sequence[Result], sections: Sequence[Section]) -> Section:
     failed = [r for r in results if not r.ok]
     sets = len({r.dataset for r in results})
     parts = [Part.text(_counts(results, failed, sets))]
+    parts += [Part(f'<p class="missing">{escape(words)}</p>') for words in _cautions(results)]
     sentence = wins_sentence(results)
     if sentence:
         parts.append(Part(f'<p class="lead">{escape(sentence)}</p>'))
@@ -35,6 +36,21 @@ def summary(results: Sequence[Result], sections: Sequence[Section]) -> Section:
     parts.append(Part(_conditions(results)))
     parts.append(Part(_missing(sections)))
     return Section("summary", "Summary", tuple(parts))
+
+
+def _cautions(results: Sequence[Result]) -> list[str]:
+    """Results that should not stand in one table: on other data under the same name, or of other versions."""
+    found = []
+    for dataset, some in group_by(results, lambda r: r.dataset).items():
+        files = {r.checksum for r in some if r.ok and r.checksum}
+        if len(files) > 1:
+            found.append(
+                f"Caution: the results on {dataset} come from {len(files)} different files of that name."
+            )
+    versions = sorted({str(r.environment["kinhash"]) for r in results if "kinhash" in r.environment})
+    if len(versions) > 1:
+        found.append(f"Caution: the results were made by several versions of kinhash: {', '.join(versions)}.")
+    return found
 
 
 def _counts(results: Sequence[Result], failed: Sequence[Result], sets: int) -> str:
