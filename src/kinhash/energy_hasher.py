@@ -61,8 +61,11 @@ class EnergyHasher(StreamingHasher):
     label_penalty : ridge penalty of the label model; None chooses it on held-out rows (solver="auto"), by
         generalised cross-validation (label_model="ridge"), or takes 1.
     alpha : penalty of ridge maps: a number, "auto" (= n/p) or "gcv".
-    features : "plain", or "rbf" for similarities to ``n_centers`` training rows of width ``rbf_width`` (rows
-        are brought to unit length first). map="rbf" means map="linear" with features="rbf".
+    features : "plain"; "rbf" for similarities to ``n_centers`` training rows of width ``rbf_width`` (rows are
+        brought to unit length first); or "auto": whichever is better on held-out rows, where solver="auto"
+        and map="expected" choose there anyway, else "plain". map="rbf" means map="linear" with
+        features="rbf".
+    n_centers : None is 1,000, and with map="expected" up to 1,500 where there are only as many rows.
     standardize : bring every column to mean 0 and deviation 1 (training rows).
     open_set : False gives the best codes for labels like those trained on. Use True if items of kinds never
         labelled will be searched, too: a share of the bits then comes from the features alone.
@@ -109,8 +112,8 @@ class EnergyHasher(StreamingHasher):
         label_model: Any = "logistic",
         label_penalty: float | None = None,
         alpha: float | str = "auto",
-        features: str = "plain",
-        n_centers: int = 1000,
+        features: str = "auto",
+        n_centers: int | None = None,
         rbf_width: float = 0.4,
         standardize: bool = True,
         open_set: bool = False,
@@ -180,10 +183,11 @@ class EnergyHasher(StreamingHasher):
         check_choice("rotation", self.rotation, ("map", "codes"))
         check_choice("renormalise", self.renormalise, RENORMALISE)
         check_choice("rounding", self.rounding, ("zero", *ROUNDING))
-        check_choice("features", self.features, ("plain", "rbf"))
+        check_choice("features", self.features, ("auto", "plain", "rbf"))
         check_integer("n_anchors", self.n_anchors, 2)
         check_integer("n_sweeps", self.n_sweeps, 1)
-        check_integer("n_centers", self.n_centers, 1)
+        if self.n_centers is not None:
+            check_integer("n_centers", self.n_centers, 1)
         check_number("curvature", self.curvature, 0.0, open_low=True)
         check_number("lean", self.lean, 0.0)
         check_number("rbf_width", self.rbf_width, 0.0, open_low=True)
@@ -207,6 +211,8 @@ class EnergyHasher(StreamingHasher):
         from .learning.features import FeatureOptions
 
         kind = "rbf" if self.map == "rbf" else self.features
+        # Ridge maps take a fixed number: blocks of rows do not know how many will come.
+        n_centers = 1000 if self.n_centers is None and self.map != "expected" else self.n_centers
         return Settings(
             n_bits=self.n_bits,
             energy=ENERGIES.make(self.energy),
@@ -225,7 +231,7 @@ class EnergyHasher(StreamingHasher):
             label_model=self.label_model,
             label_penalty=self.label_penalty,
             alpha="gcv" if kind == "rbf" and self.alpha == "auto" else self.alpha,
-            features=FeatureOptions(kind, self.standardize, self.n_centers, self.rbf_width),
+            features=FeatureOptions(kind, self.standardize, n_centers, self.rbf_width),
         )
 
     def _learn(self, training: Training) -> Learned:

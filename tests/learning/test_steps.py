@@ -14,7 +14,7 @@ from kinhash import EnergyHasher
 from kinhash.energies.ksh import KSH
 from kinhash.energy_hasher import DEFAULT_MIX, OPEN_SET_MIX, share_bits
 from kinhash.inference.sample import draw_sample
-from kinhash.learning import recipes
+from kinhash.learning import labelled
 from kinhash.learning.expected import SpectralCoder, split_rows, temper
 from kinhash.learning.features import FeatureOptions, first_preparation, known_weights, standardised_moments
 from kinhash.learning.label_learners import LabelledSet, anchor_average_precision
@@ -101,12 +101,12 @@ def test_held_out_rows_are_apart_from_the_rest():
 
 
 def test_a_label_model_needs_no_more_than_its_share_of_rows(monkeypatch):
-    monkeypatch.setattr(recipes, "LABEL_ROWS", 100)
+    monkeypatch.setattr(labelled, "LABEL_ROWS", 100)
     X, y = classes(n=300)
-    few = EnergyHasher(8, random_state=0).fit(X, y)
+    few = EnergyHasher(8, features="plain", random_state=0).fit(X, y)
     monkeypatch.undo()
     assert len(few.codes_) == 300
-    assert few.score(X, y) > 0.8 * EnergyHasher(8, random_state=0).fit(X, y).score(X, y)
+    assert few.score(X, y) > 0.8 * EnergyHasher(8, features="plain", random_state=0).fit(X, y).score(X, y)
 
 
 def test_tempering_divides_log_odds_and_leaves_other_models_alone():

@@ -423,3 +423,27 @@ def test_the_lean_brings_codes_nearer_to_what_the_map_predicts():
         return (bits(fitted) == bits(fitted, fitted.encode(X))).mean()
 
     assert agreement(0.5) > agreement(0.0)
+
+
+def test_auto_features_are_rbf_where_only_distances_tell_the_classes_apart():
+    rng = np.random.default_rng(0)
+    angle, ring = rng.uniform(0, 2 * np.pi, 600), rng.integers(0, 3, 600)
+    # Rows are brought to unit length before they are compared, so the rings lie around a far-off point.
+    X = np.c_[ring * np.cos(angle), ring * np.sin(angle), np.full(600, 3.0)] + 0.05 * rng.normal(
+        size=(600, 3)
+    )
+    plain = EnergyHasher(8, features="plain", random_state=0).fit(X[:400], ring[:400])
+    auto = EnergyHasher(8, random_state=0).fit(X[:400], ring[:400])
+    assert auto.report_["features"] == "rbf"
+    assert plain.report_["features"] == "plain"
+    assert auto.score(X[400:], ring[400:]) > plain.score(X[400:], ring[400:]) + 0.1
+
+
+def test_auto_features_are_plain_where_a_line_does_or_rows_are_mostly_zeros():
+    X, y = classes(n=400)
+    assert EnergyHasher(8, random_state=0).fit(X, y).report_["features"] == "plain"
+    words = (np.random.default_rng(1).random((400, 60)) < 0.05) * 1.0
+    words[np.arange(400), y] = 1.0
+    assert EnergyHasher(8, random_state=0).fit(words, y).report_["features"] == "plain"
+    sparse = EnergyHasher(8, random_state=0).fit(sp.csr_array(words), y)
+    np.testing.assert_array_equal(sparse.codes_, EnergyHasher(8, random_state=0).fit(words, y).codes_)

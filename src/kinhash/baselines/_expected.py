@@ -32,7 +32,7 @@ from ..inference.targets import Targets
 from ..learning.expected import HeldOut, labelled_part, split_rows, temper, yardstick_for
 from ..learning.features import FeatureOptions
 from ..learning.label_learners import LogisticLearner
-from ..learning.recipes import ENOUGH_ROWS, label_patterns, labelled_set
+from ..learning.labelled import ENOUGH_ROWS, label_patterns, labelled_set
 from ..maps.expected import ExpectedMap, LabelSimilarity
 
 __all__ = ["codes_readout", "energy_readout", "fit_expected_map", "require_labels"]
@@ -79,7 +79,8 @@ def fit_expected_map(training: Training, codes: Floats) -> tuple[ExpectedMap, di
         factor, kind = trial.choose(readouts)
         model = learner.fit(full)
     else:
-        learner, model = learner.tuned(full, None)  # type: ignore[assignment]
+        learner = LogisticLearner(1.0)
+        model = learner.fit(full)
     expected = LabelSimilarity(temper(model, factor), patterns, full.exclusive)
     facts = {"readout": kind, "temper": factor, "label_penalty": learner.penalty}
     zero = np.zeros(codes.shape[1])

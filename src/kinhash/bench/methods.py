@@ -6,7 +6,6 @@ from typing import Any
 
 from .._table import Table
 from ..model_file import HASHERS
-from ..protocols import FloatRanking
 
 __all__ = ["RANKINGS", "REGRESSORS", "is_ranking", "make_method"]
 
@@ -15,6 +14,7 @@ RANKINGS = Table(
     {
         "Cosine": "kinhash.protocols:Cosine",
         "ClassScores": "kinhash.baselines.toplines:ClassScores",
+        "LabelModel": "kinhash.bench._topline:LabelModelScores",
         "PredictedClass": "kinhash.baselines.toplines:PredictedClass",
     },
 )
@@ -38,8 +38,8 @@ def make_method(name: str, given: dict[str, Any], n_bits: int | None, seed: int)
     """A method as a task names it, unfitted."""
     parameters = {key: _value(value, seed) for key, value in given.items()}
     if is_ranking(name):
-        ranking: FloatRanking = RANKINGS[name](**parameters)
-        return ranking
+        ranking: Any = RANKINGS[name](**parameters)
+        return ranking.set_params(random_state=seed) if "random_state" in ranking.get_params() else ranking
     return HASHERS[name](n_bits, random_state=seed, **parameters)
 
 

@@ -1,55 +1,40 @@
-"""Learning by expected supervision: label model, spectral codes, and a few choices made on held-out rows.
-
-Every choice is made inside ``fit`` on rows split off from the training rows, by the sum of learned and
-mapped mAP (see docs/research.md for what each is worth):
-
-* *temper*: label scores are multiplied by it before the sigmoid; below 1 it softens a label model that
-  is too sure of itself, so that the runners-up shape the code too;
-* *rarity*: anchors weigh ``kin share^−rarity``, so that common tags do not take all the bits;
-* *recode*: learned codes of tag sets are fitted to the bits the map really produces, with this curvature;
-* *start*: which of several random rotations rounds best.
-"""
+"""The pieces of learning by expected supervision: spectral codes for any rarity, rows split off to choose
+on, codes of tag sets fitted to the map's bits. What is chosen, and how, is told in `choosing`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._hasher import Training
-from ..codes import Codes, pack_bits
 from ..energies import Energy
 from ..inference.coordinate import polish_rows
 from ..inference.problem import DenseProblem
 from ..inference.readout import LinearReadout
 from ..inference.sample import Sample
-from ..inference.spectral import fit_rotation, spectral_basis
+from ..inference.spectral import spectral_basis
 from ..inference.targets import AnchorSums, Targets
-from ..labels import Labels
-from ..maps.expected import expected_similarity
 from ..maps.label_models import LabelModel, LinearLabels
 from .label_learners import LabelledSet, Yardstick
 
-__all__ = ["Choice", "Embedding", "HeldOut", "SpectralCoder", "choose", "split_rows", "temper"]
+__all__ = [
+    "Embedding",
+    "HeldOut",
+    "SpectralCoder",
+    "labelled_part",
+    "recoded_groups",
+    "split_rows",
+    "temper",
+    "true_embedding",
+    "yardstick_for",
+]
 
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
-GAIN = 0.002  # a choice must earn this much held-out mAP (learned + mapped) to replace the simpler one
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What was chosen; the defaults are the plain method."""
-
-    temper: float = 1.0
-    rarity: float = 0.0
-    recode: float = 0.0
-    start: int = 0
 
 
 @dataclass(frozen=True)
@@ -130,103 +115,10 @@ def temper(model: LabelModel, factor: float) -> LabelModel:
     return model
 
 
-@dataclass
-class Trial:
-    """Everything needed to try choices on held-out rows; rotations are remembered."""
-
-    training: Training
-    coder: SpectralCoder
-    patterns: npt.NDArray[np.uint8]
-    exclusive: bool
-    rows: HeldOut
-    model: LabelModel
-    seeds: Ints
-    rotate_for_map: bool = True
-    done: dict[tuple[float, float, int], Any] = field(default_factory=dict)
-
-    def rotation(self, choice: Choice) -> Floats:
-        """The rotation this choice leads to."""
-        return self._mapped(choice)[0]
-
-    def value(self, choice: Choice) -> float:
-        """Held-out mAP against learned codes plus against mapped codes."""
-        from ..metrics import mean_average_precision
-
-        rotation, part_bits, held_bits, mapped = self._mapped(choice)
-        supervision = self.training.supervision
-        part_groups = supervision.group_of_row[self._shown]
-        unique, inverse = np.unique(part_groups, return_inverse=True)
-        readout = self.coder.readout(choice.rarity, rotation)
-        scores = readout.scores(supervision.similarity(unique, self.coder.sample.groups))
-        learned = scores > 0
-        if choice.recode:
-            few = min(4000, len(part_bits))
-            learned = recoded_groups(
-                self.training, unique, scores, part_groups[:few], part_bits[:few], self.coder, choice.recode
-            )
-        labels = _labels(self.training)
-        found = mean_average_precision(
-            _codes(held_bits), _codes(learned[inverse]), labels[self.rows.held], labels[self._shown]
-        )
-        return float(np.nan_to_num(found)) + mapped
-
-    @property
-    def _shown(self) -> Ints:
-        return self.rows.part[:10_000]
-
-    def _mapped(self, choice: Choice) -> tuple[Floats, Any, Any, float]:
-        from ..metrics import mean_average_precision
-
-        key = (choice.rarity, choice.temper, choice.start)
-        if key not in self.done:
-            model = temper(self.model, choice.temper)
-            embedding = self.coder.embedding(choice.rarity)
-            part = embedding.of(self._expected(model, self.rows.part_features[: len(self._shown)]))
-            held = embedding.of(self._expected(model, self.rows.held_features))
-            rng = np.random.default_rng(self.seeds[choice.start])
-            rotation = fit_rotation(self._rotated_on(embedding, part), self.coder.n_bits, rng)
-            part_bits, held_bits = part @ rotation > 0, held @ rotation > 0
-            labels = _labels(self.training)
-            mapped = mean_average_precision(
-                _codes(held_bits), _codes(part_bits), labels[self.rows.held], labels[self._shown]
-            )
-            self.done[key] = (rotation, part_bits, held_bits, float(np.nan_to_num(mapped)))
-        return self.done[key]
-
-    def _rotated_on(self, embedding: Embedding, predicted: Floats) -> Floats:
-        if self.rotate_for_map:
-            return predicted
-        return true_embedding(self.training, self.coder, embedding, self._shown)
-
-    def _expected(self, model: LabelModel, features: Floats32) -> Floats:
-        return expected_similarity(model.probabilities(features), self.patterns, self.exclusive)
-
-
 def true_embedding(training: Training, coder: SpectralCoder, embedding: Embedding, rows: Ints) -> Floats:
     """Relaxed codes of rows from their known supervision."""
     groups, inverse = np.unique(training.supervision.group_of_row[rows], return_inverse=True)
     return embedding.of(training.supervision.similarity(groups, coder.sample.groups))[inverse]
-
-
-def choose(trial: Trial, n_starts: int) -> tuple[Choice, float]:
-    """Greedy: one setting after the other, each kept only if it clearly pays on held-out rows."""
-    best = Choice()
-    value = trial.value(best)
-    for candidate, gain in _candidates(trial, n_starts):
-        changed = replace(best, **candidate)
-        found = trial.value(changed)
-        if found > value + gain:
-            best, value = changed, found
-    return best, value
-
-
-def _candidates(trial: Trial, n_starts: int) -> Iterator[tuple[dict[str, Any], float]]:
-    if isinstance(trial.model, LinearLabels) and trial.model.link != "cut":
-        yield from (({"temper": factor}, GAIN) for factor in (0.7, 0.5))
-    if not trial.exclusive:  # classes are all alike, and their codes are free already
-        yield {"rarity": 0.5}, GAIN
-        yield {"recode": 1.5}, GAIN
-    yield from (({"start": start}, 0.0) for start in range(1, n_starts))
 
 
 def recoded_groups(
@@ -289,12 +181,3 @@ def labelled_part(full: LabelledSet, rows: HeldOut) -> LabelledSet:
         target_squares=means * total,
     )
     return LabelledSet(rows.part, z, labels, weights, moments, full.exclusive, full.n_jobs)
-
-
-def _codes(bits: npt.NDArray[np.bool_]) -> Codes:
-    return Codes(pack_bits(bits), bits.shape[1])
-
-
-def _labels(training: Training) -> Labels:
-    assert training.supervision.labels is not None
-    return training.supervision.labels

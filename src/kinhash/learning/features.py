@@ -22,11 +22,15 @@ GUESS_ROWS = 1024
 
 @dataclass(frozen=True)
 class FeatureOptions:
-    """``kind`` is "plain" or "rbf"; centres are drawn among the training rows."""
+    """``kind`` is "plain" or "rbf"; centres are drawn among the training rows.
+
+    "auto" is for whoever chooses between the two; where nobody does, it is "plain". ``n_centers`` None is
+    1,000, and up to 1,500 where there are so few rows that all of them can be centres.
+    """
 
     kind: str = "plain"
     standardize: bool = True
-    n_centers: int = 1000
+    n_centers: int | None = None
     width: float = 0.4
 
 
@@ -43,7 +47,8 @@ def first_preparation(rows: Rows, options: FeatureOptions, rng: np.random.Genera
     n = len(rows)
     rbf = None
     if options.kind == "rbf":
-        centers = np.sort(rng.choice(n, min(n, options.n_centers), replace=False))
+        wanted = options.n_centers or int(np.clip(3_000_000 // n, 1000, 1500))
+        centers = np.sort(rng.choice(n, min(n, wanted), replace=False))
         rbf = RBF.of(rows.read(centers), options.width)
     some = np.unique(np.linspace(0, n - 1, min(n, GUESS_ROWS)).astype(np.int64))
     return Preparation.first_guess(rows.read(some), rbf, options.standardize)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,11 @@ class LabelledSet:
 
         return LabelledRows(block_slices(len(features), 4096), read, self.n_jobs)
 
+    @cached_property
+    def basis(self) -> GramBasis:
+        """Eigenvectors of the Gram matrix: O(q³) once, for however many penalties are tried."""
+        return GramBasis.of(self.moments.gram)
+
     def some(self, rng: np.random.Generator, most: int) -> npt.NDArray[np.int64]:
         """Places of at most so many rows that count, in order."""
         places = np.arange(len(self.rows)) if self.weights is None else np.flatnonzero(self.weights > 0)
@@ -85,12 +91,16 @@ class LabelLearner(ABC):
     """``tuned`` settles what is open on split-off rows; ``fit`` fits all rows."""
 
     @abstractmethod
-    def tuned(self, part: LabelledSet, yardstick: Yardstick | None) -> tuple[LabelLearner, LabelModel]:
+    def tuned(self, part: LabelledSet, yardstick: Yardstick) -> tuple[LabelLearner, LabelModel]:
         """A learner with nothing left to choose, and its model of ``part``."""
 
     @abstractmethod
     def fit(self, full: LabelledSet) -> LabelModel:
         """The model of all rows."""
+
+    @abstractmethod
+    def fixed(self) -> LabelLearner:
+        """A learner with nothing left to choose, without looking at any row."""
 
 
 @dataclass(frozen=True)
@@ -100,15 +110,13 @@ class LogisticLearner(LabelLearner):
     penalty: float | None = None
     start: tuple[Floats32, Floats32] | None = None
 
-    def tuned(self, part: LabelledSet, yardstick: Yardstick | None) -> tuple[LabelLearner, LabelModel]:
-        if self.penalty is not None or yardstick is None:
-            settled = replace(self, penalty=1.0 if self.penalty is None else self.penalty)
-            return settled, settled.fit(part)
-        basis = GramBasis.of(part.moments.gram)
+    def tuned(self, part: LabelledSet, yardstick: Yardstick) -> tuple[LabelLearner, LabelModel]:
+        if self.penalty is not None:
+            return self, self.fit(part)
         tried: dict[float, tuple[float, LinearLabels]] = {}
 
         def attempt(penalty: float, start: LinearLabels | None) -> LinearLabels:
-            model = _logistic(part, basis, penalty, start, max_steps=20, tolerance=1e-2)
+            model = _logistic(part, penalty, start, max_steps=20, tolerance=1e-2)
             tried[penalty] = (yardstick.measure(model), model)
             return model
 
@@ -122,14 +130,16 @@ class LogisticLearner(LabelLearner):
             if penalty not in tried and penalty > WEAKEST:
                 attempt(penalty, tried[best][1])
         best = _weakest_good(tried, 0.0 if part.exclusive else SLACK)
-        model = _logistic(part, basis, best, tried[best][1], max_steps=15, tolerance=3e-3)
+        model = _logistic(part, best, tried[best][1], max_steps=15, tolerance=3e-3)
         return LogisticLearner(best, (model.weights, model.intercept)), model
 
     def fit(self, full: LabelledSet) -> LabelModel:
         assert self.penalty is not None
         start = None if self.start is None else LinearLabels(*self.start)
-        basis = GramBasis.of(full.moments.gram)
-        return _logistic(full, basis, self.penalty, start, max_steps=25, tolerance=3e-3)
+        return _logistic(full, self.penalty, start, max_steps=25, tolerance=3e-3)
+
+    def fixed(self) -> LabelLearner:
+        return self if self.penalty is not None else replace(self, penalty=1.0)
 
 
 @dataclass(frozen=True)
@@ -138,13 +148,16 @@ class RidgeLearner(LabelLearner):
 
     alpha: float | str = "gcv"
 
-    def tuned(self, part: LabelledSet, yardstick: Yardstick | None) -> tuple[LabelLearner, LabelModel]:
+    def tuned(self, part: LabelledSet, yardstick: Yardstick) -> tuple[LabelLearner, LabelModel]:
         return self, self.fit(part)
 
     def fit(self, full: LabelledSet) -> LabelModel:
         weights = ridge_weights(full.moments, choose_alpha(self.alpha, full.moments))
         intercept = full.moments.target_mean.astype(np.float32)
         return LinearLabels(weights.astype(np.float32), intercept, link="cut")
+
+    def fixed(self) -> LabelLearner:
+        return self
 
 
 @dataclass(frozen=True)
@@ -153,7 +166,7 @@ class ClassifierLearner(LabelLearner):
 
     classifier: Any
 
-    def tuned(self, part: LabelledSet, yardstick: Yardstick | None) -> tuple[LabelLearner, LabelModel]:
+    def tuned(self, part: LabelledSet, yardstick: Yardstick) -> tuple[LabelLearner, LabelModel]:
         return self, self.fit(part)
 
     def fit(self, full: LabelledSet) -> LabelModel:
@@ -166,14 +179,15 @@ class ClassifierLearner(LabelLearner):
             target = target.argmax(axis=1)
         return ClassifierLabels.fit(self.classifier, features[rows], target, labels.shape[1], weights)
 
+    def fixed(self) -> LabelLearner:
+        return self
 
-def _logistic(
-    rows: LabelledSet, basis: GramBasis, penalty: float, start: LinearLabels | None, **limits: Any
-) -> LinearLabels:
+
+def _logistic(rows: LabelledSet, penalty: float, start: LinearLabels | None, **limits: Any) -> LinearLabels:
     begin = None if start is None else (start.weights, start.intercept)
     means, total = rows.moments.target_mean, rows.moments.weight
     found = fit_logistic(
-        rows.blocks(), basis, means, total, penalty, exclusive=rows.exclusive, start=begin, **limits
+        rows.blocks(), rows.basis, means, total, penalty, exclusive=rows.exclusive, start=begin, **limits
     )
     return LinearLabels(*found, link="softmax" if rows.exclusive else "sigmoid")
 

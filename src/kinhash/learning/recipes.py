@@ -25,35 +25,21 @@ from ..inference.linearised import Linearised
 from ..inference.readout import Readout
 from ..inference.sample import Sample, draw_sample
 from ..inference.spectral import fit_rotation
-from ..labels import Labels
 from ..maps.expected import ExpectedMap, LabelSimilarity, RegressedSimilarity
 from ..maps.linear import LinearMap
-from ..maps.moments import moments_of_rows
 from ..maps.prepared import prepare_rows
 from ..maps.ridge import choose_alpha, ridge_weights
-from ..maps.rows import Rows
-from .expected import (
-    Choice,
-    SpectralCoder,
-    Trial,
-    choose,
-    labelled_part,
-    recoded_groups,
-    split_rows,
-    temper,
-    true_embedding,
-    yardstick_for,
-)
-from .features import FeatureOptions, first_preparation, standardised_moments
-from .label_learners import ClassifierLearner, LabelLearner, LabelledSet, LogisticLearner, RidgeLearner
+from .choosing import Anchored, Choice, Settled, choose_features, settle
+from .expected import SpectralCoder, recoded_groups, temper, true_embedding
+from .features import first_preparation, standardised_moments
+from .label_learners import LabelledSet
+from .labelled import ENOUGH_ROWS, label_patterns, labelled_set, learner_for
 from .lean import lean_scores
 from .ridge_map import fit_regressor_map, fit_ridge_map, group_codes
 from .settings import Part, Settings
-from .spectral_ridge import ROTATION_ROWS, some_known_rows, spectral_ridge
+from .spectral_ridge import ROTATION_ROWS, n_known_rows, some_known_rows, spectral_ridge
 
 __all__ = [
-    "label_patterns",
-    "labelled_set",
     "learn_expected",
     "learn_features",
     "learn_ridge",
@@ -62,8 +48,6 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-LABEL_ROWS = 100_000  # more rows make the label model slower, and no better (.001 mAP on COCO-117k)
-ENOUGH_ROWS = 250  # below this nothing is split off: held-out rows would be too few to judge by
 
 
 def learn_expected(training: Training, settings: Settings, rng: np.random.Generator) -> Part:
@@ -71,33 +55,23 @@ def learn_expected(training: Training, settings: Settings, rng: np.random.Genera
     supervision, stages = training.supervision, training.stages
     with stages("anchors"):
         sample, coder = _spectral_coder(training, settings, rng)
-        labels = _labels(training)
-        patterns = label_patterns(labels, sample, supervision.group_of_row)
-    with stages("features"):
-        full = labelled_set(training, settings.features, rng, dense=settings.label_model == "ridge")
-    enough = settings.solver == "auto" and len(full.rows) >= ENOUGH_ROWS
-    rows = split_rows(full, rng) if enough else None
-    learner = _learner(settings)
-    choice, value, rotation = Choice(), None, None
-    if rows is not None:
-        with stages("choosing the label model"):
-            yardstick = yardstick_for(training, sample, patterns, full.exclusive, rows)
-            learner, model = learner.tuned(labelled_part(full, rows), yardstick)
-        with stages("choosing the recipe"):
-            n_starts = 6 if settings.n_bits <= 16 else 3
-            seeds = rng.integers(2**62, size=n_starts)
-            for_map = settings.rotation == "map"
-            trial = Trial(training, coder, patterns, full.exclusive, rows, model, seeds, for_map)
-            choice, value = choose(trial, n_starts)
-            rotation = trial.rotation(choice)
+        assert supervision.labels is not None
+        patterns = label_patterns(supervision.labels, sample, supervision.group_of_row)
+    around, settled = Anchored(training, coder, patterns), None
+    enough = settings.solver == "auto" and n_known_rows(training) >= ENOUGH_ROWS
+    if enough and settings.features.kind == "auto":
+        features, settled = choose_features(around, settings, rng)
+        settings = replace(settings, features=features)
+    if settled is None:
+        with stages("features"):
+            full = labelled_set(training, settings.features, rng, dense=settings.label_model == "ridge")
+        settled = settle(around, full, settings, rng) if enough else Settled.as_given(full, settings)
+    full, choice, learner = settled.full, settled.choice, settled.learner
     with stages("label model"):
-        if rows is None:
-            learner, model = learner.tuned(full, None)
-        else:
-            model = learner.fit(full)
+        model = learner.fit(full)
         expected = LabelSimilarity(temper(model, choice.temper), patterns, full.exclusive)
     with stages("codes"):
-        rotation = _final_rotation(training, settings, full, expected, coder, choice, rotation, rng)
+        rotation = _final_rotation(training, settings, full, expected, coder, choice, settled.rotation, rng)
         readout = coder.readout(choice.rarity, rotation)
         scores = readout.of_groups(supervision, sample.groups, training.n_jobs)
         mapped = ExpectedMap(full.moments.preparation, expected, readout, np.zeros(settings.n_bits))
@@ -105,8 +79,9 @@ def learn_expected(training: Training, settings: Settings, rng: np.random.Genera
         if choice.recode:
             bits = _recode(training, full, mapped, scores, coder, choice.recode, rng)
     facts = {
+        "features": "rbf" if full.moments.preparation.rbf is not None else "plain",
         "choice": choice,
-        "held_out_score": value,
+        "held_out_score": settled.value,
         "label_penalty": getattr(learner, "penalty", None),
         "energy": [coder.energy_of(codes_of_sample(bits, sample))],
     }
@@ -207,47 +182,6 @@ def codes_of_sample(bits: npt.NDArray[np.bool_], sample: Sample) -> Floats:
     return np.where(bits[sample.groups], 1.0, -1.0)
 
 
-def labelled_set(
-    training: Training, features: FeatureOptions, rng: np.random.Generator, *, dense: bool = False
-) -> LabelledSet:
-    """Rows for the label model: all that are known, or `LABEL_ROWS` of them, with their moments.
-
-    ``dense`` adds the moments with the labels, which a ridge label model needs.
-    Memory: their prepared features, at most LABEL_ROWS · p · 4 bytes.
-    """
-    labels = _labels(training)
-    rows = some_known_rows(training, rng, LABEL_ROWS)
-    part = Training(
-        Rows(training.rows.X[rows]) if len(rows) < len(training.rows) else training.rows,
-        training.supervision,
-        None if training.weights is None else training.weights[rows],
-        rng,
-        training.stages,
-        training.n_jobs,
-    )
-    indicator = labels.indicator()[rows]
-    preparation = first_preparation(training.rows, features, rng)
-
-    def targets(block: slice) -> npt.NDArray[Any]:
-        return indicator[block].toarray().astype(np.float32)[:, : None if dense else 0]
-
-    moments = moments_of_rows(part.rows, preparation, targets, part.weights, training.n_jobs)
-    centred = moments.standardised(features.standardize)
-    if not dense:
-        ones = np.ones(len(rows)) if part.weights is None else part.weights
-        centred = replace(centred, target_mean=(indicator.T @ ones) / ones.sum())
-    prepared = prepare_rows(part.rows, centred.preparation, None, training.n_jobs)
-    return LabelledSet(rows, prepared, indicator, part.weights, centred, not labels.is_tags, training.n_jobs)
-
-
-def _learner(settings: Settings) -> LabelLearner:
-    if settings.label_model == "logistic":
-        return LogisticLearner(settings.label_penalty)
-    if settings.label_model == "ridge":
-        return RidgeLearner("gcv" if settings.label_penalty is None else settings.label_penalty)
-    return ClassifierLearner(settings.label_model)
-
-
 def _final_rotation(
     training: Training,
     settings: Settings,
@@ -332,7 +266,7 @@ def _expected_through(
     labels, supervision = training.supervision.labels, training.supervision
     if labels is not None:
         full = labelled_set(training, settings.features, rng, dense=settings.label_model == "ridge")
-        _, model = _learner(settings).tuned(full, None)
+        model = learner_for(settings).fixed().fit(full)
         patterns = label_patterns(labels, inferred.sample, supervision.group_of_row)
         expected: Any = LabelSimilarity(model, patterns, full.exclusive)
         return ExpectedMap(full.moments.preparation, expected, readout, threshold)
@@ -347,14 +281,3 @@ def _expected_through(
     weights = ridge_weights(moments, choose_alpha(settings.alpha, moments))
     regressed = RegressedSimilarity(weights.astype(np.float32), moments.target_mean.astype(np.float32))
     return ExpectedMap(moments.preparation, regressed, readout, threshold)
-
-
-def label_patterns(labels: Labels, sample: Sample, group_of_row: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """Label patterns (m, t) of the sample's entries."""
-    rows = sample.one_row_each(group_of_row)
-    return labels.indicator()[rows].toarray().astype(np.uint8)
-
-
-def _labels(training: Training) -> Labels:
-    assert training.supervision.labels is not None
-    return training.supervision.labels

@@ -24,7 +24,14 @@ from .expected import SpectralCoder
 from .features import FeatureOptions, known_weights, standardised_moments
 from .ridge_map import targets_by_row
 
-__all__ = ["ROTATION_ROWS", "RidgeCodes", "leave_one_out", "some_known_rows", "spectral_ridge"]
+__all__ = [
+    "ROTATION_ROWS",
+    "RidgeCodes",
+    "leave_one_out",
+    "n_known_rows",
+    "some_known_rows",
+    "spectral_ridge",
+]
 
 Floats = npt.NDArray[np.float64]
 ROTATION_ROWS = 10_000
@@ -66,6 +73,12 @@ def spectral_ridge(
         (moments.target_mean @ rotation / size).astype(np.float32),
     )
     return RidgeCodes(fitted, scores / size)
+
+
+def n_known_rows(training: Training) -> int:
+    """Rows with supervision."""
+    row_weights = known_weights(training)
+    return len(training.rows) if row_weights is None else int((row_weights > 0).sum())
 
 
 def some_known_rows(training: Training, rng: np.random.Generator, most: int) -> npt.NDArray[np.int64]:

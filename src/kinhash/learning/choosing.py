@@ -1,0 +1,270 @@
+"""Settings chosen inside ``fit`` on rows split off from the training rows.
+
+The measure is always the same: held-out mAP against learned database codes plus against mapped ones (see
+docs/research.md for what each choice is worth):
+
+* *features*: as they are, or compared with RBF centres;
+* *penalty* of the label model: along a path first, by how well expected similarities rank the anchors; on
+  few rows weaker ones are tried too, because a map that remembers its rows serves mapped databases;
+* *temper*: label scores are multiplied by it before the sigmoid; below 1 it softens a label model that
+  is too sure of itself, so that the runners-up shape the code too;
+* *rarity*: anchors weigh ``kin share^−rarity``, so that common tags do not take all the bits;
+* *recode*: learned codes of tag sets are fitted to the bits the map really produces, with this curvature;
+* *start*: which of several random rotations rounds best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._hasher import Training
+from ..codes import Codes, pack_bits
+from ..inference.spectral import fit_rotation
+from ..labels import Labels
+from ..maps.expected import expected_similarity
+from ..maps.label_models import LabelModel, LinearLabels
+from .expected import (
+    Embedding,
+    HeldOut,
+    SpectralCoder,
+    labelled_part,
+    recoded_groups,
+    split_rows,
+    temper,
+    true_embedding,
+    yardstick_for,
+)
+from .features import FeatureOptions
+from .label_learners import LabelLearner, LabelledSet, LogisticLearner
+from .labelled import labelled_set, learner_for
+from .settings import Settings
+from .spectral_ridge import n_known_rows
+
+__all__ = ["Anchored", "Choice", "Settled", "choose_features", "settle"]
+
+Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+TRY_ROWS = 4000  # features are chosen on so many rows
+FEW_ROWS = 2500  # up to here RBF centres reach so many rows that a map which remembers them is worth a try
+RBF_GAIN = 0.015  # what RBF features must earn: they cost more, and their lead on few rows may be luck
+TEMPERS = (0.7, 0.5, 0.3, 0.15)
+GAIN = 0.002  # a choice must earn this much held-out mAP (learned + mapped) to replace the simpler one
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen; the defaults are the plain method."""
+
+    temper: float = 1.0
+    rarity: float = 0.0
+    recode: float = 0.0
+    start: int = 0
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """What the choices have in common: the anchors' codes, and their label patterns (m, t)."""
+
+    training: Training
+    coder: SpectralCoder
+    patterns: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The labelled rows, and everything that was chosen for them. ``value`` is the held-out score."""
+
+    full: LabelledSet
+    learner: LabelLearner
+    choice: Choice
+    value: float | None
+    rotation: Floats | None
+
+    @classmethod
+    def as_given(cls, full: LabelledSet, settings: Settings) -> Settled:
+        """Nothing is chosen: the plain method, with the usual penalty where none was given."""
+        return cls(full, learner_for(settings).fixed(), Choice(), None, None)
+
+
+def settle(
+    around: Anchored, full: LabelledSet, settings: Settings, rng: np.random.Generator, *, rough: bool = False
+) -> Settled:
+    """Choose label model and recipe for these rows, on some of them that are split off.
+
+    ``rough`` tries one rotation only.
+    """
+    training = around.training
+    n_starts = 1 if rough else 6 if settings.n_bits <= 16 else 3
+    with training.stages("choosing the label model"):
+        rows = split_rows(full, rng)
+        part = labelled_part(full, rows)
+        yardstick = yardstick_for(training, around.coder.sample, around.patterns, full.exclusive, rows)
+        learner, model = learner_for(settings).tuned(part, yardstick)
+    with training.stages("choosing the recipe"):
+        seeds = rng.integers(2**62, size=n_starts)
+
+        def attempt(learner: LabelLearner, model: LabelModel) -> tuple[float, Settled]:
+            trial = Trial(around, full.exclusive, rows, model, seeds, settings.rotation == "map")
+            choice, value = choose(trial, n_starts)
+            return value, Settled(full, learner, choice, value, trial.rotation(choice))
+
+        value, best = attempt(learner, model)
+        for weaker in _weaker(learner, settings, part):
+            found, other = attempt(weaker, weaker.fit(part))
+            if found > value + GAIN:
+                value, best = found, other
+    return best
+
+
+def _weaker(learner: LabelLearner, settings: Settings, part: LabelledSet) -> Iterator[LabelLearner]:
+    remembers = part.moments.preparation.rbf is not None and len(part.rows) <= FEW_ROWS
+    if isinstance(learner, LogisticLearner) and settings.label_penalty is None and remembers:
+        assert learner.penalty is not None
+        yield from (replace(learner, penalty=learner.penalty * factor) for factor in (0.1, 0.01, 0.001))
+
+
+def choose_features(
+    around: Anchored, settings: Settings, rng: np.random.Generator
+) -> tuple[FeatureOptions, Settled | None]:
+    """Features as they are, or compared with RBF centres: whichever is better on split-off rows.
+
+    On few rows everything else was chosen on the way, and is handed on. Rows that are mostly zeros (words,
+    tags) are left as they are: a distance between them says little.
+    """
+    training = around.training
+    plain = replace(settings.features, kind="plain")
+    if _mostly_zero(training):
+        return plain, None
+    all_rows = n_known_rows(training) <= TRY_ROWS
+    seed = int(rng.integers(2**62))
+    found: list[Settled] = []
+    for kind in ("plain", "rbf"):
+        same = np.random.default_rng(seed)  # both are tried on the same rows
+        options = replace(plain, kind=kind)
+        with training.stages("features"):
+            full = labelled_set(training, options, same, most=TRY_ROWS, dense=settings.label_model == "ridge")
+        found.append(settle(around, full, settings, same, rough=not all_rows))
+    gain = (found[1].value or 0.0) - (found[0].value or 0.0)
+    best = found[gain > RBF_GAIN]
+    chosen = replace(plain, kind="rbf") if gain > RBF_GAIN else plain
+    return chosen, best if all_rows else None
+
+
+def _mostly_zero(training: Training) -> bool:
+    n = len(training.rows)
+    some = np.unique(np.linspace(0, n - 1, min(n, 256)).astype(np.int64))
+    return bool((training.rows.read(some) != 0).mean() < 0.2)
+
+
+@dataclass
+class Trial:
+    """Everything needed to try choices on held-out rows; rotations are remembered."""
+
+    around: Anchored
+    exclusive: bool
+    rows: HeldOut
+    model: LabelModel
+    seeds: Ints
+    rotate_for_map: bool = True
+    done: dict[tuple[float, float, int], Any] = field(default_factory=dict)
+
+    def rotation(self, choice: Choice) -> Floats:
+        """The rotation this choice leads to."""
+        return self._mapped(choice)[0]
+
+    def value(self, choice: Choice) -> float:
+        """Held-out mAP against learned codes plus against mapped codes."""
+        from ..metrics import mean_average_precision
+
+        rotation, part_bits, held_bits, mapped = self._mapped(choice)
+        supervision = self.around.training.supervision
+        part_groups = supervision.group_of_row[self._shown]
+        unique, inverse = np.unique(part_groups, return_inverse=True)
+        readout = self.around.coder.readout(choice.rarity, rotation)
+        scores = readout.scores(supervision.similarity(unique, self.around.coder.sample.groups))
+        learned = scores > 0
+        if choice.recode:
+            few = min(4000, len(part_bits))
+            learned = recoded_groups(
+                self.around.training,
+                unique,
+                scores,
+                part_groups[:few],
+                part_bits[:few],
+                self.around.coder,
+                choice.recode,
+            )
+        labels = _labels(self.around.training)
+        found = mean_average_precision(
+            _codes(held_bits), _codes(learned[inverse]), labels[self.rows.held], labels[self._shown]
+        )
+        return float(np.nan_to_num(found)) + mapped
+
+    @property
+    def _shown(self) -> Ints:
+        return self.rows.part[:10_000]
+
+    def _mapped(self, choice: Choice) -> tuple[Floats, Any, Any, float]:
+        from ..metrics import mean_average_precision
+
+        key = (choice.rarity, choice.temper, choice.start)
+        if key not in self.done:
+            model = temper(self.model, choice.temper)
+            embedding = self.around.coder.embedding(choice.rarity)
+            part = embedding.of(self._expected(model, self.rows.part_features[: len(self._shown)]))
+            held = embedding.of(self._expected(model, self.rows.held_features))
+            rng = np.random.default_rng(self.seeds[choice.start])
+            rotation = fit_rotation(self._rotated_on(embedding, part), self.around.coder.n_bits, rng)
+            part_bits, held_bits = part @ rotation > 0, held @ rotation > 0
+            labels = _labels(self.around.training)
+            mapped = mean_average_precision(
+                _codes(held_bits), _codes(part_bits), labels[self.rows.held], labels[self._shown]
+            )
+            self.done[key] = (rotation, part_bits, held_bits, float(np.nan_to_num(mapped)))
+        return self.done[key]
+
+    def _rotated_on(self, embedding: Embedding, predicted: Floats) -> Floats:
+        if self.rotate_for_map:
+            return predicted
+        return true_embedding(self.around.training, self.around.coder, embedding, self._shown)
+
+    def _expected(self, model: LabelModel, features: Floats32) -> Floats:
+        return expected_similarity(model.probabilities(features), self.around.patterns, self.exclusive)
+
+
+def choose(trial: Trial, n_starts: int) -> tuple[Choice, float]:
+    """Greedy: one setting after the other, each kept only if it clearly pays on held-out rows."""
+    best = Choice()
+    value = trial.value(best)
+    for name, values, gain in _candidates(trial, n_starts):
+        for setting in values:
+            candidate: dict[str, Any] = {name: setting}
+            changed = replace(best, **candidate)
+            found = trial.value(changed)
+            if found > value + gain:
+                best, value = changed, found
+    return best, value
+
+
+def _candidates(trial: Trial, n_starts: int) -> Iterator[tuple[str, tuple[float, ...], float]]:
+    if isinstance(trial.model, LinearLabels) and trial.model.link != "cut":
+        yield "temper", TEMPERS, GAIN
+    if not trial.exclusive:  # classes are all alike, and their codes are free already
+        yield "rarity", (0.5,), GAIN
+        yield "recode", (1.5,), GAIN
+    yield "start", tuple(range(1, n_starts)), 0.0
+
+
+def _codes(bits: npt.NDArray[np.bool_]) -> Codes:
+    return Codes(pack_bits(bits), bits.shape[1])
+
+
+def _labels(training: Training) -> Labels:
+    assert training.supervision.labels is not None
+    return training.supervision.labels
