@@ -175,7 +175,7 @@ def _field(partition: int) -> list[Result]:
         for method in FIELD:
             found += [result(f"field-{dataset}", dataset, method, n, partition) for n in (16, 64)]
         for method in ("ClassScores", "Cosine"):
-            found.append(result("toplines", dataset, method, None, partition))
+            found.append(result(f"field-{dataset}", dataset, method, None, partition))
         for name, label in (("linear", "linear + intercept"), ("expected", "expected map")):
             given = {"map": name}
             found.append(
@@ -189,6 +189,11 @@ def _field(partition: int) -> list[Result]:
                     label=f"COSDISH, {label}",
                 )
             )
+    plain = {"features": "plain"}
+    for method, n_bits in (("EnergyHasher", 64), ("LabelModel", None)):
+        label = f"{method}, plain"
+        where = ("field-mulan_scene", "mulan_scene")
+        found.append(result(*where, method, n_bits, partition, given=plain, label=label))
     for protocol, section in (
         ("paper", "network-paper"),
         ("inductive", "network-inductive"),

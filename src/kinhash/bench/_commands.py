@@ -23,7 +23,7 @@ PAPER = (
 )
 TASKS = {
     **dict.fromkeys(PAPER, "paper"),
-    **{name: name for name in ("field", "network", "maps", "toplines", "smoke")},
+    **{name: name for name in ("field", "network", "maps", "smoke")},
 }
 
 

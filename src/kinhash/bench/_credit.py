@@ -85,39 +85,41 @@ def toplines(results: Sequence[Result]) -> Section:
     floats = [r for r in results if r.n_bits is None]
     rows = []
     for setting, some in settings(floats).items():
-        ours, length = _ours_in(results, setting)
         for label, own in group_by(some, lambda r: r.label).items():
-            group = Group.of(own)
+            group, (ours, against) = Group.of(own), _ours_beside(results, setting, own[0])
             entries: list[Entry] = []
             for kind in KINDS:
                 entries += [without_band(entry(one, kind)) for one in (group, ours)]
                 entries.append(_gap(ours, group, kind))
-            rows.append((f"{setting.name}{length}: {label}", tuple(entries)))
+            rows.append((f"{setting.name}: {label}", (Entry(text=against), *entries)))
     if not rows:
-        words = "No results of float rankings (class scores, predicted class, cosine)."
-        return Section("toplines", title, (), ((words, "kinhash bench toplines"),))
-    columns = tuple(Column(name, kind) for kind in KINDS for name in ("topline", OURS, "gap"))
+        words = "No results of float rankings (label model, class scores, cosine)."
+        return Section("toplines", title, (), ((words, "kinhash bench field"),))
+    names = ("topline", "ours", "gap")
+    columns = (Column("ours", words=True), *(Column(name, kind) for kind in KINDS for name in names))
     note = (
         f"The gap is {OURS} minus the topline, query by query on shared partitions, ± one paired standard "
-        "error. A topline ranks by floats: the scores of a classifier, its decision, or the cosine "
-        "of the features."
+        "error. A topline ranks by floats: the scores of a label model or a classifier, its decision, or the "
+        "cosine of the features. Where one was given features of another kind, so was ours."
     )
-    command = command_of(floats, "toplines", "field", "table1")
+    command = command_of(floats, "field", "table1", "network")
     table = Table("toplines-table", "Float toplines: mAP", "topline", columns, tuple(rows), (note,), command)
     return Section("toplines", title, (Part.table(table),))
 
 
-def _ours_in(results: Sequence[Result], setting: Setting) -> tuple[Group | None, str]:
-    """Our method in that setting at its longest length up to 64 bits, and that length in words."""
+def _ours_beside(results: Sequence[Result], setting: Setting, topline: Result) -> tuple[Group | None, str]:
+    """Our method with the parameters of the topline if there is such a row, else as it comes; its name."""
     own = [
         r
         for r in results
-        if Setting.of(r) == setting and r.label == OURS and is_plain(r) and (r.n_bits or 65) <= 64
+        if r.method == OURS and (r.n_bits or 65) <= 64 and is_plain(r) and Setting.of(r) == setting
     ]
-    longest = max((r.n_bits or 0 for r in own), default=None)
-    if longest is None:
-        return None, ""
-    return Group.of(r for r in own if r.n_bits == longest), f", {longest} bits"
+    same = [r for r in own if topline.given and r.given == topline.given]
+    own = same or [r for r in own if r.label == OURS]
+    longest = max((r.n_bits or 0 for r in own), default=0)
+    if not longest:
+        return None, "–"
+    return Group.of(r for r in own if r.n_bits == longest), f"{own[0].label}, {longest} bits"
 
 
 def _gap(ours: Group | None, topline: Group, kind: str) -> Entry:
