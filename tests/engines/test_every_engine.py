@@ -170,9 +170,13 @@ def test_an_hnsw_index_does_not_make_pgvector_approximate(pgvector_server: Postg
     """In a new database, where writing brings the extension along."""
     import psycopg
 
-    codes, target = clustered(5_000, 64), pgvector_server.new_database()
+    codes, target = clustered(5_000, 64, centres=10), pgvector_server.new_database()
     write("pgvector", codes, target)
     with psycopg.connect(target) as db:
         db.execute("create index on codes using hnsw (code bit_hamming_ops)")
-        db.execute("analyze codes")
+        db.execute("alter role kinhash set enable_seqscan = off")  # take the index wherever it can be taken
+    with psycopg.connect(target) as db:
+        plan = "explain select id from codes order by code <~> (select code from codes limit 1) limit 10"
+        assert "codes_code_idx" in str(db.execute(plan).fetchall())
     assert_answers("pgvector", target, codes, asked_of(codes, 15), 10)
+    pgvector_server.run("alter role kinhash reset enable_seqscan")
