@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from ..datasets import check
 from ..errors import DamagedFile, InvalidInput
@@ -37,19 +37,30 @@ class Plan:
 
 
 def plan(cells: Iterable[Cell], store: Store, *, retry_failed: bool = False) -> Plan:
-    """Look at what is there, results and data, before any work is done."""
+    """Look at what is there, results and data, before any work is done.
+
+    A result that was run for another table or figure is marked as one of these, too.
+    """
     todo, done = [], []
     missing: dict[str, list[Cell]] = {}
     there = {entry.name for entry in check(verify=False) if entry.state in ("present", "built in")}
     for cell in cells:
         result = store.find(cell.key)
         if result is not None and (result.ok or not retry_failed):
-            done.append(result)
+            done.append(_shared(result, cell, store))
         elif cell.dataset not in there:
             missing.setdefault(cell.dataset, []).append(cell)
         else:
             todo.append(cell)
     return Plan(tuple(todo), tuple(done), {name: tuple(cells) for name, cells in missing.items()})
+
+
+def _shared(result: Result, cell: Cell, store: Store) -> Result:
+    sections = tuple(dict.fromkeys((*result.sections, *cell.sections)))
+    if sections != result.sections:
+        result = replace(result, sections=sections)
+        store.add(result)
+    return result
 
 
 def run(

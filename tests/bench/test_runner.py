@@ -1,0 +1,147 @@
+"""Cells are measured by us, in processes of their own; whatever happens to one becomes a row."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinhash import EMKSH
+from kinhash.bench import Cell, Result, Store, plan, read_results, run, run_cell, runner
+from kinhash.bench.result import pack_shares, unpack_shares
+from kinhash.datasets import load
+from kinhash.errors import DamagedFile, InvalidInput
+from kinhash.protocols import evaluate
+
+CELL = Cell(dataset="digits", protocol="paper", method="EMKSH", n_bits=8, partition=1, sections=("a",))
+
+
+def test_a_cell_says_what_evaluate_says(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    (result,) = run([CELL], store)
+    record = evaluate(EMKSH(8, random_state=1), load("digits"), "paper", 1)
+    assert record.learned is not None
+    assert result.learned is not None
+    assert result.learned.value == record.learned.value
+    assert result.learned.band == record.learned.band
+    np.testing.assert_allclose(result.learned.per_query, record.learned.per_query, atol=1e-5)
+    assert result.protocol_digest == record.protocol_digest
+    assert result.checksum == load("digits").checksum
+    assert set(result.seconds) == {"load", "fit", "encode", "score"}
+    assert result.environment["threads"] >= 1
+    assert {"kinhash", "numpy", "cpu", "load"} <= set(result.environment)
+    assert result.peak_bytes is None or result.peak_bytes > 0
+    assert list(np.diff(result.learned.recall) >= 0) == [True] * (len(result.learned.recall) - 1)
+    again = store.find(CELL.key)
+    assert again is not None
+    assert again.to_json() == result.to_json()
+    assert [r.key for r in read_results(tmp_path)] == [CELL.key]
+
+
+def test_the_gallery_shows_pictures_in_order_of_distance() -> None:
+    result = run_cell(replace(CELL, gallery=True, method="ITQ"), load("digits"))
+    assert result.ok, result.error
+    assert len(result.gallery) == 8
+    for page in result.gallery:
+        assert page["query"]["png"]
+        distances = [found["distance"] for found in page["found"]]
+        assert distances == sorted(distances)
+        assert [found["kin"] for found in page["found"]] == [
+            found["label"] == page["query"]["label"] for found in page["found"]
+        ]
+
+
+def test_a_cell_that_fails_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
+    bad = replace(CELL, given={"clip": 99.0})
+    wrong_bytes = replace(CELL, checksum="0" * 64)
+    results = run([bad, CELL, wrong_bytes], Store(tmp_path), jobs=1)
+    assert [result.status for result in results] == ["failed", "ok", "failed"]
+    assert "clip" in results[0].error
+    assert "checksum" in results[2].error
+    assert len(read_results(tmp_path)) == 3
+
+
+def test_a_process_that_is_killed_or_late_is_a_row_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (late,) = run([CELL], Store(tmp_path), timeout=0.05)
+    assert late.error.startswith("timed out")
+    start = subprocess.Popen
+
+    def dying(command: list[str], **options: object) -> object:
+        return start([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(runner.subprocess, "Popen", dying)
+    (killed,) = run([CELL], Store(tmp_path))
+    assert killed.status == "failed"
+    assert killed.error.startswith("out of memory")
+
+
+def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    ok, failed = run([CELL, replace(CELL, given={"clip": 99.0})], store)
+    cells = [CELL, replace(CELL, given={"clip": 99.0}), replace(CELL, n_bits=16)]
+    todo = plan(cells, store)
+    assert [cell.n_bits for cell in todo.todo] == [16]
+    assert [result.key for result in todo.done] == [ok.key, failed.key]
+    assert [cell.key for cell in plan(cells, store, retry_failed=True).todo] == [failed.key, cells[2].key]
+    plan([replace(CELL, sections=("b",))], store)
+    shared = store.find(CELL.key)
+    assert shared is not None
+    assert shared.sections == ("a", "b"), "the same work serves both tables"
+    store.path(ok.key).write_text(store.path(ok.key).read_text()[:-9])
+    assert CELL in plan(cells, store).todo, "a half-written file does not count"
+
+
+def test_missing_data_is_told_apart_from_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KINHASH_DATA", str(tmp_path))
+    found = plan([replace(CELL, dataset="nuswide"), CELL], Store(tmp_path / "runs"))
+    assert list(found.missing) == ["nuswide"]
+    assert found.todo == (CELL,)
+
+
+def test_more_jobs_than_cores_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cores"):
+        run([CELL], Store(tmp_path), jobs=10_000)
+
+
+@given(st.lists(st.one_of(st.floats(0, 1), st.just(float("nan"))), max_size=20))
+def test_scores_survive_packing(values: list[float]) -> None:
+    np.testing.assert_allclose(unpack_shares(pack_shares(np.array(values, float))), values, atol=1e-5)
+
+
+def test_a_damaged_result_is_refused(tmp_path: Path) -> None:
+    text = run_cell(CELL, load("digits")).to_json()
+    plain = json.loads(text)
+    for broken in ("", "{}", text[:50], json.dumps(plain | {"format": 2}), json.dumps(plain | {"more": 1})):
+        with pytest.raises(DamagedFile, match="here"):
+            Result.from_json(broken, "here")
+    with pytest.raises(InvalidInput, match="no results"):
+        read_results(tmp_path)
+    with pytest.raises(InvalidInput, match="not found"):
+        read_results(tmp_path / "none")
+
+
+def test_keys_change_with_the_work_and_with_nothing_else() -> None:
+    changed = [
+        replace(CELL, **{name: value})  # type: ignore[arg-type]
+        for name, value in {
+            "dataset": "cifar10",
+            "method": "LFH",
+            "n_bits": 9,
+            "partition": 2,
+            "given": {"clip": 1.0},
+            "protocol": "inductive",
+            "protocol_options": {"n_queries": 7},
+            "checksum": "1",
+        }.items()
+    ]
+    assert len({CELL.key, *(cell.key for cell in changed)}) == 1 + len(changed)
+    assert replace(CELL, label="x", sections=("b",)).key == CELL.key

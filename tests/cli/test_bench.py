@@ -1,0 +1,44 @@
+"""`kinhash bench` runs, resumes, and hands over to `kinhash report`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kinhash.bench import read_results, read_task
+
+from .conftest import Run
+
+
+def test_the_command_runs_resumes_and_reports(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    words = ["bench", "smoke", "--methods", "EMKSH,Cosine", "--only", "smoke", "--bits", "8", "-o", folder]
+    said = run(*words, "--partitions", 1, "--json")
+    assert said.code == 0, said.err
+    result = json.loads(said.out)
+    assert (result["run"], result["failed"], result["missing"]) == (2, [], {})
+    assert said.err.count("\n") == 2, "a line per cell where there is no terminal"
+    refused = run(*words, "--partitions", 1)
+    assert refused.code == 2
+    assert "--resume" in refused.err
+    more = json.loads(run(*words, "--resume", "--json").out)
+    assert (more["run"], more["already_there"]) == (2, 2)
+    for wrong in (["bench", "smok"], ["bench", "smoke", "--bits", "x"], ["bench", "smoke", "--methods", "Z"]):
+        said = run(*wrong, "-o", tmp_path / "never")
+        assert (said.code, said.err.count("\n")) == (2, 1)
+    assert not (tmp_path / "never").exists()
+
+
+@pytest.mark.timeout(1200)  # half a minute on an idle machine
+def test_smoke_runs_as_a_whole_and_its_report_is_written(run: Run, tmp_path: Path) -> None:
+    said = run("bench", "smoke", "-o", tmp_path / "runs", "--json")
+    assert said.code == 0, said.err
+    assert json.loads(said.out)["failed"] == []
+    assert len(read_results(tmp_path / "runs")) == len(read_task("smoke").cells)
+    said = run("report", tmp_path / "runs", "-o", tmp_path / "report.html")
+    assert said.code == 0, said.err
+    page = (tmp_path / "report.html").read_text()
+    assert "EM-KSH" in page
+    assert str(tmp_path) not in page
