@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from kinhash import Codes
@@ -10,6 +12,7 @@ from kinhash.engines import ENGINES, check, search
 MODEL = "0123456789abcdef" * 2
 ANSWERING = [name for name in ENGINES if ENGINES[name].answers]
 DOCUMENTS = [name for name in ENGINES if not ENGINES[name].answers]
+LOCAL = [name for name in ENGINES if name not in ("postgres", "pgvector")]
 
 
 def clustered(n_rows: int, n_bits: int, seed: int = 0, centres: int = 60, ids: str = "shuffled") -> Codes:
@@ -58,3 +61,14 @@ def assert_answers(name: str, target: str, codes: Codes, queries: Codes, k: int)
     np.testing.assert_array_equal(found.distances, distances)
     np.testing.assert_array_equal(found.ids, ids)
     assert found.full == codes.n_bits
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """All files below a folder, with their bytes; None for folders."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+OLD, NEW = clustered(50, 32, seed=3), clustered(300, 32, seed=4)
