@@ -9,12 +9,12 @@ anchors, and from those its code. Two ways of reading a code off S̄_x belong to
   our own solvers' bits of a row outside their sample. It lands on whole codes, not between two.
 
 Neither wins everywhere (CIFAR-10 GIST: "energy"; Reuters: "codes", by .1 mAP), so rows split off decide, as
-they do for the label model's penalty and its temper in `EnergyHasher`.
+they do in `EnergyHasher` for the features (as they are, or RBF), the label model's penalty and its temper.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,14 @@ from ..inference.problem import DenseProblem
 from ..inference.readout import LinearReadout, PolishReadout, Readout, pull_sums
 from ..inference.sample import Sample, draw_sample
 from ..inference.targets import Targets
+from ..learning.choosing import FEW_ROWS, GAIN, RBF_GAIN, TRY_ROWS, mostly_zero
 from ..learning.expected import HeldOut, labelled_part, split_rows, temper, yardstick_for
 from ..learning.features import FeatureOptions
-from ..learning.label_learners import LogisticLearner
+from ..learning.label_learners import LabelledSet, LogisticLearner
 from ..learning.labelled import ENOUGH_ROWS, label_patterns, labelled_set
+from ..learning.spectral_ridge import n_known_rows
 from ..maps.expected import ExpectedMap, LabelSimilarity
+from ..maps.label_models import LabelModel
 
 __all__ = ["codes_readout", "energy_readout", "fit_expected_map", "require_labels"]
 
@@ -41,8 +44,7 @@ Floats = npt.NDArray[np.float64]
 N_ANCHORS = 1000
 GROUPS = 1024  # groups whose similarities are held at once
 RIDGE = 1e-3  # of the mean diagonal: enough for anchors that are copies of each other
-TEMPERS = (1.0, 0.7, 0.5)
-GAIN = 0.002  # held-out mAP (learned + mapped) that a softer label model must earn
+TEMPERS = (0.7, 0.5)
 
 
 def require_labels(training: Training) -> None:
@@ -64,27 +66,26 @@ def fit_expected_map(training: Training, codes: Floats) -> tuple[ExpectedMap, di
     assert supervision.labels is not None
     sample = draw_sample(supervision, N_ANCHORS, rng, row_weights=training.weights)
     patterns = label_patterns(supervision.labels, sample, supervision.group_of_row)
-    full = labelled_set(training, FeatureOptions(), rng)
     means = group_means(training, codes)
-    readouts = {
+    readouts: dict[str, Readout] = {
         "codes": codes_readout(training, sample, means),
         "energy": energy_readout(training, sample, means),
     }
-    factor, kind, learner = 1.0, "codes", LogisticLearner()
-    if len(full.rows) >= ENOUGH_ROWS:
-        rows = split_rows(full, rng)
-        yardstick = yardstick_for(training, sample, patterns, full.exclusive, rows)
-        learner, tried = learner.tuned(labelled_part(full, rows), yardstick)  # type: ignore[assignment]
-        trial = _Trial(training, codes, rows, LabelSimilarity(tried, patterns, full.exclusive))
-        factor, kind = trial.choose(readouts)
-        model = learner.fit(full)
-    else:
-        learner = LogisticLearner(1.0)
-        model = learner.fit(full)
-    expected = LabelSimilarity(temper(model, factor), patterns, full.exclusive)
-    facts = {"readout": kind, "temper": factor, "label_penalty": learner.penalty}
+    around = _Around(training, codes, sample, patterns, readouts)
+    enough = n_known_rows(training) >= ENOUGH_ROWS
+    options = around.choose_features() if enough else FeatureOptions()
+    full = labelled_set(training, options, rng)
+    chosen = around.settle(full, rng) if enough else _Settled(LogisticLearner(1.0))
+    model = temper(chosen.learner.fit(full), chosen.temper)
+    expected = LabelSimilarity(model, patterns, full.exclusive)
+    facts = {
+        "features": options.kind,
+        "readout": chosen.readout,
+        "temper": chosen.temper,
+        "label_penalty": chosen.learner.penalty,
+    }
     zero = np.zeros(codes.shape[1])
-    return ExpectedMap(full.moments.preparation, expected, readouts[kind], zero), facts
+    return ExpectedMap(full.moments.preparation, expected, readouts[chosen.readout], zero), facts
 
 
 def group_means(training: Training, codes: Floats) -> Floats:
@@ -131,38 +132,76 @@ def energy_readout(training: Training, sample: Sample, means: Floats) -> PolishR
 
 
 @dataclass(frozen=True)
-class _Trial:
-    """Readouts and tempers judged on held-out rows, against the rival's codes and against mapped ones."""
+class _Settled:
+    """What was chosen on held-out rows, and their mAP against the rival's codes plus against mapped ones."""
+
+    learner: LogisticLearner
+    temper: float = 1.0
+    readout: str = "codes"
+    value: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What the choices have in common, which are those of `kinhash.learning.choosing`."""
 
     training: Training
     codes: Floats
-    rows: HeldOut
-    expected: LabelSimilarity
+    sample: Sample
+    patterns: npt.NDArray[np.uint8]
+    readouts: dict[str, Readout]
 
-    def choose(self, readouts: dict[str, Readout]) -> tuple[float, str]:
-        """The readout first, then how sure the label model may be."""
-        tried = {kind: self._value(readout, 1.0) for kind, readout in readouts.items()}
-        kind = max(tried, key=tried.__getitem__)
-        best, value = TEMPERS[0], tried[kind]
-        for factor in TEMPERS[1:]:
-            found = self._value(readouts[kind], factor)
-            if found > value + GAIN:
-                best, value = factor, found
-        return best, kind
+    def choose_features(self) -> FeatureOptions:
+        """As they are, or compared with RBF centres, if that pays on some of the rows."""
+        plain, rbf = FeatureOptions(), FeatureOptions("rbf")
+        if mostly_zero(self.training):
+            return plain
+        seed = int(self.training.rng.integers(2**62))
+        values = []
+        for options in (plain, rbf):
+            same = np.random.default_rng(seed)  # both are tried on the same rows
+            full = labelled_set(self.training, options, same, most=TRY_ROWS)
+            values.append(self.settle(full, same).value)
+        return rbf if values[1] > values[0] + RBF_GAIN else plain
 
-    def _value(self, readout: Readout, factor: float) -> float:
+    def settle(self, full: LabelledSet, rng: np.random.Generator) -> _Settled:
+        """The label model's penalty first, then the readout, then how sure the label model may be."""
+        rows = split_rows(full, rng)
+        part = labelled_part(full, rows)
+        yardstick = yardstick_for(self.training, self.sample, self.patterns, full.exclusive, rows)
+        learner, model = LogisticLearner().tuned(part, yardstick)
+        assert isinstance(learner, LogisticLearner)
+        best = self._best(learner, model, rows, full.exclusive)
+        if part.moments.preparation.rbf is not None and len(part.rows) <= FEW_ROWS:
+            assert learner.penalty is not None
+            for factor in (0.1, 0.01, 0.001):
+                weaker = replace(learner, penalty=learner.penalty * factor)
+                found = self._best(weaker, weaker.fit(part), rows, full.exclusive)
+                best = found if found.value > best.value + GAIN else best
+        return best
+
+    def _best(self, learner: LogisticLearner, model: LabelModel, rows: HeldOut, exclusive: bool) -> _Settled:
+        tried = [
+            _Settled(learner, 1.0, kind, self._value(kind, model, rows, exclusive)) for kind in self.readouts
+        ]
+        best = max(tried, key=lambda settled: settled.value)
+        for factor in TEMPERS:
+            value = self._value(best.readout, temper(model, factor), rows, exclusive)
+            if value > best.value + GAIN:
+                best = replace(best, temper=factor, value=value)
+        return best
+
+    def _value(self, kind: str, model: LabelModel, rows: HeldOut, exclusive: bool) -> float:
         from ..metrics import mean_average_precision
 
-        softened = LabelSimilarity(
-            temper(self.expected.model, factor), self.expected.patterns, self.expected.exclusive
-        )
-        shown = self.rows.part[:10_000]
+        expected, readout = LabelSimilarity(model, self.patterns, exclusive), self.readouts[kind]
+        shown = rows.part[:10_000]
         labels = self.training.supervision.labels
         assert labels is not None
-        asked = readout.scores(softened.similarity(self.rows.held_features))
-        mapped = readout.scores(softened.similarity(self.rows.part_features[: len(shown)]))
+        asked = _packed(readout.scores(expected.similarity(rows.held_features)))
+        mapped = readout.scores(expected.similarity(rows.part_features[: len(shown)]))
         found = [
-            mean_average_precision(_packed(asked), _packed(database), labels[self.rows.held], labels[shown])
+            mean_average_precision(asked, _packed(database), labels[rows.held], labels[shown])
             for database in (self.codes[shown], mapped)
         ]
         return float(np.nan_to_num(found).sum())

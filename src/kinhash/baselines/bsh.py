@@ -132,7 +132,7 @@ class BSH(Baseline):
         columns = supervision.group_of_row[sample]
         means = np.zeros((len(groups), self.n_bits))
         known = np.flatnonzero(groups >= 0)
-        size = max(1, 4_000_000 // (self.n_bits**2 + len(sample)))
+        size = max(1, 500_000 // (self.n_bits**2 + len(sample)))  # blocks of some 4 MB
         for part in block_slices(len(known), size):
             S = supervision.similarity(groups[known[part]], columns)
             means[known[part]] = condition(state, S, self.slope)

@@ -45,7 +45,7 @@ from .labelled import labelled_set, learner_for
 from .settings import Settings
 from .spectral_ridge import n_known_rows
 
-__all__ = ["Anchored", "Choice", "Settled", "choose_features", "settle"]
+__all__ = ["Anchored", "Choice", "Settled", "choose_features", "mostly_zero", "settle"]
 
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
@@ -139,7 +139,7 @@ def choose_features(
     """
     training = around.training
     plain = replace(settings.features, kind="plain")
-    if _mostly_zero(training):
+    if mostly_zero(training):
         return plain, None
     all_rows = n_known_rows(training) <= TRY_ROWS
     seed = int(rng.integers(2**62))
@@ -156,7 +156,8 @@ def choose_features(
     return chosen, best if all_rows else None
 
 
-def _mostly_zero(training: Training) -> bool:
+def mostly_zero(training: Training) -> bool:
+    """Whether fewer than a fifth of the values are anything but 0."""
     n = len(training.rows)
     some = np.unique(np.linspace(0, n - 1, min(n, 256)).astype(np.int64))
     return bool((training.rows.read(some) != 0).mean() < 0.2)
