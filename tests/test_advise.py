@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 import kinhash
 from kinhash.advice import Advice, _measure, _speed
 from kinhash.advice._advice import COSINE, OURS, RIVALS
+from kinhash.advice._picture import GAP, apart
 from kinhash.advice._recommend import shortest_enough
 from kinhash.advice._rows import choose_rows, deal_folds, rows_for
 from kinhash.codes import Codes
@@ -314,6 +317,14 @@ def test_the_picture_is_a_png_of_its_own(timed: Advice, random_labels: Advice, t
     assert first != second
     timed.draw(tmp_path / "b.png")
     assert (tmp_path / "b.png").read_bytes() == first
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_names_in_the_picture_keep_apart_and_near_their_lines(values: list[float]) -> None:
+    places = np.array(apart(sorted(values)))
+    assert (np.diff(places) >= GAP - 1e-9).all()
+    assert np.abs(places - np.sort(values)).max() <= GAP * len(values)
+    assert places.mean() == pytest.approx(np.mean(values))
 
 
 def test_itq_is_left_out_of_very_wide_rows(monkeypatch: pytest.MonkeyPatch) -> None:

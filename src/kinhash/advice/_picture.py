@@ -6,6 +6,9 @@ import io
 import os
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy.optimize import isotonic_regression
+
 from ..container import replace_file
 from ..errors import MissingExtra
 from ._advice import COSINE, OURS, Figure
@@ -25,7 +28,7 @@ STYLES: dict[str, tuple[str, str, str, float]] = {
     "LSH": ("#7c3aed", "D", "-.", 1.4),
     "sign bits": ("#be185d", "v", ":", 1.6),
 }
-GAP = 0.036  # of the height: labels at the right edge keep at least this apart
+GAP = 0.038  # mAP: names at the right edge keep at least this apart
 
 
 def require_matplotlib() -> None:
@@ -120,25 +123,36 @@ def _frame(axes: Any, advice: Advice, lengths: list[Any]) -> None:
 
 
 def _names(axes: Any, names: dict[str, float], advice: Advice) -> None:
-    """Names at the right edge, pushed apart where lines end close together."""
+    """Names at the right edge, pushed apart as little as possible where lines end close together."""
     ordered = sorted(names, key=lambda name: names[name])
-    places: list[float] = []
-    for name in ordered:
-        places.append(max(names[name], places[-1] + GAP * 1.02 if places else 0.0))
-    over = max(0.0, places[-1] - 1.01)
-    for number in range(len(places) - 1, -1, -1):  # what was pushed out at the top comes down again
-        highest = 1.01 if number == len(places) - 1 else places[number + 1] - GAP * 1.02
-        places[number] = min(places[number], highest) if over else places[number]
     floats = f"{advice.figure(COSINE).bytes_per_item:,} B"
     shown = {OURS: f"{OURS}, mapped", COSINE: f"float cosine, {floats}"}
-    for name, place in zip(ordered, places, strict=True):
-        color, bold = STYLES.get(name, (INK,))[0], name == OURS
-        axes.annotate(
-            shown.get(name, name), xy=(1.0, names[name]), xycoords=("axes fraction", "data"),
-            xytext=(1.025, place), textcoords=("axes fraction", "data"), va="center", fontsize=9.5,
-            color=color, weight="bold" if bold else "normal",
-            arrowprops={"arrowstyle": "-", "color": "#9ca3af", "lw": 0.7, "shrinkA": 1, "shrinkB": 0},
-        )  # fmt: skip
+    edge = axes.get_yaxis_transform()  # x in shares of the axes, y in mAP
+    for name, place in zip(ordered, apart([names[name] for name in ordered]), strict=True):
+        color, weight = STYLES.get(name, (INK,))[0], "bold" if name == OURS else "normal"
+        axes.plot(
+            [1.003, 1.022], [names[name], place], transform=edge, clip_on=False, color="#9ca3af", lw=0.8
+        )
+        axes.text(
+            1.028,
+            place,
+            shown.get(name, name),
+            transform=edge,
+            va="center",
+            fontsize=9.5,
+            color=color,
+            weight=weight,
+        )
+
+
+def apart(values: list[float]) -> list[float]:
+    """The places nearest to these ascending values (least squares) that keep `GAP` between neighbours.
+
+    With ``place − number · GAP`` in place of places, "far enough apart" is "not descending".
+    """
+    steps = GAP * np.arange(len(values))
+    places: list[float] = (isotonic_regression(np.array(values) - steps).x + steps).tolist()
+    return places
 
 
 def _titles(page: Any, advice: Advice) -> None:

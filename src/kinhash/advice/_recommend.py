@@ -234,7 +234,7 @@ def _gap(case: _Case, n_bits: int, gap: Interval) -> str:
     return (
         f"Learned codes are {gap.value:.2f} mAP better than mapped ones at {n_bits} bits: rows that come "
         "later, without labels, will be found less well than the labelled ones. More labelled rows or better "
-        "features narrow that gap; more bits do not."
+        "features narrow that gap; more bits help little."
     )
 
 

@@ -62,7 +62,10 @@ def _table(advice: Advice) -> str:
     note = "mAP; float: cosine of the columns as they are"
     note += "; encode: 1,000 rows; search: one query, a million rows" if len(widths) > 8 else ""
     note += "; * recommended" if advice.recommendation.method else ""
-    return "\n".join(line.rstrip() for line in [above, lines[0], "─" * len(lines[0]), *lines[1:], note])
+    return "\n".join(
+        line.rstrip()
+        for line in [above, lines[0], "─" * len(lines[0]), *lines[1:], textwrap.fill(note, WIDTH)]
+    )
 
 
 def _cells(advice: Advice, figure: Figure) -> list[str]:
