@@ -34,7 +34,19 @@ _HOMES = {
     "save_codes": "model_file",
     "unpack_bits": "codes",
 }
-_ROOMS = ["codes", "datasets", "energies", "errors", "index", "inference", "maps", "metrics", "protocols"]
+_ROOMS = [
+    "baselines",
+    "codes",
+    "datasets",
+    "energies",
+    "engines",
+    "errors",
+    "index",
+    "inference",
+    "maps",
+    "metrics",
+    "protocols",
+]
 
 __all__ = sorted([*_HOMES, *_ROOMS, "__version__"])
 
