@@ -78,7 +78,8 @@ class EnergyHasher(StreamingHasher):
     report_ : energy per sweep, dead bits, unique codes, bit balance, what was chosen, seconds per stage.
 
     Memory beyond X: while fitting with map="expected" the prepared features of at most 100,000 rows
-    (p·4 bytes each, 4,000 bytes with RBF features), otherwise O(n_anchors² + groups·n_bits + p²) and a few blocks of rows.
+    (p·4 bytes each, 4,000 bytes with RBF features), otherwise
+    O(n_anchors² + groups·n_bits + p²) and a few blocks of rows.
 
     Examples
     --------
