@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,3 +150,57 @@ def test_keys_change_with_the_work_and_with_nothing_else() -> None:
     ]
     assert len({CELL.key, *(cell.key for cell in changed)}) == 1 + len(changed)
     assert replace(CELL, label="x", sections=("b",)).key == CELL.key
+
+
+def test_an_interrupted_cell_leaves_neither_a_process_nor_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, started = subprocess.Popen, []
+
+    def sleeping(command: list[str], **options: object) -> object:
+        started.append(start([sys.executable, "-c", "import time; time.sleep(60)"], **options))  # type: ignore[call-overload]
+        threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
+        return started[-1]
+
+    monkeypatch.setattr(runner.subprocess, "Popen", sleeping)
+    with pytest.raises(KeyboardInterrupt):
+        run([CELL, replace(CELL, n_bits=16)], Store(tmp_path))
+    assert [process.poll() for process in started] == [-signal.SIGKILL]
+    assert not list(tmp_path.iterdir()), "what was interrupted has not failed, and is run on resuming"
+
+
+def test_a_worker_that_died_between_cells_is_replaced(tmp_path: Path) -> None:
+    worker = runner._Worker(sorted(os.sched_getaffinity(0))[:1], None)
+    try:
+        assert worker.run(CELL).ok
+        assert worker._process is not None
+        worker._process.kill()
+        worker._process.wait()
+        assert worker.run(CELL).ok, "the cell has done nothing wrong"
+    finally:
+        worker.stop()
+
+
+def test_workers_end_with_a_parent_that_was_killed() -> None:
+    child = (
+        "import os, time; from kinhash.bench._worker import end_with; end_with(os.getppid());"
+        " print(os.getpid(), flush=True); time.sleep(60)"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert parent.stdout is not None
+    number = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    assert parent.stdout.read() == ""  # the pipe ends when the last process that holds it does
+    for _ in range(100):  # whoever inherited it may take a moment to reap it
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, 0)
+            time.sleep(0.1)
+            continue
+        break
+    else:
+        pytest.fail("the worker goes on without its parent")

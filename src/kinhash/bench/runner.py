@@ -115,15 +115,21 @@ def run(
     return [found[cell.key] for cell in cells]
 
 
+class _Stopped(Exception):
+    """The run was given up; what a worker had in hand was not measured, and leaves no row."""
+
+
 class _Worker:
     """One process on its own cores, started when needed and again after it died."""
 
     def __init__(self, cores: Sequence[int], timeout: float | None) -> None:
         self._cores, self._timeout = list(cores), timeout
         self._process: subprocess.Popen[str] | None = None
+        self._stopped = False
+        self._starting = threading.Lock()  # nothing may be started behind the back of `stop`
 
     def run(self, cell: Cell) -> Result:
-        process = self._process or self._start()
+        process = self._ready()
         assert process.stdin is not None
         assert process.stdout is not None
         late = threading.Event()
@@ -140,20 +146,38 @@ class _Worker:
             process.stdin.flush()
             return Result.from_json(process.stdout.readline(), str(cell))
         except (BrokenPipeError, DamagedFile):
-            return cell.failed(self._post_mortem(late.is_set()))
+            if self._stopped:
+                raise _Stopped from None
+            return cell.failed(self._post_mortem(process, late.is_set()))
         finally:
             if clock is not None:
                 clock.cancel()
+                clock.join()
+            if late.is_set():
+                process.wait()  # killed, if only just after its answer: the next cell needs another one
 
     def stop(self) -> None:
+        """End the process, whatever it is doing, for good."""
+        with self._starting:
+            self._stopped = True
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            self._process = None
+
+    def _ready(self) -> subprocess.Popen[str]:
+        """The process, or a new one where there is none or the last one died."""
+        with self._starting:
+            if self._stopped:
+                raise _Stopped
+            if self._process is None or self._process.poll() is not None:
+                self._process = self._start()
+                if hasattr(os, "sched_setaffinity"):
+                    os.sched_setaffinity(self._process.pid, self._cores)
+            return self._process
 
     def _start(self) -> subprocess.Popen[str]:
         threads = {name: str(len(self._cores)) for name in THREAD_VARIABLES}
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", f"{__package__}._worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -162,15 +186,10 @@ class _Worker:
             env=os.environ | threads,
             start_new_session=True,  # Ctrl-C is ours to handle
         )
-        if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(process.pid, self._cores)
-        self._process = process
-        return process
 
-    def _post_mortem(self, late: bool) -> str:
+    def _post_mortem(self, process: subprocess.Popen[str], late: bool) -> str:
         """Why a worker gave no answer."""
-        process, self._process = self._process, None
-        code = 0 if process is None else process.wait()
+        code = process.wait()
         if late:
             return f"timed out after {self._timeout:.0f} s"
         if code == -signal.SIGKILL:
