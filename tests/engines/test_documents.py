@@ -132,8 +132,8 @@ def test_mapping_of_opensearch(tmp_path: Path) -> None:
             "type": "knn_vector",
             "dimension": 104,
             "data_type": "binary",
-            "space_type": "hamming",
-            "method": {"name": "hnsw", "engine": "faiss"},
+            # Beside the type it is known from 2.17 on only, and 2.16 refuses the mapping.
+            "method": {"name": "hnsw", "space_type": "hamming", "engine": "faiss"},
         },
     }
 

@@ -27,8 +27,8 @@ class OpenSearch(DocumentFiles):
             "type": "knn_vector",
             "dimension": 8 * codes.packed.shape[1],
             "data_type": "binary",
-            "space_type": "hamming",
-            "method": {"name": "hnsw", "engine": "faiss"},
+            # 2.16 knows the space only here, later versions beside the type as well.
+            "method": {"name": "hnsw", "space_type": "hamming", "engine": "faiss"},
         }
         mapping = {
             "settings": {"index": {"knn": True}},
