@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from block_data import classes, default, indicator, linear, paper
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from kinhash import EnergyHasher, load
 from kinhash.baselines import BASELINES
-from kinhash.distributed import LocalBlocks, cut_rows, fit_blocks, learn_from
+from kinhash.distributed import LocalBlocks, cut_rows, fit, fit_blocks, learn_from
+from kinhash.distributed.tree import merge_in_order
 from kinhash.errors import InvalidInput
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
@@ -181,3 +183,34 @@ def test_anchors_are_refused():
         fit_blocks(linear(anchors=[1, 2, 3]), cut_rows(X, y))
     with pytest.raises(InvalidInput, match="600 rows and there are 599"):
         cut_rows(X, y[1:])
+
+
+def test_a_block_is_summed_on_one_thread_of_blas_wherever_it_lies(monkeypatch):
+    """On a worker nobody else holds BLAS, and the last digits of targets would follow its cores."""
+    X, y = classes()
+    seen = []
+    sums = fit.sum_block
+
+    def on_a_worker(number, X, y, *, anchored, width):
+        scores = type(anchored).scores
+
+        def watched(self, labels):
+            seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+            return scores(self, labels)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(anchored), "scores", watched)
+            return sums(number, X, y, anchored=anchored, width=width)
+
+    class Bare(LocalBlocks):
+        """Blocks of an engine that holds no BLAS."""
+
+        def reduce(self, look, merge):
+            parts = [look(number, *block) for number, block in enumerate(self.blocks)]
+            return merge_in_order(parts, merge)
+
+    monkeypatch.setattr(fit, "sum_block", on_a_worker)
+    with threadpool_limits(2, user_api="blas"):
+        model = learn_from(linear(), Bare(cut_rows(X, y, 77)))
+    assert set(seen) == {1}
+    assert model.model_id_ == fit_blocks(linear(), cut_rows(X, y, 77)).model_id_

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .._blocks import single_blas_thread
 from .._check import check_finite
 from ..errors import InvalidInput
 from ..labels import Labels, read_labels
@@ -58,8 +59,9 @@ def sum_block(number: int, X: Any, y: Any, *, anchored: Anchored, width: int) ->
             "one width",
             "Cut the features alike",
         )
-    scores, place = anchored.scores(_labels(number, y, X.shape[0]))
-    targets = anchored.targets(scores).astype(np.float32)
+    with single_blas_thread():  # whatever process this is: the last digits must not follow its cores
+        scores, place = anchored.scores(_labels(number, y, X.shape[0]))
+        targets = anchored.targets(scores).astype(np.float32)
     weights = None if (place >= 0).all() else (place >= 0).astype(np.float64)
     if not X.shape[0]:
         return moments_of_block(anchored.preparation, np.zeros((0, width)), targets[:0], None)
