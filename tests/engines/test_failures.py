@@ -243,6 +243,22 @@ def test_passwords_are_not_shown() -> None:
     assert without_password("/plain/path") == "/plain/path"
 
 
+def test_a_refusal_shows_no_password() -> None:
+    place = _base.Place("postgresql://me:secret@host/db", "codes")
+    model = OLD.model_id or "a" * 32
+    refusals = (
+        lambda: _base.Facts(3, 99, 792).require(OLD, place),
+        lambda: _base.Facts(3, OLD.packed.shape[1], OLD.n_bits, "other").require(
+            Codes(OLD.packed, OLD.n_bits, model_id=model), place
+        ),
+        lambda: _base.Facts.from_note(None, 3, place),
+    )
+    for refuse in refusals:
+        with pytest.raises(KinhashError, match=r"me:\*\*\*@host") as raised:
+            refuse()
+        assert "secret" not in str(raised.value)
+
+
 def test_postgres_without_pgvector_says_so(new_target: NewTarget) -> None:
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     if has_pgvector(postgres_folders()[0]):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kinhash.engines._base import with_ties
+from kinhash.errors import InvalidInput
 
 
 @given(
@@ -45,3 +47,8 @@ def test_an_engine_with_a_largest_answer_is_not_asked_for_more() -> None:
     assert max(asked) == 200
     assert ids.tolist() == [801, 802, 803]
     assert distances.tolist() == [0, 0, 0]
+
+
+def test_more_neighbours_than_an_engine_gives_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="300 neighbours"):
+        with_ties(lambda wanted: (np.arange(wanted), np.zeros(wanted)), 300, 1000, most=200)

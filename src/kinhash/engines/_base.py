@@ -8,6 +8,7 @@ order of their ids. Classes are abstract or final.
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -21,7 +22,17 @@ import numpy.typing as npt
 from ..codes import Codes, UInt8, n_bytes, unpack_bits
 from ..errors import CodesMismatch, InvalidInput, MissingExtra
 
-__all__ = ["Engine", "Facts", "Found", "Place", "Reader", "as_bits", "driver", "with_ties"]
+__all__ = [
+    "Engine",
+    "Facts",
+    "Found",
+    "Place",
+    "Reader",
+    "as_bits",
+    "driver",
+    "with_ties",
+    "without_password",
+]
 
 Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16]]  # ids and distances of one query
 
@@ -32,6 +43,11 @@ class Place:
 
     target: str
     table: str
+
+    @property
+    def shown(self) -> str:
+        """The target as it may stand in a message."""
+        return without_password(self.target)
 
 
 @dataclass(frozen=True)
@@ -47,14 +63,14 @@ class Facts:
         """Refuse queries of another length or another model."""
         if self.n_bytes != n_bytes(queries.n_bits) or self.n_bits not in (None, queries.n_bits):
             raise CodesMismatch(
-                f"Codes of {queries.n_bits} bits came to {place.target}, "
+                f"Codes of {queries.n_bits} bits came to {place.shown}, "
                 f"which holds codes of {self.n_bits or 8 * self.n_bytes} bits",
                 "codes of one length",
                 "Encode with the model that made the written codes",
             )
         if self.model_id and queries.model_id and self.model_id != queries.model_id:
             raise CodesMismatch(
-                f"Codes of model {queries.model_id[:12]} came to {place.target}, "
+                f"Codes of model {queries.model_id[:12]} came to {place.shown}, "
                 f"which holds codes of model {self.model_id[:12]}",
                 "codes made by one model",
                 "Encode with the model that made the written codes",
@@ -74,7 +90,7 @@ class Facts:
             return cls(n_rows, n_bytes(n_bits), n_bits, found["model_id"])
         except (ValueError, TypeError, KeyError):
             raise InvalidInput(
-                f"{place.table!r} in {place.target} says nothing about its codes",
+                f"{place.table!r} in {place.shown} says nothing about its codes",
                 "codes written by kinhash, with their length noted beside them",
                 "Write them with kinhash.engines.write",
             ) from None
@@ -111,6 +127,12 @@ class Engine(ABC):
         """The exact text that finds the ``k`` rows nearest to one packed code."""
 
 
+def without_password(target: str) -> str:
+    """A connection that may be shown."""
+    target = re.sub(r"(://[^:/@]*):.*@", r"\1:***@", target)
+    return re.sub(r"(password\s*=\s*)('(\\.|[^'])*'|\S+)", r"\1***", target)
+
+
 def driver(module: str, extra: str, package: str | None = None) -> Any:
     """The module that speaks to an engine, or an error that names the extra which brings it."""
     try:
@@ -132,6 +154,12 @@ def with_ties(fetch: Callable[[int], tuple[Any, Any]], k: int, n_rows: int, most
     ``most`` is the largest answer the engine gives; beyond it the choice among ties is the engine's.
     """
     most = min(n_rows, most or n_rows)
+    if k > most:
+        raise InvalidInput(
+            f"{k} neighbours were asked for, and the engine gives {most} at most",
+            f"k up to {most}",
+            "Ask for fewer",
+        )
     wanted = min(2 * k + 16, most)
     while True:
         ids, distances = (np.asarray(column) for column in fetch(wanted))

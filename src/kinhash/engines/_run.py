@@ -17,7 +17,7 @@ from ..errors import EngineProblem, InvalidInput, KinhashError
 from ..index import Neighbours
 from ..index._ids import as_ids
 from . import ENGINES
-from ._base import Engine, Place
+from ._base import Engine, Place, without_password
 
 __all__ = ["as_place", "plainly", "prepared", "search", "statement", "without_password", "write"]
 
@@ -148,13 +148,7 @@ def plainly(one: Engine, place: Place, done: str) -> Iterator[None]:
             raise
         reason = " ".join(str(problem).split()) or type(problem).__name__
         raise EngineProblem(
-            f"{without_password(place.target)} could not be {done}: {reason}",
+            f"{place.shown} could not be {done}: {reason}",
             "",
             "Check that it exists, can be reached and has space; what was there before is as it was",
         ) from problem
-
-
-def without_password(target: str) -> str:
-    """A connection that may be shown."""
-    target = re.sub(r"(://[^:/@]*):.*@", r"\1:***@", target)
-    return re.sub(r"(password\s*=\s*)('(\\.|[^'])*'|\S+)", r"\1***", target)
