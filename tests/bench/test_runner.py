@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 
 from kinhash import EMKSH
 from kinhash.bench import Cell, Result, Store, plan, read_results, run, run_cell, runner
+from kinhash.bench import cell as cell_module
 from kinhash.bench.result import pack_shares, unpack_shares
 from kinhash.datasets import load
-from kinhash.errors import DamagedFile, InvalidInput
+from kinhash.errors import DamagedFile, InvalidInput, NotEnoughMemory
 from kinhash.protocols import evaluate
 
 CELL = Cell(dataset="digits", protocol="paper", method="EMKSH", n_bits=8, partition=1, sections=("a",))
@@ -204,3 +205,13 @@ def test_workers_end_with_a_parent_that_was_killed() -> None:
         break
     else:
         pytest.fail("the worker goes on without its parent")
+
+
+def test_too_little_memory_is_called_so_whoever_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for error in (NotEnoughMemory("BSH needs about 90.0 GB", "", "Use fewer rows"), MemoryError("90 GB")):
+
+        def too_much(*_: object, problem: BaseException = error, **__: object) -> None:
+            raise problem
+
+        monkeypatch.setattr(cell_module, "evaluate", too_much)
+        assert run_cell(CELL, load("digits")).error.startswith("out of memory: ")

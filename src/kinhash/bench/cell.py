@@ -112,10 +112,10 @@ def run_cell(cell: Cell, dataset: Dataset, load_seconds: float = 0.0) -> Result:
         return _measured(cell, dataset, load_seconds)
     except UnknownName:
         raise  # a mistake in the task, not in the cell
+    except MemoryError as error:  # before our own errors, one of which says so ahead of the work
+        return cell.failed(f"out of memory: {error}")
     except (KinhashError, ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
         return cell.failed(f"{type(error).__name__}: {error}")
-    except MemoryError as error:
-        return cell.failed(f"out of memory: {error}")
 
 
 def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
