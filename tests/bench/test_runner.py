@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from kinhash import EMKSH
 from kinhash.bench import Cell, Result, Store, plan, read_results, run, run_cell, runner
 from kinhash.bench import cell as cell_module
+from kinhash.bench._environment import watch_memory
 from kinhash.bench.result import pack_shares, unpack_shares
 from kinhash.datasets import load
 from kinhash.errors import DamagedFile, InvalidInput, NotEnoughMemory
@@ -215,3 +216,16 @@ def test_too_little_memory_is_called_so_whoever_says_it(monkeypatch: pytest.Monk
 
         monkeypatch.setattr(cell_module, "evaluate", too_much)
         assert run_cell(CELL, load("digits")).error.startswith("out of memory: ")
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks are read from Linux")
+def test_peak_memory_does_not_depend_on_what_was_freed_before() -> None:
+    before = [b"x" * 100_000 for _ in range(1000)]
+    pinned = before[-1]  # keeps the allocator from giving back all of it by itself
+    del before
+    with watch_memory() as peak:
+        again = [b"y" * 100_000 for _ in range(500)]
+    assert len(again) == 500
+    assert len(pinned) == 100_000
+    assert peak.bytes is not None
+    assert peak.bytes > 40e6
