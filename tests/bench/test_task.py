@@ -72,6 +72,10 @@ def test_part_of_a_task(tmp_path: Path) -> None:
         task.only(sections=["frist"])
     with pytest.raises(UnknownName, match="method"):
         task.only(methods=["EMKHS"])
+    with pytest.raises(UnknownName, match=r"length of this task called '64'.*one of 16, 8"):
+        task.only(bits=[64])
+    with pytest.raises(InvalidInput, match="No cell"):
+        task.only(methods=["COSDISH, linear"], bits=[16])
 
 
 @pytest.mark.parametrize(
@@ -88,6 +92,11 @@ def test_part_of_a_task(tmp_path: Path) -> None:
         ("bits = [8, 16]|protocol_options = {n_query = 3}", "n_query"),
         ("bits = [8, 16]|vary = {clip = 1.0}", "vary"),
         ("bits = [8, 16]|bits = [8, 16", "mine"),
+        ("bits = [8, 16]|bits = [0]", "n_bits is 0"),
+        ("bits = [8, 16]|bits = ['8']", "n_bits"),
+        ("partitions = 2|partitions = 0", "partitions is 0"),
+        ('given = {map = "linear"}|given = {mop = "linear"}', "Did you mean 'map'"),
+        ("bits = [8, 16]|vary = {clib = [1.0]}", "Did you mean 'clip'"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, change: str, word: str) -> None:
@@ -101,7 +110,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, change: str, word: str) -> None:
 def test_no_such_task(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="smoke"):
         read_task("smok")
-    with pytest.raises(FileProblem):
+    with pytest.raises(FileProblem, match=r"none.toml: No such file or directory\. Expected"):
         read_task(tmp_path / "none.toml")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from .._table import Table
 from ..model_file import HASHERS
 
-__all__ = ["RANKINGS", "REGRESSORS", "is_ranking", "make_method"]
+__all__ = ["RANKINGS", "REGRESSORS", "is_ranking", "make_method", "parameter_names"]
 
 RANKINGS = Table(
     "float ranking",
@@ -32,6 +32,12 @@ REGRESSORS = Table(
 def is_ranking(name: str) -> bool:
     """Whether a method ranks by floats and so has no length."""
     return name in RANKINGS
+
+
+def parameter_names(name: str) -> list[str]:
+    """What a task may give to a method: all it takes but its length and its seed, which cells have."""
+    made = RANKINGS[name] if is_ranking(name) else HASHERS[name]
+    return [key for key in made().get_params(deep=False) if key not in ("n_bits", "random_state")]
 
 
 def make_method(name: str, given: dict[str, Any], n_bits: int | None, seed: int) -> Any:

@@ -28,12 +28,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from .._check import check_integer, check_n_bits
 from ..datasets import DATASETS
 from ..errors import FileProblem, InvalidInput, UnknownName
 from ..model_file import HASHERS
 from ..protocols import PROTOCOLS
 from .cell import Cell
-from .methods import RANKINGS, is_ranking
+from .methods import RANKINGS, is_ranking, parameter_names
 
 __all__ = ["Task", "named_tasks", "read_task"]
 
@@ -80,6 +81,7 @@ class Task:
             ("method", methods, {name for cell in self.cells for name in (cell.method, cell.label)}),
             ("data set", datasets, {cell.dataset for cell in self.cells}),
             ("protocol", [protocol] if protocol else [], PROTOCOLS),
+            ("length", map(str, bits), {str(cell.n_bits) for cell in self.cells if cell.n_bits}),
         ):
             for name in asked:
                 if name not in known:
@@ -93,6 +95,12 @@ class Task:
             and (not bits or cell.n_bits is None or cell.n_bits in bits)
             and (partitions is None or cell.partition < partitions)
         ]
+        if not cells:
+            raise InvalidInput(
+                "No cell of this task is all of what was asked for",
+                "options that some cell fits together",
+                "Leave some of them out",
+            )
         return replace(self, cells=_united(cells))
 
 
@@ -108,7 +116,8 @@ def read_task(name: str | os.PathLike[str]) -> Task:
         try:
             text, name = Path(name).read_text(encoding="utf-8"), Path(name).stem
         except (OSError, UnicodeDecodeError) as error:
-            raise FileProblem(f"{name}: {error}", "a TOML file with a task", "Check the path") from None
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise FileProblem(f"{name}: {reason}", "a TOML file with a task", "Check the path") from None
     else:
         if name not in named_tasks():
             raise UnknownName.among("task", name, named_tasks())
@@ -116,7 +125,7 @@ def read_task(name: str | os.PathLike[str]) -> Task:
     try:
         plan = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"{name}: {error}", "TOML", "See kinhash bench --help for an example") from None
+        raise InvalidInput(f"{name}: {error}", "TOML", "docs/benchmark.md has an example") from None
     return _task(name, plan)
 
 
@@ -182,18 +191,26 @@ def _combinations(where: str, table: dict[str, Any], fixed: str, vary: str) -> I
 def _method_cells(where: str, base: Cell, section: dict[str, Any], plan: dict[str, Any]) -> Iterator[Cell]:
     lengths: list[Any] = [None] if is_ranking(plan["name"]) else plan.get("bits", section.get("bits", [64]))
     n_partitions = plan.get("partitions", section.get("partitions", 1))
-    numbers = range(_expect(f"{where}: partitions", n_partitions, int))
+    numbers = range(check_integer("partitions", _expect(f"{where}: partitions", n_partitions, int), 1))
     for given in _combinations(where, {**section, "given": plan.get("given", {})}, "given", "vary"):
+        _expect_parameters(plan["name"], given)
         for n_bits, partition in itertools.product(_expect(f"{where}: bits", lengths, list), numbers):
             yield replace(
                 base,
                 method=plan["name"],
                 label=plan.get("label", plan["name"]),
                 given=given,
-                n_bits=n_bits,
+                n_bits=None if n_bits is None else check_n_bits(n_bits),
                 partition=partition,
                 gallery=bool(section.get("gallery", False)) and partition == 0,
             )
+
+
+def _expect_parameters(method: str, given: dict[str, Any]) -> None:
+    """A misspelt parameter is found before the first cell is run, not after hours."""
+    for name in given:
+        if name not in (known := parameter_names(method)):
+            raise UnknownName.among(f"parameter of {method}", name, known)
 
 
 def _united(cells: Iterable[Cell]) -> tuple[Cell, ...]:
