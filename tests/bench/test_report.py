@@ -336,6 +336,10 @@ def test_commands_name_sections_that_exist(report: Report) -> None:
     ]
     assert len(checked) > 20
     assert [pair for pair in checked if pair[1] not in known[pair[0]]] == []
+    own = make_report([result("mine", "digits", "LSH", 8), result("mine", "digits", "SDH", 8)]).html
+    assert "kinhash bench TASK.toml --only mine" in own
+    assert "--only mine" not in own.replace("TASK.toml --only mine", "")
+    assert "kinhash bench smoke --only smoke" in make_report([result("smoke", "digits", "LSH", 8)]).html
 
 
 def test_an_almost_empty_report_says_what_is_missing() -> None:
@@ -346,6 +350,12 @@ def test_an_almost_empty_report_says_what_is_missing() -> None:
         assert section in page.ids
     assert made.html.count('class="missing"') == len(made.missing)
     assert set(page.captions) == set(page.tables)
+
+
+def test_what_was_run_stands_above_what_was_not() -> None:
+    html = make_report([result((), "mine", "LSH", 8)]).html
+    places = [html.index(f'<section id="{name}"') for name in ("summary", "field", "table1", "memory")]
+    assert places == sorted(places)
 
 
 def test_only_failures_still_make_a_page() -> None:

@@ -62,8 +62,10 @@ def test_it_says_what_is_missing_and_takes_a_title(run: Run, runs: Path) -> None
     said = run("report", "runs", "-o", "page.html", "--title", "Ours & <theirs>")
     assert said.code == 0
     assert said.out.startswith("7 results (1 failed), ")
-    assert "  missing: No results for Table 1 on CIFAR-10." in said.out
-    assert "<h1>Ours &amp; &lt;theirs&gt;</h1>" in Path("page.html").read_text(encoding="utf-8")
+    assert "gaps, listed on the page under What is missing." in said.out
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "No results for Table 1 on CIFAR-10." in page
+    assert "<h1>Ours &amp; &lt;theirs&gt;</h1>" in page
 
 
 def damage(runs: Path) -> None:

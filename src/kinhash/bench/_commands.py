@@ -21,6 +21,7 @@ PAPER = (
     "memory",
     "gallery",
 )
+SMOKE = ("smoke", "figure2", "gallery")  # of the one task of ours on digits
 TASKS = {
     **dict.fromkeys(PAPER, "paper"),
     **{name: name for name in ("field", "network", "maps", "smoke")},
@@ -44,9 +45,9 @@ def command_of(results: Iterable[Result], *words: str) -> str:
         if chosen:
             names = chosen
             break
-    tasks = [TASKS.get(name.split("-")[0], "TASK.toml") for name in names]
-    if found and all(r.dataset == "digits" for r in found):
-        tasks = ["smoke"] * len(names)  # the one task of ours on that set
+    digits = all(r.dataset == "digits" for r in found)
+    known = dict.fromkeys(SMOKE, "smoke") if digits else TASKS
+    tasks = [known.get(name.split("-")[0], "TASK.toml") for name in names]
     if not names:
         return "kinhash bench TASK.toml"
     task = max(dict.fromkeys(tasks), key=tasks.count)

@@ -23,7 +23,7 @@ RECALLS = np.linspace(0.0, 1.0, 41)
 def curves(results: Sequence[Result]) -> Section:
     """Three kinds of curves for every data set, under the first of its protocols."""
     title = "Curves"
-    shown = [r for r in results if r.n_bits not in (None, 1) and is_plain(r)]
+    shown = [r for r in results if (r.n_bits or 0) > 1 and is_plain(r)]
     parts: list[Part] = []
     done: set[str] = set()
     for setting, some in settings(shown).items():

@@ -48,6 +48,11 @@ class Section:
     parts: tuple[Part, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it holds nothing but the words for what is missing."""
+        return bool(self.missing) and not self.parts
+
     def html(self) -> str:
         """Heading, parts, and what is missing."""
         lines = [f'<section id="{escape(self.id)}" aria-labelledby="{escape(self.id)}-title">']

@@ -46,7 +46,8 @@ def make_report(results: Iterable[Result], title: str = TITLE) -> Report:
     found = arrange(results)
     if not found:
         raise InvalidInput("There are no results", "at least one", "Run kinhash bench first")
-    below = [build(found) for build in BUILDERS]
+    built = [build(found) for build in BUILDERS]
+    below = sorted(built, key=lambda section: section.is_empty)  # a task of one's own comes first
     sections = [summary(found, below), *below]
     return Report(
         html=page(title, sections),
