@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from ..bench import Cell, Plan, Result, Task
 
 __all__ = ["bench"]
+
+WIDTH = 98  # of a line, after two blanks
 
 
 @click.command()
@@ -78,7 +81,11 @@ def bench(
     _expect_fresh(planned, resume, output)
     start = time.perf_counter()
     with bar(f"{counted(len(planned.todo), 'cell')}", total=len(planned.todo)) as move:
-        new = run(planned.todo, store, jobs=jobs, timeout=timeout, listener=_Progress(planned, move))
+        try:
+            new = run(planned.todo, store, jobs=jobs, timeout=timeout, listener=_Progress(planned, move))
+        except KeyboardInterrupt:
+            click.echo(f"\nFinished cells are in {output}: the same command with --resume goes on.", err=True)
+            raise
     _report(chosen, planned, new, output, time.perf_counter() - start, as_json)
 
 
@@ -150,11 +157,15 @@ def _list_tasks(as_json: bool) -> None:
         task.name: {"about": task.about, "cells": len(task.cells), "sections": task.sections}
         for task in tasks
     }
-    lines = [
-        f"{task.name}: {task.about} {counted(len(task.cells), 'cell')}; sections: {', '.join(task.sections)}"
-        for task in tasks
-    ]
-    emit(result, "\n".join(lines), as_json)
+    emit(result, "\n\n".join(map(_described, tasks)), as_json)
+
+
+def _described(task: Task) -> str:
+    """A paragraph no wider than a terminal."""
+    about = textwrap.wrap(task.about, WIDTH)
+    parts = f"{counted(len(task.cells), 'cell')}; sections: {', '.join(task.sections)}"
+    listed = textwrap.wrap(parts, WIDTH, break_on_hyphens=False, break_long_words=False)
+    return "\n".join([task.name, *("  " + line for line in about + listed)])
 
 
 def _report(task: Task, planned: Plan, new: list[Result], output: str, seconds: float, as_json: bool) -> None:
