@@ -125,6 +125,7 @@ PARAMETERS = [
     Case("map", f"{FIT} --set map=liner", "Did you mean 'linear'?"),
     Case("preset", f"{FIT} --set preset=papre", "Did you mean 'paper'?"),
     Case("method", f"{FIT} --method EMKHS", "Did you mean 'EMKSH'?"),
+    Case("method", f"{FIT} --method sdh", "Did you mean 'SDH'?"),
     Case("parameter", f"{FIT} --set n_anchor=3", "Did you mean 'n_anchors'?"),
     Case("command", "fti X.npy", "Did you mean 'fit'?"),
     Case("option", f"{FIT} --lables y.txt", "No such option"),
@@ -133,6 +134,8 @@ PARAMETERS = [
     Case("k", "eval db.kin --labels y.txt -k 0", "k is 0"),
     Case("k", "search index.kin queries.kin -k -1", "-1"),
     Case("radius", "eval db.kin --labels y.txt --radius -1", "radius is -1"),
+    Case("bits", "bench smoke --bits 63 -o out.kin", "no length of this task called '63'"),
+    Case("labels", "advise X.npy", "Pass one of --labels, --tags or --label-column."),
     Case("data set", "data prepare cifar", "Did you mean 'cifar10'?"),
 ]  # fmt: skip
 

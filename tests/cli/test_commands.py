@@ -57,6 +57,8 @@ def test_a_method_that_only_maps_is_not_said_to_have_learned_codes(run: Run, fol
     text = succeed(run, "fit X.npy --labels y.txt --method ITQ --bits 4 -o m.kin")
     assert "learned" not in text.lower()
     assert "all codes come from features, since this method learns a map alone" in text
+    assert "Verdict: 1 byte per item instead of 24" in text
+    assert text.count("mapped on 108") == 1, "the same number is not said twice"
     result = json.loads(succeed(run, "fit X.npy --labels y.txt --method ITQ --bits 4 -o m.kin --json"))
     assert result["verdict"]["lines"][0]["name"] == "codes, mapped database"
     assert result["codes_are"] == result["verdict"]["codes"] == "mapped"
@@ -413,7 +415,7 @@ def test_completion_knows_the_commands(folder: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.stdout.split() == ["plain,encode", "plain,eval"]
+    assert done.stdout.split() == ["plain,encode", "plain,export", "plain,eval"]
 
 
 def test_python_dash_m_is_the_same_command(folder: Path) -> None:

@@ -156,6 +156,6 @@ def _chance(asked: Labels) -> Floats:
         raise InvalidInput(
             f"Among the {len(asked):,} rows that would be kept out no two are kin",
             "labels that several rows share, ten or more at best",
-            "Pass more rows, merge rare labels, or set n_folds=2",
+            "Pass more rows, merge rare labels, or set n_folds=2 (--folds 2)",
         )
     return found

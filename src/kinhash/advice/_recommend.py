@@ -182,7 +182,9 @@ def _length(case: _Case, method: str, choice: Choice) -> str:
         )
     if choice.best != longest:
         loss = case.difference((method, longest), (method, choice.enough))
-        text += f"; against the longest, {longest} bits, it loses {_spread(loss)}"
+        gain = case.difference((method, choice.enough), (method, longest))
+        change = f"loses {_spread(loss)}" if loss.value >= 0 else f"gains {_spread(gain)}"
+        text += f"; against the longest, {longest} bits, it {change}"
     return f"{text}."
 
 
@@ -199,7 +201,8 @@ def _method(case: _Case, method: str, n_bits: int) -> str:
         f"{case.mean(near):.3f} ({near[0]}; gain {_spread(case.difference((OURS, n_bits), near))})"
     )
     if case.difference(ours, rival).low > SHOWN:
-        return f"Use {OURS}: {scores}, and {case.mean(rival):.3f} at its best ({rival[0]}, {rival[1]} bits)."
+        best = f", and {case.mean(rival):.3f} at its best ({rival[0]}, {rival[1]} bits)"
+        return f"Use {OURS}: {scores}{best if rival != near else ''}."
     return (
         f"Use {OURS} with learned codes. On rows no fit saw it is no better than codes without labels "
         f"({scores}); among rows of known label it is."

@@ -32,12 +32,14 @@ class Pairs:
         return Pairs(self.left[rows], self.right[rows], self.verdict[rows])
 
 
-def require_one_kind(labels: str | None, tags: str | None, pairs: str | None, column: str | None) -> None:
-    """Refuse to start without supervision, or with several kinds of it."""
+def require_one_kind(
+    labels: str | None, tags: str | None, pairs: str | None, column: str | None, *, pairs_too: bool = True
+) -> None:
+    """Refuse to start without supervision, or with several kinds of it; not every command takes pairs."""
     given = [name for name, path in (("labels", labels), ("tags", tags), ("pairs", pairs)) if path]
     if len(given) > 1 or (not given and column is None):
         raise click.UsageError(
-            "Pass one of --labels, --tags, --pairs or --label-column"
+            f"Pass one of --labels, --tags{', --pairs' if pairs_too else ''} or --label-column"
             + (f", not {' and '.join('--' + name for name in given)} together." if given else ".")
         )
 

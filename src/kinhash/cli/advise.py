@@ -86,7 +86,7 @@ def _work(features: str, bits: tuple[int, ...] | None, options: dict[str, Any], 
 
     move(0, "reading")
     labels, tags, column = options["labels"], options["tags"], options["label_column"]
-    require_one_kind(labels, tags, None, column)
+    require_one_kind(labels, tags, None, column, pairs_too=False)
     how = {name: options[name] for name in ("leave_out", "array", "header")}
     X, _ = read_features(Request(features, "", labels=labels, tags=tags, label_column=column, **how))
     y = read_supervision(features, labels, tags, None, column, options["tag_separator"], X.shape[0])

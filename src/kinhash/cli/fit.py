@@ -101,7 +101,9 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
         f"on {counted(result['training_rows'], 'row')}"
         + (
             f"; {verdict.facts['unique_codes_mapped']:,} mapped on {verdict.facts['database_rows']:,}."
-            if verdict is not None and "unique_codes_mapped" in verdict.facts
+            if verdict is not None
+            and "unique_codes_mapped" in verdict.facts
+            and result["codes_are"] != "mapped"  # those would be the same codes once more
             else "."
         )
     )
@@ -121,7 +123,7 @@ def _sentence(verdict: Any) -> str:
 
     mine, cosine = verdict.score(MAPPED), verdict.score("float cosine")
     before, after = verdict.facts["bytes_per_item_before"], verdict.facts["bytes_per_item_after"]
-    sizes = f"{after:,} bytes per item instead of {before:,}"
+    sizes = f"{counted(after, 'byte')} per item instead of {before:,}"
     if math.isnan(mine):
         return f"Verdict: no query has kin in the database, so nothing can be said; {sizes}."
     if mine >= cosine:
