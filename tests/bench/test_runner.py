@@ -229,3 +229,12 @@ def test_peak_memory_does_not_depend_on_what_was_freed_before() -> None:
     assert len(pinned) == 100_000
     assert peak.bytes is not None
     assert peak.bytes > 40e6
+
+
+def test_a_failure_names_no_place_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object, **__: object) -> None:
+        raise DamagedFile("/home/me/data/digits.npz: ends too early", "a whole file", "Fetch it again")
+
+    monkeypatch.setattr(cell_module, "evaluate", damaged)
+    error = run_cell(CELL, load("digits")).error
+    assert error.startswith("DamagedFile: digits.npz: ends too early.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ import numpy as np
 
 from ._grid import NOT_RUN, Entry
 from ._paper import paper_name
-from .result import Result, Score
+from .result import Result, Score, without_places
 
 __all__ = [
     "KINDS",
@@ -179,9 +178,7 @@ def failure(group: Group) -> Entry:
 def reason(result: Result, most: int = 240) -> str:
     """Why it failed, in one line, without places on the machine it failed on."""
     text = " ".join(result.error.split()) or "no reason was recorded"
-    text = re.sub(
-        r"(?:[A-Za-z]:)?(?:[/\\][\w.+@~-]+){2,}", lambda found: re.split(r"[/\\]", found[0])[-1], text
-    )
+    text = without_places(text)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -18,7 +18,7 @@ from ..protocols import PROTOCOLS, Protocol, Record, evaluate
 from ._environment import environment, watch_memory
 from ._gallery import gallery_of
 from .methods import make_method
-from .result import FORMAT, Result, Score
+from .result import FORMAT, Result, Score, without_places
 
 __all__ = ["Cell", "run_cell"]
 
@@ -73,7 +73,7 @@ class Cell:
 
     def failed(self, error: str) -> Result:
         """The row that stands for this cell when it could not be run."""
-        return self._result(status="failed", error=error, environment=environment())
+        return self._result(status="failed", error=without_places(error), environment=environment())
 
     def _result(self, **facts: Any) -> Result:
         rules = self.rules

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from ..errors import DamagedFile
 
-__all__ = ["FORMAT", "Result", "Score", "pack_shares", "unpack_shares"]
+__all__ = ["FORMAT", "Result", "Score", "pack_shares", "unpack_shares", "without_places"]
 
 FORMAT = 1
 STEPS = 65534  # a share of 1; 65535 stands for "no score"
@@ -131,3 +132,9 @@ def unpack_shares(text: str) -> Floats:
     """What `pack_shares` packed."""
     steps = np.frombuffer(base64.b64decode(text, validate=True), "<u2")
     return np.where(steps > STEPS, np.nan, steps / STEPS)
+
+
+def without_places(text: str) -> str:
+    """A message with the names of files but not their folders, which are nobody's business elsewhere."""
+    path = r"(?:[A-Za-z]:)?(?:[/\\][\w.+@~-]+){2,}"
+    return re.sub(path, lambda found: re.split(r"[/\\]", found[0])[-1], text)
