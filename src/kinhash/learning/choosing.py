@@ -15,7 +15,7 @@ docs/research.md for what each choice is worth):
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,7 +34,7 @@ from .expected import (
     SpectralCoder,
     labelled_part,
     recoded_groups,
-    split_rows,
+    split_often,
     temper,
     true_embedding,
     yardstick_for,
@@ -51,7 +51,8 @@ Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 TRY_ROWS = 4000  # features are chosen on so many rows
-FEW_ROWS = 2500  # up to here RBF centres reach so many rows that a map which remembers them is worth a try
+FEW_ROWS = 2500  # up to here RBF centres reach so many rows that a map which remembers them is worth a try,
+N_SPLITS = 3  # and so few are split off that one split says little
 RBF_GAIN = 0.015  # what RBF features must earn: they cost more, and their lead on few rows may be luck
 TEMPERS = (0.7, 0.5, 0.3, 0.15)
 GAIN = 0.002  # a choice must earn this much held-out mAP (learned + mapped) to replace the simpler one
@@ -102,31 +103,37 @@ def settle(
     training = around.training
     n_starts = 1 if rough else 6 if settings.n_bits <= 16 else 3
     with training.stages("choosing the label model"):
-        rows = split_rows(full, rng)
-        part = labelled_part(full, rows)
-        yardstick = yardstick_for(training, around.coder.sample, around.patterns, full.exclusive, rows)
-        learner, model = learner_for(settings).tuned(part, yardstick)
+        splits = split_often(full, rng, N_SPLITS if len(full.rows) <= FEW_ROWS else 1)
+        parts = [labelled_part(full, rows) for rows in splits]
+        sample = around.coder.sample
+        yardstick = yardstick_for(training, sample, around.patterns, full.exclusive, splits[0])
+        learner, model = learner_for(settings).tuned(parts[0], yardstick)
     with training.stages("choosing the recipe"):
         seeds = rng.integers(2**62, size=n_starts)
 
-        def attempt(learner: LabelLearner, model: LabelModel) -> tuple[float, Settled]:
-            trial = Trial(around, full.exclusive, rows, model, seeds, settings.rotation == "map")
-            choice, value = choose(trial, n_starts)
-            return value, Settled(full, learner, choice, value, trial.rotation(choice))
+        def trials_of(models: list[LabelModel]) -> list[Trial]:
+            for_map = settings.rotation == "map"
+            return [
+                Trial(around, full.exclusive, rows, model, seeds, for_map)
+                for rows, model in zip(splits, models, strict=True)
+            ]
 
-        value, best = attempt(learner, model)
-        for weaker in _weaker(learner, settings, part):
-            found, other = attempt(weaker, weaker.fit(part))
+        trials = trials_of([model, *(learner.fit(part) for part in parts[1:])])
+        choice, value = choose(trials)
+        for weaker in _weaker(learner, settings, full):
+            others = trials_of([weaker.fit(part) for part in parts])
+            other, found = choose(others)
             if found > value + GAIN:
-                value, best = found, other
-    return best
+                learner, trials, choice, value = weaker, others, other, found
+        choice, value = choose_start(trials, choice, value)
+    return Settled(full, learner, choice, value, trials[0].rotation(choice))
 
 
-def _weaker(learner: LabelLearner, settings: Settings, part: LabelledSet) -> Iterator[LabelLearner]:
-    remembers = part.moments.preparation.rbf is not None and len(part.rows) <= FEW_ROWS
+def _weaker(learner: LabelLearner, settings: Settings, full: LabelledSet) -> Iterator[LabelLearner]:
+    remembers = full.moments.preparation.rbf is not None and len(full.rows) <= FEW_ROWS
     if isinstance(learner, LogisticLearner) and settings.label_penalty is None and remembers:
         assert learner.penalty is not None
-        yield from (replace(learner, penalty=learner.penalty * factor) for factor in (0.1, 0.01, 0.001))
+        yield from (replace(learner, penalty=learner.penalty * factor) for factor in (0.1, 0.003))
 
 
 def choose_features(
@@ -239,27 +246,38 @@ class Trial:
         return expected_similarity(model.probabilities(features), self.around.patterns, self.exclusive)
 
 
-def choose(trial: Trial, n_starts: int) -> tuple[Choice, float]:
+def choose(trials: Sequence[Trial]) -> tuple[Choice, float]:
     """Greedy: one setting after the other, each kept only if it clearly pays on held-out rows."""
     best = Choice()
-    value = trial.value(best)
-    for name, values, gain in _candidates(trial, n_starts):
+    value = _mean_value(trials, best)
+    for name, values in _candidates(trials[0]):
         for setting in values:
             candidate: dict[str, Any] = {name: setting}
             changed = replace(best, **candidate)
-            found = trial.value(changed)
-            if found > value + gain:
+            found = _mean_value(trials, changed)
+            if found > value + GAIN:
                 best, value = changed, found
     return best, value
 
 
-def _candidates(trial: Trial, n_starts: int) -> Iterator[tuple[str, tuple[float, ...], float]]:
+def choose_start(trials: Sequence[Trial], choice: Choice, value: float) -> tuple[Choice, float]:
+    """The random rotation that rounds best: one costs as much as another, so any gain counts."""
+    starts = [replace(choice, start=start) for start in range(len(trials[0].seeds))]
+    values = [value, *(_mean_value(trials, other) for other in starts[1:])]
+    best = int(np.argmax(values))
+    return starts[best], values[best]
+
+
+def _mean_value(trials: Sequence[Trial], choice: Choice) -> float:
+    return float(np.mean([trial.value(choice) for trial in trials]))
+
+
+def _candidates(trial: Trial) -> Iterator[tuple[str, tuple[float, ...]]]:
     if isinstance(trial.model, LinearLabels) and trial.model.link != "cut":
-        yield "temper", TEMPERS, GAIN
+        yield "temper", TEMPERS
     if not trial.exclusive:  # classes are all alike, and their codes are free already
-        yield "rarity", (0.5,), GAIN
-        yield "recode", (1.5,), GAIN
-    yield "start", tuple(range(1, n_starts)), 0.0
+        yield "rarity", (0.5,)
+        yield "recode", (1.5,)
 
 
 def _codes(bits: npt.NDArray[np.bool_]) -> Codes:

@@ -26,6 +26,7 @@ __all__ = [
     "SpectralCoder",
     "labelled_part",
     "recoded_groups",
+    "split_often",
     "split_rows",
     "temper",
     "true_embedding",
@@ -99,12 +100,23 @@ class HeldOut:
 
 def split_rows(full: LabelledSet, rng: np.random.Generator) -> HeldOut:
     """Rows to try settings on and rows to judge them by: at most 20,000 and 2,000."""
+    return split_often(full, rng, 1)[0]
+
+
+def split_often(full: LabelledSet, rng: np.random.Generator, times: int) -> list[HeldOut]:
+    """Several such splits, each with other rows to judge by; ``times`` is at most 5."""
     order = rng.permutation(full.some(rng, len(full.rows)))
     n_held = min(2000, len(order) // 5)
     n_part = int(np.clip(4_000_000 // max(full.labels.shape[1], 1), 4000, 20_000))
-    # Kept in random order: parts of the part are taken from its front, and rows may be sorted by class.
-    part, held = order[n_held : n_held + n_part], order[:n_held]
-    return HeldOut(full.rows[part], full.rows[held], part, full.features[part], full.features[held])
+    splits = []
+    for turn in range(times):
+        # Kept in random order: parts of the part are taken from its front, and rows may be sorted by class.
+        turned = np.roll(order, -turn * n_held)
+        part, held = turned[n_held : n_held + n_part], turned[:n_held]
+        splits.append(
+            HeldOut(full.rows[part], full.rows[held], part, full.features[part], full.features[held])
+        )
+    return splits
 
 
 def temper(model: LabelModel, factor: float) -> LabelModel:
