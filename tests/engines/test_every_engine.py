@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -180,3 +182,14 @@ def test_an_hnsw_index_does_not_make_pgvector_approximate(pgvector_server: Postg
         assert "codes_code_idx" in str(db.execute(plan).fetchall())
     assert_answers("pgvector", target, codes, asked_of(codes, 15), 10)
     pgvector_server.run("alter role kinhash reset enable_seqscan")
+
+
+def test_parquet_asks_the_file_of_that_name_and_no_other(tmp_path: Path) -> None:
+    """DuckDB reads a name with [, * or ? as a pattern, which fits other files."""
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("duckdb")
+    for name, other in (("codes[1]", "codes1"), ("c?", "cx"), ("d*", "dx")):
+        rows, decoys = clustered(40, 64, seed=1), clustered(40, 64, seed=2)
+        write("parquet", decoys, tmp_path / f"{other}.parquet")
+        write("parquet", rows, tmp_path / f"{name}.parquet")
+        assert check("parquet", rows, tmp_path / f"{name}.parquet").passed

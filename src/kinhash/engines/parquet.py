@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
@@ -53,7 +54,8 @@ class Parquet(Engine):
 
     def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
         bits = as_bits(code[None], 8 * len(code))[0].decode()  # whole bytes, as in the file
-        return select(f"bit_count(xor(code::BIT, '{bits}'::BIT))", f"read_parquet({quoted(place.target)})", k)
+        file = re.sub(r"([\[*?])", r"[\1]", place.target)  # a name, which DuckDB would take for a pattern
+        return select(f"bit_count(xor(code::BIT, '{bits}'::BIT))", f"read_parquet({quoted(file)})", k)
 
 
 def _arrow() -> Any:
