@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from kinhash.bench import read_results, read_task
+from kinhash.cli.bench import bench
 
 from .conftest import Run
 
@@ -29,6 +31,24 @@ def test_the_command_runs_resumes_and_reports(run: Run, tmp_path: Path) -> None:
         said = run(*wrong, "-o", tmp_path / "never")
         assert (said.code, said.err.count("\n")) == (2, 1)
     assert not (tmp_path / "never").exists()
+
+
+def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import kinhash.bench
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(kinhash.bench, "run", stop)
+    said = CliRunner().invoke(bench, ["smoke", "-o", str(tmp_path / "runs")])
+    assert "0 cells finished" in said.output
+    assert "--resume goes on" in said.output
+
+
+def test_the_list_of_tasks_fits_a_terminal(run: Run) -> None:
+    said = run("bench")
+    assert {"smoke", "paper", "field"} <= set(said.out.splitlines())
+    assert max(map(len, said.out.splitlines())) <= 100
 
 
 @pytest.mark.timeout(1200)  # half a minute on an idle machine

@@ -81,10 +81,12 @@ def bench(
     _expect_fresh(planned, resume, output)
     start = time.perf_counter()
     with bar(f"{counted(len(planned.todo), 'cell')}", total=len(planned.todo)) as move:
+        progress = _Progress(planned, move)
         try:
-            new = run(planned.todo, store, jobs=jobs, timeout=timeout, listener=_Progress(planned, move))
+            new = run(planned.todo, store, jobs=jobs, timeout=timeout, listener=progress)
         except KeyboardInterrupt:
-            click.echo(f"\nFinished cells are in {output}: the same command with --resume goes on.", err=True)
+            finished = f"{counted(progress.done, 'cell')} finished, in {output}"
+            click.echo(f"{finished}. The same command with --resume goes on.", err=True)
             raise
     _report(chosen, planned, new, output, time.perf_counter() - start, as_json)
 
@@ -117,14 +119,14 @@ class _Progress:
     def __init__(self, planned: Plan, move: Any) -> None:
         self._move, self._start = move, time.perf_counter()
         self._left = list(planned.todo)
-        self._done = 0
+        self.done = 0
         self._seconds: dict[tuple[str, str, int | None], list[float]] = {}
 
     def __call__(self, cell: Cell, result: Result) -> None:
-        self._done += 1
+        self.done += 1
         self._left.remove(cell)
         self._seconds.setdefault(_kind(cell), []).append(sum(result.seconds.values()))
-        self._move(self._done, str(cell))
+        self._move(self.done, str(cell))
         if not sys.stderr.isatty():
             scores = [
                 f"{which} {score.value:.4f}"
@@ -132,8 +134,8 @@ class _Progress:
                 if (score := getattr(result, which))
             ]
             outcome = ", ".join(scores) if result.ok else f"failed: {result.error}"
-            total = self._done + len(self._left)
-            click.echo(f"[{self._done}/{total}, {self._time_left()} left] {cell}: {outcome}", err=True)
+            total = self.done + len(self._left)
+            click.echo(f"[{self.done}/{total}, {self._time_left()} left] {cell}: {outcome}", err=True)
 
     def _time_left(self) -> str:
         """Cells like those that were measured take as long again; the others as long as the mean."""
