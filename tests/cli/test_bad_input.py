@@ -135,6 +135,7 @@ PARAMETERS = [
     Case("k", "search index.kin queries.kin -k -1", "-1"),
     Case("radius", "eval db.kin --labels y.txt --radius -1", "radius is -1"),
     Case("bits", "bench smoke --bits 63 -o out.kin", "no length of this task called '63'"),
+    Case("picture", "advise X.npy --labels y.txt --picture a.svg", "must end in .png"),
     Case("labels", "advise X.npy", "Pass one of --labels, --tags or --label-column."),
     Case("data set", "data prepare cifar", "Did you mean 'cifar10'?"),
 ]  # fmt: skip

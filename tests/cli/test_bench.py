@@ -45,6 +45,14 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mon
     assert "--resume goes on" in said.output
 
 
+def test_nothing_run_is_nothing_to_look_at(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KINHASH_DATA", str(tmp_path / "empty"))
+    said = run("bench", "paper", "--only", "table1-cifar10", "--bits", "8", "-o", tmp_path / "runs")
+    assert said.code == 0, said.err
+    assert "cifar10_gist512 is missing" in said.out
+    assert "kinhash report" not in said.out
+
+
 def test_the_list_of_tasks_fits_a_terminal(run: Run) -> None:
     said = run("bench")
     assert {"smoke", "paper", "field"} <= set(said.out.splitlines())

@@ -62,6 +62,8 @@ def advise(features: str, picture: str | None, as_json: bool, **options: Any) ->
         )
     expect_output(picture, features, options["labels"], options["tags"])
     bits = _lengths(options["bits"])
+    if picture is not None and not picture.lower().endswith(".png"):
+        raise click.UsageError(f"--picture {picture}: the picture is a PNG, so its name must end in .png.")
     if picture is not None:
         from ..advice._picture import require_matplotlib
 

@@ -196,5 +196,6 @@ def _report(task: Task, planned: Plan, new: list[Result], output: str, seconds: 
             f"  not run: {counted(len(cells), 'cell')} of {', '.join(sections)}: the data set {name} is "
             "missing (kinhash data check says what it needs)"
         )
-    lines.append(f"Look at it: kinhash report {output} -o report.html")
+    if everything:
+        lines.append(f"Look at it: kinhash report {output} -o report.html")
     emit(result, "\n".join(lines), as_json)
