@@ -21,10 +21,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 
 
 @pytest.mark.parametrize("data", [classes, indicator])
-@pytest.mark.parametrize("make", [default, lambda: EnergyHasher(16, open_set=True, random_state=0)])
-def test_a_recipe_with_choices_gives_the_model_of_fit(data, make):
+@pytest.mark.parametrize("more", [{}, {"features": "plain", "open_set": True}])
+def test_a_recipe_with_choices_gives_the_model_of_fit(data, more):
     X, y = data()
-    whole, parts = make().fit(X, y), fit_blocks(make(), cut_rows(X, y, 77))
+    whole = EnergyHasher(16, random_state=0, **more).fit(X, y)
+    parts = fit_blocks(EnergyHasher(16, random_state=0, **more), cut_rows(X, y, 77))
     assert parts.model_id_ == whole.model_id_
     assert (parts.codes_ == whole.codes_).all()
     assert parts.report_["n_rows"] == parts.report_["n_sampled"] == len(X)

@@ -92,7 +92,8 @@ def test_with_row_numbers_the_model_is_that_of_one_process(spark):
 def test_the_default_recipe_is_that_of_one_fit(spark):
     X, y = classes()
     names = np.array(["ant", "bee", "cat", "dog", "eel", "fox"])[y]
-    model = EnergyHasher(nBits=16, idCol="id", blockRows=150).fit(frame(spark, X, names, "string"))
+    estimator = EnergyHasher(nBits=16, idCol="id", blockRows=150, options={"features": "plain"})
+    model = estimator.fit(frame(spark, X, names, "string"))
     assert model.hasher.model_id_ == default().fit(X, names).model_id_
 
 
