@@ -136,5 +136,7 @@ def test_blas_stays_on_one_thread_until_the_last_holder_leaves():
         second.__enter__()
         first.__exit__(None, None, None)
         assert threads() == {1}
+        with _blas().limit(limits=2, user_api="blas"), single_blas_thread():  # set by others in between
+            assert threads() == {1}
         second.__exit__(None, None, None)
         assert threads() == before

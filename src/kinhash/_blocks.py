@@ -76,9 +76,10 @@ def single_blas_thread() -> Iterator[None]:
     """
     global _holders, _held
     with _holding:
+        limit = _blas().limit(limits=1, user_api="blas")  # always: others may have set it since
+        if not _holders:
+            _held = limit
         _holders += 1
-        if _holders == 1:
-            _held = _blas().limit(limits=1, user_api="blas")
     try:
         yield
     finally:
