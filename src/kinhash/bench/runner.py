@@ -29,38 +29,35 @@ Listener = Callable[[Cell, Result], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """Cells to run, results that are there already, and what cannot be run because its data is missing."""
+    """Cells to run, results that are there already, and what cannot be run because its data is missing.
+
+    ``adopted`` are the results that were run for other tables or figures, marked as these cells', too.
+    """
 
     todo: tuple[Cell, ...]
     done: tuple[Result, ...]
+    adopted: tuple[Result, ...]
     missing: dict[str, tuple[Cell, ...]]
 
 
 def plan(cells: Iterable[Cell], store: Store, *, retry_failed: bool = False) -> Plan:
-    """Look at what is there, results and data, before any work is done.
-
-    A result that was run for another table or figure is marked as one of these, too.
-    """
-    todo, done = [], []
+    """Look at what is there, results and data, before any work is done; nothing is written."""
+    todo, done, adopted = [], [], []
     missing: dict[str, list[Cell]] = {}
     there = {entry.name for entry in check(verify=False) if entry.state in ("present", "built in")}
     for cell in cells:
         result = store.find(cell.key)
         if result is not None and (result.ok or not retry_failed):
-            done.append(_shared(result, cell, store))
+            done.append(result)
+            sections = tuple(dict.fromkeys((*result.sections, *cell.sections)))
+            if sections != result.sections:
+                adopted.append(replace(result, sections=sections))
         elif cell.dataset not in there:
             missing.setdefault(cell.dataset, []).append(cell)
         else:
             todo.append(cell)
-    return Plan(tuple(todo), tuple(done), {name: tuple(cells) for name, cells in missing.items()})
-
-
-def _shared(result: Result, cell: Cell, store: Store) -> Result:
-    sections = tuple(dict.fromkeys((*result.sections, *cell.sections)))
-    if sections != result.sections:
-        result = replace(result, sections=sections)
-        store.add(result)
-    return result
+    not_there = {name: tuple(some) for name, some in missing.items()}
+    return Plan(tuple(todo), tuple(done), tuple(adopted), not_there)
 
 
 def run(

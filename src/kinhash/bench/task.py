@@ -136,6 +136,9 @@ def _folder() -> Any:
 def _task(name: str, plan: dict[str, Any]) -> Task:
     _expect_keys(f"Task {name}", plan, {"about", "checksums", "section"}, {"section"})
     checksums = _expect(f"checksums of {name}", plan.get("checksums", {}), dict)
+    for dataset in checksums:  # a misspelt name would switch its check off
+        if dataset not in DATASETS:
+            raise UnknownName.among("data set", dataset, DATASETS)
     cells: list[Cell] = []
     for title, section in _expect(f"sections of {name}", plan["section"], dict).items():
         where = f"Section {title} of {name}"
@@ -202,7 +205,7 @@ def _method_cells(where: str, base: Cell, section: dict[str, Any], plan: dict[st
                 given=given,
                 n_bits=None if n_bits is None else check_n_bits(n_bits),
                 partition=partition,
-                gallery=bool(section.get("gallery", False)) and partition == 0,
+                gallery=_expect(f"{where}: gallery", section.get("gallery", False), bool) and partition == 0,
             )
 
 

@@ -79,6 +79,8 @@ def bench(
     store = Store(output)
     planned = plan(chosen.cells, store, retry_failed=retry_failed)
     _expect_fresh(planned, resume, output)
+    for result in planned.adopted:
+        store.add(result)
     start = time.perf_counter()
     with bar(f"{counted(len(planned.todo), 'cell')}", total=len(planned.todo)) as move:
         progress = _Progress(planned, move)
