@@ -42,7 +42,7 @@ __all__ = ["codes_readout", "energy_readout", "fit_expected_map", "require_label
 
 Floats = npt.NDArray[np.float64]
 N_ANCHORS = 1000
-GROUPS = 1024  # groups whose similarities are held at once
+GROUPS = 1024  # groups, or rows, whose similarities are held at once
 RIDGE = 1e-3  # of the mean diagonal: enough for anchors that are copies of each other
 TEMPERS = (0.7, 0.5)
 
@@ -60,7 +60,8 @@ def require_labels(training: Training) -> None:
 def fit_expected_map(training: Training, codes: Floats) -> tuple[ExpectedMap, dict[str, Any]]:
     """The map onto codes (n, d) whose signs are the bits of the rows, and what was chosen.
 
-    Memory beyond the codes: the prepared features of at most 100,000 rows, and (m, m) for m ≤ 1,000 anchors.
+    Memory beyond the codes: the prepared features of at most 100,000 rows (p, or 1,000 RBF centres, times 4
+    bytes each), and a few blocks of 1,024 rows by m ≤ 1,000 anchors.
     """
     supervision, rng = training.supervision, training.rng
     assert supervision.labels is not None
@@ -198,8 +199,13 @@ class _Around:
         shown = rows.part[:10_000]
         labels = self.training.supervision.labels
         assert labels is not None
-        asked = _packed(readout.scores(expected.similarity(rows.held_features)))
-        mapped = readout.scores(expected.similarity(rows.part_features[: len(shown)]))
+
+        def scores(features: npt.NDArray[np.float32]) -> Floats:
+            parts = block_slices(len(features), GROUPS)  # similarities to all anchors at once are large
+            return np.concatenate([readout.scores(expected.similarity(features[part])) for part in parts])
+
+        asked = _packed(scores(rows.held_features))
+        mapped = scores(rows.part_features[: len(shown)])
         found = [
             mean_average_precision(asked, _packed(database), labels[rows.held], labels[shown])
             for database in (self.codes[shown], mapped)
