@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -89,7 +91,8 @@ def test_held_out_rows_are_apart_from_the_rest():
     rows = np.arange(1000, 1160)
     weights = np.where(np.arange(160) < 10, 0.0, 1.0)
     labels = sp.csr_array(np.eye(int(y.max()) + 1, dtype=np.int8)[y])
-    full = LabelledSet(rows, X.astype(np.float32), labels, weights, None, True)  # type: ignore[arg-type]
+    moments = SimpleNamespace(preparation=SimpleNamespace(rbf=None))
+    full = LabelledSet(rows, X.astype(np.float32), labels, weights, moments, True)  # type: ignore[arg-type]
     split = split_rows(full, np.random.default_rng(0))
     assert len(split.held) == 30
     assert len(split.part) == 120
@@ -98,6 +101,22 @@ def test_held_out_rows_are_apart_from_the_rest():
     np.testing.assert_array_equal(rows[split.places], split.part)
     np.testing.assert_array_equal(split.part_features, X[split.part - 1000].astype(np.float32))
     np.testing.assert_array_equal(split.held_features, X[split.held - 1000].astype(np.float32))
+
+
+def test_rows_to_judge_by_do_not_know_that_they_are_centres():
+    X, y = classes(n=300)
+    some = training(X, y)
+    options = FeatureOptions("rbf", n_centers=300)
+    full = labelled.labelled_set(some, options, np.random.default_rng(0))
+    split = split_rows(full, np.random.default_rng(1))
+    place = {row: i for i, row in enumerate(full.rows)}
+    raw = full.moments.preparation.rbf(X)  # every row is a centre
+    for row, features in zip(split.held, split.held_features, strict=True):
+        itself = raw[row] > 1 - 1e-5
+        assert itself.sum() == 1
+        np.testing.assert_array_equal(features[itself], 0.0)
+        np.testing.assert_array_equal(features[~itself], full.features[place[row]][~itself])
+    np.testing.assert_array_equal(split.part_features, full.features[split.places])
 
 
 def test_a_label_model_needs_no_more_than_its_share_of_rows(monkeypatch):

@@ -18,6 +18,7 @@ from ..inference.sample import Sample
 from ..inference.spectral import spectral_basis
 from ..inference.targets import AnchorSums, Targets
 from ..maps.label_models import LabelModel, LinearLabels
+from ..maps.preparation import Preparation
 from .label_learners import LabelledSet, Yardstick
 
 __all__ = [
@@ -113,10 +114,18 @@ def split_often(full: LabelledSet, rng: np.random.Generator, times: int) -> list
         # Kept in random order: parts of the part are taken from its front, and rows may be sorted by class.
         turned = np.roll(order, -turn * n_held)
         part, held = turned[n_held : n_held + n_part], turned[:n_held]
-        splits.append(
-            HeldOut(full.rows[part], full.rows[held], part, full.features[part], full.features[held])
-        )
+        held_features = _as_if_new(full.features[held], full.moments.preparation)
+        splits.append(HeldOut(full.rows[part], full.rows[held], part, full.features[part], held_features))
     return splits
+
+
+def _as_if_new(features: Floats32, preparation: Preparation) -> Floats32:
+    """Prepared rows without their similarity to themselves: a row that is an RBF centre knows its own, a new
+    row never does. 0 is the mean of a column, so the entry says nothing."""
+    if preparation.rbf is None:
+        return features
+    itself = ((1.0 - preparation.mean) / preparation.scale).astype(np.float32)
+    return np.where(np.isclose(features, itself, rtol=1e-4, atol=1e-4), np.float32(0), features)
 
 
 def temper(model: LabelModel, factor: float) -> LabelModel:
