@@ -45,7 +45,7 @@ from .labelled import labelled_set, learner_for
 from .settings import Settings
 from .spectral_ridge import n_known_rows
 
-__all__ = ["Anchored", "Choice", "Settled", "choose_features", "mostly_zero", "settle"]
+__all__ = ["Choice", "CodedAnchors", "Settled", "choose_features", "mostly_zero", "settle"]
 
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
@@ -69,7 +69,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Anchored:
+class CodedAnchors:
     """What the choices have in common: the anchors' codes, and their label patterns (m, t)."""
 
     training: Training
@@ -94,7 +94,12 @@ class Settled:
 
 
 def settle(
-    around: Anchored, full: LabelledSet, settings: Settings, rng: np.random.Generator, *, rough: bool = False
+    around: CodedAnchors,
+    full: LabelledSet,
+    settings: Settings,
+    rng: np.random.Generator,
+    *,
+    rough: bool = False,
 ) -> Settled:
     """Choose label model and recipe for these rows, on some of them that are split off.
 
@@ -137,7 +142,7 @@ def _weaker(learner: LabelLearner, settings: Settings, full: LabelledSet) -> Ite
 
 
 def choose_features(
-    around: Anchored, settings: Settings, rng: np.random.Generator
+    around: CodedAnchors, settings: Settings, rng: np.random.Generator
 ) -> tuple[FeatureOptions, Settled | None]:
     """Features as they are, or compared with RBF centres: whichever is better on split-off rows.
 
@@ -174,7 +179,7 @@ def mostly_zero(training: Training) -> bool:
 class Trial:
     """Everything needed to try choices on held-out rows; rotations are remembered."""
 
-    around: Anchored
+    around: CodedAnchors
     exclusive: bool
     rows: HeldOut
     model: LabelModel

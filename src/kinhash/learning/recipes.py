@@ -29,7 +29,7 @@ from ..maps.expected import ExpectedMap, LabelSimilarity, RegressedSimilarity
 from ..maps.linear import LinearMap
 from ..maps.prepared import prepare_rows
 from ..maps.ridge import choose_alpha, ridge_weights
-from .choosing import Anchored, Choice, Settled, choose_features, settle
+from .choosing import Choice, CodedAnchors, Settled, choose_features, settle
 from .expected import SpectralCoder, recoded_groups, temper, true_embedding
 from .features import first_preparation, standardised_moments
 from .label_learners import LabelledSet
@@ -57,7 +57,7 @@ def learn_expected(training: Training, settings: Settings, rng: np.random.Genera
         sample, coder = _spectral_coder(training, settings, rng)
         assert supervision.labels is not None
         patterns = label_patterns(supervision.labels, sample, supervision.group_of_row)
-    around, settled = Anchored(training, coder, patterns), None
+    around, settled = CodedAnchors(training, coder, patterns), None
     enough = settings.solver == "auto" and n_known_rows(training) >= ENOUGH_ROWS
     if enough and settings.features.kind == "auto":
         features, settled = choose_features(around, settings, rng)
