@@ -11,9 +11,9 @@ import numpy as np
 
 from ..codes import UInt8
 from ..errors import InvalidInput
-from ._base import Found, Place
+from ._base import Engine, Facts, Found, Place, Reader
 
-__all__ = ["already_there", "fresh_file", "nearest_by_sql", "not_there", "quoted", "select"]
+__all__ = ["already_there", "fresh_file", "not_there", "quoted", "select", "sql_reader"]
 
 
 def select(distance: str, source: str, k: int) -> str:
@@ -26,16 +26,16 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def nearest_by_sql(
-    run: Callable[[str], list[Any]], text: Callable[[UInt8, int], str]
-) -> Callable[[UInt8, int], Found]:
-    """A search that runs exactly the statement we print."""
+def sql_reader(engine: Engine, place: Place, facts: Facts, run: Callable[[str], list[Any]]) -> Reader:
+    """A search that runs exactly the statement the engine prints."""
+    assert facts.n_bits is not None
+    n_bits = facts.n_bits
 
     def nearest(code: UInt8, k: int) -> Found:
-        rows = np.array(run(text(code, k)), np.int64).reshape(-1, 2)
+        rows = np.array(run(engine.statement(code, n_bits, k, place)), np.int64).reshape(-1, 2)
         return rows[:, 0], rows[:, 1].astype(np.uint16)
 
-    return nearest
+    return Reader(facts, nearest)
 
 
 def already_there(place: Place, what: str = "table") -> InvalidInput:

@@ -12,7 +12,7 @@ import numpy as np
 from .._blocks import block_slices
 from ..codes import Codes, UInt8
 from ._base import Engine, Facts, Place, Reader, as_bits, driver
-from ._sql import already_there, fresh_file, nearest_by_sql, not_there, quoted, select
+from ._sql import already_there, fresh_file, not_there, quoted, select, sql_reader
 
 __all__ = ["DuckDB"]
 
@@ -51,15 +51,7 @@ class DuckDB(Engine):
                 raise not_there(place)
             n_rows = db.execute(f'select count(*) from "{place.table}"').fetchone()[0]
             facts = Facts.from_note(comment, n_rows, place)
-            assert facts.n_bits is not None
-            n_bits = facts.n_bits
-            yield Reader(
-                facts,
-                nearest_by_sql(
-                    lambda text: db.execute(text).fetchall(),
-                    lambda code, k: self.statement(code, n_bits, k, place),
-                ),
-            )
+            yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
     def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
         bits = as_bits(code[None], n_bits)[0].decode()

@@ -11,7 +11,7 @@ from typing import Any
 from ..codes import Codes, UInt8
 from ..container import replace_file
 from ._base import Engine, Facts, Place, Reader, as_bits, driver
-from ._sql import already_there, nearest_by_sql, quoted, select
+from ._sql import already_there, quoted, select, sql_reader
 
 __all__ = ["Parquet"]
 
@@ -41,16 +41,8 @@ class Parquet(Engine):
         with driver("pyarrow.parquet", "parquet").ParquetFile(place.target) as file:
             note = (file.schema_arrow.metadata or {}).get(b"kinhash")
             facts = Facts.from_note(note, file.metadata.num_rows, place)
-        assert facts.n_bits is not None
-        n_bits = facts.n_bits
         with closing(driver("duckdb", "duckdb").connect()) as db:
-            yield Reader(
-                facts,
-                nearest_by_sql(
-                    lambda text: db.execute(text).fetchall(),
-                    lambda code, k: self.statement(code, n_bits, k, place),
-                ),
-            )
+            yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
     def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
         bits = as_bits(code[None], 8 * len(code))[0].decode()  # whole bytes, as in the file

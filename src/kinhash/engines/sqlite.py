@@ -20,7 +20,7 @@ import numpy.typing as npt
 from .._blocks import block_slices
 from ..codes import Codes, UInt8
 from ._base import Engine, Facts, Place, Reader
-from ._sql import already_there, fresh_file, nearest_by_sql, not_there
+from ._sql import already_there, fresh_file, not_there, sql_reader
 
 __all__ = ["SQLite"]
 
@@ -69,15 +69,7 @@ class SQLite(Engine):
             n_rows = db.execute(f'select count(*) from "{place.table}"').fetchone()[0]
             note = definition.partition("/*")[2].partition("*/")[0]
             facts = Facts.from_note(note, n_rows, place)
-            assert facts.n_bits is not None
-            n_bits = facts.n_bits
-            yield Reader(
-                facts,
-                nearest_by_sql(
-                    lambda text: db.execute(text).fetchall(),
-                    lambda code, k: self.statement(code, n_bits, k, place),
-                ),
-            )
+            yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
     def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
         wanted = list(enumerate(_words(code[None])[0].tolist()))
