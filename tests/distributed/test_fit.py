@@ -215,3 +215,10 @@ def test_a_block_is_summed_on_one_thread_of_blas_wherever_it_lies(monkeypatch):
         model = learn_from(linear(), Bare(cut_rows(X, y, 77)))
     assert set(seen) == {1}
     assert model.model_id_ == fit_blocks(linear(), cut_rows(X, y, 77)).model_id_
+
+
+def test_blocks_that_are_no_pairs_are_refused():
+    with pytest.raises(InvalidInput, match="pair"):
+        fit_blocks(EnergyHasher(8), [np.ones((3, 2))])
+    with pytest.raises(InvalidInput, match="rows"):
+        cut_rows(np.ones((3, 2)), [0, 1, 0], rows=0)

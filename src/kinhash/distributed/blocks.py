@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks
+from .._check import check_integer
 from ..errors import InvalidInput
 from .tree import merge_in_order
 
@@ -52,6 +53,11 @@ class LocalBlocks(Blocks):
                 "a list of pairs (X, y), or of pairs of functions that load them",
                 "Blocks are read more than once, so pass functions instead of a generator",
             )
+        for number, block in enumerate(blocks):
+            if not isinstance(block, (tuple, list)) or len(block) != 2:
+                raise InvalidInput(
+                    f"Block {number} is a {type(block).__name__}", "a pair (X, y)", "Pass rows with their labels"
+                )
         self.blocks, self.n_jobs = blocks, n_jobs
 
     def reduce_labels(self, look: Callable[[int, Any], T], merge: Callable[[T, T], T]) -> T:
@@ -77,6 +83,7 @@ class LocalBlocks(Blocks):
 
 def cut_rows(X: Any, y: Any, rows: int = 65_536) -> list[tuple[Any, Any]]:
     """Consecutive blocks of a matrix and its labels; of a memory map, nothing is read yet."""
+    check_integer("rows", rows, 1)
     if X.shape[0] != len(y):
         raise InvalidInput(
             f"X has {X.shape[0]} rows and there are {len(y)} labels", "as many", "Pass what belongs together"
