@@ -56,7 +56,7 @@ class LocalBlocks(Blocks):
         for number, block in enumerate(blocks):
             if not isinstance(block, (tuple, list)) or len(block) != 2:
                 raise InvalidInput(
-                    f"Block {number} is a {type(block).__name__}", "a pair (X, y)", "Pass rows with their labels"
+                    f"Block {number} is a {type(block).__name__}", "a pair (X, y)", "Pass rows with labels"
                 )
         self.blocks, self.n_jobs = blocks, n_jobs
 
