@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -153,20 +152,32 @@ def test_keys_change_with_the_work_and_with_nothing_else() -> None:
     assert replace(CELL, label="x", sections=("b",)).key == CELL.key
 
 
-def test_an_interrupted_cell_leaves_neither_a_process_nor_a_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start, started = subprocess.Popen, []
+INTERRUPTED = """
+import signal, subprocess, sys
+from kinhash.bench import Cell, Store, run, runner
+signal.signal(signal.SIGINT, signal.default_int_handler)
+start = subprocess.Popen
+def sleeping(command, **options):
+    process = start([sys.executable, "-c", "import time; time.sleep(300)"], **options)
+    print(process.pid, flush=True)
+    return process
+runner.subprocess.Popen = sleeping
+cell = Cell(dataset="digits", protocol="paper", method="EMKSH", n_bits=8, partition=0)
+run([cell], Store(sys.argv[1]))
+"""
 
-    def sleeping(command: list[str], **options: object) -> object:
-        started.append(start([sys.executable, "-c", "import time; time.sleep(60)"], **options))  # type: ignore[call-overload]
-        threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
-        return started[-1]
 
-    monkeypatch.setattr(runner.subprocess, "Popen", sleeping)
-    with pytest.raises(KeyboardInterrupt):
-        run([CELL, replace(CELL, n_bits=16)], Store(tmp_path))
-    assert [process.poll() for process in started] == [-signal.SIGKILL]
+def test_an_interrupted_cell_leaves_neither_a_process_nor_a_row(tmp_path: Path) -> None:
+    # In a process of its own: a signal to this one would reach whatever runs the tests.
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, tmp_path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdout is not None
+    worker = int(process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=60)
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)
     assert not list(tmp_path.iterdir()), "what was interrupted has not failed, and is run on resuming"
 
 
