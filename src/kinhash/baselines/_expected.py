@@ -29,8 +29,16 @@ from ..inference.problem import DenseProblem
 from ..inference.readout import LinearReadout, PolishReadout, Readout, pull_sums
 from ..inference.sample import Sample, draw_sample
 from ..inference.targets import Targets
-from ..learning.choosing import FEW_ROWS, GAIN, RBF_GAIN, TRY_ROWS, mostly_zero
-from ..learning.expected import HeldOut, labelled_part, split_rows, temper, yardstick_for
+from ..learning.choosing import (
+    GAIN,
+    RBF_GAIN,
+    TEMPERS,
+    TRY_ROWS,
+    mostly_zero,
+    splits_of,
+    weaker_learners,
+)
+from ..learning.expected import HeldOut, labelled_part, temper, yardstick_for
 from ..learning.features import FeatureOptions
 from ..learning.label_learners import LabelledSet, LogisticLearner
 from ..learning.labelled import ENOUGH_ROWS, label_patterns, labelled_set
@@ -44,7 +52,6 @@ Floats = npt.NDArray[np.float64]
 N_ANCHORS = 1000
 GROUPS = 1024  # groups, or rows, whose similarities are held at once
 RIDGE = 1e-3  # of the mean diagonal: enough for anchors that are copies of each other
-TEMPERS = (0.7, 0.5)
 
 
 def require_labels(training: Training) -> None:
@@ -167,27 +174,31 @@ class _Around:
 
     def settle(self, full: LabelledSet, rng: np.random.Generator) -> _Settled:
         """The label model's penalty first, then the readout, then how sure the label model may be."""
-        rows = split_rows(full, rng)
-        part = labelled_part(full, rows)
-        yardstick = yardstick_for(self.training, self.sample, self.patterns, full.exclusive, rows)
-        learner, model = LogisticLearner().tuned(part, yardstick)
+        splits = splits_of(full, rng)
+        parts = [labelled_part(full, rows) for rows in splits]
+        yardstick = yardstick_for(self.training, self.sample, self.patterns, full.exclusive, splits[0])
+        learner, model = LogisticLearner().tuned(parts[0], yardstick)
         assert isinstance(learner, LogisticLearner)
-        best = self._best(learner, model, rows, full.exclusive)
-        if part.moments.preparation.rbf is not None and len(part.rows) <= FEW_ROWS:
-            assert learner.penalty is not None
-            for factor in (0.1, 0.01, 0.001):
-                weaker = replace(learner, penalty=learner.penalty * factor)
-                found = self._best(weaker, weaker.fit(part), rows, full.exclusive)
-                best = found if found.value > best.value + GAIN else best
+        models = [model, *(learner.fit(part) for part in parts[1:])]
+        best = self._best(learner, models, splits, full.exclusive)
+        for weaker in weaker_learners(learner, full):
+            found = self._best(weaker, [weaker.fit(part) for part in parts], splits, full.exclusive)
+            best = found if found.value > best.value + GAIN else best
         return best
 
-    def _best(self, learner: LogisticLearner, model: LabelModel, rows: HeldOut, exclusive: bool) -> _Settled:
-        tried = [
-            _Settled(learner, 1.0, kind, self._value(kind, model, rows, exclusive)) for kind in self.readouts
-        ]
+    def _best(
+        self, learner: LogisticLearner, models: list[LabelModel], splits: list[HeldOut], exclusive: bool
+    ) -> _Settled:
+        def mean_value(kind: str, factor: float) -> float:
+            tried = zip(models, splits, strict=True)
+            return float(
+                np.mean([self._value(kind, temper(model, factor), rows, exclusive) for model, rows in tried])
+            )
+
+        tried = [_Settled(learner, 1.0, kind, mean_value(kind, 1.0)) for kind in self.readouts]
         best = max(tried, key=lambda settled: settled.value)
         for factor in TEMPERS:
-            value = self._value(best.readout, temper(model, factor), rows, exclusive)
+            value = mean_value(best.readout, factor)
             if value > best.value + GAIN:
                 best = replace(best, temper=factor, value=value)
         return best

@@ -45,7 +45,20 @@ from .labelled import labelled_set, learner_for
 from .settings import Settings
 from .spectral_ridge import n_known_rows
 
-__all__ = ["Choice", "CodedAnchors", "Settled", "choose_features", "mostly_zero", "settle"]
+__all__ = [
+    "GAIN",
+    "RBF_GAIN",
+    "TEMPERS",
+    "TRY_ROWS",
+    "Choice",
+    "CodedAnchors",
+    "Settled",
+    "choose_features",
+    "mostly_zero",
+    "settle",
+    "splits_of",
+    "weaker_learners",
+]
 
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
@@ -108,7 +121,7 @@ def settle(
     training = around.training
     n_starts = 1 if rough else 6 if settings.n_bits <= 16 else 3
     with training.stages("choosing the label model"):
-        splits = split_often(full, rng, N_SPLITS if len(full.rows) <= FEW_ROWS else 1)
+        splits = splits_of(full, rng)
         parts = [labelled_part(full, rows) for rows in splits]
         sample = around.coder.sample
         yardstick = yardstick_for(training, sample, around.patterns, full.exclusive, splits[0])
@@ -125,7 +138,7 @@ def settle(
 
         trials = trials_of([model, *(learner.fit(part) for part in parts[1:])])
         choice, value = choose(trials)
-        for weaker in _weaker(learner, settings, full):
+        for weaker in weaker_learners(learner, full) if settings.label_penalty is None else ():
             others = trials_of([weaker.fit(part) for part in parts])
             other, found = choose(others)
             if found > value + GAIN:
@@ -134,9 +147,15 @@ def settle(
     return Settled(full, learner, choice, value, trials[0].rotation(choice))
 
 
-def _weaker(learner: LabelLearner, settings: Settings, full: LabelledSet) -> Iterator[LabelLearner]:
+def splits_of(full: LabelledSet, rng: np.random.Generator) -> list[HeldOut]:
+    """One split of the rows, or several where they are few."""
+    return split_often(full, rng, N_SPLITS if len(full.rows) <= FEW_ROWS else 1)
+
+
+def weaker_learners(learner: LabelLearner, full: LabelledSet) -> Iterator[LogisticLearner]:
+    """Weaker penalties that are worth a try: none but on few rows with RBF features."""
     remembers = full.moments.preparation.rbf is not None and len(full.rows) <= FEW_ROWS
-    if isinstance(learner, LogisticLearner) and settings.label_penalty is None and remembers:
+    if isinstance(learner, LogisticLearner) and remembers:
         assert learner.penalty is not None
         yield from (replace(learner, penalty=learner.penalty * factor) for factor in (0.1, 0.003))
 
