@@ -21,7 +21,7 @@ __all__ = ["EnergyHasher"]
 
 # Which maps share the bits of a code, and in what proportion.
 DEFAULT_MIX = (("expected", 1.0),)
-OPEN_SET_MIX = (("expected", 0.5), ("ridge", 0.25), ("features", 0.25))
+OPEN_SET_MIX = (("expected", 0.625), ("ridge", 0.3125), ("features", 0.0625))
 
 PRESETS = ("paper", "paper-literal")
 MAP_NAMES = ("expected", "linear", "rbf")
@@ -68,7 +68,8 @@ class EnergyHasher(StreamingHasher):
     n_centers : None is 1,000, and with map="expected" up to 1,500 where there are only as many rows.
     standardize : bring every column to mean 0 and deviation 1 (training rows).
     open_set : False gives the best codes for labels like those trained on. Use True if items of kinds never
-        labelled will be searched, too: a share of the bits then comes from the features alone.
+        labelled will be searched, too: three bits in eight then come from a ridge map onto the codes and
+        from the features alone, which do not squeeze a row through the known labels.
     random_state, n_jobs, verbose : as in scikit-learn. The codes do not depend on n_jobs.
 
     Attributes
@@ -253,7 +254,7 @@ class EnergyHasher(StreamingHasher):
         if kind == "features":
             return recipes.learn_features(training, settings, rng)
         if kind == "ridge":
-            settings = replace(settings, map="linear")
+            settings = replace(settings, map="linear", **self._features_of_ridge(training, settings))
         # The spectral solver needs a verdict for every pair, one curvature for all of them, and no field.
         spectral = settings.solver in ("auto", "spectral") and training.supervision.complete
         spectral = spectral and bool(settings.energy.shared_quadratic(settings.n_bits))
@@ -268,6 +269,15 @@ class EnergyHasher(StreamingHasher):
             return recipes.learn_expected(training, settings, rng)
         # Without labels, ridge onto S followed by a linear readout is ridge onto the readout's scores.
         return recipes.learn_ridge(training, settings, rng)
+
+    def _features_of_ridge(self, training: Training, settings: Settings) -> dict[str, Any]:
+        """RBF features for the ridge part of open-set codes: it keeps more of what is new in a row."""
+        from .learning.choosing import mostly_zero
+
+        if settings.features.kind != "auto" or mostly_zero(training):
+            return {}
+        alpha = "gcv" if settings.alpha == "auto" else settings.alpha
+        return {"features": replace(settings.features, kind="rbf"), "alpha": alpha}
 
     def _stream_plan(self) -> StreamPlan:
         from .learning.recipes import solver_recipe
