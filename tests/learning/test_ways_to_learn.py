@@ -425,23 +425,25 @@ def test_the_lean_brings_codes_nearer_to_what_the_map_predicts():
     assert agreement(0.5) > agreement(0.0)
 
 
-def test_auto_features_are_rbf_where_only_distances_tell_the_classes_apart():
+@pytest.mark.parametrize("n", [400, 4400], ids=["all rows are tried", "a part is tried"])
+def test_auto_features_are_rbf_where_only_distances_tell_the_classes_apart(n):
     rng = np.random.default_rng(0)
-    angle, ring = rng.uniform(0, 2 * np.pi, 600), rng.integers(0, 3, 600)
+    angle, ring = rng.uniform(0, 2 * np.pi, n + 200), rng.integers(0, 3, n + 200)
     # Rows are brought to unit length before they are compared, so the rings lie around a far-off point.
-    X = np.c_[ring * np.cos(angle), ring * np.sin(angle), np.full(600, 3.0)] + 0.05 * rng.normal(
-        size=(600, 3)
-    )
-    plain = EnergyHasher(8, features="plain", random_state=0).fit(X[:400], ring[:400])
-    auto = EnergyHasher(8, random_state=0).fit(X[:400], ring[:400])
+    X = np.c_[ring * np.cos(angle), ring * np.sin(angle), np.full(n + 200, 3.0)]
+    X += 0.05 * rng.normal(size=X.shape)
+    plain = EnergyHasher(8, features="plain", random_state=0).fit(X[:n], ring[:n])
+    auto = EnergyHasher(8, random_state=0).fit(X[:n], ring[:n])
     assert auto.report_["features"] == "rbf"
     assert plain.report_["features"] == "plain"
-    assert auto.score(X[400:], ring[400:]) > plain.score(X[400:], ring[400:]) + 0.1
+    assert auto.score(X[n:], ring[n:]) > plain.score(X[n:], ring[n:]) + 0.1
 
 
 def test_auto_features_are_plain_where_a_line_does_or_rows_are_mostly_zeros():
-    X, y = classes(n=400)
-    assert EnergyHasher(8, random_state=0).fit(X, y).report_["features"] == "plain"
+    for n in (400, 4400):
+        X, y = classes(n=n)
+        assert EnergyHasher(8, random_state=0).fit(X, y).report_["features"] == "plain"
+    y = y[:400]
     words = (np.random.default_rng(1).random((400, 60)) < 0.05) * 1.0
     words[np.arange(400), y] = 1.0
     assert EnergyHasher(8, random_state=0).fit(words, y).report_["features"] == "plain"

@@ -32,10 +32,12 @@ from ..inference.targets import Targets
 from ..learning.choosing import (
     GAIN,
     RBF_GAIN,
+    RBF_GAIN_ON_PART,
     TEMPERS,
     TRY_ROWS,
     mostly_zero,
     splits_of,
+    unrounded_value,
     weaker_learners,
 )
 from ..learning.expected import HeldOut, labelled_part, temper, yardstick_for
@@ -165,12 +167,17 @@ class _Around:
         if mostly_zero(self.training):
             return plain
         seed = int(self.training.rng.integers(2**62))
+        on_part = n_known_rows(self.training) > TRY_ROWS
         values = []
         for options in (plain, rbf):
             same = np.random.default_rng(seed)  # both are tried on the same rows
             full = labelled_set(self.training, options, same, most=TRY_ROWS)
-            values.append(self.settle(full, same).value)
-        return rbf if values[1] > values[0] + RBF_GAIN else plain
+            values.append(self._unrounded(full, same) if on_part else self.settle(full, same).value)
+        return rbf if values[1] > values[0] + (RBF_GAIN_ON_PART if on_part else RBF_GAIN) else plain
+
+    def _unrounded(self, full: LabelledSet, rng: np.random.Generator) -> float:
+        relaxed, learner = self.readouts["codes"].scores, LogisticLearner()
+        return unrounded_value(self.training, self.sample, self.patterns, relaxed, full, learner, rng)
 
     def settle(self, full: LabelledSet, rng: np.random.Generator) -> _Settled:
         """The label model's penalty first, then the readout, then how sure the label model may be."""
