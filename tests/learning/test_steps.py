@@ -16,7 +16,8 @@ from kinhash import EnergyHasher
 from kinhash.energies.ksh import KSH
 from kinhash.energy_hasher import DEFAULT_MIX, OPEN_SET_MIX, share_bits
 from kinhash.inference.sample import draw_sample
-from kinhash.learning import labelled
+from kinhash.learning import choosing, labelled
+from kinhash.learning.choosing_features import unrounded_value
 from kinhash.learning.expected import SpectralCoder, split_rows, temper
 from kinhash.learning.features import FeatureOptions, first_preparation, known_weights, standardised_moments
 from kinhash.learning.label_learners import LabelledSet, anchor_average_precision
@@ -117,6 +118,39 @@ def test_rows_to_judge_by_do_not_know_that_they_are_centres():
         np.testing.assert_array_equal(features[itself], 0.0)
         np.testing.assert_array_equal(features[~itself], full.features[place[row]][~itself])
     np.testing.assert_array_equal(split.part_features, full.features[split.places])
+
+
+def test_features_are_judged_by_kin_who_share_any_number_of_tags():
+    rng = np.random.default_rng(0)
+    kind = np.arange(300) % 3
+    X = rng.normal(size=(300, 4)) + 4 * np.eye(3, 4)[kind]
+    Y = np.repeat(np.eye(3, dtype=np.int8), 256, axis=1)[kind]  # 256 shared tags are 0 in eight bits
+    some, settings = training(X, Y), EnergyHasher(8)._settings()
+    sample = draw_sample(some.supervision, 100, np.random.default_rng(0))
+    similarity = some.supervision.similarity(sample.groups, sample.groups)
+    coder = SpectralCoder(KSH(), sample, similarity, 8, "mean")
+    full = labelled.labelled_set(some, FeatureOptions(), np.random.default_rng(0))
+    patterns = labelled.label_patterns(some.supervision.labels, sample, some.supervision.group_of_row)
+    value = unrounded_value(
+        some,
+        sample,
+        patterns,
+        coder.embedding(0.0).of,
+        full,
+        labelled.learner_for(settings),
+        np.random.default_rng(0),
+    )
+    assert 1.8 < value <= 2  # kin come first among the anchors, and among the rows
+
+
+def test_both_kinds_of_features_are_judged_on_the_same_rows(monkeypatch):
+    X, y = classes(n=400)
+    seen = []
+    original = choosing.splits_of
+    monkeypatch.setattr(choosing, "splits_of", lambda *given: seen.append(original(*given)) or seen[-1])
+    EnergyHasher(8, random_state=0).fit(X, y)
+    plain, rbf = ([split.held.tolist() for split in splits] for splits in seen[:2])
+    assert plain == rbf
 
 
 def test_a_label_model_needs_no_more_than_its_share_of_rows(monkeypatch):

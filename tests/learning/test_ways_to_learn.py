@@ -371,8 +371,8 @@ def test_feature_bits_come_from_the_features_alone():
         X, np.random.default_rng(1).integers(0, 5, 150)
     )
     learned, mapped = bits(fitted), bits(fitted, fitted.encode(X))
-    assert np.array_equal(learned[:, -4:], mapped[:, -4:])  # a quarter of the bits, no label decides
-    assert not np.array_equal(learned[:, :-4], mapped[:, :-4])
+    assert np.array_equal(learned[:, -1:], mapped[:, -1:])  # one in sixteen, and no label decides it
+    assert not np.array_equal(learned[:, :-1], mapped[:, :-1])
     assert other.codes_.shape == fitted.codes_.shape
     with pytest.raises(AttributeError, match="marginals_"):
         fitted.marginals_  # noqa: B018
@@ -387,6 +387,21 @@ def test_open_set_codes_hold_on_classes_never_trained_on():
     closed = EnergyHasher(32, random_state=0).fit(features[seen], y[seen])
     opened = EnergyHasher(32, open_set=True, random_state=0).fit(features[seen], y[seen])
     assert opened.score(features[~seen], y[~seen]) > closed.score(features[~seen], y[~seen])
+
+
+def test_the_ridge_bits_of_open_set_codes_take_rbf_features_only_where_these_hold():
+    rng = np.random.default_rng(3)
+    y = np.arange(400) % 8
+    even = rng.normal(size=(8, 12))[y] + rng.normal(size=(400, 12))
+    uneven = even * np.r_[1000.0, np.ones(11)]  # at unit length, rows are but the sign of one column
+
+    def features(X, **settings):
+        return EnergyHasher(32, open_set=True, random_state=0, **settings).fit(X, y).report_["features"]
+
+    assert features(even) == "rbf"
+    assert features(uneven) == "plain"
+    assert features(even, features="plain") == "plain"
+    assert features(even, map="linear") == "plain"
 
 
 def test_choices_are_made_on_held_out_rows_and_reported():

@@ -29,17 +29,8 @@ from ..inference.problem import DenseProblem
 from ..inference.readout import LinearReadout, PolishReadout, Readout, pull_sums
 from ..inference.sample import Sample, draw_sample
 from ..inference.targets import Targets
-from ..learning.choosing import (
-    GAIN,
-    RBF_GAIN,
-    RBF_GAIN_ON_PART,
-    TEMPERS,
-    TRY_ROWS,
-    mostly_zero,
-    splits_of,
-    unrounded_value,
-    weaker_learners,
-)
+from ..learning.choosing import GAIN, TEMPERS, splits_of, weaker_learners
+from ..learning.choosing_features import RBF_GAIN, RBF_GAIN_ON_PART, TRY_ROWS, mostly_zero, unrounded_value
 from ..learning.expected import HeldOut, labelled_part, temper, yardstick_for
 from ..learning.features import FeatureOptions
 from ..learning.label_learners import LabelledSet, LogisticLearner
@@ -70,7 +61,7 @@ def fit_expected_map(training: Training, codes: Floats) -> tuple[ExpectedMap, di
     """The map onto codes (n, d) whose signs are the bits of the rows, and what was chosen.
 
     Memory beyond the codes: the prepared features of at most 100,000 rows (p, or 1,000 RBF centres, times 4
-    bytes each), and a few blocks of 1,024 rows by m ≤ 1,000 anchors.
+    bytes each), similarities of a few thousand rows to m ≤ 1,000 anchors; 200 MB where features are tried.
     """
     supervision, rng = training.supervision, training.rng
     assert supervision.labels is not None
@@ -170,9 +161,9 @@ class _Around:
         on_part = n_known_rows(self.training) > TRY_ROWS
         values = []
         for options in (plain, rbf):
-            same = np.random.default_rng(seed)  # both are tried on the same rows
-            full = labelled_set(self.training, options, same, most=TRY_ROWS)
-            values.append(self._unrounded(full, same) if on_part else self.settle(full, same).value)
+            full = labelled_set(self.training, options, np.random.default_rng(seed), most=TRY_ROWS)
+            split = np.random.default_rng([seed, 1])  # both are tried, and judged, on the same rows
+            values.append(self._unrounded(full, split) if on_part else self.settle(full, split).value)
         return rbf if values[1] > values[0] + (RBF_GAIN_ON_PART if on_part else RBF_GAIN) else plain
 
     def _unrounded(self, full: LabelledSet, rng: np.random.Generator) -> float:

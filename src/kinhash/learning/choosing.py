@@ -3,7 +3,6 @@
 The measure is always the same: held-out mAP against learned database codes plus against mapped ones (see
 docs/research.md for what each choice is worth):
 
-* *features*: as they are, or compared with RBF centres; on many rows judged on some of them before rounding;
 * *penalty* of the label model: along a path first, by how well expected similarities rank the anchors; on
   few rows weaker ones are tried too, because a map that remembers its rows serves mapped databases;
 * *temper*: label scores are multiplied by it before the sigmoid; below 1 it softens a label model that
@@ -15,7 +14,7 @@ docs/research.md for what each choice is worth):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,7 +23,6 @@ import numpy.typing as npt
 
 from .._hasher import Training
 from ..codes import Codes, pack_bits
-from ..inference.sample import Sample
 from ..inference.spectral import fit_rotation
 from ..labels import Labels
 from ..maps.expected import expected_similarity
@@ -36,42 +34,30 @@ from .expected import (
     labelled_part,
     recoded_groups,
     split_often,
-    split_rows,
     temper,
     true_embedding,
     yardstick_for,
 )
-from .features import FeatureOptions
-from .label_learners import LabelLearner, LabelledSet, LogisticLearner, anchor_average_precision
-from .labelled import labelled_set, learner_for
+from .label_learners import LabelLearner, LabelledSet, LogisticLearner
+from .labelled import learner_for
 from .settings import Settings
-from .spectral_ridge import n_known_rows
 
 __all__ = [
     "GAIN",
-    "RBF_GAIN",
-    "RBF_GAIN_ON_PART",
     "TEMPERS",
-    "TRY_ROWS",
     "Choice",
     "CodedAnchors",
     "Settled",
-    "choose_features",
-    "mostly_zero",
     "settle",
     "splits_of",
-    "unrounded_value",
     "weaker_learners",
 ]
 
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
-TRY_ROWS = 4000  # features are chosen on so many rows
 FEW_ROWS = 2500  # up to here RBF centres reach so many rows that a map which remembers them is worth a try,
 N_SPLITS = 3  # and so few are split off that one split says little
-RBF_GAIN = 0.025  # what RBF features must earn: they cost more, and a lead on few rows may be luck (± .02)
-RBF_GAIN_ON_PART = 0.005  # before rounding there is less luck; and what they earn grows with the rows to come
 TEMPERS = (0.7, 0.5, 0.3, 0.15)
 GAIN = 0.002  # a choice must earn this much held-out mAP (learned + mapped) to replace the simpler one
 
@@ -153,76 +139,6 @@ def weaker_learners(learner: LabelLearner, full: LabelledSet) -> Iterator[Logist
     if isinstance(learner, LogisticLearner) and remembers:
         assert learner.penalty is not None
         yield from (replace(learner, penalty=learner.penalty * factor) for factor in (0.1, 0.003))
-
-
-def choose_features(
-    around: CodedAnchors, settings: Settings, rng: np.random.Generator
-) -> tuple[FeatureOptions, Settled | None]:
-    """Features as they are, or compared with RBF centres: whichever is better on split-off rows.
-
-    On few rows everything else was chosen on the way, and is handed on. Rows that are mostly zeros (words,
-    tags) are left as they are: a distance between them says little.
-    """
-    training = around.training
-    plain = replace(settings.features, kind="plain")
-    if mostly_zero(training):
-        return plain, None
-    seed = int(rng.integers(2**62))
-    both = []
-    for kind in ("plain", "rbf"):
-        same = np.random.default_rng(seed)  # both are tried on the same rows
-        options = replace(plain, kind=kind)
-        with training.stages("features"):
-            full = labelled_set(training, options, same, most=TRY_ROWS, dense=settings.label_model == "ridge")
-        both.append((options, full, same))
-    if n_known_rows(training) > TRY_ROWS:
-        with training.stages("choosing the features"):
-            relaxed, learner = around.coder.embedding(0.0).of, learner_for(settings)
-            values = [
-                unrounded_value(training, around.coder.sample, around.patterns, relaxed, full, learner, same)
-                for _, full, same in both
-            ]
-        return both[values[1] > values[0] + RBF_GAIN_ON_PART][0], None
-    found = [settle(around, full, settings, same) for _, full, same in both]
-    gain = (found[1].value or 0.0) - (found[0].value or 0.0)
-    return both[gain > RBF_GAIN][0], found[gain > RBF_GAIN]
-
-
-def unrounded_value(
-    training: Training,
-    sample: Sample,
-    patterns: npt.NDArray[np.uint8],
-    relaxed: Callable[[Floats], Floats],
-    full: LabelledSet,
-    learner: LabelLearner,
-    rng: np.random.Generator,
-) -> float:
-    """What these features are worth before rounding: held-out rows rank the anchors by expected similarity,
-    and other rows by the cosine of their relaxed codes, which ``relaxed`` makes of similarities.
-
-    How well one random rotation rounds says nothing about features, and would drown what does: between draws
-    of 4,000 rows the rounded lead of RBF features scatters by .04, this one by half of that.
-    Memory: held-out rows × rows · 20 bytes, 50 MB at most.
-    """
-    rows = split_rows(full, rng)
-    yardstick = yardstick_for(training, sample, patterns, full.exclusive, rows)
-    model = learner.tuned(labelled_part(full, rows), yardstick)[1]
-    labels, shown = _labels(training).indicator(), rows.part[:TRY_ROWS]
-
-    def directions(features: Floats32) -> Floats:
-        codes = relaxed(expected_similarity(model.probabilities(features), patterns, full.exclusive))
-        return codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-12)
-
-    scores = directions(rows.held_features) @ directions(rows.part_features[: len(shown)]).T
-    kin = (labels[rows.held] @ labels[shown].T).toarray() > 0
-    return yardstick.measure(model) + anchor_average_precision(scores, kin, np.ones(len(shown)))
-
-
-def mostly_zero(training: Training) -> bool:
-    """Whether fewer than a fifth of the values are anything but 0."""
-    n = len(training.rows)
-    some = np.unique(np.linspace(0, n - 1, min(n, 256)).astype(np.int64))
-    return bool((training.rows.read(some) != 0).mean() < 0.2)
 
 
 @dataclass

@@ -29,7 +29,8 @@ from ..maps.expected import ExpectedMap, LabelSimilarity, RegressedSimilarity
 from ..maps.linear import LinearMap
 from ..maps.prepared import prepare_rows
 from ..maps.ridge import choose_alpha, ridge_weights
-from .choosing import Choice, CodedAnchors, Settled, choose_features, settle
+from .choosing import Choice, CodedAnchors, Settled, settle
+from .choosing_features import choose_features, rbf_unless_worse
 from .expected import SpectralCoder, recoded_groups, temper, true_embedding
 from .features import first_preparation, standardised_moments
 from .label_learners import LabelledSet
@@ -88,10 +89,19 @@ def learn_expected(training: Training, settings: Settings, rng: np.random.Genera
     return Part(mapped, bits, readout.marginals(scores), facts)
 
 
-def learn_ridge(training: Training, settings: Settings, rng: np.random.Generator) -> Part:
-    """Spectral codes and a ridge map, both rotated to agree after rounding."""
+def learn_ridge(
+    training: Training, settings: Settings, rng: np.random.Generator, *, try_rbf: bool = False
+) -> Part:
+    """Spectral codes and a ridge map, both rotated to agree after rounding.
+
+    With ``try_rbf`` on RBF features, unless they are clearly worse on held-out rows.
+    """
+    supervision = training.supervision
     with training.stages("anchors"):
         sample, coder = _spectral_coder(training, settings, rng)
+    if try_rbf and supervision.labels is not None and n_known_rows(training) >= ENOUGH_ROWS:
+        patterns = label_patterns(supervision.labels, sample, supervision.group_of_row)
+        settings = rbf_unless_worse(CodedAnchors(training, coder, patterns), settings, rng)
     with training.stages("map"):
         preparation = first_preparation(training.rows, settings.features, rng)
         found = spectral_ridge(
@@ -102,8 +112,11 @@ def learn_ridge(training: Training, settings: Settings, rng: np.random.Generator
             rng,
             preparation=preparation,
         )
-    energy = coder.energy_of(codes_of_sample(found.scores > 0, sample))
-    return Part(found.map, found.scores > 0, sigmoid(2 * found.scores), {"energy": [energy]})
+    facts = {
+        "features": "plain" if found.map.preparation.rbf is None else "rbf",
+        "energy": [coder.energy_of(codes_of_sample(found.scores > 0, sample))],
+    }
+    return Part(found.map, found.scores > 0, sigmoid(2 * found.scores), facts)
 
 
 def learn_solved(training: Training, settings: Settings, rng: np.random.Generator) -> Part:
