@@ -70,6 +70,37 @@ def test_nobody_is_first_because_others_ran_less_often() -> None:
     assert first_of({"none": Group((), ())}, "learned") is None
 
 
+def test_first_is_decided_on_shared_partitions_against_every_row() -> None:
+    def flat(*values: float, first: int = 0) -> Group:
+        return group(*([value] * 4 for value in values), first=first)
+
+    # "ours" leads "often" where both ran, but "third" leads "ours" there.
+    groups = {"often": flat(0.6, 0.8, 0.8), "third": flat(0.7, 0.7, 0.7), "ours": flat(0.65)}
+    assert first_of(groups, "learned") != "ours"
+    # Means over other partitions do not count: "ours" is ahead on both that are shared.
+    groups = {"a": flat(0.5, 0.5, 0.9), "ours": group([0.55] * 4, [0.55] * 4)}
+    assert first_of(groups, "learned") == "ours"
+
+
+def test_a_rival_that_ran_once_does_not_hide_one_that_is_far_ahead() -> None:
+    def flat(value: float) -> Any:
+        return np.full(10, value)
+
+    rows = [
+        *row("EnergyHasher", flat(0.65), *[flat(0.70)] * 4),
+        *row("SDH", flat(0.60), *[flat(0.80)] * 4),
+        *row("KSH", flat(0.62)),
+    ]
+    (verdict,) = verdicts(rows, other_maps=False)
+    assert (verdict.rival, verdict.won) == ("SDH", False)
+    assert verdict.behind.mean == pytest.approx(0.07)
+
+
+def test_cells_that_share_no_partition_are_not_counted() -> None:
+    rows = [*row("EnergyHasher", [0.5, 0.6]), *row("SDH", [0.6, 0.7], first=3)]
+    assert verdicts(rows, other_maps=False) == []
+
+
 def test_level_means_within_one_standard_error() -> None:
     base = np.full(100, 0.5)
     noise = np.tile([0.1, -0.1], 50)
@@ -92,7 +123,7 @@ def test_the_count_of_wins() -> None:
         *row("EnergyHasher", steady + 0.3, n_bits=32, label="EnergyHasher, rbf", given={"features": "rbf"}),
     ]
     found = {v.n_bits: v for v in verdicts(rows, other_maps=False)}
-    assert [(v.first == "EnergyHasher", v.won) for _, v in sorted(found.items())] == [
+    assert [(v.first, v.won) for _, v in sorted(found.items())] == [
         (True, True),
         (False, True),
         (False, False),
@@ -115,7 +146,7 @@ def test_other_maps_on_rivals_codes_count_apart() -> None:
         *(replace(one, sections=("maps-x",)) for one in other),
     ]
     assert [v.won for v in verdicts(rows, other_maps=False)] == [True]
-    assert [(v.won, v.first) for v in verdicts(rows, other_maps=True)] == [(False, "SDH, expected map")]
+    assert [(v.won, v.rival) for v in verdicts(rows, other_maps=True)] == [(False, "SDH, expected map")]
 
 
 def test_sets_with_one_label_per_row_do_not_count() -> None:

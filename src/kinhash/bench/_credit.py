@@ -72,7 +72,8 @@ def _maps_table(setting: Setting, some: Sequence[Result], methods: set[str]) -> 
 
 
 def _as_it_is(result: Result, methods: set[str]) -> bool:
-    return is_plain(result) and not result.given and result.method in methods
+    known = is_plain(result) or in_section(result, "maps")
+    return known and not result.given and result.method in methods
 
 
 def _place(result: Result) -> Place:

@@ -56,25 +56,23 @@ def difference(left: Group | None, right: Group | None, kind: str) -> Difference
 
 
 def first_of(groups: Mapping[str, Group], kind: str) -> str | None:
-    """The best row of a cell.
+    """The best row of a cell: the one that no other is ahead of, on the partitions both have.
 
-    The highest mean among rows with the most partitions; unless a row with fewer is ahead of it on the
-    partitions they share, then that one: nobody is first because others were run less often.
+    Rows were not all run equally often, and nobody is first because others were run less, or on easier
+    partitions. Of several such rows, or where there is none, the one with the most partitions, then the
+    highest mean.
     """
     means = {name: group.mean(kind) for name, group in groups.items()}
     known = {name: mean for name, mean in means.items() if mean is not None}
     if not known:
         return None
-    counts = {name: len(groups[name].scores(kind)) for name in known}
-    full = [name for name in known if counts[name] == max(counts.values())]
-    first = max(full, key=lambda name: known[name])
-    ahead = {}
-    for name in known:
-        if counts[name] < counts[first]:
-            apart = difference(groups[name], groups[first], kind)
-            if apart is not None and apart.mean > 0:
-                ahead[name] = apart.mean
-    return max(ahead, key=lambda name: ahead[name]) if ahead else first
+
+    def is_behind(name: str, other: str) -> bool:
+        apart = difference(groups[other], groups[name], kind)
+        return apart is not None and apart.mean > 0
+
+    unbeaten = [name for name in known if not any(is_behind(name, other) for other in known)]
+    return max(unbeaten or known, key=lambda name: (len(groups[name].scores(kind)), known[name]))
 
 
 def is_level(group: Group, first: Group, kind: str) -> bool:

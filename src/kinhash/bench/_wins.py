@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ._field import OURS, PROTOCOLS, Setting, multi_label, settings
 from ._grid import Column, Entry, Table
-from ._paired import Difference, difference, first_of, is_level
-from ._rows import KINDS, in_section, is_plain
+from ._paired import Difference, difference
+from ._rows import KINDS, Group, in_section, is_plain
 from ._sections import Part, Section
 from ._tables import Cells
 from .result import Result
@@ -18,25 +18,29 @@ __all__ = ["Verdict", "verdicts", "wins", "wins_sentence"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """One cell: who is first, and how far ahead of ours (None where ours is)."""
+    """One cell: the rival that stands best against ours, and how far it is ahead (below 0: behind)."""
 
     setting: Setting
     n_bits: int
     kind: str
-    first: str
-    first_value: float
+    rival: str
+    rival_value: float
     own_value: float
-    behind: Difference | None
-    level: bool
+    behind: Difference
+
+    @property
+    def first(self) -> bool:
+        """No rival is ahead of ours."""
+        return self.behind.mean <= 0
 
     @property
     def won(self) -> bool:
-        """First, or within one paired standard error of it."""
-        return self.first == OURS or self.level
+        """First, or within one paired standard error of every rival that is ahead."""
+        return self.behind.mean <= self.behind.error
 
 
 def verdicts(results: Sequence[Result], *, other_maps: bool) -> list[Verdict]:
-    """All cells of sets with tags. Settings of ours other than the default do not take part.
+    """All cells of sets with tags in which ours can be compared. Its other settings do not take part.
 
     With ``other_maps`` the codes of rivals under maps that are not their own do: then a cell may be lost to
     our own map on somebody else's codes.
@@ -54,17 +58,27 @@ def verdicts(results: Sequence[Result], *, other_maps: bool) -> list[Verdict]:
         for n_bits in cells.places:
             groups = cells.column(n_bits)
             for kind in KINDS:
-                first = first_of(groups, kind)
-                own = groups[OURS].mean(kind) if OURS in groups else None
-                others = [name for name in groups if name != OURS and groups[name].scores(kind)]
-                if first is None or own is None or not others:
-                    continue
-                level = first != OURS and is_level(groups[OURS], groups[first], kind)
-                behind = None if first == OURS else difference(groups[first], groups[OURS], kind)
-                ahead = groups[first].mean(kind)
-                assert ahead is not None
-                found.append(Verdict(setting, n_bits, kind, first, ahead, own, behind, level))
+                verdict = _verdict(setting, n_bits, kind, groups)
+                if verdict is not None:
+                    found.append(verdict)
     return found
+
+
+def _verdict(setting: Setting, n_bits: int, kind: str, groups: Mapping[str, Group]) -> Verdict | None:
+    own = groups.get(OURS)
+    leads = {
+        name: apart
+        for name, group in groups.items()
+        if name != OURS and (apart := difference(group, own, kind)) is not None
+    }
+    if own is None or not leads:
+        return None
+    # A small lead can be surer than a larger one; one that is sure decides.
+    rival = max(leads, key=lambda name: (leads[name].mean > leads[name].error, leads[name].mean))
+    its_value, own_value = groups[rival].mean(kind), own.mean(kind)
+    assert its_value is not None
+    assert own_value is not None
+    return Verdict(setting, n_bits, kind, rival, its_value, own_value, leads[rival])
 
 
 def _is_ours(result: Result) -> bool:
@@ -81,7 +95,7 @@ def wins_sentence(results: Sequence[Result]) -> str:
     if not found:
         return ""
     won = sum(verdict.won for verdict in found)
-    first = sum(verdict.first == OURS for verdict in found)
+    first = sum(verdict.first for verdict in found)
     sets = len({verdict.setting.dataset for verdict in found})
     return (
         f"On {sets} data set{'s' if sets > 1 else ''} with tags, {OURS} as it comes is first in {first} of "
@@ -103,12 +117,12 @@ def wins(results: Sequence[Result]) -> Section:
 
 def _count(own_maps: list[Verdict], all_maps: list[Verdict]) -> Table:
     rows = []
-    keys = sorted({(v.setting.protocol, v.kind) for v in own_maps}, key=_protocol_first)
+    keys = sorted({(v.setting.protocol, v.kind) for v in all_maps}, key=_protocol_first)
     for key in [*keys, None]:
         entries: list[Entry] = []
         for found in (own_maps, all_maps):
             some = [v for v in found if key is None or (v.setting.protocol, v.kind) == key]
-            n, first, won = len(some), sum(v.first == OURS for v in some), sum(v.won for v in some)
+            n, first, won = len(some), sum(v.first for v in some), sum(v.won for v in some)
             counts = [Entry(count, digits=0) for count in (n, first, won)]
             entries += [*counts, Entry(100 * won / n, digits=1) if n else Entry(text="–")]
         rows.append((f"{key[0]}, {key[1]} database" if key else "all", tuple(entries)))
@@ -117,8 +131,8 @@ def _count(own_maps: list[Verdict], all_maps: list[Verdict]) -> Table:
     columns = tuple(Column(name, group) for group in groups for name in names)
     note = (
         f"A cell is a data set with tags, a protocol, a length and a kind of database. {OURS} takes part "
-        "with its default settings only. Level: within one paired standard error of the first "
-        "(queries pooled over partitions)."
+        "with its default settings only. Level: within one paired standard error of every rival that is "
+        "ahead (queries pooled over the partitions both have)."
     )
     caption = f"Cells in which {OURS} is first or level"
     return Table(
@@ -135,15 +149,15 @@ def _lost(all_maps: list[Verdict], own_maps: list[Verdict]) -> Table:
     rows = []
     among_own = {(v.setting, v.n_bits, v.kind): v.won for v in own_maps}
     for v in all_maps:
-        if v.won or v.behind is None:
+        if v.won:
             continue
         own = among_own.get((v.setting, v.n_bits, v.kind), False)
         why = "only to another map" if own else "to a rival as it is"
         behind = Entry(v.behind.mean, v.behind.error, n=v.behind.n_partitions)
-        entries = (Entry(text=v.first), Entry(v.first_value), Entry(v.own_value), behind, Entry(text=why))
+        entries = (Entry(text=v.rival), Entry(v.rival_value), Entry(v.own_value), behind, Entry(text=why))
         rows.append((f"{v.setting.name}, {v.n_bits} bits, {v.kind}", entries))
-    names = ("first", "its mAP", f"mAP of {OURS}", "behind by", "lost")
+    names = ("rival", "its mAP", f"mAP of {OURS}", "behind by", "lost")
     note = "± is one paired standard error." if rows else "There is no such cell."
     caption = f"Cells in which {OURS} is neither first nor level"
-    columns = tuple(Column(name, words=name in ("first", "lost")) for name in names)
+    columns = tuple(Column(name, words=name in ("rival", "lost")) for name in names)
     return Table("wins-lost", caption, "cell", columns, tuple(rows), (note,), "kinhash bench field")
