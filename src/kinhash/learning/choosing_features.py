@@ -124,16 +124,18 @@ def unrounded_value(
     rows = split_rows(full, rng)
     yardstick = yardstick_for(training, sample, patterns, full.exclusive, rows)
     model = learner.tuned(labelled_part(full, rows), yardstick)[1]
-    assert training.supervision.labels is not None
-    labels = training.supervision.labels.indicator().astype(np.int32)  # of tags shared, more than 127
     shown = rows.part[:TRY_ROWS]
+    assert training.supervision.labels is not None
+    labels = training.supervision.labels.indicator()
+    # Counted in 32 bits: tag sets may share more than 127 tags.
+    asked, others = (labels[some].astype(np.int32) for some in (rows.held, shown))
 
     def directions(features: Floats32) -> Floats:
         codes = relaxed(expected_similarity(model.probabilities(features), patterns, full.exclusive))
         return codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-12)
 
     scores = directions(rows.held_features) @ directions(rows.part_features[: len(shown)]).T
-    kin = (labels[rows.held] @ labels[shown].T).toarray() > 0
+    kin = (asked @ others.T).toarray() > 0
     return yardstick.measure(model) + anchor_average_precision(scores, kin, np.ones(len(shown)))
 
 
