@@ -45,6 +45,16 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mon
     assert "--resume goes on" in said.output
 
 
+def test_a_run_in_which_every_cell_fails_has_failed(run: Run, tmp_path: Path) -> None:
+    task = tmp_path / "mine.toml"
+    sweep = 'methods = [{ name = "COSDISH", given = { map = "expectd" } }]'
+    task.write_text(f'[section.mine]\ndataset = "digits"\nbits = [8]\n{sweep}\n')
+    said = run("bench", task, "-o", tmp_path / "runs")
+    assert said.code == 1
+    assert "COSDISH 8 bits, map=expectd, digits" in said.err  # which of several settings it is
+    assert "failed: COSDISH 8 on digits, partition 0" in said.out
+
+
 def test_nothing_run_is_nothing_to_look_at(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KINHASH_DATA", str(tmp_path / "empty"))
     said = run("bench", "paper", "--only", "table1-cifar10", "--bits", "8", "-o", tmp_path / "runs")

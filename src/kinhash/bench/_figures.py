@@ -147,7 +147,10 @@ def _precision_table(
         rows.append((line.label, tuple(entries)))
     columns = tuple(Column(f"{recall:.1f}", "precision at recall") for recall in at)
     caption = f"{setting.name}, {n_bits} bits, {kind} database: precision at recall, over all Hamming radii"
-    note = "Mean over partitions; a look-up that finds nothing counts as precision 0."
+    note = (
+        "Mean over partitions; a look-up that finds nothing counts as precision 0. –: the smallest radius "
+        "already finds more than that (learned codes of a class are one code)."
+    )
     return Table(f"{name}-precision-{kind}-table", caption, "method", columns, tuple(rows), (note,), command)
 
 

@@ -69,7 +69,8 @@ class Cell:
 
     def __str__(self) -> str:
         name = f"{self.label or self.method} {self.n_bits} bits" if self.n_bits else self.label or self.method
-        return f"{name}, {self.dataset}, {self.protocol}, partition {self.partition}"
+        options = [f"{option}={value}" for option, value in (self.given | self.protocol_options).items()]
+        return ", ".join([name, *options, self.dataset, self.protocol, f"partition {self.partition}"])
 
     def failed(self, error: str) -> Result:
         """The row that stands for this cell when it could not be run."""

@@ -91,6 +91,8 @@ def bench(
             click.echo(f"{finished}. The same command with --resume goes on.", err=True)
             raise
     _report(chosen, planned, new, output, time.perf_counter() - start, as_json)
+    if new and not any(result.ok for result in new):
+        raise click.exceptions.Exit(1)
 
 
 def _split(names: tuple[str, ...]) -> list[str]:
@@ -191,7 +193,10 @@ def _report(task: Task, planned: Plan, new: list[Result], output: str, seconds: 
         f"{counted(len(new), 'cell')} run, {len(planned.done):,} already there, {len(failed):,} failed, "
         f"in {output}. ({seconds:.0f} s)"
     ]
-    lines += [f"  failed: {r.label} {r.n_bits or ''} on {r.dataset}: {r.error}" for r in failed]
+    lines += [
+        f"  failed: {r.label} {r.n_bits or ''} on {r.dataset}, partition {r.partition}: {r.error}"
+        for r in failed
+    ]
     for name, cells in planned.missing.items():
         sections = dict.fromkeys(section for cell in cells for section in cell.sections)
         lines.append(
