@@ -30,7 +30,14 @@ from ..inference.readout import LinearReadout, PolishReadout, Readout, pull_sums
 from ..inference.sample import Sample, draw_sample
 from ..inference.targets import Targets
 from ..learning.choosing import GAIN, TEMPERS, splits_of, weaker_learners
-from ..learning.choosing_features import RBF_GAIN, RBF_GAIN_ON_PART, TRY_ROWS, mostly_zero, unrounded_value
+from ..learning.choosing_features import (
+    RBF_GAIN,
+    RBF_GAIN_ON_PART,
+    TRY_ROWS,
+    both_kinds,
+    mostly_zero,
+    unrounded_value,
+)
 from ..learning.expected import HeldOut, labelled_part, temper, yardstick_for
 from ..learning.features import FeatureOptions
 from ..learning.label_learners import LabelledSet, LogisticLearner
@@ -154,17 +161,16 @@ class _Around:
 
     def choose_features(self) -> FeatureOptions:
         """As they are, or compared with RBF centres, if that pays on some of the rows."""
-        plain, rbf = FeatureOptions(), FeatureOptions("rbf")
+        plain = FeatureOptions()
         if mostly_zero(self.training):
             return plain
-        seed = int(self.training.rng.integers(2**62))
         on_part = n_known_rows(self.training) > TRY_ROWS
-        values = []
-        for options in (plain, rbf):
-            full = labelled_set(self.training, options, np.random.default_rng(seed), most=TRY_ROWS)
-            split = np.random.default_rng([seed, 1])  # both are tried, and judged, on the same rows
-            values.append(self._unrounded(full, split) if on_part else self.settle(full, split).value)
-        return rbf if values[1] > values[0] + (RBF_GAIN_ON_PART if on_part else RBF_GAIN) else plain
+        tried = [
+            (self._unrounded(full, split) if on_part else self.settle(full, split).value, options)
+            for options, full, split in both_kinds(self.training, plain, self.training.rng)
+        ]
+        gain = tried[1][0] - tried[0][0]
+        return tried[gain > (RBF_GAIN_ON_PART if on_part else RBF_GAIN)][1]
 
     def _unrounded(self, full: LabelledSet, rng: np.random.Generator) -> float:
         relaxed, learner = self.readouts["codes"].scores, LogisticLearner()

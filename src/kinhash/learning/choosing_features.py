@@ -27,6 +27,7 @@ __all__ = [
     "RBF_GAIN",
     "RBF_GAIN_ON_PART",
     "TRY_ROWS",
+    "both_kinds",
     "choose_features",
     "mostly_zero",
     "rbf_unless_worse",
@@ -53,7 +54,8 @@ def choose_features(
     plain = replace(settings.features, kind="plain")
     if mostly_zero(training):
         return plain, None
-    both = list(_both_kinds(around, plain, rng, dense=settings.label_model == "ridge"))
+    with training.stages("features"):
+        both = list(both_kinds(training, plain, rng, dense=settings.label_model == "ridge"))
     if n_known_rows(training) > TRY_ROWS:
         gain = _unrounded_gain(around, learner_for(settings), both)
         return both[gain > RBF_GAIN_ON_PART][0], None
@@ -70,22 +72,22 @@ def rbf_unless_worse(around: CodedAnchors, settings: Settings, rng: np.random.Ge
     if settings.features.kind != "auto" or mostly_zero(around.training):
         return settings
     plain = replace(settings.features, kind="plain")
-    both = list(_both_kinds(around, plain, rng, dense=True))
+    with around.training.stages("features"):
+        both = list(both_kinds(around.training, plain, rng, dense=True))
     if _unrounded_gain(around, RidgeLearner("gcv"), both) < -RBF_LOSS:
         return settings
     alpha = "gcv" if settings.alpha == "auto" else settings.alpha
     return replace(settings, features=both[1][0], alpha=alpha)
 
 
-def _both_kinds(
-    around: CodedAnchors, plain: FeatureOptions, rng: np.random.Generator, *, dense: bool
+def both_kinds(
+    training: Training, plain: FeatureOptions, rng: np.random.Generator, *, dense: bool = False
 ) -> Iterator[tuple[FeatureOptions, LabelledSet, np.random.Generator]]:
     """Plain and RBF features of the same rows, each with a generator that splits off the same rows."""
     seed = int(rng.integers(2**62))
     for kind in ("plain", "rbf"):
         options, drawn = replace(plain, kind=kind), np.random.default_rng(seed)
-        with around.training.stages("features"):
-            full = labelled_set(around.training, options, drawn, most=TRY_ROWS, dense=dense)
+        full = labelled_set(training, options, drawn, most=TRY_ROWS, dense=dense)
         yield options, full, np.random.default_rng([seed, 1])
 
 
@@ -124,18 +126,15 @@ def unrounded_value(
     rows = split_rows(full, rng)
     yardstick = yardstick_for(training, sample, patterns, full.exclusive, rows)
     model = learner.tuned(labelled_part(full, rows), yardstick)[1]
-    shown = rows.part[:TRY_ROWS]
-    assert training.supervision.labels is not None
-    labels = training.supervision.labels.indicator()
-    # Counted in 32 bits: tag sets may share more than 127 tags.
-    asked, others = (labels[some].astype(np.int32) for some in (rows.held, shown))
+    supervision, shown = training.supervision, rows.part[:TRY_ROWS]
+    asked, others = (supervision.group_of_row[some] for some in (rows.held, shown))
 
     def directions(features: Floats32) -> Floats:
         codes = relaxed(expected_similarity(model.probabilities(features), patterns, full.exclusive))
         return codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-12)
 
     scores = directions(rows.held_features) @ directions(rows.part_features[: len(shown)]).T
-    kin = (asked @ others.T).toarray() > 0
+    kin = supervision.similarity(others, asked).T > 0  # the shorter list last: its labels become dense
     return yardstick.measure(model) + anchor_average_precision(scores, kin, np.ones(len(shown)))
 
 
