@@ -306,6 +306,17 @@ def test_weighted_entries_are_repeated_rows():
     np.testing.assert_allclose(inner[np.ix_(rows, rows)], apart.embedding @ apart.embedding.T, atol=1e-8)
 
 
+@pytest.mark.parametrize(("classes", "d"), [(100, 32), (200, 64), (250, 64)])
+def test_many_balanced_classes_whose_eigenvalues_are_all_equal(classes, d):
+    T = 2 * np.eye(classes) - 1
+    T -= T.mean()
+    basis = spectral_basis(dense(KSH(), T, d, np.full(classes, 1 / classes)))
+    kept = basis.embedding.shape[1]
+    assert kept >= d
+    np.testing.assert_allclose(basis.embedding.T @ basis.embedding, 2 * d * np.eye(kept), atol=1e-8)
+    np.testing.assert_allclose(T @ basis.readout, basis.embedding, atol=1e-8)
+
+
 @given(seed=seeds, r=st.integers(1, 6), d=st.integers(1, 6))
 def test_rotations_are_orthonormal_and_round_better_with_every_round(seed, r, d):
     rng = np.random.default_rng(seed)

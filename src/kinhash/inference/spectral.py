@@ -111,9 +111,23 @@ def _top_eigenpairs(problem: Problem, n_vectors: int) -> tuple[Floats, Floats]:
         start = np.ones(m) / np.sqrt(m)  # a fixed start makes Lanczos repeatable
         values, vectors = eigsh(sp.csr_array(problem.targets), k=n_vectors, which="LA", v0=start)
     else:
-        from scipy.linalg import eigh
-
         T = problem.targets if isinstance(problem, DenseProblem) else problem.targets.toarray()  # type: ignore[attr-defined]
         root = np.sqrt(problem.weights)
-        values, vectors = eigh(T * root[:, None] * root, subset_by_index=(m - n_vectors, m - 1))
+        values, vectors = _dense_eigenpairs(T * root[:, None] * root, n_vectors)
     return values[::-1], vectors[:, ::-1]
+
+
+def _dense_eigenpairs(matrix: Floats, n_vectors: int) -> tuple[Floats, Floats]:
+    """The largest eigenvalues of a symmetric matrix, in rising order.
+
+    LAPACK's solver for a few eigenpairs ("evr") can fail where many eigenvalues are equal, as those of
+    balanced classes are. The one for all of them by divide and conquer ("evd") takes longer and does not.
+    """
+    from scipy.linalg import LinAlgError, eigh
+
+    m = len(matrix)
+    try:
+        values, vectors = eigh(matrix, subset_by_index=(m - n_vectors, m - 1))
+    except LinAlgError:
+        values, vectors = eigh(matrix, driver="evd")
+    return values[-n_vectors:], vectors[:, -n_vectors:]
