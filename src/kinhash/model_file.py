@@ -17,19 +17,19 @@ from ._table import Table
 from .codes import Codes
 from .container import read_container, write_container
 from .errors import DamagedFile, InvalidInput
-from .maps import Map, map_from_arrays
+from .encoders import Fitted, Map, map_from_arrays
 
 __all__ = ["HASHERS", "load", "load_codes", "model_id", "save_codes", "save_model"]
 
 HASHERS = Table(
     "hasher",
     {
-        "EMBRE": "kinhash.paper_methods:EMBRE",
-        "EMExpH": "kinhash.paper_methods:EMExpH",
-        "EMKSH": "kinhash.paper_methods:EMKSH",
-        "EMLFH": "kinhash.paper_methods:EMLFH",
-        "EMSPLH": "kinhash.paper_methods:EMSPLH",
-        "EnergyHasher": "kinhash.energy_hasher:EnergyHasher",
+        "EMBRE": "kinhash.hashers.paper:EMBRE",
+        "EMExpH": "kinhash.hashers.paper:EMExpH",
+        "EMKSH": "kinhash.hashers.paper:EMKSH",
+        "EMLFH": "kinhash.hashers.paper:EMLFH",
+        "EMSPLH": "kinhash.hashers.paper:EMSPLH",
+        "EnergyHasher": "kinhash.hashers.energy:EnergyHasher",
     },
     entry_points="kinhash.hashers",
     also="kinhash.baselines:BASELINES",
@@ -55,7 +55,7 @@ def save_model(hasher: Any, path: Any) -> None:
     header = {
         "hasher": type(hasher).__name__,
         "parameters": _plain_parameters(hasher),
-        "map": hasher._map.kind,
+        "map": hasher.fitted_.map.kind,
         "n_bits": int(hasher._n_features_out),
         "n_features": int(hasher.n_features_in_),
         "feature_names": [str(name) for name in getattr(hasher, "feature_names_in_", [])],
@@ -67,7 +67,7 @@ def save_model(hasher: Any, path: Any) -> None:
             f"one of {', '.join(HASHERS)}",
             "Register it under the entry point group 'kinhash.hashers'",
         )
-    write_container(path, hasher._map.arrays(), header, "model")
+    write_container(path, hasher.fitted_.map.arrays(), header, "model")
 
 
 def load(path: Any) -> Any:
@@ -77,8 +77,7 @@ def load(path: Any) -> Any:
         hasher = HASHERS[header["hasher"]](**header["parameters"])
         hasher._check_parameters()
         map_ = map_from_arrays(header["map"], arrays)
-        names, width, n_bits = header["feature_names"], header["n_features"], header["n_bits"]
-        stored = header["model_id"]
+        names, width = header["feature_names"], header["n_features"]
         _require_sound(map_, arrays, header)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise DamagedFile(
@@ -86,7 +85,7 @@ def load(path: Any) -> Any:
             "a file written by `save`",
             "Save the model again with this version",
         ) from error
-    hasher._map, hasher._n_features_out, hasher.model_id_ = map_, n_bits, stored
+    hasher.adopt(Fitted(map_))
     hasher.n_features_in_ = width
     if names:
         hasher.feature_names_in_ = np.array(names, object)

@@ -1,24 +1,37 @@
-"""Maps: from features to scores of bits.
+"""Encoders: from features to scores of bits.
 
-Add one: write ``maps/foo.py`` with a subclass of `Map` and put a row here.
+An *encoder* holds settings and learns (``fit(training, solution)``); what it learns is a *map*, plain arrays that give
+any row its scores. Add one: write ``encoders/foo.py`` with a subclass of `Encoder`, and of `Map` if none of ours fits,
+and put a row into each table; other packages use the entry point groups "kinhash.encoders" and "kinhash.maps".
 """
 
 from __future__ import annotations
 
 from .._table import Table
-from ._base import Arrays, Map
+from .base import Arrays, Encoder, Fitted, Map
 
-__all__ = ["MAPS", "Map", "map_from_arrays"]
+__all__ = ["ENCODERS", "MAPS", "Encoder", "Fitted", "Map", "map_from_arrays"]
+
+ENCODERS = Table(
+    "encoder",
+    {
+        "expected": "kinhash.encoders.expected_labels:ExpectedLabels",
+        "principal": "kinhash.encoders.principal:Principal",
+        "regressor": "kinhash.encoders.regressor:Regressor",
+        "ridge": "kinhash.encoders.ridge:Ridge",
+    },
+    entry_points="kinhash.encoders",
+)
 
 MAPS = Table(
     "map",
     {
-        "expected": "kinhash.maps.expected:ExpectedMap",
-        "linear": "kinhash.maps.linear:LinearMap",
-        "periodic": "kinhash.maps.periodic:PeriodicMap",
-        "regressor": "kinhash.maps.regressor:RegressorMap",
-        "stacked": "kinhash.maps.stacked:StackedMap",
-        "trees": "kinhash.maps.trees:TreesMap",
+        "expected": "kinhash.encoders.expected:ExpectedMap",
+        "linear": "kinhash.encoders.linear:LinearMap",
+        "periodic": "kinhash.encoders.periodic:PeriodicMap",
+        "regressor": "kinhash.encoders.regressor:RegressorMap",
+        "stacked": "kinhash.encoders.stacked:StackedMap",
+        "trees": "kinhash.encoders.trees:TreesMap",
     },
     entry_points="kinhash.maps",
 )

@@ -1,18 +1,24 @@
-"""A fitted map: raw rows in, scores out, a bit is 1 where its score is above zero."""
+"""An encoder learns a map; a map takes raw rows and gives scores, and a bit is 1 where its score is above zero."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator
 
+from .._types import Array, Bools, Bytes, Floats, Floats32, Ints
+from ..codes import pack_bits
 from ..errors import InvalidInput
+from ..solvers import Solution
+from ..training import Training
 
-__all__ = ["Arrays", "Map", "select"]
+__all__ = ["Arrays", "Encoder", "Fitted", "Map", "select"]
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, Array]
 
 
 class Map(ABC):
@@ -37,6 +43,38 @@ class Map(ABC):
     def from_arrays(cls, arrays: Arrays) -> Map:
         """Build the map that `arrays` came from."""
         raise InvalidInput(f"A {cls.__name__} is never stored in a model file", "", "Fit it again")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit leaves: a map, and the learned packed codes (n, bytes) of the training rows.
+
+    Methods without codes of their own leave ``codes`` None. ``group_of_row`` (n,) is −1 for rows without
+    supervision, which take the map's code; it points into ``marginals`` (g, d). ``facts`` go into the report.
+    """
+
+    map: Map
+    codes: Bytes | None = None
+    group_of_row: Ints | None = None
+    marginals: Floats32 | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of_groups(cls, map: Map, bits: Bools, marginals: Floats, group_of_row: Ints, **facts: Any) -> Fitted:
+        """Every row takes the bits (g, d) of its group."""
+        codes = pack_bits(bits)[group_of_row]
+        return cls(map, codes, group_of_row, marginals.astype(np.float32), facts)
+
+
+class Encoder(BaseEstimator, ABC):
+    """Settings of a way to encode new rows: scikit-learn style (``get_params``, ``clone``)."""
+
+    def check(self) -> None:  # noqa: B027  (an encoder without settings has nothing to check)
+        """Refuse settings outside their range."""
+
+    @abstractmethod
+    def fit(self, training: Training, solution: Solution) -> Fitted:
+        """Learn the map from rows to the codes of a solution."""
 
 
 def select(arrays: Arrays, prefix: str) -> Arrays:

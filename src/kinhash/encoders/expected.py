@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..energies import ENERGIES, Energy
-from ..inference.readout import LinearReadout, PolishReadout, Readout, SolveReadout, VaryingReadout
-from ..inference.targets import Targets
-from ._base import Arrays, Map, select
+from ..solvers.readout import LinearReadout, PolishReadout, Readout, SolveReadout, VaryingReadout
+from ..solvers.targets import Targets
+from .base import Arrays, Map, select
 from .label_models import LabelModel, LinearLabels
 from .preparation import Preparation
 

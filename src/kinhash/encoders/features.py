@@ -1,4 +1,4 @@
-"""Features as the maps want them: standardised or compared with RBF centres, with their moments."""
+"""Feature maps: columns as they are, or similarities to some of the rows. Settings, and their first statistics."""
 
 from __future__ import annotations
 
@@ -7,59 +7,108 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from sklearn.base import BaseEstimator
 
-from .._hasher import Training
-from ..maps.moments import Standardised, moments_of_rows
-from ..maps.preparation import RBF, Preparation
-from ..maps.rows import Rows
+from .._check import check_integer, check_number
+from .._types import Array, Floats, Ints
+from ..errors import InvalidInput, UnknownName
+from ..rows import Rows
+from ..training import Training
+from .moments import Standardised, moments_of_rows
+from .preparation import Preparation, UnitRBF
 
-__all__ = ["FeatureOptions", "first_preparation", "known_weights", "standardised_moments"]
+__all__ = [
+    "FEATURES",
+    "GUESS_ROWS",
+    "RBF",
+    "FeatureMap",
+    "Plain",
+    "feature_map",
+    "first_preparation",
+    "standardised_moments",
+    "targets_by_row",
+]
 
-Floats = npt.NDArray[np.float64]
 GUESS_ROWS = 1024
 
 
-@dataclass(frozen=True)
-class FeatureOptions:
-    """``kind`` is "plain" or "rbf"; centres are drawn among the training rows.
+@dataclass(repr=False, kw_only=True)
+class FeatureMap(BaseEstimator):
+    """Base of the two; ``standardize`` brings every column to mean 0 and deviation 1 (training rows)."""
 
-    "auto" is for whoever chooses between the two; where nobody does, it is "plain". ``n_centers`` None is
-    1,000, and up to 1,500 where there are so few rows that all of them can be centres.
+    standardize: bool = True
+
+    def check(self) -> None:
+        """Refuse settings outside their range."""
+        if not isinstance(self.standardize, bool | np.bool_):
+            raise InvalidInput(f"standardize is {self.standardize!r}", "True or False", "Pass one of them")
+
+    def centers(self, rows: Rows, among: Ints, rng: np.random.Generator) -> UnitRBF | None:
+        """Similarities in place of columns; None leaves the columns."""
+        return None
+
+
+@dataclass(repr=False, kw_only=True)
+class Plain(FeatureMap):
+    """The columns of X."""
+
+
+@dataclass(repr=False, kw_only=True)
+class RBF(FeatureMap):
+    """Similarities ``exp(−‖u − z‖² / (2 width²))`` to ``n_centers`` training rows, all at unit length.
+
+    ``n_centers`` None is 1,000, and up to 1,500 where there are so few rows that all of them can be centres. A model with RBF features holds its centres, which are training rows.
     """
 
-    kind: str = "plain"
-    standardize: bool = True
     n_centers: int | None = None
     width: float = 0.4
 
+    def check(self) -> None:
+        super().check()
+        if self.n_centers is not None:
+            check_integer("n_centers", self.n_centers, 1)
+        check_number("width", self.width, 0.0, open_low=True)
 
-def known_weights(training: Training) -> Floats | None:
-    """Row weights with zero for rows nothing is known about; None where every row counts once."""
-    known = training.supervision.group_of_row >= 0
-    if known.all():
-        return training.weights
-    return known.astype(np.float64) if training.weights is None else training.weights * known
+    def centers(self, rows: Rows, among: Ints, rng: np.random.Generator) -> UnitRBF | None:
+        wanted = self.n_centers or int(np.clip(3_000_000 // len(among), 1000, 1500))
+        count = min(len(among), wanted)
+        drawn = np.sort(rng.choice(among, count, replace=False))
+        return UnitRBF.of(rows.read(drawn), self.width)
 
 
-def first_preparation(rows: Rows, options: FeatureOptions, rng: np.random.Generator) -> Preparation:
+FEATURES: dict[str, type[FeatureMap]] = {"plain": Plain, "rbf": RBF}
+
+
+def feature_map(name_or_map: Any) -> FeatureMap:
+    """A feature map by its name, or as it is."""
+    if isinstance(name_or_map, FeatureMap):
+        return name_or_map
+    if isinstance(name_or_map, str) and name_or_map in FEATURES:
+        return FEATURES[name_or_map]()
+    raise UnknownName.among("kind of features", name_or_map, FEATURES)
+
+
+def first_preparation(rows: Rows, features: FeatureMap, rng: np.random.Generator) -> Preparation:
     """Statistics of some rows spread over the matrix, to keep sums accurate; draws RBF centres."""
     n = len(rows)
-    rbf = None
-    if options.kind == "rbf":
-        wanted = options.n_centers or int(np.clip(3_000_000 // n, 1000, 1500))
-        centers = np.sort(rng.choice(n, min(n, wanted), replace=False))
-        rbf = RBF.of(rows.read(centers), options.width)
+    rbf = features.centers(rows, np.arange(n), rng)
     some = np.unique(np.linspace(0, n - 1, min(n, GUESS_ROWS)).astype(np.int64))
-    return Preparation.first_guess(rows.read(some), rbf, options.standardize)
+    return Preparation.first_guess(rows.read(some), rbf, features.standardize)
 
 
 def standardised_moments(
     training: Training,
-    options: FeatureOptions,
+    features: FeatureMap,
     preparation: Preparation,
-    targets: Callable[[slice], npt.NDArray[Any]],
+    targets: Callable[[slice], Array],
 ) -> Standardised:
     """Moments of the known rows with their targets: one pass over X."""
-    moments = moments_of_rows(training.rows, preparation, targets, known_weights(training), training.n_jobs)
-    return moments.standardised(options.standardize)
+    moments = moments_of_rows(training.rows, preparation, targets, training.known_weights, training.n_jobs)
+    return moments.standardised(features.standardize)
+
+
+def targets_by_row(training: Training, targets: Floats) -> Callable[[slice], Array]:
+    """Targets (g, d) of groups as a function of a slice of rows; unknown rows read any group, at weight 0."""
+    table = targets.astype(np.float32)
+    group = training.supervision.group_of_row
+    return lambda part: table[group[part]]

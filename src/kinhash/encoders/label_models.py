@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._base import Arrays
+from .base import Arrays
 
 __all__ = ["ClassifierLabels", "LabelModel", "LinearLabels"]
 

@@ -1,79 +1,177 @@
-"""Rows with labels, ready for a label model; the label patterns of the anchors; which learner to use."""
+"""Rows with labels and prepared features in memory: what a label model is fitted on."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
+import scipy.sparse as sp
 
-from .._hasher import Training
-from ..inference.sample import Sample
-from ..labels import Labels
-from ..maps.moments import moments_of_rows
-from ..maps.prepared import prepare_rows
-from ..maps.rows import Rows
-from .features import FeatureOptions, first_preparation
-from .label_learners import ClassifierLearner, LabelLearner, LabelledSet, LogisticLearner, RidgeLearner
-from .settings import Settings
-from .spectral_ridge import some_known_rows
+from .._blocks import block_slices, map_blocks
+from .._types import Floats, Floats32, Ints
+from ..training import Training
+from .features import GUESS_ROWS, FeatureMap
+from .moments import Standardised
+from .preparation import Preparation
+from .prepared import prepare_rows
 
-__all__ = ["ENOUGH_ROWS", "LABEL_ROWS", "label_patterns", "labelled_set", "learner_for"]
+__all__ = ["LABEL_ROWS", "LabelledSet", "labelled_set", "moments_of_labelled", "prepared_like"]
 
-LABEL_ROWS = 100_000  # more rows make the label model slower, and no better (.001 mAP on COCO-117k)
-ENOUGH_ROWS = 250  # below this nothing is split off: held-out rows would be too few to judge by
+LABEL_ROWS = 100_000  # more rows make a label model slower, and no better (.001 mAP on COCO-117k)
+GRAM_ROWS = 12_000  # enough to say how columns are correlated, which only speeds up the fit
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """Rows by number, their prepared features (k, q), labels (k, t) CSR, and weights (None = all count once).
+
+    ``exclusive`` labels are classes, of which a row has one; others are tags.
+    """
+
+    rows: Ints
+    preparation: Preparation
+    features: Floats32
+    labels: sp.csr_array
+    weights: Floats | None
+    exclusive: bool
+    n_jobs: int | None = None
+
+    @property
+    def total_weight(self) -> float:
+        """Number of rows, or the sum of their weights."""
+        return float(len(self.features) if self.weights is None else self.weights.sum())
+
+    @cached_property
+    def label_means(self) -> Floats:
+        """Share of the rows with each label (t,)."""
+        ones = np.ones(len(self.features)) if self.weights is None else self.weights
+        return np.asarray(self.labels.T @ ones, np.float64) / ones.sum()
+
+    @cached_property
+    def cross(self) -> Floats:
+        """``Zᵀ W Y`` (q, t): all a logistic fit needs to know of the labels."""
+
+        def one(part: slice) -> Floats:
+            labels = sp.csr_array(self.labels[part], dtype=np.float32)
+            features = self.features[part]
+            if self.weights is not None:
+                features = features * self.weights[part].astype(np.float32)[:, None]
+            return np.asarray(labels.T @ features, np.float64).T
+
+        total = np.zeros((self.features.shape[1], self.labels.shape[1]))
+        for part in map_blocks(one, block_slices(len(self.features), BLOCK), self.n_jobs):
+            total += part
+        return total
+
+    @cached_property
+    def gram(self) -> Floats:
+        """``Zᵀ W Z`` (q, q)."""
+        return self._gram(np.arange(len(self.features)))
+
+    @cached_property
+    def gram_estimate(self) -> Floats:
+        """About the same, from `GRAM_ROWS` rows where there are more: enough to speed up a fit."""
+        n = len(self.features)
+        return self.gram if n <= GRAM_ROWS else self._gram(np.linspace(0, n - 1, GRAM_ROWS).astype(np.int64))
+
+    def _gram(self, some: Ints) -> Floats:
+        weights = None if self.weights is None else self.weights[some].astype(np.float32)
+
+        def one(part: slice) -> Floats:
+            z = self.features[some[part]]
+            wz = z if weights is None else z * weights[part][:, None]
+            return (wz.T @ z).astype(np.float64)
+
+        total = np.zeros((self.features.shape[1],) * 2)
+        for part in map_blocks(one, block_slices(len(some), BLOCK), self.n_jobs):
+            total += part
+        counted = float(len(some)) if weights is None else float(weights.sum())
+        return total * (self.total_weight / max(counted, 1e-300))
+
+    def some(self, rng: np.random.Generator, most: int) -> Ints:
+        """Places of at most so many rows that count, in order."""
+        places = np.arange(len(self.rows)) if self.weights is None else np.flatnonzero(self.weights > 0)
+        return places if len(places) <= most else np.sort(rng.choice(places, most, replace=False))
 
 
 def labelled_set(
     training: Training,
-    features: FeatureOptions,
+    features: FeatureMap,
     rng: np.random.Generator,
-    *,
-    most: int | None = None,
-    dense: bool = False,
+    rows: Ints | None = None,
+    rbf: object = None,
 ) -> LabelledSet:
-    """Rows for the label model, with their moments: all that are known, or ``most`` of them (`LABEL_ROWS`).
+    """Rows for a label model, given by number or drawn: all that are known, or `LABEL_ROWS` of them.
 
-    ``dense`` adds the moments with the labels, which a ridge label model needs.
-    Memory: their prepared features, at most ``most`` · p · 4 bytes (RBF: 4,000 bytes a row).
+    RBF centres are drawn among these rows, unless they are handed in. Memory: the prepared features, 4·q bytes a row.
     """
     labels = training.supervision.labels
     assert labels is not None
-    rows = some_known_rows(training, rng, LABEL_ROWS if most is None else most)
-    part = Training(
-        Rows(training.rows.X[rows]) if len(rows) < len(training.rows) else training.rows,
-        training.supervision,
-        None if training.weights is None else training.weights[rows],
-        rng,
-        training.stages,
-        training.n_jobs,
+    rows = training.some_known_rows(rng, LABEL_ROWS) if rows is None else rows
+    rbf = features.centers(training.rows, rows, rng) if rbf is None else rbf
+    spread = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), GUESS_ROWS)).astype(np.int64))]
+    guess = Preparation.first_guess(training.rows.read(spread), rbf, features.standardize)  # type: ignore[arg-type]
+    whole = len(rows) == len(training.rows)
+    prepared = prepare_rows(training.rows, guess, None if whole else rows, training.n_jobs)
+    weights = None if training.weights is None else training.weights[rows]
+    preparation = centre_in_place(prepared, guess, weights, features.standardize, training.n_jobs)
+    indicator = sp.csr_array(labels.indicator()[rows])
+    return LabelledSet(rows, preparation, prepared, indicator, weights, not labels.is_tags, training.n_jobs)
+
+
+def centre_in_place(
+    z: Floats32, guess: Preparation, weights: Floats | None, standardize: bool, n_jobs: int | None
+) -> Preparation:
+    """Bring prepared rows from a first guess to their true mean and spread, and say how that is done.
+
+    A column that does not vary carries nothing but rounding error and becomes 0.
+    """
+    parts = block_slices(len(z), BLOCK)
+
+    def sums(part: slice) -> Floats:
+        block = z[part].astype(np.float64)
+        w = np.ones(len(block)) if weights is None else weights[part]
+        return np.stack([w @ block, w @ (block * block), np.full(z.shape[1], w.sum())])
+
+    total = np.zeros((3, z.shape[1]))
+    for found in map_blocks(sums, parts, n_jobs):
+        total += found
+    shift = total[0] / total[2]
+    variance = np.maximum(total[1] / total[2] - shift**2, 0.0)
+    varies = variance > 1e-10
+    ratio = np.where(varies, np.sqrt(variance), 1.0) if standardize else np.ones(len(shift))
+    factor = np.where(varies, 1 / ratio, 0.0).astype(np.float32)
+    offset = shift.astype(np.float32)
+
+    def centre(part: slice) -> None:
+        z[part] -= offset
+        z[part] *= factor
+
+    for _ in map_blocks(centre, parts, n_jobs):
+        pass
+    return Preparation(guess.mean + guess.scale * shift, guess.scale * ratio, guess.rbf)
+
+
+def prepared_like(training: Training, like: LabelledSet, rows: Ints) -> Floats32:
+    """Features of other rows, prepared as those of a labelled set."""
+    return prepare_rows(training.rows, like.preparation, rows, training.n_jobs)
+
+
+def moments_of_labelled(rows: LabelledSet) -> Standardised:
+    """Centred moments of the rows with their labels as targets: what ridge onto the labels needs."""
+    total, means = rows.total_weight, rows.label_means
+    sums = np.asarray(
+        (
+            rows.features.T
+            @ (
+                np.ones(len(rows.features), np.float32)
+                if rows.weights is None
+                else rows.weights.astype(np.float32)
+            )
+        ),
+        np.float64,
     )
-    indicator = labels.indicator()[rows]
-    preparation = first_preparation(training.rows, features, rng)
-
-    def targets(block: slice) -> npt.NDArray[Any]:
-        return indicator[block].toarray().astype(np.float32)[:, : None if dense else 0]
-
-    moments = moments_of_rows(part.rows, preparation, targets, part.weights, training.n_jobs)
-    centred = moments.standardised(features.standardize)
-    if not dense:
-        ones = np.ones(len(rows)) if part.weights is None else part.weights
-        centred = replace(centred, target_mean=(indicator.T @ ones) / ones.sum())
-    prepared = prepare_rows(part.rows, centred.preparation, None, training.n_jobs)
-    return LabelledSet(rows, prepared, indicator, part.weights, centred, not labels.is_tags, training.n_jobs)
-
-
-def learner_for(settings: Settings) -> LabelLearner:
-    """The label model that was asked for, unfitted."""
-    if settings.label_model == "logistic":
-        return LogisticLearner(settings.label_penalty)
-    if settings.label_model == "ridge":
-        return RidgeLearner("gcv" if settings.label_penalty is None else settings.label_penalty)
-    return ClassifierLearner(settings.label_model)
-
-
-def label_patterns(labels: Labels, sample: Sample, group_of_row: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """Label patterns (m, t) of the sample's entries."""
-    rows = sample.one_row_each(group_of_row)
-    return labels.indicator()[rows].toarray().astype(np.uint8)
+    cross = rows.cross - np.outer(sums, means)
+    return Standardised(rows.preparation, len(rows.features), total, rows.gram, cross, means, means * total)

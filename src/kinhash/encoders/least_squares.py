@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ..errors import InvalidInput
 from .moments import Standardised
 
-__all__ = ["choose_alpha", "leverage_factor", "ridge_weights"]
+__all__ = ["choose_alpha", "cholesky_factor", "leverage_factor", "ridge_weights", "triangular_inverse"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,7 +31,7 @@ def ridge_weights(moments: Standardised, alpha: float) -> Floats:
     """W (q, k) for standardised rows; the intercept is the mean target."""
     from scipy.linalg import cho_solve
 
-    weights: Floats = cho_solve((_factor(moments.gram, alpha), True), moments.cross)
+    weights: Floats = cho_solve((cholesky_factor(moments.gram, alpha), True), moments.cross)
     return weights
 
 
@@ -39,12 +39,20 @@ def leverage_factor(moments: Standardised, alpha: float) -> Floats:
     """L⁻ᵀ (q, q) with ``‖z L⁻ᵀ‖² = z (G + αI)⁻¹ zᵀ``, the leverage of a row for leave-one-out predictions."""
     from scipy.linalg import solve_triangular
 
-    lower = _factor(moments.gram, alpha)
+    lower = cholesky_factor(moments.gram, alpha)
     inverse: Floats = solve_triangular(lower, np.eye(len(lower)), lower=True)
     return inverse.T
 
 
-def _factor(gram: Floats, alpha: float) -> Floats:
+def triangular_inverse(lower: Floats) -> Floats:
+    """L⁻¹ of a lower triangular matrix without zeros on its diagonal."""
+    from scipy.linalg.lapack import dtrtri
+
+    inverse: Floats = dtrtri(lower, lower=1)[0]
+    return inverse
+
+
+def cholesky_factor(gram: Floats, alpha: float) -> Floats:
     """Cholesky factor of G + αI, plus the least jitter that makes it one.
 
     Products were taken in float32, so on nearly collinear columns G has eigenvalues that are negative by

@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ._base import Arrays, Map
+from .base import Arrays, Map
 from .moments import Standardised
 from .preparation import Preparation
-from .ridge import ridge_weights
+from .least_squares import ridge_weights
 
 __all__ = ["LinearMap"]
 

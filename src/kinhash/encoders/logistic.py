@@ -1,78 +1,60 @@
 """Logistic regression of all labels at once: one independent problem per tag, or one softmax over classes.
 
-For label t: ``min Σ_i w_i [log(1 + e^{z_it}) − y_it z_it] + ½λ‖W_t‖²`` with ``z = x W + c``. The Hessian is
-close to ``p̄(1 − p̄)·XᵀX + λI``, so in the eigenvectors of ``XᵀX``, scaled by the square root of that diagonal,
-it is close to the identity and L-BFGS needs a dozen or two steps, on correlated features too. All
-labels share the products with X; each tag has its own step and its own history, while classes, which
-exclude each other (``log Σ_t e^{z_it} − z_{i,y_i}``), move together.
+For label t: ``min Σ_i w_i [log(1 + e^{z_it}) − y_it z_it] + ½λ‖W_t‖²`` with ``z = x W + c``. The labels enter through
+``XᵀY`` alone, which is summed once. The Hessian is close to ``s·XᵀX + λI`` with s the usual ``p(1 − p)``; in coordinates
+turned by the Cholesky factor of that it is close to the identity, and L-BFGS needs a dozen or two steps, on
+correlated features too. All labels share the products with X; each tag has its own step and its own history,
+while classes, which exclude each other (``log Σ_t e^{z_it} − z_{i,y_i}``), move together.
 
 Liu, Nocedal. On the limited memory BFGS method for large scale optimization. 1989.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from .._blocks import map_blocks
+from .._blocks import block_slices, map_blocks
+from .._types import Bools, Floats, Floats32
+from .labelled import LabelledSet
+from .least_squares import cholesky_factor, triangular_inverse
 
-__all__ = ["GramBasis", "LabelledRows", "fit_logistic"]
+__all__ = ["Coefficients", "fit_logistic"]
 
-Floats = npt.NDArray[np.float64]
-Floats32 = npt.NDArray[np.float32]
 MEMORY = 8  # steps L-BFGS remembers
+BLOCK = 4096  # rows of a block: fixed, so that sums are always cut alike
 
 
 @dataclass(frozen=True)
-class GramBasis:
-    """Eigenvalues (q,) and eigenvectors (q, q) of XᵀX for standardised rows."""
+class Coefficients:
+    """Weights (q, t) and intercepts (t,) of all labels."""
 
-    values: Floats
-    vectors: Floats32
-
-    @classmethod
-    def of(cls, gram: Floats) -> GramBasis:
-        """From the Gram matrix of the rows."""
-        values, vectors = np.linalg.eigh(gram)
-        return cls(np.maximum(values, 0.0), vectors.astype(np.float32))
-
-
-@dataclass(frozen=True)
-class LabelledRows:
-    """Rows in blocks: ``read(block)`` gives prepared rows (b, q), 0/1 labels (b, t), and weights or None."""
-
-    blocks: list[slice]
-    read: Callable[[slice], tuple[Floats32, Floats32, Floats32 | None]]
-    n_jobs: int | None = None
+    weights: Floats32
+    intercept: Floats32
 
 
 def fit_logistic(
-    rows: LabelledRows,
-    basis: GramBasis,
-    label_means: Floats,
-    total_weight: float,
+    rows: LabelledSet,
     penalty: float,
     *,
-    exclusive: bool = False,
-    start: tuple[Floats32, Floats32] | None = None,
+    start: Coefficients | None = None,
     max_steps: int = 25,
     tolerance: float = 3e-3,
-) -> tuple[Floats32, Floats32]:
-    """Weights (q, t) and intercepts (t,), until the gradient has shrunk by ``tolerance``.
+) -> Coefficients:
+    """Fit until the gradient has shrunk by ``tolerance``, or ``max_steps`` passes were made.
 
-    Each step reads all rows once: 4·n·q·t operations. Memory beyond the rows: about twenty (q, t) arrays.
+    Each step reads all rows once: 4·n·q·t operations. Memory beyond the rows: about twenty (q, t) arrays and
+    one (q, q).
     """
-    problem = _Problem(rows, basis, label_means, total_weight, penalty, exclusive)
+    problem = _Problem(rows, penalty)
     theta = problem.starting_point(start)
     value, gradient = problem(theta)
     first = float((gradient**2).sum())
-    history = _History(exclusive)
+    history = _History(rows.exclusive)
     dot = history.dot
     direction = -gradient
-    step = np.ones(len(label_means))
+    step = np.ones(len(value))
     for _ in range(max_steps):
         if not first or float((gradient**2).sum()) <= tolerance**2 * first:
             break
@@ -88,76 +70,80 @@ def fit_logistic(
         gradient = np.where(fine, new_gradient, gradient)
         direction = np.where(fine, history.direction(gradient), direction)
         step = np.where(fine, 1.0, 0.4 * step)
-    return problem.weights(theta)
+    return problem.coefficients(theta)
 
 
 class _Problem:
-    """Value (t,) and gradient (q + 1, t) in the scaled coordinates; the last row is the intercept."""
+    """Value (t,) and gradient (q + 1, t) in turned coordinates; the last row is the intercept."""
 
-    def __init__(
-        self,
-        rows: LabelledRows,
-        basis: GramBasis,
-        label_means: Floats,
-        total_weight: float,
-        penalty: float,
-        exclusive: bool,
-    ) -> None:
-        self.rows, self.basis, self.penalty = rows, basis, penalty
-        self.exclusive = exclusive
-        self.chance = (label_means * total_weight + 0.5) / (total_weight + 1)
+    def __init__(self, rows: LabelledSet, penalty: float) -> None:
+        self.rows, self.penalty = rows, penalty
+        means, self.total = rows.label_means, rows.total_weight
+        self.chance = (means * self.total + 0.5) / (self.total + 1)
         spread = np.minimum(self.chance * (1 - self.chance), 0.25)
-        curvature = np.vstack([basis.values[:, None] * spread + penalty, (total_weight * spread)[None]])
-        self.scale = 1 / np.sqrt(np.maximum(curvature, 1e-12))
+        self.factor = cholesky_factor(rows.gram_estimate * float(spread.mean()), penalty)
+        self.inverse = triangular_inverse(self.factor).astype(np.float32)  # W = L⁻ᵀ θ
+        self.intercept_scale = 1 / np.sqrt(np.maximum(self.total * spread, 1e-12))
 
-    def starting_point(self, start: tuple[Floats32, Floats32] | None) -> Floats:
-        q, t = self.scale.shape[0] - 1, self.scale.shape[1]
+    def starting_point(self, start: Coefficients | None) -> Floats:
+        q, t = len(self.inverse), len(self.chance)
         theta = np.zeros((q + 1, t))
-        theta[q] = np.log(self.chance / (1.0 if self.exclusive else 1 - self.chance))
+        theta[q] = np.log(self.chance / (1.0 if self.rows.exclusive else 1 - self.chance))
         if start is not None:
-            theta[:q], theta[q] = self.basis.vectors.T @ start[0], start[1]
-        return theta / self.scale
+            theta[:q] = self.factor.T @ start.weights
+            theta[q] = start.intercept
+        theta[q] /= self.intercept_scale
+        return theta
 
-    def weights(self, theta: Floats) -> tuple[Floats32, Floats32]:
-        plain = (theta * self.scale).astype(np.float32)
-        return self.basis.vectors @ plain[:-1], plain[-1]
+    def coefficients(self, theta: Floats) -> Coefficients:
+        weights = self.inverse.T @ theta[:-1].astype(np.float32)
+        return Coefficients(weights, (theta[-1] * self.intercept_scale).astype(np.float32))
 
     def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
-        W, c = self.weights(theta)
+        at = self.coefficients(theta)
+        features, weights, exclusive = self.rows.features, self.rows.weights, self.rows.exclusive
 
-        def one(block: slice) -> tuple[Floats, Floats32, Floats]:
-            x, y, w = self.rows.read(block)
-            z = x @ W + c
-            loss, error = _softmax_loss(z, y) if self.exclusive else _sigmoid_loss(z, y)
-            if w is not None:
-                loss, error = loss * w[:, None], error * w[:, None]
-            return loss.sum(axis=0, dtype=np.float64), x.T @ error, error.sum(axis=0, dtype=np.float64)
+        def one(part: slice) -> tuple[Floats, Floats32, Floats]:
+            x = features[part]
+            z = x @ at.weights + at.intercept
+            loss, chance = _softmax_parts(z) if exclusive else _sigmoid_parts(z)
+            if weights is not None:
+                w = weights[part].astype(np.float32)[:, None]
+                loss, chance = loss * w, chance * w
+            return loss.sum(axis=0, dtype=np.float64), x.T @ chance, chance.sum(axis=0, dtype=np.float64)
 
-        value = np.zeros(len(c))
-        by_weight, by_intercept = np.zeros(W.shape), np.zeros(len(c))
-        for loss, gradient, errors in map_blocks(one, self.rows.blocks, self.rows.n_jobs):
+        value = np.zeros(len(at.intercept))
+        by_weight, by_intercept = np.zeros(at.weights.shape), np.zeros(len(at.intercept))
+        for loss, gradient, chances in map_blocks(one, block_slices(len(features), BLOCK), self.rows.n_jobs):
             value += loss
             by_weight += gradient
-            by_intercept += errors
-        plain = theta[:-1] * self.scale[:-1]
+            by_intercept += chances
+        plain = at.weights.astype(np.float64)
+        sums = self.rows.label_means * self.total
+        value -= (plain * self.rows.cross).sum(axis=0) + at.intercept * sums
         value += 0.5 * self.penalty * (plain**2).sum(axis=0)
-        if self.exclusive:  # one problem: every class sees its whole value
+        if exclusive:  # one problem: every class sees its whole value
             value[:] = value.sum()
-        rotated = self.basis.vectors.T @ by_weight.astype(np.float32) + self.penalty * plain
-        return value, np.vstack([rotated, by_intercept[None]]) * self.scale
+        raw = by_weight - self.rows.cross + self.penalty * plain
+        turned = self.inverse @ raw.astype(np.float32)
+        return value, np.vstack([turned, ((by_intercept - sums) * self.intercept_scale)[None]])
 
 
-def _sigmoid_loss(z: Floats32, y: Floats32) -> tuple[Floats32, Floats32]:
+def _sigmoid_parts(z: Floats32) -> tuple[Floats32, Floats32]:
+    """log(1 + e^z) and σ(z)."""
     decay = np.exp(-np.abs(z))
-    loss = np.log1p(decay) + np.maximum(z, 0) - y * z
-    return loss, np.where(z > 0, np.float32(1), decay) / (1 + decay) - y
+    loss = np.log(1 + decay) + np.maximum(z, 0)
+    return loss, np.where(z > 0, np.float32(1), decay) / (1 + decay)
 
 
-def _softmax_loss(z: Floats32, y: Floats32) -> tuple[Floats32, Floats32]:
-    z = z - z.max(axis=1, keepdims=True)
-    odds = np.exp(z)
+def _softmax_parts(z: Floats32) -> tuple[Floats32, Floats32]:
+    """log Σ e^z, in the first column, and the softmax."""
+    top = z.max(axis=1, keepdims=True)
+    odds = np.exp(z - top)
     total = odds.sum(axis=1, keepdims=True)
-    return y * (np.log(total) - z), odds / total - y
+    loss = np.zeros_like(z)
+    loss[:, :1] = np.log(total) + top
+    return loss, odds / total
 
 
 class _History:
@@ -171,10 +157,10 @@ class _History:
 
     def dot(self, left: Floats, right: Floats) -> Floats:
         """Inner products (t,) per label, or the one over all labels for every label."""
-        products = (left * right).sum(axis=0)
+        products = np.einsum("ij,ij->j", left, right)
         return np.full_like(products, products.sum()) if self.together else products
 
-    def add(self, step: Floats, change: Floats, fine: npt.NDArray[np.bool_]) -> None:
+    def add(self, step: Floats, change: Floats, fine: Bools) -> None:
         product = self.dot(step, change)
         useful = fine & (product > 1e-12 * self.dot(change, change)) & (product > 0)
         self.steps.append(step)

@@ -8,15 +8,15 @@ come from anywhere, and memory does not depend on the number of rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks, require_memory
+from ..rows import Rows
 from .preparation import Preparation
-from .rows import Rows
 
 __all__ = ["Moments", "Standardised", "moments_of_block", "moments_of_rows"]
 
@@ -52,20 +52,6 @@ class Moments:
             self.target_sums + other.target_sums,
             self.target_squares + other.target_squares,
         )
-
-    def without(self, other: Moments) -> Moments:
-        """Moments of the rows of ``self`` that are not in ``other``."""
-        negative = replace(
-            other,
-            n_rows=-other.n_rows,
-            weight=-other.weight,
-            sums=-other.sums,
-            gram=-other.gram,
-            cross=-other.cross,
-            target_sums=-other.target_sums,
-            target_squares=-other.target_squares,
-        )
-        return self.merge(negative)
 
     def standardised(self, standardize: bool = True) -> Standardised:
         """Correct to the true mean and spread of these rows."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ._base import Arrays, Map
+from .base import Arrays, Map
 from .preparation import Preparation
 
 __all__ = ["PeriodicMap"]

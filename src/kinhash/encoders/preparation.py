@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..errors import InvalidInput
 from .gaussian import Gaussian
 
-__all__ = ["RBF", "Preparation"]
+__all__ = ["Preparation", "UnitRBF"]
 
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
@@ -28,20 +28,20 @@ class Preparation:
 
     mean: Floats
     scale: Floats
-    rbf: RBF | Gaussian | None = None
+    rbf: UnitRBF | Gaussian | None = None
 
     def __call__(self, block: Floats) -> Floats32:
         """Prepared rows (k, q) float32 of raw rows (k, p), float64 or float32."""
         if self.rbf is not None:
             block = self.rbf(block)
-        from ._standardise import standardise
+        from .standardise import standardise
 
         out = np.empty(block.shape, np.float32)
         standardise(block, self.mean, self.scale, FAR, out)
         return out
 
     @classmethod
-    def first_guess(cls, block: Floats, rbf: RBF | None, standardize: bool) -> Preparation:
+    def first_guess(cls, block: Floats, rbf: UnitRBF | None, standardize: bool) -> Preparation:
         """Column means and spreads of some rows: near enough to keep float32 sums accurate."""
         if rbf is not None:
             block = rbf(block)
@@ -68,17 +68,17 @@ class Preparation:
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]]) -> Preparation:
         """Undo `arrays`."""
-        rbf: RBF | Gaussian | None = None
+        rbf: UnitRBF | Gaussian | None = None
         if "gaussian_centers" in arrays:
             rbf = Gaussian(arrays["gaussian_centers"], float(arrays["gaussian_width"][0]))
         elif "rbf_centers" in arrays:
             power = int(arrays["rbf_power"][0]) if "rbf_power" in arrays else 2
-            rbf = RBF(arrays["rbf_centers"], float(arrays["rbf_width"][0]), power)
+            rbf = UnitRBF(arrays["rbf_centers"], float(arrays["rbf_width"][0]), power)
         return cls(arrays["mean"], arrays["scale"], rbf)
 
 
 @dataclass(frozen=True)
-class RBF:
+class UnitRBF:
     """Similarities ``exp(−‖u − z‖² / (2 width²))`` of unit-length rows u to unit-length centres z (k, p).
 
     Rows are brought to unit length first (SDH's convention), so one width suits all data. The centres
@@ -90,7 +90,7 @@ class RBF:
     power: int = 2
 
     @classmethod
-    def of(cls, centers: Floats, width: float, power: int = 2) -> RBF:
+    def of(cls, centers: Floats, width: float, power: int = 2) -> UnitRBF:
         """Centres from raw rows."""
         return cls(_unit(centers), float(width), power)
 

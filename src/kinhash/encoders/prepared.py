@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .._blocks import available_memory, block_slices, map_blocks
 from .preparation import Preparation
-from .rows import Rows
+from ..rows import Rows
 
 __all__ = ["PreparedRows", "prepare_rows"]
 

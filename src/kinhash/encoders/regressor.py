@@ -1,4 +1,4 @@
-"""Any scikit-learn regressor as a map."""
+"""Any scikit-learn regressor as an encoder."""
 
 from __future__ import annotations
 
@@ -8,10 +8,53 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ._base import Map
+from ..errors import InvalidInput
+from ..solvers import Solution
+from ..training import Training
+from .base import Encoder, Fitted, Map
+from .features import feature_map, first_preparation, standardised_moments
 from .preparation import Preparation
+from .prepared import prepare_rows
 
-__all__ = ["RegressorMap"]
+__all__ = ["Regressor", "RegressorMap"]
+
+
+@dataclass(repr=False, kw_only=True)
+class Regressor(Encoder):
+    """Fit a scikit-learn regressor onto the codes; the model then cannot be written to a model file.
+
+    ``estimator`` is the regressor; ``features`` are "plain", "rbf", or a `Plain` or `RBF` object. Holds the
+    prepared rows in memory with their targets.
+    """
+
+    estimator: Any = None
+    features: Any = "plain"
+
+    def check(self) -> None:
+        feature_map(self.features).check()
+        if not hasattr(self.estimator, "predict"):
+            raise InvalidInput(
+                f"estimator is {self.estimator!r}",
+                "a scikit-learn regressor",
+                "Pass Regressor(estimator=...)",
+            )
+
+    def fit(self, training: Training, solution: Solution) -> Fitted:
+        self.check()
+        supervision, features = training.supervision, feature_map(self.features)
+        solution = solution.rotated_for_itself(training.rng)
+        scores = solution.group_scores(supervision, training.n_jobs)
+        codes = solution.group_codes(scores, supervision.group_weights(training.weights))
+        nothing = np.zeros((len(training.rows), 0), np.float32)
+        with training.stages("encoder"):
+            preparation = first_preparation(training.rows, features, training.rng)
+            moments = standardised_moments(training, features, preparation, lambda part: nothing[part])
+            rows = training.known_rows
+            z = prepare_rows(training.rows, moments.preparation, rows, training.n_jobs)
+            targets = codes.targets[supervision.group_of_row[rows]] - codes.threshold
+            kept = None if training.weights is None else training.weights[rows]
+            found = RegressorMap.fit(self.estimator, moments.preparation, z, targets, kept)
+        return Fitted.of_groups(found, codes.bits, codes.marginals, supervision.group_of_row)
 
 
 @dataclass(frozen=True)

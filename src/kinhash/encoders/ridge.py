@@ -1,91 +1,113 @@
-"""Spectral codes for a ridge map: the rotation is fitted on what the map will predict.
+"""Ridge regression from features to the codes: encodes fastest, and learns from blocks of rows too.
 
-The relaxed solution is free up to a rotation. Fitted on leave-one-out predictions
-``(ŷ − h y)/(1 − h)`` of the embedding instead of the embedding itself, codes and predictions round well
-together; since ridge is linear in its targets, the map is rotated afterwards for free.
+Where the solver leaves the rotation of its codes free (spectral), it is fitted on leave-one-out predictions
+``(ŷ − h y)/(1 − h)``: codes and predictions then round well together, and since ridge is linear in its targets,
+the map is rotated afterwards for free.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._hasher import Training
-from ..inference.readout import LinearReadout
-from ..inference.spectral import fit_rotation
-from ..maps.linear import LinearMap
-from ..maps.moments import Standardised
-from ..maps.preparation import Preparation
-from ..maps.prepared import prepare_rows
-from ..maps.ridge import choose_alpha, leverage_factor, ridge_weights
-from .expected import SpectralCoder
-from .features import FeatureOptions, known_weights, standardised_moments
-from .ridge_map import targets_by_row
+from .._check import check_choice, check_number
+from .._types import Floats, Ints
+from ..solvers import Solution
+from ..solvers.linear_systems import sigmoid
+from ..solvers.readout import LinearReadout
+from ..solvers.rotation import fit_rotation
+from ..training import Training
+from .base import Encoder, Fitted
+from .features import (
+    RBF,
+    FeatureMap,
+    feature_map,
+    first_preparation,
+    standardised_moments,
+    targets_by_row,
+)
+from .least_squares import choose_alpha, leverage_factor, ridge_weights
+from .linear import LinearMap
+from .moments import Standardised
+from .prepared import prepare_rows
 
-__all__ = [
-    "ROTATION_ROWS",
-    "RidgeCodes",
-    "leave_one_out",
-    "n_known_rows",
-    "some_known_rows",
-    "spectral_ridge",
-]
+__all__ = ["ROTATION_ROWS", "Ridge", "leave_one_out"]
 
-Floats = npt.NDArray[np.float64]
 ROTATION_ROWS = 10_000
 
 
-@dataclass(frozen=True)
-class RidgeCodes:
-    """A linear map and the learned scores (g, d) of every group, which round at zero."""
+@dataclass(repr=False, kw_only=True)
+class Ridge(Encoder):
+    """Ridge from features onto the codes.
 
-    map: LinearMap
-    scores: Floats
+    Parameters
+    ----------
+    alpha : penalty: a number, "gcv" (generalised cross-validation), or "auto": n/p, and "gcv" with RBF features and
+        where only pairs are known, since few rows need more shrinking.
+    features : "plain", "rbf", or a `Plain` or `RBF` object.
+    """
 
+    alpha: Any = "auto"
+    features: Any = "plain"
 
-def spectral_ridge(
-    training: Training,
-    options: FeatureOptions,
-    coder: SpectralCoder,
-    alpha: float | str,
-    rng: np.random.Generator,
-    *,
-    preparation: Preparation,
-    n_rounds: int = 50,
-) -> RidgeCodes:
-    """Embed the groups, regress the embedding, rotate both. Memory: groups × rank beside the moments."""
-    found = coder.embedding(0.0)
-    everyone = LinearReadout(found.matrix, found.constant)
-    embedding = everyone.of_groups(training.supervision, coder.sample.groups, training.n_jobs)
-    moments = standardised_moments(training, options, preparation, targets_by_row(training, embedding))
-    strength = choose_alpha(alpha, moments)
-    weights = ridge_weights(moments, strength)
-    rows = some_known_rows(training, rng, ROTATION_ROWS)
-    predicted = leave_one_out(training, moments, strength, weights, embedding, rows)
-    rotation = fit_rotation(predicted, coder.n_bits, rng, n_rounds)
-    scores = embedding @ rotation
-    size = float(np.sqrt((scores**2).mean())) or 1.0
-    fitted = LinearMap(
-        moments.preparation,
-        (weights @ rotation / size).astype(np.float32),
-        (moments.target_mean @ rotation / size).astype(np.float32),
-    )
-    return RidgeCodes(fitted, scores / size)
+    def check(self) -> None:
+        feature_map(self.features).check()
+        if isinstance(self.alpha, str):
+            check_choice("alpha", self.alpha, ("auto", "gcv"))
+        else:
+            check_number("alpha", self.alpha, 0.0)
 
+    def penalty(self, features: FeatureMap, complete: bool = True) -> float | str:
+        """What "auto" stands for."""
+        automatic = isinstance(self.alpha, str) and self.alpha == "auto"
+        return "gcv" if automatic and (isinstance(features, RBF) or not complete) else self.alpha
 
-def n_known_rows(training: Training) -> int:
-    """Rows with supervision."""
-    row_weights = known_weights(training)
-    return len(training.rows) if row_weights is None else int((row_weights > 0).sum())
+    def fit(self, training: Training, solution: Solution) -> Fitted:
+        supervision, features = training.supervision, feature_map(self.features)
+        alpha = self.penalty(features, supervision.complete)
+        with training.stages("encoder"):
+            preparation = first_preparation(training.rows, features, training.rng)
+            if solution.embedding is not None:
+                return self._fit_rotated(training, solution, features, preparation, alpha)
+            scores = solution.group_scores(supervision, training.n_jobs)
+            codes = solution.group_codes(scores, supervision.group_weights(training.weights))
+            targets = targets_by_row(training, codes.targets)
+            moments = standardised_moments(training, features, preparation, targets)
+            found = LinearMap.fit(moments, choose_alpha(alpha, moments), codes.threshold)
+        return Fitted.of_groups(
+            found, codes.bits, codes.marginals, supervision.group_of_row, features=_name(features)
+        )
 
-
-def some_known_rows(training: Training, rng: np.random.Generator, most: int) -> npt.NDArray[np.int64]:
-    """At most so many rows with supervision, in order."""
-    row_weights = known_weights(training)
-    rows = np.arange(len(training.rows)) if row_weights is None else np.flatnonzero(row_weights > 0)
-    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+    def _fit_rotated(
+        self, training: Training, solution: Solution, features: FeatureMap, preparation: Any, alpha: Any
+    ) -> Fitted:
+        """Embed the groups, regress the embedding, rotate both. Memory: groups × rank beside the moments."""
+        assert solution.embedding is not None
+        supervision, rng = training.supervision, training.rng
+        unrotated = LinearReadout(solution.embedding.matrix, solution.embedding.constant)
+        embedding = unrotated.of_groups(supervision, solution.sample.groups, training.n_jobs)
+        moments = standardised_moments(training, features, preparation, targets_by_row(training, embedding))
+        strength = choose_alpha(alpha, moments)
+        weights = ridge_weights(moments, strength)
+        rows = training.some_known_rows(rng, ROTATION_ROWS)
+        predicted = leave_one_out(training, moments, strength, weights, embedding, rows)
+        rotation = fit_rotation(predicted, solution.n_bits, rng)
+        scores = embedding @ rotation
+        size = float(np.sqrt((scores**2).mean())) or 1.0
+        found = LinearMap(
+            moments.preparation,
+            (weights @ rotation / size).astype(np.float32),
+            (moments.target_mean @ rotation / size).astype(np.float32),
+        )
+        return Fitted.of_groups(
+            found,
+            scores > 0,
+            sigmoid(2 * scores / size),
+            supervision.group_of_row,
+            features=_name(features),
+        )
 
 
 def leave_one_out(
@@ -94,7 +116,7 @@ def leave_one_out(
     alpha: float,
     weights: Floats,
     targets: Floats,
-    rows: npt.NDArray[np.int64],
+    rows: Ints,
 ) -> Floats:
     """Predictions (k, r) of ``rows`` as if each had been left out of the fit; ``targets`` (g, r) by group."""
     z = prepare_rows(training.rows, moments.preparation, rows, training.n_jobs)
@@ -106,3 +128,7 @@ def leave_one_out(
     own = targets[training.supervision.group_of_row[rows]]
     predicted = z @ weights.astype(np.float32) + moments.target_mean
     return (predicted - leverage * own) / (1 - leverage)
+
+
+def _name(features: FeatureMap) -> str:
+    return "rbf" if isinstance(features, RBF) else "plain"

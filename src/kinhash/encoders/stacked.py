@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ._base import Arrays, Map, select
+from .base import Arrays, Map, select
 
 __all__ = ["StackedMap"]
 

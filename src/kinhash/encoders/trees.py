@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from ._base import Arrays, Map
+from .base import Arrays, Map
 from .preparation import Preparation
 
 __all__ = ["Steps", "Trees", "TreesMap", "walk"]

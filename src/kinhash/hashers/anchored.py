@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._hasher import check_supervision
-from ..inference.learn import Inferred, infer, soft_targets
+from ..encoders.features import feature_map, first_preparation
+from ..encoders.least_squares import choose_alpha
+from ..encoders.linear import LinearMap
+from ..encoders.moments import Moments
+from ..encoders.preparation import Preparation
 from ..labels import Labels
-from ..maps.linear import LinearMap
-from ..maps.moments import Moments
-from ..maps.preparation import Preparation
-from ..maps.ridge import choose_alpha
-from ..maps.rows import Rows
+from ..rows import Rows
+from ..solvers import Solution
 from ..supervision import from_labels
-from .features import first_preparation
+from .base import check_supervision
 from .streaming import StreamPlan
 
 __all__ = ["Anchored"]
@@ -33,7 +33,7 @@ class Anchored:
     """A fixed recipe with its anchors solved: targets of any labels, and the map of any moments."""
 
     plan: StreamPlan
-    inferred: Inferred
+    solution: Solution
     anchor_labels: Labels
     preparation: Preparation
 
@@ -44,9 +44,10 @@ class Anchored:
         """Anchors drawn among rows with these labels; ``rows`` (these or others) give first statistics."""
         supervision = from_labels(labels)
         check_supervision(supervision, weights)
-        inferred = infer(supervision, plan.recipe, rng, row_weights=weights)
-        anchor_labels = labels[inferred.sample.one_row_each(supervision.group_of_row)]
-        return cls(plan, inferred, anchor_labels, first_preparation(rows, plan.features, rng))
+        solution = plan.solver.solve(supervision, plan.energy, plan.n_bits, rng, weights)
+        anchor_labels = labels[solution.sample.one_row_each(supervision.group_of_row)]
+        features = feature_map(plan.encoder.features)
+        return cls(plan, solution, anchor_labels, first_preparation(rows, features, rng))
 
     def scores(self, labels: Labels) -> tuple[Floats, npt.NDArray[np.int64]]:
         """Scores (g, d) of the distinct labels among these rows, and which each row has (−1 = unknown)."""
@@ -56,10 +57,10 @@ class Anchored:
         unique, inverse = np.unique(own[own >= 0], return_inverse=True)
         place = np.full(len(own), -1, np.int64)
         place[own >= 0] = inverse
-        readout = self.inferred.readout
+        readout = self.solution.readout
         assert readout is not None
         if not len(unique):
-            return np.zeros((1, self.plan.recipe.n_bits)), place
+            return np.zeros((1, self.plan.n_bits)), place
         parts = [
             readout.scores(together.similarity(unique[start : start + 1024], anchors))
             for start in range(0, len(unique), 1024)
@@ -68,18 +69,19 @@ class Anchored:
 
     def targets(self, scores: Floats) -> Floats:
         """What the map should predict for rows with these scores."""
-        if self.plan.rounding == "zero":
-            return soft_targets(self.inferred, scores)
-        return self.inferred.marginals(scores)
+        if self.solution.rounding == "zero":
+            return self.solution.soft_targets(scores)
+        return self.solution.marginals(scores)
 
     def threshold(self, mean: Floats) -> Floats:
         """Where bits turn, given the mean target of all rows."""
-        if self.plan.rounding == "zero":
+        if self.solution.rounding == "zero":
             return np.zeros_like(mean)
-        return mean if self.plan.rounding == "mean" else np.full_like(mean, 0.5)
+        return mean if self.solution.rounding == "mean" else np.full_like(mean, 0.5)
 
     def map_of(self, moments: Moments) -> LinearMap:
         """The map of the rows these moments sum up. Costs O(p³), whatever their number."""
-        centred = moments.standardised(self.plan.features.standardize)
-        alpha = choose_alpha(self.plan.alpha, centred)
+        features = feature_map(self.plan.encoder.features)
+        centred = moments.standardised(features.standardize)
+        alpha = choose_alpha(self.plan.encoder.penalty(features), centred)
         return LinearMap.fit(centred, alpha, self.threshold(centred.target_mean))

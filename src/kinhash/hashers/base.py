@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,53 +18,19 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._blocks import map_padded_rows, single_blas_thread
-from ._callbacks import CallbackSupportMixin, FitTask, with_callbacks
-from ._check import check_features, check_integer, check_n_bits, check_weights, make_rng
-from ._stages import Listener, Stages
-from .codes import Codes, pack_bits, unpack_bits
-from .errors import InvalidInput, KinhashWarning
-from .maps import Map
-from .maps.rows import Rows
-from .supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
+from .._blocks import map_padded_rows, single_blas_thread
+from .._callbacks import CallbackSupportMixin, FitTask, with_callbacks
+from .._check import check_features, check_integer, check_n_bits, check_weights, make_rng
+from .._stages import Listener, Stages
+from .._types import Floats
+from ..codes import Codes, pack_bits, unpack_bits
+from ..encoders import Fitted, Map
+from ..errors import InvalidInput, KinhashWarning
+from ..rows import Rows
+from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
+from ..training import Training
 
-__all__ = ["Explanation", "Hasher", "Learned", "Training", "packed_by_group"]
-
-Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Training:
-    """What a method learns from, checked: rows, who is kin, weights, randomness, a clock."""
-
-    rows: Rows
-    supervision: Supervision
-    weights: Floats | None
-    rng: np.random.Generator
-    stages: Stages
-    n_jobs: int | None = None
-
-
-@dataclass(frozen=True)
-class Learned:
-    """What a method hands back: a map, and the learned packed codes (n, bytes) of the training rows.
-
-    Methods without codes of their own leave ``codes`` None. ``group_of_row`` (n,) is −1 for rows without
-    supervision, which take the map's code; it points into ``marginals`` (g, d).
-    """
-
-    map: Map
-    codes: npt.NDArray[np.uint8] | None = None
-    group_of_row: npt.NDArray[np.int64] | None = None
-    marginals: npt.NDArray[np.float32] | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
-
-
-def packed_by_group(
-    bits: npt.NDArray[np.bool_], group_of_row: npt.NDArray[np.int64]
-) -> npt.NDArray[np.uint8]:
-    """Packed codes of rows from the bits (g, d) of their groups."""
-    return pack_bits(bits)[group_of_row]
+__all__ = ["Explanation", "Hasher", "check_supervision", "mapped_codes"]
 
 
 @dataclass(frozen=True)
@@ -93,17 +59,14 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     n_jobs: int | None
     verbose: int
 
-    _map: Map
+    fitted_: Fitted
     _n_features_out: int
-    _codes: npt.NDArray[np.uint8] | None
-    _group_of_row: npt.NDArray[np.int64] | None
-    _group_marginals: npt.NDArray[np.float32] | None
     _listener: Listener | None = None
     # False for methods whose map is no set of plain arrays: better said before a long fit than on saving.
     _storable: ClassVar[bool] = True
 
     @abstractmethod
-    def _learn(self, training: Training) -> Learned:
+    def _learn(self, training: Training) -> Fitted:
         """Learn codes and a map; everything that came in has been checked."""
 
     def _check_parameters(self) -> None:
@@ -153,34 +116,32 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         stages = Stages(self._listener, task.stage, bool(self.verbose))
         training = Training(Rows(X), supervision, weights, rng, stages, self.n_jobs)
         with single_blas_thread():  # small products would differ in their last digits on more threads
-            self._adopt(self._learn(training), training)
+            self._finish(self._learn(training), training)
         task.end()
         return self
 
-    def _adopt(self, learned: Learned, training: Training) -> None:
-        """Take over what was learned, and describe it."""
-        self._map = learned.map
-        self._n_features_out = learned.map.n_bits
-        self._group_of_row, self._group_marginals = learned.group_of_row, learned.marginals
+    def _finish(self, fitted: Fitted, training: Training) -> None:
+        """Take over what was learned, with a code for every training row, and describe it."""
+        how = "mapped" if fitted.codes is None else "learned"
         with training.stages("training codes"):
-            self._codes = self._training_codes(learned, training.rows)
-        self.model_id_ = self._fingerprint()
-        self.report_ = self._describe(learned, training)
+            codes = _training_codes(fitted, training.rows, self.n_jobs)
+        self.adopt(replace(fitted, codes=codes))
+        self.report_ = self._describe(how, training)
 
-    def _training_codes(self, learned: Learned, rows: Rows) -> npt.NDArray[np.uint8]:
-        if learned.codes is None:
-            return self._encode_rows(rows)
-        if learned.group_of_row is not None:
-            unknown = np.flatnonzero(learned.group_of_row < 0)
-            if len(unknown):
-                learned.codes[unknown] = self._encode_rows(Rows(rows.X[unknown]))
-        return learned.codes
+    def adopt(self, fitted: Fitted) -> Self:
+        """Become the hasher of that fit: for files, engines and whoever else learns a map elsewhere."""
+        from ..model_file import model_id
+
+        self.fitted_ = fitted
+        self._n_features_out = fitted.map.n_bits
+        self.model_id_ = model_id(fitted.map)
+        return self
 
     # -- using ---------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> npt.NDArray[Any]:
         """Margins (n, d): a bit is 1 where its margin is above zero, and firm where it is far from it."""
-        check_is_fitted(self, "_map")
+        check_is_fitted(self, "fitted_")
         return self._scores(Rows(check_features(self, X, reset=False)))
 
     def transform(self, X: Any) -> npt.NDArray[np.uint8]:
@@ -193,7 +154,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         A row gets the same bits alone, in a batch of any size, from a memory map or a sparse matrix.
         Peak memory beyond the result: a few blocks of 256 rows per thread.
         """
-        check_is_fitted(self, "_map")
+        check_is_fitted(self, "fitted_")
         return self._encode_rows(Rows(check_features(self, X, reset=False)))
 
     def encode_codes(self, X: Any, ids: Any = None) -> Codes:
@@ -203,18 +164,16 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return Codes(packed, self._n_features_out, ids=ids, model_id=self.model_id_)
 
     def _scores(self, rows: Rows) -> npt.NDArray[Any]:
-        return map_padded_rows(self._map.scores, rows.read, len(rows), self.n_jobs)
+        return map_padded_rows(self.fitted_.map.scores, rows.read, len(rows), self.n_jobs)
 
     def _encode_rows(self, rows: Rows) -> npt.NDArray[np.uint8]:
-        return map_padded_rows(
-            lambda block: pack_bits(self._map.scores(block) > 0), rows.read, len(rows), self.n_jobs
-        )
+        return mapped_codes(self.fitted_.map, rows, self.n_jobs)
 
     @property
     def codes_(self) -> npt.NDArray[np.uint8]:
         """Learned packed codes of the training rows: a function of their labels, not of their features."""
-        check_is_fitted(self, "_map")
-        codes = getattr(self, "_codes", None)
+        check_is_fitted(self, "fitted_")
+        codes = self.fitted_.codes
         if codes is None:
             raise AttributeError(
                 "codes_ is kept only right after fit; use encode(X), or learned_codes(y) where there is one"
@@ -224,8 +183,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     @property
     def marginals_(self) -> npt.NDArray[np.float32]:
         """P(bit = 1) of the training rows (n, d) as inference left them; rows without supervision are NaN."""
-        check_is_fitted(self, "_map")
-        marginals, group = getattr(self, "_group_marginals", None), getattr(self, "_group_of_row", None)
+        check_is_fitted(self, "fitted_")
+        marginals, group = self.fitted_.marginals, self.fitted_.group_of_row
         if marginals is None or group is None:
             raise AttributeError("marginals_ exist only right after fit, for methods that learn codes")
         phi: npt.NDArray[np.float32] = marginals[group]
@@ -237,7 +196,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
         Codes are mapped on both sides. 1 is perfect; the share of kin is chance.
         """
-        from .metrics import mean_average_precision
+        from ..metrics import mean_average_precision
 
         codes = Codes(self.encode(X), self._n_features_out)
         return float(mean_average_precision(codes, codes, y, y, exclude_self=True))
@@ -263,20 +222,14 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def save(self, path: Any) -> None:
         """Write the fitted model to one verified file; `kinhash.load` reads it. No pickle."""
-        from .model_file import save_model
+        from ..model_file import save_model
 
-        check_is_fitted(self, "_map")
+        check_is_fitted(self, "fitted_")
         save_model(self, path)
-
-    def _fingerprint(self) -> str | None:
-        """Identity of the model: equal maps have equal ids. None for maps that cannot be stored."""
-        from .model_file import model_id
-
-        return model_id(self._map)
 
     # -- housekeeping --------------------------------------------------------------------------
 
-    def _describe(self, learned: Learned, training: Training) -> dict[str, Any]:
+    def _describe(self, how: str, training: Training) -> dict[str, Any]:
         bits = unpack_bits(self.codes_, self._n_features_out)
         share = bits.mean(axis=0, dtype=np.float64)
         dead = np.flatnonzero((share == 0) | (share == 1))
@@ -290,12 +243,12 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return {
             "n_rows": len(training.rows),
             "n_groups": training.supervision.n_groups,
-            "codes": "mapped" if learned.codes is None else "learned",
-            "unique_codes": _count_distinct(self.codes_, learned.group_of_row),
+            "codes": how,
+            "unique_codes": _count_distinct(self.codes_, self.fitted_.group_of_row),
             "dead_bits": dead.tolist(),
             "bit_balance": share,
             "seconds": dict(training.stages.seconds),
-            **learned.facts,
+            **self.fitted_.facts,
         }
 
     def __sklearn_tags__(self) -> Any:
@@ -308,7 +261,23 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_map")
+        return hasattr(self, "fitted_")
+
+
+def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None) -> npt.NDArray[np.uint8]:
+    """Packed codes (n, bytes) that a map gives to rows."""
+    return map_padded_rows(lambda block: pack_bits(map_.scores(block) > 0), rows.read, len(rows), n_jobs)
+
+
+def _training_codes(fitted: Fitted, rows: Rows, n_jobs: int | None) -> npt.NDArray[np.uint8]:
+    """Learned codes of the training rows; those of which nothing is known take the map's."""
+    if fitted.codes is None:
+        return mapped_codes(fitted.map, rows, n_jobs)
+    if fitted.group_of_row is not None:
+        unknown = np.flatnonzero(fitted.group_of_row < 0)
+        if len(unknown):
+            fitted.codes[unknown] = mapped_codes(fitted.map, Rows(rows.X[unknown]), n_jobs)
+    return fitted.codes
 
 
 def _count_distinct(codes: npt.NDArray[np.uint8], group: npt.NDArray[np.int64] | None) -> int:

@@ -7,18 +7,20 @@ where it states them. Where it is silent or contradicts itself, docs/method.md s
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ._check import check_choice, check_integer, check_number
-from ._hasher import Learned, Training, packed_by_group
-from .energies import ENERGIES
-from .errors import KinhashWarning
-from .learning.features import FeatureOptions, first_preparation
-from .learning.streaming import StreamingHasher, StreamPlan, require_streamable
+from .._check import check_choice
+from ..codes import pack_bits
+from ..encoders import Fitted
+from ..encoders.features import Plain
+from ..encoders.ridge import Ridge
+from ..energies import ENERGIES, Energy
+from ..solvers import Solver
+from ..training import Training
+from .streaming import StreamingHasher, StreamPlan, require_streamable
 
 __all__ = ["EMBRE", "EMKSH", "EMLFH", "EMSPLH", "EMExpH", "PaperMethod"]
 
@@ -34,7 +36,7 @@ class PaperMethod(StreamingHasher):
         10 up to 32 bits, where they are worth .01 to .02 mAP, 5 beyond, where codes settle sooner, and 3 with
         ``literal``.
     clip : half-width c of the interval on which the sigmoid is replaced by a line; below 2.5997.
-    renormalise : "row" (min–max, the paper), "symmetric" or "none".
+    renormalize : "row" (min–max, the paper), "symmetric" or "none".
     rounding : "mean" (the paper), "median" or "half".
     alpha : ridge penalty λ_h; "auto" is n/p, "gcv" chooses by generalised cross-validation.
     anchors : row numbers to use as the sample instead of drawing them.
@@ -55,7 +57,7 @@ class PaperMethod(StreamingHasher):
         n_anchors: int = 1000,
         n_sweeps: int | None = None,
         clip: float = 2.0,
-        renormalise: str = "row",
+        renormalize: str = "row",
         rounding: str = "mean",
         alpha: float | str = "auto",
         anchors: Any = None,
@@ -69,7 +71,7 @@ class PaperMethod(StreamingHasher):
         self.n_anchors = n_anchors
         self.n_sweeps = n_sweeps
         self.clip = clip
-        self.renormalise = renormalise
+        self.renormalize = renormalize
         self.rounding = rounding
         self.alpha = alpha
         self.anchors = anchors
@@ -80,73 +82,62 @@ class PaperMethod(StreamingHasher):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        from .inference.linear_systems import RENORMALISE
-        from .inference.sigmoid_line import line_slope
-        from .rounding import ROUNDING
-
         super()._check_parameters()
-        check_integer("n_anchors", self.n_anchors, 2)
-        if self.n_sweeps is not None:
-            check_integer("n_sweeps", self.n_sweeps, 1)
-        line_slope(self.clip)
-        check_choice("renormalise", self.renormalise, RENORMALISE)
-        check_choice("rounding", self.rounding, ROUNDING)
-        if not isinstance(self.alpha, str):
-            check_number("alpha", self.alpha, 0.0)
+        self._solver().check()
+        self._encoder().check()
 
-    @property
-    def _printed(self) -> dict[str, Any]:
-        return {"printed": True} if self.literal and self._energy == "lfh" else {}
+    def _energy_object(self) -> Energy:
+        printed = {"printed": True} if self.literal and self._energy == "lfh" else {}
+        energy: Energy = ENERGIES.make(self._energy, **printed)
+        return energy
 
-    def _recipe(self) -> Any:
-        from .inference.learn import Recipe
-        from .inference.linearised import Linearised
+    def _solver(self) -> Solver:
+        from ..solvers.linearised import Linearised
 
-        blocks = "at_once" if self.literal else "sequential"
         sweeps = self.n_sweeps
         if sweeps is None:
             sweeps = 3 if self.literal else 10 if self.n_bits <= 32 else 5
-        solver = Linearised(sweeps, self.clip, self.renormalise, blocks)
-        return Recipe(
-            ENERGIES.make(self._energy, **self._printed),
-            solver,
-            self.n_bits,
-            n_anchors=self.n_anchors,
-            merge=False,
+        return Linearised(
+            n_sweeps=sweeps,
+            clip=self.clip,
+            renormalize=self.renormalize,
+            blocks="at_once" if self.literal else "sequential",
             sums="all" if self.literal else "sample",
-            anchors=None if self.anchors is None else np.asarray(self.anchors),
+            merge=False,
+            targets="given",
+            rounding=self.rounding,
+            n_anchors=self.n_anchors,
+            anchors=self.anchors,
         )
+
+    def _encoder(self) -> Ridge:
+        return Ridge(alpha=self.alpha, features=Plain(standardize=self.standardize))
 
     def _stream_plan(self) -> StreamPlan:
         require_streamable(
             {"literal=False": not self.literal, "rounding other than 'median'": self.rounding != "median"}
         )
-        return StreamPlan(
-            self._recipe(), self.rounding, FeatureOptions(standardize=self.standardize), self.alpha
-        )
+        return StreamPlan(self._energy_object(), self._solver(), self._encoder(), self.n_bits)
 
-    def _learn(self, training: Training) -> Learned:
-        from .inference.learn import infer
-        from .learning.ridge_map import fit_ridge_map, group_codes
-
+    def _learn(self, training: Training) -> Fitted:
         supervision = training.supervision
-        with training.stages("inference"):
-            inferred = infer(supervision, self._recipe(), training.rng, row_weights=training.weights)
-            scores = inferred.group_scores(supervision, training.n_jobs)
-            codes = group_codes(inferred, scores, supervision.group_weights(training.weights), self.rounding)
-        with training.stages("map"):
-            options = FeatureOptions(standardize=self.standardize)
-            preparation = first_preparation(training.rows, options, training.rng)
-            fitted = fit_ridge_map(training, options, preparation, codes, self.alpha)
-        facts = {"energy": inferred.solution.energies}
-        group, phi, bits = supervision.group_of_row, codes.marginals, codes.bits
-        if self.literal and inferred.readout is not None:
-            # Algorithm 1 keeps Φ₁: every row of the sample becomes a group of its own.
-            own = (1 + inferred.solution.means) / 2
-            group = group.copy()
-            group[inferred.sample.rows] = len(phi) + np.arange(len(own))
-            phi, bits = np.concatenate([phi, own]), np.concatenate([bits, own > codes.threshold])
-        return Learned(fitted, packed_by_group(bits, group), group, phi.astype(np.float32), facts)
+        with training.stages("solver"):
+            solution = self._solver().solve(
+                supervision, self._energy_object(), self.n_bits, training.rng, training.weights
+            )
+        fitted = self._encoder().fit(training, solution)
+        facts = {"energy": solution.minimum.energies, **fitted.facts}
+        if not self.literal or solution.readout is None:
+            return replace(fitted, facts=facts)
+        # Algorithm 1 keeps Φ₁: every row of the sample becomes a group of its own.
+        scores = solution.group_scores(supervision, training.n_jobs)
+        codes = solution.group_codes(scores, supervision.group_weights(training.weights))
+        own = (1 + solution.minimum.means) / 2
+        group = supervision.group_of_row.copy()
+        group[solution.sample.rows] = len(codes.marginals) + np.arange(len(own))
+        phi = np.concatenate([codes.marginals, own])
+        bits = np.concatenate([codes.bits, own > codes.threshold])
+        return Fitted(fitted.map, pack_bits(bits)[group], group, phi.astype(np.float32), facts)
 
 
 class EMKSH(PaperMethod):
@@ -218,15 +209,16 @@ class EMSPLH(PaperMethod):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("which", self.which, ("largest", "literal"))
-        if self.n_bits > 1:
-            warnings.warn(
-                f"EM-SPLH is a one-bit method: its {self.n_bits} bits will all be the same. Use n_bits=1.",
-                KinhashWarning,
-                stacklevel=4,
-            )
 
-    def _recipe(self) -> Any:
-        from .inference.columns import Columns
+    def _solver(self) -> Solver:
+        from ..solvers.columns import Columns
 
         # Rows of one group share their entry of the eigenvector, so merging them loses nothing.
-        return replace(super()._recipe(), solver=Columns(self.clip, self.which), merge=True)
+        return Columns(
+            clip=self.clip,
+            which=self.which,
+            targets="given",
+            rounding=self.rounding,
+            n_anchors=self.n_anchors,
+            anchors=self.anchors,
+        )

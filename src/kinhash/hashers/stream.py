@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..encoders.linear import LinearMap
+from ..encoders.moments import Moments, moments_of_block
 from ..errors import InvalidInput
 from ..labels import Labels
-from ..maps.linear import LinearMap
-from ..maps.moments import Moments, moments_of_block
-from ..maps.rows import Rows
+from ..rows import Rows
 from .anchored import Anchored
 
 __all__ = ["Stream"]

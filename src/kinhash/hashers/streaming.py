@@ -13,14 +13,16 @@ from sklearn.utils.metaestimators import available_if
 
 from .._blocks import single_blas_thread
 from .._check import check_features, check_weights, make_rng
-from .._hasher import Hasher
 from ..codes import pack_bits
+from ..encoders import Fitted
+from ..encoders.ridge import Ridge
+from ..energies import Energy
 from ..errors import InvalidInput
 from ..labels import read_labels
-from .features import FeatureOptions
+from ..solvers import Solver
+from .base import Hasher
 
 if TYPE_CHECKING:
-    from ..inference.learn import Recipe
     from .stream import Stream
 
 __all__ = ["StreamPlan", "StreamingHasher", "require_streamable"]
@@ -28,12 +30,12 @@ __all__ = ["StreamPlan", "StreamingHasher", "require_streamable"]
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """A recipe with nothing left to choose."""
+    """Settings with nothing left to choose: a solver that turns its own codes, and a ridge encoder."""
 
-    recipe: Recipe
-    rounding: str
-    features: FeatureOptions
-    alpha: float | str
+    energy: Energy
+    solver: Solver
+    encoder: Ridge
+    n_bits: int
 
 
 class StreamingHasher(Hasher):
@@ -64,7 +66,7 @@ class StreamingHasher(Hasher):
         labels = read_labels(y, X.shape[0])
         with single_blas_thread():
             if first:
-                from ..maps.rows import Rows
+                from ..rows import Rows
                 from .anchored import Anchored
                 from .stream import Stream
 
@@ -72,20 +74,18 @@ class StreamingHasher(Hasher):
                 anchored = Anchored.of(plan, labels, weights, rows, make_rng(self.random_state))
                 self._stream = Stream(anchored, rows.block_rows())
             self._stream.add(X, labels, weights)
-            self._become(self._stream)
+            self.become(self._stream)
         self._stream.seconds += time.perf_counter() - start
         self.report_["seconds"] = {"all blocks": self._stream.seconds}
         return self
 
-    def _become(self, stream: Stream) -> None:
+    def become(self, stream: Stream) -> None:
         """Be the model of what the stream has learned so far."""
-        self._stream, self._map = stream, stream.finish()
-        self._n_features_out = self._map.n_bits
-        self._codes = self._group_of_row = self._group_marginals = None
-        self.model_id_ = self._fingerprint()
+        self._stream = stream
+        self.adopt(Fitted(stream.finish()))
         self.report_ = {
             "n_rows": stream.n_rows,
-            "energy": stream.anchored.inferred.solution.energies,
+            "energy": stream.anchored.solution.minimum.energies,
             "seconds": {"all blocks": stream.seconds},
         }
 

@@ -1,24 +1,27 @@
-"""Inference: from an energy and who is kin to means of bits, by several solvers.
+"""Solvers: from an energy and who is kin to codes of a sample, and a readout for everybody else.
 
-Knows no features and no maps. Add a solver: write ``inference/foo.py`` with a subclass of `Solver` and
-put a row here.
+They know no features. Add one: write ``solvers/foo.py`` with a subclass of `Solver` (``minimise`` and ``readout``)
+and put a row here; other packages use the entry point group "kinhash.solvers".
 """
 
 from __future__ import annotations
 
 from .._table import Table
-from ._base import Solution, Solver
+from .base import Solver, SweepingSolver
+from .solution import Minimum, Solution
 from .targets import TARGETS
 
-__all__ = ["SOLVERS", "TARGETS", "Solution", "Solver"]
+__all__ = ["SOLVERS", "TARGETS", "Minimum", "Solution", "Solver", "SweepingSolver"]
 
 SOLVERS = Table(
     "solver",
     {
-        "columns": "kinhash.inference.columns:Columns",
-        "coordinate": "kinhash.inference.coordinate:Coordinate",
-        "linearised": "kinhash.inference.linearised:Linearised",
-        "mean_field": "kinhash.inference.mean_field:MeanField",
-        "spectral": "kinhash.inference.spectral:Spectral",
+        "columns": "kinhash.solvers.columns:Columns",
+        "coordinate": "kinhash.solvers.coordinate:Coordinate",
+        "linearised": "kinhash.solvers.linearised:Linearised",
+        "mean_field": "kinhash.solvers.mean_field:MeanField",
+        "polished": "kinhash.solvers.coordinate:Polished",
+        "spectral": "kinhash.solvers.spectral:Spectral",
     },
+    entry_points="kinhash.solvers",
 )

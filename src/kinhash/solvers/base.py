@@ -1,43 +1,183 @@
-"""The silhouette of a solver: a problem goes in, means of bits and a readout come out."""
+"""What a solver is: it owns its settings, and answers with codes and the readout that extends them.
+
+A solver implements two methods: `Solver.minimise` lowers the energy of a sample of rows, and `Solver.readout`
+says how any other row gets its code from its similarities to that sample. `Solver.solve` does the rest, the same
+for all: it draws the sample, sets the targets and puts the answer together.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
+from sklearn.base import BaseEstimator
 
-from .problem import Problem
+from .._check import check_choice, check_integer, check_number
+from .._types import Floats
+from ..energies import Energy
+from ..errors import InvalidInput
+from ..rounding import ROUNDING
+from ..supervision import PairSupervision, Supervision
+from .problem import Background, DenseProblem, Problem, SparseProblem
+from .readout import Readout
+from .sample import Sample, draw_sample
+from .solution import Minimum, Solution
+from .targets import TARGETS, Targets
 
-__all__ = ["Solution", "Solver"]
-
-Floats = npt.NDArray[np.float64]
+__all__ = ["Solver", "SweepingSolver", "random_means"]
 
 
-@dataclass(frozen=True)
-class Solution:
-    """Means q (m, d) of the sample's bits, the energy after each sweep, and the KL divergence if asked for.
+@dataclass(repr=False, kw_only=True)
+class Solver(BaseEstimator, ABC):
+    """Base of all solvers: scikit-learn style settings (``get_params``, ``clone``).
 
-    The divergence leaves out ln Z, which no q can change.
+    Parameters
+    ----------
+    targets : what inner products should be, made from who is kin; see `kinhash.solvers.targets`.
+    rounding : where marginals turn into bits: "zero" (of the score, which keeps how popular an item's labels
+        are), or each bit's "mean" (the paper), "median", or "half".
+    n_anchors : rows sampled as columns of S; where there are fewer distinct labels, all rows count.
+    anchors : row numbers to use as the sample instead of drawing them.
     """
 
-    means: Floats
-    energies: list[float] = field(default_factory=list)
-    divergences: list[float] = field(default_factory=list)
+    targets: str = "mean"
+    rounding: str = "zero"
+    n_anchors: int = 1000
+    anchors: Any = None
 
+    # What a solver may have as a setting of its own; these hold for those that do not.
+    merge = True
+    curvature = 1.0
+    sums = "sample"
+    needs_kin: ClassVar[bool] = False  # entries without any kin, not even their like, are left out
 
-class Solver(ABC):
-    """One way to lower the energy. ``extension`` names how other rows get their scores."""
+    def check(self) -> None:
+        """Refuse settings outside their range; subclasses check theirs and call this."""
+        check_choice("targets", self.targets, TARGETS)
+        check_choice("rounding", self.rounding, ("zero", *ROUNDING))
+        check_integer("n_anchors", self.n_anchors, 2)
 
-    extension: ClassVar[str]
+    def refuse(self, energy: Energy, n_bits: int) -> None:  # noqa: B027  (most solvers treat every energy)
+        """Raise where this solver cannot treat that energy."""
 
     @abstractmethod
-    def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
+    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
         """Lower the energy from ``start`` (m, d), or from seeded random means."""
+
+    @abstractmethod
+    def readout(self, problem: DenseProblem, targets: Targets, minimum: Minimum) -> Readout:
+        """How rows outside the sample get their scores from their similarities to it."""
+
+    def solve(
+        self,
+        supervision: Supervision,
+        energy: Energy,
+        n_bits: int,
+        rng: np.random.Generator,
+        row_weights: Floats | None = None,
+    ) -> Solution:
+        """Draw the sample, lower its energy, and say how everybody else follows.
+
+        Memory: a few (m, m) arrays for m anchors; for listed pairs, the pairs.
+        """
+        self.check()
+        self.refuse(energy, n_bits)
+        if isinstance(supervision, PairSupervision):
+            return self._solve_listed(supervision, energy, n_bits, rng)
+        anchors = None if self.anchors is None else np.asarray(self.anchors)
+        sample = draw_sample(
+            supervision, self.n_anchors, rng, merge=self.merge, anchors=anchors, row_weights=row_weights
+        )
+        similarity = supervision.similarity(sample.groups, sample.groups)
+        kin = (similarity > 0).any(axis=1)
+        if self.needs_kin and kin.any() and not kin.all():
+            sample = Sample(sample.groups[kin], sample.weights[kin], sample.rows)
+            similarity = similarity[np.ix_(kin, kin)]
+        outside = _background(supervision, sample, n_bits, rng) if self.sums == "all" else None
+        weights = self.entry_weights(similarity, sample)
+        targets = Targets.of(self.targets, similarity, weights)
+        problem = DenseProblem(
+            energy,
+            targets.rows(similarity),
+            weights,
+            n_bits,
+            curvature=self.curvature,
+            background=outside,
+        )
+        minimum = self.minimise(problem, rng)
+        readout = self.readout(problem, targets, minimum)
+        return Solution(sample, n_bits, minimum, readout, self.rounding)
+
+    def entry_weights(self, similarity: Floats, sample: Sample) -> Floats:
+        """How much each entry of the sample counts: as many rows as it stands for."""
+        return sample.weights
+
+    def _solve_listed(
+        self, supervision: PairSupervision, energy: Energy, n_bits: int, rng: np.random.Generator
+    ) -> Solution:
+        """Listed pairs: every row with one is in the sample.
+
+        They are mostly strangers, or mostly kin; unless targets are to be taken as given, their mean says
+        nothing and is taken off.
+        """
+        everyone = np.arange(supervision.n_groups)
+        listed = supervision.among_groups()
+        if self.targets != "given":
+            listed.data -= listed.data.mean()
+        problem = SparseProblem(energy, listed, n_bits, curvature=self.curvature)
+        sample = Sample(everyone, np.ones(len(everyone)), supervision.rows)
+        return Solution(sample, n_bits, self.minimise(problem, rng), None, self.rounding)
+
+
+@dataclass(repr=False, kw_only=True)
+class SweepingSolver(Solver):
+    """Solvers that pass over the sample again and again.
+
+    ``curvature`` multiplies the energy's quadratic term. ``merge`` gathers anchors of equal supervision into
+    weighted entries. ``sums="all"`` lets rows outside the sample, whose bits stay random, add to the sums, as the
+    paper's Algorithm 1 says.
+    """
+
+    n_sweeps: int = 10
+    curvature: float = 1.0
+    merge: bool = True
+    sums: str = "sample"
+
+    def check(self) -> None:
+        super().check()
+        check_integer("n_sweeps", self.n_sweeps, 1)
+        check_number("curvature", self.curvature, 0.0, open_low=True)
+        check_choice("sums", self.sums, ("sample", "all"))
 
 
 def random_means(problem: Problem, rng: np.random.Generator) -> Floats:
     """φ uniform on (0, 1), so q uniform on (−1, 1)."""
     return rng.uniform(-1.0, 1.0, (problem.n_entries, problem.n_bits))
+
+
+def _background(
+    supervision: Supervision, sample: Sample, n_bits: int, rng: np.random.Generator
+) -> Background:
+    """Rows outside the sample with their random bits: n × d numbers, and one row of S at a time."""
+    if supervision.anchors is not None:
+        raise InvalidInput(
+            "Algorithm 1 to the letter was asked for with similarities to some anchors only",
+            "labels, or S for all pairs: its sums run over all rows",
+            "Pass the whole S, or do not ask for the letter",
+        )
+    outside = supervision.group_of_row >= 0
+    outside[sample.rows] = False
+    q = rng.uniform(-1.0, 1.0, (int(outside.sum()), n_bits))
+    groups = supervision.group_of_row[outside]
+    by_group = np.zeros((supervision.n_groups, n_bits))
+    np.add.at(by_group, groups, q)
+    everyone = np.arange(supervision.n_groups)
+    unique, inverse = np.unique(sample.groups, return_inverse=True)
+    sums = supervision.product(unique, everyone, by_group)[inverse]
+
+    def similarity(entry: int) -> Floats:
+        return supervision.similarity(sample.groups[entry : entry + 1], everyone)[0][groups]
+
+    return Background(q, similarity, q.T @ q, sums)

@@ -12,21 +12,26 @@ Rows of one group share their entry, so with n_g rows in group g the eigenproble
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..errors import InvalidInput, UnknownName
-from ._base import Solution, Solver
+from .._check import check_choice
+from .._types import Floats
+from ..energies import Energy
+from ..errors import InvalidInput, KinhashWarning, UnknownName
+from .base import Solver
 from .problem import DenseProblem, Problem, SparseProblem
+from .readout import LinearReadout, Readout
 from .sigmoid_line import line_slope
+from .solution import Minimum
+from .targets import AnchorSums, Targets
 
 __all__ = ["Columns", "Eigenvector", "leading_eigenvector"]
 
-Floats = npt.NDArray[np.float64]
 METHODS = ("auto", "dense", "lanczos")
 TIE = 1e-8  # eigenvalues this close (relative) are one eigenspace
 
@@ -40,33 +45,55 @@ class Eigenvector:
 
 
 @dataclass(frozen=True)
+class EigenMinimum(Minimum):
+    """The same means for every bit, and the eigenvector they come from."""
+
+    eigenvector: Eigenvector | None = None
+
+
+@dataclass(repr=False, kw_only=True)
 class Columns(Solver):
     """One eigenvector for all bits. ``method`` is "dense", "lanczos" or "auto"."""
 
     clip: float = 2.0
     which: str = "largest"
     method: str = "auto"
-    renormalise: ClassVar[str] = "symmetric"
-    extension: ClassVar[str] = "eigenvector"
 
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise UnknownName.among("eigenvector method", self.method, METHODS)
+    def check(self) -> None:
+        super().check()
+        line_slope(self.clip)
+        check_choice("method", self.method, METHODS)
 
-    def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
-        found = self.eigenvector(problem, rng)
-        v = self.clip * found.entries
-        means = np.tile(np.tanh(v / 2)[:, None], (1, problem.n_bits))
-        return Solution(means, [problem.energy(means)])
-
-    def eigenvector(self, problem: Problem, rng: np.random.Generator) -> Eigenvector:
-        """The eigenvector of the problem's targets."""
-        if problem.law.shared_quadratic(problem.n_bits) != 0:
+    def refuse(self, energy: Energy, n_bits: int) -> None:
+        if energy.shared_quadratic(n_bits) != 0:
             raise InvalidInput(
-                f"The solver by columns was asked to solve {problem.law!r}",
+                f"The solver by columns was asked to solve {energy!r}",
                 "an energy without a quadratic term, such as splh",
                 "Use solver='linearised', 'coordinate' or 'spectral'",
             )
+        if n_bits > 1:
+            warnings.warn(
+                f"An energy without a quadratic term has one bit: all {n_bits} bits will be the same. "
+                "Use n_bits=1, or another energy.",
+                KinhashWarning,
+                stacklevel=2,
+            )
+
+    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+        found = self.eigenvector(problem, rng)
+        means = np.tile(np.tanh(self.clip * found.entries / 2)[:, None], (1, problem.n_bits))
+        return EigenMinimum(means, [problem.energy(means)], eigenvector=found)
+
+    def readout(self, problem: DenseProblem, targets: Targets, minimum: Minimum) -> Readout:
+        """Rows outside the sample follow by one power step: u_x = Σ_j w_j T_xj u_j / eigenvalue."""
+        assert isinstance(minimum, EigenMinimum)
+        found = minimum.eigenvector
+        assert found is not None
+        step = (problem.weights * found.entries / found.value * self.clip)[:, None]
+        return LinearReadout.of(AnchorSums.of(targets, np.tile(step, (1, problem.n_bits))), 2.0)
+
+    def eigenvector(self, problem: Problem, rng: np.random.Generator) -> Eigenvector:
+        """The eigenvector of the problem's targets."""
         matrix: Any
         if isinstance(problem, SparseProblem):
             matrix = problem.targets

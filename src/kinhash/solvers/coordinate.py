@@ -12,28 +12,27 @@ settle. Other energies compare the loss with and without the flip, over all part
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from ._base import Solution, Solver, random_means
+from .._types import Floats
+from .base import SweepingSolver, random_means
+from .linearised import Linearised
 from .problem import DenseProblem, Problem, SparseProblem
+from .readout import PolishReadout, Readout, VaryingReadout, pull_sums
+from .solution import Minimum
+from .targets import Targets
 
-__all__ = ["Coordinate", "Polished", "polish_rows"]
-
-Floats = npt.NDArray[np.float64]
+__all__ = ["Coordinate", "Polished"]
 
 
-@dataclass(frozen=True)
-class Coordinate(Solver):
+@dataclass(repr=False, kw_only=True)
+class Coordinate(SweepingSolver):
     """Sweeps over all bits until none moves, at most ``n_sweeps``."""
 
-    n_sweeps: int = 10
-    extension: ClassVar[str] = "polish"
-
-    def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
+    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
         start = random_means(problem, rng) if start is None else start
         bits = np.where(start > 0, 1.0, -1.0)
         energies = [problem.energy(bits)]
@@ -42,21 +41,42 @@ class Coordinate(Solver):
             energies.append(problem.energy(bits))
             if not changed:
                 break
-        return Solution(bits, energies)
+        return Minimum(bits, energies)
+
+    def readout(self, problem: DenseProblem, targets: Targets, minimum: Minimum) -> Readout:
+        return polish_readout(problem, targets, minimum.means)
 
 
-@dataclass(frozen=True)
-class Polished(Solver):
-    """Any solver's answer, rounded and polished: coordinate descent started where ``first`` ends."""
+@dataclass(repr=False, kw_only=True)
+class Polished(SweepingSolver):
+    """Another solver's answer, rounded and improved: coordinate descent started where ``first`` ends.
 
-    first: Solver
-    n_sweeps: int = 10
-    extension: ClassVar[str] = "polish"
+    ``first`` None is five sweeps of `Linearised`. Where few pairs are listed, many codes are equally good, and
+    sweeps of means find better ones than flips alone.
+    """
 
-    def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
-        begin = self.first.solve(problem, rng, start)
-        end = Coordinate(self.n_sweeps).solve(problem, rng, begin.means)
-        return Solution(end.means, begin.energies + end.energies, begin.divergences)
+    first: Any = None
+
+    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+        first = Linearised(n_sweeps=5) if self.first is None else self.first
+        begin = first.minimise(problem, rng, start)
+        end = Coordinate(n_sweeps=self.n_sweeps).minimise(problem, rng, begin.means)
+        return Minimum(end.means, begin.energies + end.energies, begin.divergences)
+
+    def readout(self, problem: DenseProblem, targets: Targets, minimum: Minimum) -> Readout:
+        return polish_readout(problem, targets, minimum.means)
+
+
+def polish_readout(problem: DenseProblem, targets: Targets, q: Floats) -> Readout:
+    """Coordinate descent on a row's own bits; where pairs differ in curvature, a few linear systems."""
+    common = problem.shared(q)
+    if common is None:
+        return VaryingReadout(problem.law, targets, q, problem.weights, 2.0, "symmetric", problem.curvature)
+    matrix, constant = pull_sums(problem.law, targets, q, problem.weights).folded()
+    gram = (q * problem.weights[:, None]).T @ q
+    polish = PolishReadout(matrix, constant, gram, common[1])
+    fields = polish.settle(problem.pull(np.arange(problem.n_entries), q))
+    return PolishReadout(matrix, constant, gram, common[1], float(np.abs(fields).mean()) or 1.0)
 
 
 def _sweep(problem: Problem, bits: Floats) -> int:
@@ -147,24 +167,3 @@ def _sweep_by_loss(problem: Problem, bits: Floats) -> int:
                 r, now = moved, then
                 changed += 1
     return changed
-
-
-@njit(cache=True, nogil=True)
-def polish_rows(B, b, G, bend, sweeps):  # type: ignore[no-untyped-def]
-    """Rows outside the sample, whose bits do not enter G: coordinate descent on each, in place."""
-    n, d = B.shape
-    for i in range(n):
-        for _ in range(sweeps):
-            changed = 0
-            for k in range(d):
-                bent = 0.0
-                for l in range(d):
-                    if l != k:
-                        bent += G[k, l] * B[i, l]
-                f = b[i, k] - bend * bent
-                new = 1.0 if f > 0 else (-1.0 if f < 0 else B[i, k])
-                if new != B[i, k]:
-                    B[i, k] = new
-                    changed += 1
-            if changed == 0:
-                break

@@ -13,12 +13,12 @@ from numba import njit
 
 from ..errors import UnknownName
 
-__all__ = ["RENORMALISE", "renormalise", "sigmoid", "solve_each", "solve_near", "solve_shared"]
+__all__ = ["RENORMALIZE", "renormalize", "sigmoid", "solve_each", "solve_near", "solve_shared"]
 
 Floats = npt.NDArray[np.float64]
 
 SETTLED = 1e-8  # relative size of a residual that is zero for our purposes
-RENORMALISE = ("row", "symmetric", "none")
+RENORMALIZE = ("row", "symmetric", "none")
 
 
 def sigmoid(x: Floats) -> Floats:
@@ -80,7 +80,7 @@ def solve_near(A: Floats, own: Floats, factor: Floats, b: Floats, clip: float, s
     return v
 
 
-def renormalise(v: Floats, clip: float, how: str) -> Floats:
+def renormalize(v: Floats, clip: float, how: str) -> Floats:
     """Stretch each row of v to [−c, c] before the sigmoid.
 
     ``row``: min–max (the paper); a constant row, or a single bit, has no range to stretch and
@@ -92,7 +92,7 @@ def renormalise(v: Floats, clip: float, how: str) -> Floats:
     if how == "symmetric":
         return clip * v / _positive(np.abs(v).max(axis=1, keepdims=True))
     if how != "row":
-        raise UnknownName.among("renormalisation", how, RENORMALISE)
+        raise UnknownName.among("renormalisation", how, RENORMALIZE)
     low, high = v.min(axis=1, keepdims=True), v.max(axis=1, keepdims=True)
     span = high - low
     flat = span <= 1e-12 * np.maximum(np.abs(low), np.abs(high))

@@ -8,44 +8,44 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from ..errors import UnknownName
-from ._base import Solution, Solver, random_means
-from .linear_systems import renormalise, sigmoid, solve_each, solve_near
-from .problem import Problem
+from .._check import check_choice
+from .._types import Floats, Ints
+from .base import SweepingSolver, random_means
+from .linear_systems import RENORMALIZE, renormalize, sigmoid, solve_each, solve_near
+from .problem import DenseProblem, Problem
+from .readout import Readout, solve_readout
 from .sigmoid_line import line_slope
+from .solution import Minimum
+from .targets import Targets
 
 __all__ = ["Linearised"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 BLOCKS = ("sequential", "at_once")
 
 
-@dataclass(frozen=True)
-class Linearised(Solver):
+@dataclass(repr=False, kw_only=True)
+class Linearised(SweepingSolver):
     """Sweeps of linear systems.
 
-    ``blocks`` is "sequential" (blocks of 5 % of the entries) or "at_once"; ``renormalise`` is "row",
+    ``blocks`` is "sequential" (blocks of 5 % of the entries) or "at_once"; ``renormalize`` is "row",
     "symmetric" or "none". A sweep costs O(m² d + m d²) and holds O(m d) beside the problem; where the
     energy gives every pair its own curvature, O(m² d²).
     """
 
-    n_sweeps: int = 3
     clip: float = 2.0
-    renormalise: str = "row"
+    renormalize: str = "row"
     blocks: str = "sequential"
-    extension: ClassVar[str] = "solve"
 
-    def __post_init__(self) -> None:
-        if self.blocks not in BLOCKS:
-            raise UnknownName.among("kind of blocks", self.blocks, BLOCKS)
+    def check(self) -> None:
+        super().check()
+        line_slope(self.clip)
+        check_choice("renormalize", self.renormalize, RENORMALIZE)
+        check_choice("blocks", self.blocks, BLOCKS)
 
-    def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
+    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
         q = random_means(problem, rng) if start is None else start.copy()
         slope = line_slope(self.clip)
         energies = []
@@ -54,11 +54,14 @@ class Linearised(Solver):
             gram = (w * q).T @ q
             for rows in self._row_blocks(problem.n_entries, rng):
                 v = _solve_rows(problem, rows, q, gram, self.clip, slope)
-                old, new = q[rows], 2 * sigmoid(renormalise(v, self.clip, self.renormalise)) - 1
+                old, new = q[rows], 2 * sigmoid(renormalize(v, self.clip, self.renormalize)) - 1
                 gram = gram + (w[rows] * new).T @ new - (w[rows] * old).T @ old
                 q[rows] = new
             energies.append(problem.energy(q))
-        return Solution(q, energies)
+        return Minimum(q, energies)
+
+    def readout(self, problem: DenseProblem, targets: Targets, minimum: Minimum) -> Readout:
+        return solve_readout(problem, targets, minimum.means, self.clip, self.renormalize)
 
     def _row_blocks(self, n: int, rng: np.random.Generator) -> list[Ints]:
         if self.blocks == "at_once":

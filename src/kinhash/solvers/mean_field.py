@@ -7,35 +7,34 @@ All rows in parallel it may rise, and often oscillates: the contrast the paper s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from ..errors import UnknownName
-from ._base import Solution, Solver, random_means
+from .._check import check_choice
+from .._types import Floats
+from .base import SweepingSolver, random_means
 from .linear_systems import sigmoid
-from .problem import Problem
+from .problem import DenseProblem, Problem
+from .readout import Readout, solve_readout
+from .solution import Minimum
+from .targets import Targets
 
 __all__ = ["MeanField"]
 
-Floats = npt.NDArray[np.float64]
 ORDERS = ("sequential", "parallel")
 
 
-@dataclass(frozen=True)
-class MeanField(Solver):
+@dataclass(repr=False, kw_only=True)
+class MeanField(SweepingSolver):
     """Fixed-point sweeps; ``order`` is "sequential" (bit by bit) or "parallel" (everything at once)."""
 
-    n_sweeps: int = 10
     order: str = "sequential"
-    extension: ClassVar[str] = "solve"
 
-    def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise UnknownName.among("order of updates", self.order, ORDERS)
+    def check(self) -> None:
+        super().check()
+        check_choice("order", self.order, ORDERS)
 
-    def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
+    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
         q = random_means(problem, rng) if start is None else start.copy()
         energies, divergences = [], []
         everyone = np.arange(problem.n_entries)
@@ -49,7 +48,10 @@ class MeanField(Solver):
                     _update_row(problem, q, i)
             energies.append(problem.energy(q))
             divergences.append(energies[-1] + _negative_entropy(q, problem.weights))
-        return Solution(q, energies, divergences)
+        return Minimum(q, energies, divergences)
+
+    def readout(self, problem: DenseProblem, targets: Targets, minimum: Minimum) -> Readout:
+        return solve_readout(problem, targets, minimum.means, 2.0, "symmetric")
 
 
 def _update_row(problem: Problem, q: Floats, i: int) -> None:

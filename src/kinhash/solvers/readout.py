@@ -17,13 +17,23 @@ import numpy.typing as npt
 from .._blocks import block_slices, map_blocks
 from ..energies import Energy
 from ..supervision import Supervision
-from .coordinate import polish_rows
-from .linear_systems import renormalise, sigmoid, solve_each, solve_shared
-from .problem import varying_terms, weighted_grams
+from .polish import polish_rows
+from .linear_systems import renormalize, sigmoid, solve_each, solve_shared
+from .problem import DenseProblem, varying_terms, weighted_grams
 from .sigmoid_line import line_slope
 from .targets import AnchorSums, Targets
 
-__all__ = ["LinearReadout", "PolishReadout", "Readout", "SolveReadout", "VaryingReadout"]
+__all__ = [
+    "Embedding",
+    "LinearReadout",
+    "PolishReadout",
+    "Readout",
+    "SolveReadout",
+    "VaryingReadout",
+    "linear_slope",
+    "pull_sums",
+    "solve_readout",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -41,6 +51,10 @@ class Readout(ABC):
     def marginals(self, scores: Floats) -> Floats:
         """φ of those scores."""
 
+    def soft_targets(self, scores: Floats) -> Floats:
+        """What an encoder should predict for rows with these scores: the scores, or softer than bits."""
+        return scores
+
     def of_groups(self, supervision: Supervision, anchors: Ints, n_jobs: int | None = None) -> Floats:
         """Scores (groups, d) of every group. Peak memory: the result and a few blocks of S."""
 
@@ -53,12 +67,36 @@ class Readout(ABC):
 
 
 @dataclass(frozen=True)
+class Embedding:
+    """Relaxed codes before rotation: ``S_x @ matrix − constant``, (m, r) and (r,); ``entries`` (m, r) has
+    those of the sample itself."""
+
+    matrix: Floats
+    constant: Floats
+    entries: Floats
+
+    def of(self, similarity: Floats) -> Floats:
+        """Relaxed codes (k, r) of rows with these similarities (k, m)."""
+        return similarity @ self.matrix - self.constant
+
+
+@dataclass(frozen=True)
 class LinearReadout(Readout):
-    """``score = S_x @ matrix − constant`` (spectral). ``scale`` (number) turns scores into marginals."""
+    """``score = S_x @ matrix − constant`` (spectral). ``scale`` (number) turns scores into marginals.
+
+    ``embedding`` is what a rotation was applied to, where any other rotation would do as well.
+    """
 
     matrix: Floats
     constant: Floats
     scale: float = 1.0
+    embedding: Embedding | None = None
+
+    @classmethod
+    def rotated(cls, embedding: Embedding, rotation: Floats) -> LinearReadout:
+        """The embedding turned by ``rotation`` (r, d); scores have unit size on the sample."""
+        size = float(np.sqrt(((embedding.entries @ rotation) ** 2).mean())) or 1.0
+        return cls(embedding.matrix @ rotation / size, embedding.constant @ rotation / size, 1.0, embedding)
 
     @classmethod
     def of(cls, sums: AnchorSums, scale: float) -> LinearReadout:
@@ -75,7 +113,7 @@ class LinearReadout(Readout):
 
 @dataclass(frozen=True)
 class SolveReadout(Readout):
-    """The linearised system with the A all outside rows share; scores are its renormalised solution."""
+    """The linearised system with the A all outside rows share; scores are its renormalized solution."""
 
     matrix: Floats
     constant: Floats
@@ -91,7 +129,7 @@ class SolveReadout(Readout):
         b = similarity @ self.matrix - self.constant
         eigen: tuple[Floats, Floats] = vars(self)["_eigen"]
         v = solve_shared(self.coupling, b, self.clip, line_slope(self.clip), eigen)
-        return renormalise(v, self.clip, self.how)
+        return renormalize(v, self.clip, self.how)
 
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(scores)
@@ -123,6 +161,9 @@ class PolishReadout(Readout):
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(2 * scores / self.scale)
 
+    def soft_targets(self, scores: Floats) -> Floats:
+        return 2 * sigmoid(2 * scores / self.scale) - 1
+
 
 @dataclass(frozen=True)
 class VaryingReadout(Readout):
@@ -145,7 +186,7 @@ class VaryingReadout(Readout):
             linear, quadratic = varying_terms(self.law, T, q, self.means, d)
             A = weighted_grams(-4 * self.curvature * quadratic * self.weights, self.means)
             b = -2 * (linear * self.weights) @ self.means
-            v = renormalise(solve_each(A, b, self.clip, line_slope(self.clip)), self.clip, self.how)
+            v = renormalize(solve_each(A, b, self.clip, line_slope(self.clip)), self.clip, self.how)
             q = 2 * sigmoid(v) - 1
         return v
 
@@ -163,7 +204,7 @@ class VaryingReadout(Readout):
         return np.concatenate(list(map_blocks(one, block_slices(supervision.n_groups, size), n_jobs)))
 
 
-def law_slope(law: Energy, n_bits: int) -> tuple[float, float]:
+def linear_slope(law: Energy, n_bits: int) -> tuple[float, float]:
     """Slope and constant of an energy's linear coefficient, which is affine in s by contract."""
     high, low = law.terms(np.array([1.0, -1.0]), n_bits).linear
     return float(high - low) / 2, float(high + low) / 2
@@ -171,7 +212,20 @@ def law_slope(law: Energy, n_bits: int) -> tuple[float, float]:
 
 def pull_sums(law: Energy, targets: Targets, means: Floats, weights: Floats) -> AnchorSums:
     """Sums that give ``b_x = −2 Σ_j w_j linear(T_xj) q_j`` of any row x."""
-    slope, constant = law_slope(law, means.shape[1])
+    slope, constant = linear_slope(law, means.shape[1])
     sums = AnchorSums.of(targets, -2 * slope * weights[:, None] * means)
     extra: Any = 2 * constant * (weights @ means)
     return AnchorSums(sums.matrix, sums.totals, sums.constant + extra, sums.own_share, sums.common)
+
+
+def solve_readout(problem: DenseProblem, targets: Targets, q: Floats, clip: float, how: str) -> Readout:
+    """The linearised system of a row outside the sample, which meets all of the sample and only it."""
+    if problem.shared(q) is None:
+        return VaryingReadout(problem.law, targets, q, problem.weights, clip, how, problem.curvature)
+    matrix, constant = pull_sums(problem.law, targets, q, problem.weights).folded()
+    alone = DenseProblem(
+        problem.law, problem.targets, problem.weights, problem.n_bits, curvature=problem.curvature
+    )
+    coupling = alone.shared(q)
+    assert coupling is not None
+    return SolveReadout(matrix, constant, coupling[0], clip, how)

@@ -2,30 +2,34 @@
 
 With real numbers in place of bits, ``min ‖B Bᵀ − d T‖²`` is solved by the top positive eigenvectors of T
 scaled by √(d·eigenvalue), and any rotation of them is as good. The rotation (as in ITQ) is the one
-that loses least when rounding, on the codes themselves or on what a map predicts for them. Negative
+that loses least when rounding, on the codes themselves or on what an encoder predicts for them. Negative
 eigenvalues are never used; with fewer positive ones than bits, the rotation spreads them over all bits.
 Where more directions than bits are nearly as good (nine for ten classes), they are kept and the rotation
 chooses among them: at 8 bits on ten classes that is worth .06 mAP.
-
-Gong, Lazebnik. Iterative quantization: a procrustean approach to learning binary codes. CVPR 2011.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from .._check import check_choice, check_integer, check_number
+from .._types import Floats
+from ..energies import Energy
 from ..errors import InvalidInput
-from ._base import Solution, Solver
+from .base import Solver
 from .problem import DenseProblem, Problem, SparseProblem
+from .readout import Embedding, LinearReadout, linear_slope
+from .rotation import fit_rotation
+from .sample import Sample
+from .solution import Minimum
+from .targets import AnchorSums, Targets
 
-__all__ = ["Spectral", "SpectralBasis", "fit_rotation", "spectral_basis"]
+__all__ = ["Spectral", "SpectralBasis", "spectral_basis"]
 
-Floats = npt.NDArray[np.float64]
 SMALLEST = 1e-3  # eigenvalues below this share of the largest are noise
 NEARLY = 0.3  # directions beyond the bits are kept down to this share of the last one needed
 MOST = 3  # ... up to so many per bit
@@ -43,27 +47,85 @@ class SpectralBasis:
 
 
 @dataclass(frozen=True)
+class RelaxedMinimum(Minimum):
+    """The codes of one rotation, and the basis that any other rotation turns."""
+
+    basis: SpectralBasis | None = None
+    rotation: Floats | None = None
+
+
+@dataclass(repr=False, kw_only=True)
 class Spectral(Solver):
-    """Top eigenvectors, then ``n_rounds`` of rotation. Memory: one (m, m) array."""
+    """Top eigenvectors of the targets, rotated. Memory: one (m, m) array.
 
+    Parameters
+    ----------
+    rotation : "predictions": the encoder turns the codes so that what it predicts rounds well; "codes": they are
+        turned here, for themselves.
+    n_rounds : rounds of the rotation.
+    rarity : anchors weigh ``kin share^−rarity``, so that common tags do not take all the bits. "auto" is
+        chosen on held-out rows where there are tags, and 0 elsewhere.
+    targets, rounding, n_anchors, anchors : as in every solver.
+    """
+
+    rotation: str = "predictions"
     n_rounds: int = 50
-    extension: ClassVar[str] = "linear"
+    rarity: Any = "auto"
+    needs_kin: ClassVar[bool] = True
 
-    def solve(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Solution:
+    def check(self) -> None:
+        super().check()
+        check_choice("rotation", self.rotation, ("predictions", "codes"))
+        if self.rotation == "predictions" and self.rounding != "zero":
+            raise InvalidInput(
+                f"rounding={self.rounding!r} was asked for with rotation='predictions'",
+                "rounding='zero', where rotated predictions turn",
+                "Set rotation='codes', or leave rounding out",
+            )
+        check_integer("n_rounds", self.n_rounds, 0)
+        if self.rarity != "auto":
+            check_number("rarity", self.rarity, 0.0)
+
+    def refuse(self, energy: Energy, n_bits: int) -> None:
+        if not energy.shared_quadratic(n_bits) or linear_slope(energy, n_bits)[1] != 0:
+            raise InvalidInput(
+                f"The spectral solver was asked to solve {energy!r}",
+                "an energy whose pairs all share one quadratic term and whose linear term is a multiple of S, "
+                "such as ksh or bre",
+                "Use solver='linearised' or solver='coordinate'",
+            )
+
+    def entry_weights(self, similarity: Floats, sample: Sample) -> Floats:
+        if self.rarity in ("auto", 0):
+            return sample.weights
+        share = (similarity > 0) @ (sample.weights / sample.weights.sum())
+        weights: Floats = sample.weights * np.maximum(share, 1e-6) ** -self.rarity
+        return weights
+
+    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+        self.refuse(problem.law, problem.n_bits)
         basis = spectral_basis(problem)
-        rotation = fit_rotation(basis.embedding, problem.n_bits, rng, self.n_rounds, problem.weights)
+        free = self.rotation == "predictions" and isinstance(problem, DenseProblem)
+        n_rounds = 0 if free else self.n_rounds
+        rotation = fit_rotation(basis.embedding, problem.n_bits, rng, n_rounds, problem.weights)
         codes = basis.embedding @ rotation
-        return Solution(codes, [problem.energy(np.where(codes > 0, 1.0, -1.0))])
+        energy = problem.energy(np.where(codes > 0, 1.0, -1.0))
+        return RelaxedMinimum(codes, [energy], basis=basis, rotation=rotation)
+
+    def readout(self, problem: DenseProblem, targets: Targets, minimum: Minimum) -> LinearReadout:
+        assert isinstance(minimum, RelaxedMinimum)
+        assert minimum.basis is not None
+        assert minimum.rotation is not None
+        if self.rotation == "predictions":
+            matrix, constant = AnchorSums.of(targets, minimum.basis.readout).folded()
+            embedding = Embedding(matrix, constant, minimum.basis.embedding)
+            return LinearReadout.rotated(embedding, minimum.rotation)
+        scale = float(np.sqrt((minimum.means**2).mean()))
+        return LinearReadout.of(AnchorSums.of(targets, minimum.basis.readout @ minimum.rotation), scale)
 
 
 def spectral_basis(problem: Problem) -> SpectralBasis:
     """Scaled top eigenvectors of ``W^½ T W^½`` and how other rows are read off them."""
-    if not problem.law.shared_quadratic(problem.n_bits):
-        raise InvalidInput(
-            f"The spectral solver was asked to solve {problem.law!r}",
-            "an energy whose pairs all share one quadratic term, such as ksh or bre",
-            "Use solver='linearised' or solver='coordinate'",
-        )
     d = problem.n_bits
     values, vectors = _top_eigenpairs(problem, min(MOST * d, problem.n_entries))
     last = values[min(d, len(values)) - 1]
@@ -80,26 +142,6 @@ def spectral_basis(problem: Problem) -> SpectralBasis:
     vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
     root = np.sqrt(problem.weights)[:, None]
     return SpectralBasis(vectors * np.sqrt(d * values) / root, root * vectors * np.sqrt(d / values))
-
-
-def fit_rotation(
-    codes: Floats,
-    n_bits: int,
-    rng: np.random.Generator,
-    n_rounds: int = 50,
-    weights: Floats | None = None,
-    start: Floats | None = None,
-) -> Floats:
-    """Matrix R (r, d) that brings ``codes @ R`` near its own signs: orthonormal rows, or columns if r > d."""
-    if start is None:
-        left, _, right = np.linalg.svd(rng.standard_normal((codes.shape[1], n_bits)), full_matrices=False)
-        start = left @ right
-    rotation: Floats = start
-    weighted = codes if weights is None else codes * weights[:, None]
-    for _ in range(n_rounds):
-        left, _, right = np.linalg.svd(weighted.T @ np.sign(codes @ rotation), full_matrices=False)
-        rotation = left @ right
-    return rotation
 
 
 def _top_eigenpairs(problem: Problem, n_vectors: int) -> tuple[Floats, Floats]:

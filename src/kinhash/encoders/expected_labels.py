@@ -1,0 +1,256 @@
+"""Encode a new row by the same energy as the training rows, with the supervision a label model expects for it.
+
+Steps of a fit: prepare the features, fit the label model, turn the solver's codes (where it leaves the rotation free)
+so that what the model predicts rounds well, and read off the codes of all groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._check import check_number
+from .._types import Bools, Floats, Ints
+from ..errors import InvalidInput, UnknownName
+from ..labels import Labels
+from ..solvers import Solution
+from ..solvers.polish import polish_rows
+from ..solvers.sample import Sample
+from ..training import Training
+from .base import Encoder, Fitted
+from .expected import ExpectedMap, LabelSimilarity
+from .features import FEATURES, RBF, FeatureMap, feature_map
+from .label_models import ClassifierLabels, LabelModel, LinearLabels
+from .labelled import LabelledSet, labelled_set, moments_of_labelled
+from .least_squares import choose_alpha, ridge_weights
+from .logistic import Coefficients, fit_logistic
+from .ridge import ROTATION_ROWS
+
+__all__ = ["ExpectedLabels", "Start", "fit_label_model", "label_patterns", "recoded_groups", "softened"]
+
+RECODE_ROWS = 4000
+LABEL_MODELS = ("logistic", "ridge")
+
+
+@dataclass(frozen=True)
+class Start:
+    """A label model of some of the rows, from which the fit of all of them may begin."""
+
+    labelled: LabelledSet
+    model: LinearLabels
+
+
+@dataclass(repr=False, kw_only=True)
+class ExpectedLabels(Encoder):
+    """A label model, and the solver's own readout of the similarities it expects.
+
+    Settings that are "auto" are chosen on held-out rows inside ``fit`` of the hasher; where there are too few rows
+    for that, they are what stands in brackets.
+
+    Parameters
+    ----------
+    label_model : "logistic", "ridge", or a scikit-learn classifier with ``predict_proba``.
+    penalty : of the label model: a number, or "auto" [1; ridge: generalised cross-validation].
+    temperature : label scores are divided by it before they become probabilities; above 1 it softens a model that
+        is too sure of itself, so that the runners-up shape the code too. "auto" [1]. Logistic only.
+    features : "plain", "rbf", a `Plain` or `RBF` object, or "auto" [plain].
+    recode : curvature with which learned codes of tag sets are fitted to the bits the map really produces; 0 leaves
+        them as the solver has them. "auto" [0].
+    """
+
+    label_model: Any = "logistic"
+    penalty: Any = "auto"
+    temperature: Any = "auto"
+    features: Any = "auto"
+    recode: Any = "auto"
+
+    def check(self) -> None:
+        if isinstance(self.label_model, str) and self.label_model not in LABEL_MODELS:
+            raise UnknownName.among("label model", self.label_model, LABEL_MODELS)
+        if not isinstance(self.label_model, str) and not hasattr(self.label_model, "predict_proba"):
+            raise InvalidInput(
+                f"label_model is {self.label_model!r}",
+                f"one of {', '.join(LABEL_MODELS)}, or a classifier with predict_proba",
+                "Pass a name, or such a classifier",
+            )
+        for name in ("penalty", "temperature"):
+            if getattr(self, name) != "auto":
+                check_number(name, getattr(self, name), 0.0, open_low=True)
+        if self.recode != "auto":
+            check_number("recode", self.recode, 0.0)
+        if not isinstance(self.features, str) or self.features not in ("auto", *FEATURES):
+            feature_map(self.features).check()
+        self._check_no_effect()
+
+    def _check_no_effect(self) -> None:
+        """Refuse settings that would be ignored."""
+        linear = self.label_model == "logistic" if isinstance(self.label_model, str) else False
+        if not linear and self.temperature not in ("auto", 1):
+            raise InvalidInput(
+                f"temperature={self.temperature} was asked for with label_model={self.label_model!r}",
+                "label_model='logistic', whose scores can be softened",
+                "Leave temperature out",
+            )
+        if not isinstance(self.label_model, str) and self.penalty != "auto":
+            raise InvalidInput(
+                f"penalty={self.penalty} was asked for with a classifier of your own",
+                "the classifier's own penalty",
+                "Set it on the classifier",
+            )
+
+    def fit(self, training: Training, solution: Solution, start: Start | None = None) -> Fitted:
+        supervision, rng = training.supervision, training.rng
+        labels = self._required_labels(training, solution)
+        features = feature_map("plain" if self.features == "auto" else self.features)
+        with training.stages("features"):
+            centers = None if start is None else start.labelled.preparation.rbf
+            labelled = labelled_set(training, features, rng, rbf=centers)
+        with training.stages("label model"):
+            model = fit_label_model(self.label_model, labelled, self._penalty, start)
+            patterns = label_patterns(labels, solution.sample, supervision.group_of_row)
+            expected = LabelSimilarity(softened(model, self._temperature), patterns, labelled.exclusive)
+        with training.stages("codes"):
+            if solution.embedding is not None:
+                some = labelled.some(rng, ROTATION_ROWS)
+                predicted = solution.embedding.of(expected.similarity(labelled.features[some]))
+                solution = solution.rotated(predicted, rng)
+            scores = solution.group_scores(supervision, training.n_jobs)
+            bits = scores > 0
+            assert solution.readout is not None
+            found = ExpectedMap(labelled.preparation, expected, solution.readout, np.zeros(solution.n_bits))
+            if self.recode not in ("auto", 0):
+                bits = _recoded(training, labelled, found, scores, solution, self.recode)
+        facts = self._facts(features, model)
+        marginals = solution.marginals(scores)
+        return Fitted.of_groups(found, bits, marginals, supervision.group_of_row, **facts)
+
+    @property
+    def _penalty(self) -> float | None:
+        return None if self.penalty == "auto" else float(self.penalty)
+
+    @property
+    def _temperature(self) -> float:
+        return 1.0 if self.temperature == "auto" else float(self.temperature)
+
+    def _required_labels(self, training: Training, solution: Solution) -> Labels:
+        labels = training.supervision.labels
+        if labels is None or solution.readout is None:
+            raise InvalidInput(
+                "Expected labels were asked for with pairs or similarities",
+                "classes or tags, which a label model can predict",
+                "Call fit(X, y), or use encoder='ridge'",
+            )
+        if solution.rounding != "zero":
+            raise InvalidInput(
+                f"rounding={solution.rounding!r} was asked for together with expected labels",
+                "rounding='zero', the only one that the solver's own extension knows",
+                "Leave rounding out, or use encoder='ridge'",
+            )
+        return labels
+
+    def _facts(self, features: FeatureMap, model: LabelModel) -> dict[str, Any]:
+        logistic = isinstance(model, LinearLabels) and model.link != "cut"
+        return {
+            "features": "rbf" if isinstance(features, RBF) else "plain",
+            "label_penalty": (self._penalty or 1.0) if logistic else self._penalty,
+            "temperature": self._temperature,
+            "recode": 0.0 if self.recode == "auto" else float(self.recode),
+        }
+
+
+def fit_label_model(
+    kind: Any, rows: LabelledSet, penalty: float | None, start: Start | None = None, **limits: Any
+) -> LabelModel:
+    """Fit a label model; ``penalty`` None is 1 for logistic, and chosen by cross-validation for ridge."""
+    if not isinstance(kind, str):
+        return _fit_classifier(kind, rows)
+    if kind == "ridge":
+        moments = moments_of_labelled(rows)
+        weights = ridge_weights(moments, choose_alpha("gcv" if penalty is None else penalty, moments))
+        intercept = moments.target_mean.astype(np.float32)
+        return LinearLabels(weights.astype(np.float32), intercept, link="cut")
+    begin = None if start is None else _carried_over(start, rows)
+    found = fit_logistic(rows, 1.0 if penalty is None else penalty, start=begin, **limits)
+    return LinearLabels(found.weights, found.intercept, link="softmax" if rows.exclusive else "sigmoid")
+
+
+def _fit_classifier(classifier: Any, rows: LabelledSet) -> LabelModel:
+    counted = np.arange(len(rows.rows)) if rows.weights is None else np.flatnonzero(rows.weights > 0)
+    all_alike = rows.weights is None or (rows.weights[counted] == 1).all()
+    weights = None if all_alike or rows.weights is None else rows.weights[counted]
+    labels = rows.labels[counted]
+    target = labels.toarray()
+    if rows.exclusive:
+        target = target.argmax(axis=1)
+    return ClassifierLabels.fit(classifier, rows.features[counted], target, labels.shape[1], weights)
+
+
+def _carried_over(start: Start, rows: LabelledSet) -> Coefficients:
+    """A model of rows prepared one way, for rows prepared another way: only mean and scale differ."""
+    old, new = start.labelled.preparation, rows.preparation
+    weights = start.model.weights.astype(np.float64)
+    shift = ((new.mean - old.mean) / old.scale) @ weights
+    scaled = (new.scale / old.scale)[:, None] * weights
+    return Coefficients(scaled.astype(np.float32), (start.model.intercept + shift).astype(np.float32))
+
+
+def softened(model: LabelModel, temperature: float) -> LabelModel:
+    """A logistic model whose scores are divided by ``temperature``; other models have no scores to soften."""
+    if isinstance(model, LinearLabels) and model.link != "cut" and temperature != 1:
+        scale = np.float32(1 / temperature)
+        return LinearLabels(scale * model.weights, scale * model.intercept, model.link)
+    return model
+
+
+def label_patterns(labels: Labels, sample: Sample, group_of_row: Ints) -> Any:
+    """Label patterns (m, t) of the sample's entries."""
+    rows = sample.one_row_each(group_of_row)
+    return labels.indicator()[rows].toarray().astype(np.uint8)
+
+
+def _recoded(
+    training: Training,
+    labelled: LabelledSet,
+    found: ExpectedMap,
+    scores: Floats,
+    solution: Solution,
+    curvature: float,
+) -> Bools:
+    some = labelled.some(training.rng, RECODE_ROWS)
+    bits = found.readout.scores(found.expected.similarity(labelled.features[some])) > 0
+    groups = np.arange(training.supervision.n_groups)
+    row_groups = training.supervision.group_of_row[labelled.rows[some]]
+    return recoded_groups(training, groups, scores, row_groups, bits, solution.sample, curvature)
+
+
+def recoded_groups(
+    training: Training,
+    groups: Ints,
+    scores: Floats,
+    row_groups: Ints,
+    row_bits: Bools,
+    sample: Sample,
+    curvature: float,
+) -> Bools:
+    """Codes of groups fitted to the bits the map gives to some rows: coordinate descent on each group.
+
+    A query is compared with learned codes but comes through the map, so the groups' codes should agree
+    with the map's bits of their kin, not with the kin's own learned codes. Memory: groups × d.
+    """
+    supervision = training.supervision
+    bits = np.where(row_bits, 1.0, -1.0)
+    start = np.where(scores > 0, 1.0, -1.0)
+    weights = sample.weights / sample.weights.sum()
+    mean = float(weights @ supervision.similarity(sample.groups, sample.groups) @ weights)
+    pull = supervision.product(groups, row_groups, bits / len(bits)) - mean * bits.mean(axis=0)
+    gram = bits.T @ bits / len(bits)
+    counts = supervision.group_weights(training.weights)[groups][:, None]
+    # The best multiple of B Bᵀ to compare the targets with, by least squares.
+    scale = (counts * start * pull).sum() / max((counts * (start @ gram) * start).sum(), 1e-12)
+    if scale <= 0:
+        return scores > 0
+    codes = start.copy()
+    polish_rows(codes, pull / scale, gram, curvature, 10)
+    return codes > 0

@@ -1,0 +1,21 @@
+"""Hashers: the contract all of them keep, `EnergyHasher`, the paper's methods, learning from blocks of rows."""
+
+from __future__ import annotations
+
+from .base import Explanation, Hasher
+from .energy import EnergyHasher
+from .paper import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, PaperMethod
+from .streaming import StreamingHasher
+
+__all__ = [
+    "EMBRE",
+    "EMKSH",
+    "EMLFH",
+    "EMSPLH",
+    "EMExpH",
+    "EnergyHasher",
+    "Explanation",
+    "Hasher",
+    "PaperMethod",
+    "StreamingHasher",
+]

@@ -1,1 +1,0 @@
-"""Learning: how inference and maps are put together into a fitted hasher. No mathematics of its own."""
