@@ -31,6 +31,7 @@ from .supervision import Supervision, TagSupervision, from_labels, from_pairs, f
 __all__ = ["Explanation", "Hasher", "Learned", "Training", "packed_by_group"]
 
 Floats = npt.NDArray[np.float64]
+MOST_JOBS = 1024  # more threads than a system starts would be asked for by a stranger's model file
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
                 "n_jobs is 0", "None, a positive or a negative integer", "Use -1 for all cores"
             )
         if self.n_jobs is not None:
-            check_integer("n_jobs", self.n_jobs, -(10**6))
+            check_integer("n_jobs", self.n_jobs, -(10**6), MOST_JOBS)
 
     # -- learning ------------------------------------------------------------------------------
 
