@@ -62,9 +62,10 @@ class UnknownName(InvalidInput):
     def among(cls, kind: str, name: object, choices: Iterable[str]) -> UnknownName:
         """Build the message from the table itself, so the list cannot go stale."""
         names = sorted(choices)
+        asked = str(name)[:100]  # comparing takes memory and time
         spelt = {other.lower(): other for other in names}  # 'sdh' means 'SDH'
-        close = difflib.get_close_matches(str(name), names, n=1) or [
-            spelt[other] for other in difflib.get_close_matches(str(name).lower(), spelt, n=1)
+        close = difflib.get_close_matches(asked, names, n=1) or [
+            spelt[other] for other in difflib.get_close_matches(asked.lower(), spelt, n=1)
         ]
         article = "an" if kind[:1] in "aeiou" else "a"
         return cls(

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from ._forms import Form, check_forms
 from ._table import Table
-from .codes import Codes
-from .container import read_container, write_container
+from .codes import MAX_BITS, Codes
+from .container import Arrays, read_container, write_container
 from .errors import DamagedFile, InvalidInput
 from .encoders import Fitted, Map, map_from_arrays
 
-__all__ = ["HASHERS", "load", "load_codes", "model_id", "save_codes", "save_model"]
+__all__ = [
+    "HASHERS", "arrays_id", "load", "load_codes", "model_id", "read_model", "save_codes", "save_model",
+]  # fmt: skip
 
 HASHERS = Table(
     "hasher",
@@ -35,6 +40,19 @@ HASHERS = Table(
     also="kinhash.baselines:BASELINES",
 )
 
+MODEL_FIELDS = {
+    "hasher": str,
+    "parameters": dict,
+    "map": str,
+    "n_bits": int,
+    "n_features": int,
+    "feature_names": list,
+    "model_id": str,
+}
+CODES_FIELDS = {"n_bits": int, "model_id": (str, type(None))}
+# What contents that make no sense may raise; an energy's or a hasher's own checks are among them.
+SENSELESS = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError)
+
 
 def model_id(map_: Map) -> str | None:
     """Digest of a map's arrays, 32 hex digits; None where the map cannot be stored."""
@@ -42,7 +60,12 @@ def model_id(map_: Map) -> str | None:
         arrays = map_.arrays()
     except InvalidInput:
         return None
-    digest = hashlib.blake2b(map_.kind.encode(), digest_size=16)
+    return arrays_id(map_.kind, arrays)
+
+
+def arrays_id(kind: str, arrays: Arrays) -> str:
+    """The same from what a file holds: the kind of a map and its arrays."""
+    digest = hashlib.blake2b(kind.encode(), digest_size=16)
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
@@ -52,11 +75,12 @@ def model_id(map_: Map) -> str | None:
 
 def save_model(hasher: Any, path: Any) -> None:
     """Write a fitted hasher; called by its ``save``."""
+    n_bits = int(hasher._n_features_out)
     header = {
         "hasher": type(hasher).__name__,
-        "parameters": _plain_parameters(hasher),
+        "parameters": {**_plain_parameters(hasher), "n_bits": n_bits},  # it may have been set since the fit
         "map": hasher.fitted_.map.kind,
-        "n_bits": int(hasher._n_features_out),
+        "n_bits": n_bits,
         "n_features": int(hasher.n_features_in_),
         "feature_names": [str(name) for name in getattr(hasher, "feature_names_in_", [])],
         "model_id": hasher.model_id_,
@@ -70,46 +94,74 @@ def save_model(hasher: Any, path: Any) -> None:
     write_container(path, hasher.fitted_.map.arrays(), header, "model")
 
 
-def load(path: Any) -> Any:
-    """Read a model that ``save`` wrote: a fitted estimator that encodes exactly as it did."""
+def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays and header of a model file; the header has all its fields, of the right types and in range."""
     arrays, header = read_container(path, kind="model")
     try:
+        _require_header(header)
+    except SENSELESS as error:
+        raise _unusable_model(path, error) from error
+    return arrays, header
+
+
+def load(path: Any) -> Any:
+    """Read a model that ``save`` wrote: a fitted estimator that encodes exactly as it did."""
+    arrays, header = read_model(path)
+    try:
+        if header["model_id"] != arrays_id(header["map"], arrays):
+            raise ValueError("another model's id")
         hasher = HASHERS[header["hasher"]](**header["parameters"])
         hasher._check_parameters()
         map_ = map_from_arrays(header["map"], arrays)
-        names, width = header["feature_names"], header["n_features"]
-        _require_sound(map_, arrays, header)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
-        raise DamagedFile(
-            f"{path} is a model file with contents this version cannot use ({error})",
-            "a file written by `save`",
-            "Save the model again with this version",
-        ) from error
+        _require_fit(map_, header)
+    except SENSELESS as error:
+        raise _unusable_model(path, error) from error
     hasher.adopt(Fitted(map_))
-    hasher.n_features_in_ = width
-    if names:
-        hasher.feature_names_in_ = np.array(names, object)
+    hasher.n_features_in_ = header["n_features"]
+    if header["feature_names"]:
+        hasher.feature_names_in_ = np.array(header["feature_names"], object)
     return hasher
 
 
-def _require_sound(map_: Map, arrays: dict[str, Any], header: dict[str, Any]) -> None:
-    """The digest says that nobody changed the file by accident; this, that its parts fit together.
+def _require_fields(header: dict[str, Any], fields: dict[str, Any]) -> None:
+    if header.keys() != fields.keys():
+        raise ValueError("facts that are missing or unknown")
+    for name, kind in fields.items():
+        if not isinstance(header[name], kind) or isinstance(header[name], bool):
+            raise ValueError(f"{name} of the type {type(header[name]).__name__}")
+    if not 1 <= header["n_bits"] <= MAX_BITS:
+        raise ValueError(f"codes of {header['n_bits']} bits")
+
+
+def _require_header(header: dict[str, Any]) -> None:
+    _require_fields(header, MODEL_FIELDS)
+    names = header["feature_names"]
+    if any(not isinstance(name, str) for name in names) or len(names) not in (0, header["n_features"]):
+        raise ValueError("column names that are no text, or of another number")
+    if header["parameters"].get("n_bits") != header["n_bits"]:
+        raise ValueError("a parameter n_bits that is not the number of bits")
+
+
+def _require_fit(map_: Map, header: dict[str, Any]) -> None:
+    """The digest says that nobody changed the file by accident; this, that map and header fit together.
 
     One row is tried: what a stranger wrote fails here and not in the middle of somebody's work.
     """
-    width, n_bits, names = header["n_features"], header["n_bits"], header["feature_names"]
-    widest = max((array.size for array in arrays.values()), default=0)
-    if type(width) is not int or not 1 <= width <= widest or type(n_bits) is not int:
-        raise ValueError(f"{width} features and {n_bits} bits")
-    if not isinstance(names, list) or len(names) not in (0, width):
-        raise ValueError("column names of another number")
-    if any(not isinstance(name, str) for name in names) or header["model_id"] != model_id(map_):
-        raise ValueError("names that are no text, or another model's id")
-    if any(array.dtype.kind == "f" and not np.isfinite(array).all() for array in arrays.values()):
-        raise ValueError("numbers that are not finite")
-    scores = np.asarray(map_.scores(np.zeros((1, width))))
-    if scores.shape != (1, n_bits) or scores.dtype.kind != "f" or map_.n_bits != n_bits:
+    width, n_bits = header["n_features"], header["n_bits"]
+    if (map_.n_features, map_.n_bits) != (width, n_bits):
+        raise ValueError(f"{width} columns and {n_bits} bits, and a map of others")
+    with np.errstate(all="ignore"):
+        scores = np.asarray(map_.scores(np.zeros((1, width))))
+    if scores.shape != (1, n_bits) or scores.dtype.kind != "f":
         raise ValueError(f"{n_bits} bits, and scores of shape {scores.shape}")
+
+
+def _unusable_model(path: Any, error: BaseException) -> DamagedFile:
+    return DamagedFile(
+        f"{path} is a model file with contents this version cannot use ({str(error)[:300]})",
+        "a file written by `save`",
+        "Save the model again with this version",
+    )
 
 
 def save_codes(codes: Codes, path: Any) -> None:
@@ -130,19 +182,32 @@ def load_codes(path: Any, mmap: bool = False) -> Codes:
     """Read codes that `save_codes` or the command line wrote."""
     arrays, header = read_container(path, kind="codes", mmap=mmap)
     try:
-        ids = arrays.get("ids")
-        if "id_text" in arrays:
-            text, ends = arrays["id_text"].tobytes(), arrays["id_ends"].tolist()
-            starts = [0, *ends[:-1]] if ends else []
-            names = [text[a:b].decode() for a, b in zip(starts, ends, strict=True)]
-            ids = np.array(names, np.dtypes.StringDType())  # fixed-width text would drop a NUL at its end
+        _require_fields(header, CODES_FIELDS)
+        forms = {"packed": Form("u1", "N*")}
+        if "id_ends" in arrays:
+            forms |= {"id_text": Form("u1", "*"), "id_ends": Form("i8", "N", low=0)}
+        elif "ids" in arrays:
+            forms["ids"] = Form("i8", "N")
+        check_forms(arrays, forms)
+        ids = _id_words(arrays) if "id_ends" in arrays else arrays.get("ids")
         return Codes(arrays["packed"], header["n_bits"], ids=ids, model_id=header["model_id"])
-    except (KeyError, TypeError, ValueError) as error:
+    except SENSELESS as error:
         raise DamagedFile(
-            f"{path} is a codes file with contents this version cannot use ({error})",
+            f"{path} is a codes file with contents this version cannot use ({str(error)[:300]})",
             "a file written by `save_codes`",
             "Encode the rows again",
         ) from error
+
+
+def _id_words(arrays: Arrays) -> npt.NDArray[Any]:
+    """Ids that are text, cut out of all texts in a row."""
+    text, ends = arrays["id_text"], arrays["id_ends"]
+    # Ends that fall would read the same text many times, and give much more than the file holds.
+    if (np.diff(ends) < 0).any() or (ends[-1] if len(ends) else 0) != len(text):
+        raise ValueError("ids that end before they begin, or outside their text")
+    whole, places = text.tobytes(), [0, *ends.tolist()]
+    words = [whole[a:b].decode() for a, b in pairwise(places)]
+    return np.array(words, np.dtypes.StringDType())  # fixed-width text would drop a NUL at its end
 
 
 def _plain_parameters(hasher: Any) -> dict[str, Any]:

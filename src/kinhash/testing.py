@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._hasher import Hasher
+from .hashers.base import Hasher
 from .codes import unpack_bits
 from .energies import Energy, PairTerms
 from .errors import InvalidInput
-from .inference import Solver
-from .inference.problem import DenseProblem
+from .solvers import Solver
+from .solvers.problem import DenseProblem
 
 __all__ = ["check_energy", "check_hasher", "check_solver"]
 

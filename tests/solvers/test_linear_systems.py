@@ -166,3 +166,12 @@ def test_the_sigmoid_does_not_overflow():
 
 def test_the_module_names_its_limit():
     assert sigmoid_line.__all__ == ["MAX_CLIP", "line_slope"]
+
+
+def test_a_system_that_is_no_numbers_does_not_stop_the_others():
+    """With λ unknown, I − 2c₁A could be singular for one row, and no row would get an answer."""
+    slope = 0.25
+    A = np.array([[0.0, 2.0], [2.0, 0.0]])
+    b = np.array([[np.nan, 0.1], [0.3, -0.2]])
+    both = solve_each(np.stack([A, A]), b, 2.0, slope)
+    np.testing.assert_array_equal(both[1:], solve_each(A[None], b[1:], 2.0, slope))

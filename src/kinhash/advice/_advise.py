@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._check import check_finite, check_integer, check_n_bits, check_number
-from .._hasher import check_supervision
+from ..hashers.base import check_supervision
 from ..errors import InvalidInput
 from ..labels import Labels, read_labels
 from ..protocols._data import Data, read_data

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..baselines import BASELINES
 from ..codes import Codes, n_bytes
-from ..energy_hasher import EnergyHasher
+from ..hashers.energy import EnergyHasher
 from ..errors import InvalidInput, KinhashWarning
 from ..labels import Labels
 from ..metrics import Interval, average_precision, average_precision_from_scores, bootstrap_interval

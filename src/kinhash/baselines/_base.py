@@ -19,8 +19,8 @@ from .._check import check_choice, check_integer, check_number
 from .._hasher import Hasher, Learned, Training
 from ..codes import pack_bits
 from ..errors import InvalidInput, UnknownName
-from ..learning.features import FeatureOptions, first_preparation
-from ..maps import Map
+from ..encoders.features import FeatureOptions, first_preparation
+from ..encoders import Map
 from ..supervision import Supervision
 from ._expected import fit_expected_map, require_labels
 
@@ -186,11 +186,11 @@ def fit_row_map(
     training: Training, targets: RowCodes | None, map_: Any, alpha: float | str, n_centers: int
 ) -> Map:
     """A ridge map or a regressor onto targets (n, d) that belong to rows, with the intercept kept."""
-    from ..learning.features import known_weights, standardised_moments
-    from ..maps.linear import LinearMap
-    from ..maps.prepared import prepare_rows
-    from ..maps.regressor import RegressorMap
-    from ..maps.ridge import choose_alpha
+    from ..encoders.features import known_weights, standardised_moments
+    from ..encoders.linear import LinearMap
+    from ..encoders.prepared import prepare_rows
+    from ..encoders.regressor import RegressorMap
+    from ..encoders.least_squares import choose_alpha
 
     if targets is None:
         raise InvalidInput(

@@ -21,14 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks
-from .._hasher import Training
+from ..training import Training
 from ..codes import Codes, pack_bits
 from ..energies.ksh import KSH
 from ..errors import InvalidInput
-from ..inference.problem import DenseProblem
-from ..inference.readout import LinearReadout, PolishReadout, Readout, pull_sums
-from ..inference.sample import Sample, draw_sample
-from ..inference.targets import Targets
+from ..solvers.problem import DenseProblem
+from ..solvers.readout import LinearReadout, PolishReadout, Readout, pull_sums
+from ..solvers.sample import Sample, draw_sample
+from ..solvers.targets import Targets
 from ..learning.choosing import GAIN, TEMPERS, splits_of, weaker_learners
 from ..learning.choosing_features import (
     RBF_GAIN,
@@ -39,12 +39,12 @@ from ..learning.choosing_features import (
     unrounded_value,
 )
 from ..learning.expected import HeldOut, labelled_part, temper, yardstick_for
-from ..learning.features import FeatureOptions
+from ..encoders.features import FeatureOptions
 from ..learning.label_learners import LabelledSet, LogisticLearner
-from ..learning.labelled import ENOUGH_ROWS, label_patterns, labelled_set
+from ..encoders.labelled import ENOUGH_ROWS, label_patterns, labelled_set
 from ..learning.spectral_ridge import n_known_rows
-from ..maps.expected import ExpectedMap, LabelSimilarity
-from ..maps.label_models import LabelModel
+from ..encoders.expected import ExpectedMap, LabelSimilarity
+from ..encoders.label_models import LabelModel
 
 __all__ = ["codes_readout", "energy_readout", "fit_expected_map", "require_labels"]
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._blocks import require_memory
-from .._hasher import Training
+from ..training import Training
 from ..supervision import PairSupervision
 from ._sample import known_rows
 

@@ -14,14 +14,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._blocks import block_slices, map_blocks, require_memory
-from .._hasher import Training
+from ..training import Training
 from ..errors import InvalidInput
-from ..learning.features import FeatureOptions, first_preparation, known_weights, standardised_moments
-from ..maps.linear import LinearMap
-from ..maps.moments import Standardised
-from ..maps.preparation import RBF, Preparation
-from ..maps.prepared import PreparedRows
-from ..maps.rows import Rows
+from ..encoders.features import FeatureOptions, first_preparation, known_weights, standardised_moments
+from ..encoders.linear import LinearMap
+from ..encoders.moments import Standardised
+from ..encoders.preparation import RBF, Preparation
+from ..encoders.prepared import PreparedRows
+from ..rows import Rows
 from ._base import Nothing
 
 __all__ = [

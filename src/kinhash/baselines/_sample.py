@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._hasher import Training
+from ..training import Training
 from ..supervision import PairSupervision
 
 __all__ = ["GroupedSimilarity", "draw_rows", "known_rows"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._hasher import Training
-from ..learning.features import FeatureOptions, first_preparation, standardised_moments
-from ..maps.linear import LinearMap
-from ..maps.ridge import choose_alpha
+from ..training import Training
+from ..encoders.features import FeatureOptions, first_preparation, standardised_moments
+from ..encoders.linear import LinearMap
+from ..encoders.least_squares import choose_alpha
 from ._base import RowCodes
 
 __all__ = ["centred_ridge"]

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numba import njit
 
 from .._check import check_integer, check_number
-from .._hasher import Training
-from ..maps.linear import LinearMap
-from ..maps.prepared import prepare_rows
+from ..training import Training
+from ..encoders.linear import LinearMap
+from ..encoders.prepared import prepare_rows
 from ..supervision import PairSupervision
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card

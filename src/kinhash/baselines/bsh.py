@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from .._blocks import block_slices, require_memory
 from .._check import check_integer, check_number
-from .._hasher import Training
+from ..training import Training
 from ..supervision import PairSupervision
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_integer, check_number
-from .._hasher import Training
-from ..learning.features import known_weights
+from ..training import Training
+from ..encoders.features import known_weights
 from ._base import Baseline, Solved, label_matrix
 from ._card import LABELS, Card
 from ._rows import centred_moments, safe_cholesky

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_choice, check_integer
-from .._hasher import Training
+from ..training import Training
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 from ._sample import known_rows

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._check import check_integer
-from .._hasher import Training
+from ..training import Training
 from ..energies.ksh import KSH
-from ..inference.learn import Recipe, infer
-from ..inference.spectral import Spectral
+from ..solvers.learn import Recipe, infer
+from ..solvers.spectral import Spectral
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 

@@ -13,10 +13,10 @@ from numba import njit
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_choice, check_integer, check_number
-from .._hasher import Training
-from ..learning.features import FeatureOptions, first_preparation
-from ..maps.prepared import prepare_rows
-from ..maps.trees import Steps, Trees, TreesMap
+from ..training import Training
+from ..encoders.features import FeatureOptions, first_preparation
+from ..encoders.prepared import prepare_rows
+from ..encoders.trees import Steps, Trees, TreesMap
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 from ._pair_bits import LOSSES, ListedPairs, bit_weights

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_choice, check_integer, check_number
-from .._hasher import Training
-from ..learning.features import FeatureOptions, first_preparation, standardised_moments
+from ..training import Training
+from ..encoders.features import FeatureOptions, first_preparation, standardised_moments
 from ._base import Baseline, Solved, label_matrix
 from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, count_rows, safe_cholesky, sign_or

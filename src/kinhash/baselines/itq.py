@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_integer
-from .._hasher import Training
-from ..learning.features import known_weights
-from ..maps.linear import LinearMap
-from ..maps.moments import Standardised
-from ..maps.prepared import prepare_rows
+from ..training import Training
+from ..encoders.features import known_weights
+from ..encoders.linear import LinearMap
+from ..encoders.moments import Standardised
+from ..encoders.prepared import prepare_rows
 from ._base import Solved, Unsupervised
 from ._card import FEATURES, Card
 from ._rows import centred_moments

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_integer, check_number
-from .._hasher import Training
-from ..maps.gaussian import Gaussian, root_mean_square_distance
-from ..maps.linear import LinearMap
-from ..maps.preparation import Preparation
-from ..maps.prepared import prepare_rows
+from ..training import Training
+from ..encoders.gaussian import Gaussian, root_mean_square_distance
+from ..encoders.linear import LinearMap
+from ..encoders.preparation import Preparation
+from ..encoders.prepared import prepare_rows
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 from ._sample import GroupedSimilarity, draw_rows

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_integer, check_number
-from .._hasher import Training
-from ..learning.features import known_weights
-from ..maps.prepared import prepare_rows
+from ..training import Training
+from ..encoders.features import known_weights
+from ..encoders.prepared import prepare_rows
 from ..supervision import Supervision
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card

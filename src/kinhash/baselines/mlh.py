@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_integer, check_number
-from .._hasher import Training
-from ..maps.linear import LinearMap
-from ..maps.prepared import prepare_rows
+from ..training import Training
+from ..encoders.linear import LinearMap
+from ..encoders.prepared import prepare_rows
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 from ._pair_bits import ListedPairs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._hasher import Training
+from ..training import Training
 from ._base import Baseline, Solved, label_matrix
 from ._card import LABELS, Card
 

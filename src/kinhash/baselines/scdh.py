@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._check import check_integer, check_number
-from .._hasher import Training
+from ..training import Training
 from ._base import Baseline, Solved, label_matrix
 from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, count_rows, rbf_preparation, sign_or

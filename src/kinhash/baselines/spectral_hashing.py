@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks
-from .._hasher import Training
-from ..learning.features import known_weights
-from ..maps.moments import Standardised
-from ..maps.periodic import PeriodicMap
+from ..training import Training
+from ..encoders.features import known_weights
+from ..encoders.moments import Standardised
+from ..encoders.periodic import PeriodicMap
 from ._base import Solved, Unsupervised
 from ._card import FEATURES, Card
 from ._rows import centred_moments

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_choice, check_integer, check_number
-from .._hasher import Training
-from ..maps.gaussian import Gaussian, root_mean_square_distance
-from ..maps.linear import LinearMap
-from ..maps.preparation import Preparation
+from ..training import Training
+from ..encoders.gaussian import Gaussian, root_mean_square_distance
+from ..encoders.linear import LinearMap
+from ..encoders.preparation import Preparation
 from ._base import Baseline, RowCodes, Solved
 from ._card import PAIRS, Card
 from ._pair_bits import LOSSES, ListedPairs, bit_weights

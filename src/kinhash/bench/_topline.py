@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import map_padded_rows
-from ..energy_hasher import EnergyHasher
+from ..hashers.energy import EnergyHasher
 from ..labels import read_labels
-from ..maps.expected import ExpectedMap, LabelSimilarity
-from ..maps.rows import Rows
+from ..encoders.expected import ExpectedMap, LabelSimilarity
+from ..rows import Rows
 from ..protocols import LabelScores
 
 __all__ = ["LabelModelScores"]

@@ -47,9 +47,9 @@ def _shown(value: Any) -> str:
 
 
 def _model(file: str) -> dict[str, Any]:
-    from ..container import read_container
+    from ..model_file import read_model
 
-    arrays, header = read_container(file, kind="model")
+    arrays, header = read_model(file)
     return {
         "method": header["hasher"],
         "map": header["map"],

@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 from dask import delayed
 
-from .. import energy_hasher
+from ..hashers import energy as energy_hasher
 from ..codes import n_bytes
 from ..distributed.encode import code_block, for_workers
 from ..distributed.fit import learn_from

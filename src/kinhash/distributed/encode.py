@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from .._hasher import Hasher
+from ..hashers.base import Hasher
 from ..codes import n_bytes
 
 __all__ = ["code_block", "for_workers"]

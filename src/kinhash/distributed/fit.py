@@ -17,15 +17,15 @@ from typing import Any, TypeVar
 
 from .._blocks import single_blas_thread
 from .._check import check_features, make_rng
-from .._hasher import Hasher
+from ..hashers.base import Hasher
 from ..errors import InvalidInput
-from ..learning.anchored import Anchored
-from ..learning.features import GUESS_ROWS
-from ..learning.labelled import LABEL_ROWS
-from ..learning.stream import Stream
-from ..learning.streaming import StreamingHasher, StreamPlan
-from ..maps.moments import Moments
-from ..maps.rows import Rows
+from ..hashers.anchored import Anchored
+from ..encoders.features import GUESS_ROWS
+from ..encoders.labelled import LABEL_ROWS
+from ..hashers.stream import Stream
+from ..hashers.streaming import StreamingHasher, StreamPlan
+from ..encoders.moments import Moments
+from ..rows import Rows
 from .blocks import Blocks, LocalBlocks
 from .steps import Taken, join, sum_block, take_rows
 from .survey import Survey, choose_rows, spread_rows, survey_block

@@ -13,9 +13,9 @@ from .._blocks import single_blas_thread
 from .._check import check_finite
 from ..errors import InvalidInput
 from ..labels import Labels, read_labels
-from ..learning.anchored import Anchored
-from ..maps.moments import Moments, moments_of_block, moments_of_rows
-from ..maps.rows import Rows
+from ..hashers.anchored import Anchored
+from ..encoders.moments import Moments, moments_of_block, moments_of_rows
+from ..rows import Rows
 from .tree import merge_in_order
 
 __all__ = ["Taken", "join", "sum_block", "take_rows"]

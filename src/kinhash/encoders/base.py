@@ -26,6 +26,7 @@ class Map(ABC):
 
     kind: ClassVar[str]
     n_bits: int
+    n_features: int
 
     @abstractmethod
     def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
@@ -41,7 +42,7 @@ class Map(ABC):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Map:
-        """Build the map that `arrays` came from."""
+        """Build the map that `arrays` came from. A stranger may have written them: check them all first."""
         raise InvalidInput(f"A {cls.__name__} is never stored in a model file", "", "Fit it again")
 
 

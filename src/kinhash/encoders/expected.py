@@ -20,16 +20,18 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..energies import ENERGIES, Energy
-from ..solvers.readout import LinearReadout, PolishReadout, Readout, SolveReadout, VaryingReadout
-from ..solvers.targets import Targets
-from .base import Arrays, Map, select
-from .label_models import LabelModel, LinearLabels
+from .._forms import Form, check_forms
+from ..solvers.readout import Readout
+from .base import Arrays, Map
+from .label_models import LABEL_FORMS, LabelModel, LinearLabels
 from .preparation import Preparation
+from .stored_readout import can_be_stored, readout_arrays, readout_forms, readout_from_arrays, readout_kind
 
 __all__ = ["ExpectedMap", "ExpectedSimilarity", "LabelSimilarity", "RegressedSimilarity"]
 
 Floats32 = npt.NDArray[np.float32]
+LABELLED = {**LABEL_FORMS, "patterns": Form("u1", "mt", 0, 1), "exclusive": Form("u1", "1", 0, 1)}
+REGRESSED = {"similarity_weights": Form("f4", "qm"), "similarity_intercept": Form("f4", "m")}
 FLOOR = np.float32(1e-4)  # no tag is ever certain: keeps the logarithm finite
 
 
@@ -90,6 +92,11 @@ class ExpectedMap(Map):
         """Number of scores."""
         return len(self.threshold)
 
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        """Columns of the raw rows."""
+        return self.preparation.n_features
+
     def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         z = self.preparation(block)
         return self.readout.scores(self.expected.similarity(z)) - self.threshold
@@ -109,99 +116,18 @@ class ExpectedMap(Map):
             }
         else:
             return super().arrays()
-        kinds = {
-            LinearReadout: "linear",
-            SolveReadout: "solve",
-            PolishReadout: "polish",
-            VaryingReadout: "varying",
-        }
-        if isinstance(self.readout, VaryingReadout) and law_name(self.readout.law) is None:
-            return super().arrays()
-        return stored | {
-            f"readout.{kinds[type(self.readout)]}.{name}": array
-            for name, array in readout_arrays(self.readout).items()
-        }
+        return stored | readout_arrays(self.readout) if can_be_stored(self.readout) else super().arrays()
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> ExpectedMap:
+        kind = readout_kind(arrays)
+        own = {"threshold": Form("f8", "d"), **(LABELLED if "patterns" in arrays else REGRESSED)}
+        check_forms(arrays, {**own, **Preparation.forms(arrays), **readout_forms(kind)})
         expected: ExpectedSimilarity
         if "patterns" in arrays:
             model = LinearLabels.from_arrays(arrays)
             expected = LabelSimilarity(model, arrays["patterns"], bool(arrays["exclusive"][0]))
         else:
             expected = RegressedSimilarity(arrays["similarity_weights"], arrays["similarity_intercept"])
-        preparation = Preparation.from_arrays(arrays)
-        return cls(
-            preparation, expected, readout_from_arrays(select(arrays, "readout.")), arrays["threshold"]
-        )
-
-
-def readout_arrays(readout: Readout) -> Arrays:
-    """A readout's fields as arrays: numbers become arrays of one element, one of our energies its name."""
-    fields = {name: value for name, value in vars(readout).items() if not name.startswith("_")}
-    if isinstance(readout, VaryingReadout):
-        law, targets = fields.pop("law"), fields.pop("targets")
-        given = {name: float(value) for name, value in vars(law).items() if value is not None}
-        fields |= {"law": law_name(law), "law_settings": " ".join(given), "law_values": list(given.values())}
-        fields |= {f"targets_{name}": value for name, value in vars(targets).items()}
-    stored: Arrays = {}
-    for name, value in fields.items():
-        if isinstance(value, str):
-            value = np.frombuffer(value.encode("ascii"), np.uint8)
-        stored[name] = np.atleast_1d(np.asarray(value))
-    return stored
-
-
-def readout_from_arrays(arrays: Arrays) -> Readout:
-    """Undo `readout_arrays`; names start with the kind of the readout."""
-    if any(name.startswith("linear.") for name in arrays):
-        own = select(arrays, "linear.")
-        return LinearReadout(own["matrix"], own["constant"], float(own["scale"][0]))
-    if any(name.startswith("solve.") for name in arrays):
-        own = select(arrays, "solve.")
-        clip, how = float(own["clip"][0]), _text(own["how"])
-        return SolveReadout(own["matrix"], own["constant"], own["coupling"], clip, how)
-    if any(name.startswith("varying.") for name in arrays):
-        return _varying_from_arrays(select(arrays, "varying."))
-    own = select(arrays, "polish.")
-    return PolishReadout(
-        own["matrix"],
-        own["constant"],
-        own["gram"],
-        float(own["bend"][0]),
-        float(own["scale"][0]),
-        int(own["n_sweeps"][0]),
-    )
-
-
-def law_name(law: Energy) -> str | None:
-    """The name of one of our own energies; None for a stranger's, which a file cannot hold."""
-    for name in ENERGIES:
-        if type(law) is ENERGIES[name] and type(law).__module__.startswith("kinhash.energies."):
-            return name
-    return None
-
-
-def _varying_from_arrays(own: Arrays) -> VaryingReadout:
-    settings = dict(zip(_text(own["law_settings"]).split(), own["law_values"].tolist(), strict=True))
-    law = ENERGIES[_text(own["law"])](**settings)
-    targets = Targets(
-        _text(own["targets_kind"]),
-        own["targets_weights"],
-        own["targets_offsets"],
-        float(own["targets_grand_mean"][0]),
-    )
-    return VaryingReadout(
-        law,
-        targets,
-        own["means"],
-        own["weights"],
-        float(own["clip"][0]),
-        _text(own["how"]),
-        float(own["curvature"][0]),
-        int(own["n_sweeps"][0]),
-    )
-
-
-def _text(array: npt.NDArray[np.uint8]) -> str:
-    return array.tobytes().decode("ascii")
+        readout = readout_from_arrays(kind, arrays)
+        return cls(Preparation.from_arrays(arrays), expected, readout, arrays["threshold"])

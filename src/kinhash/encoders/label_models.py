@@ -9,12 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._forms import Form
 from .base import Arrays
 
-__all__ = ["ClassifierLabels", "LabelModel", "LinearLabels"]
+__all__ = ["LABEL_FORMS", "ClassifierLabels", "LabelModel", "LinearLabels"]
 
 Floats32 = npt.NDArray[np.float32]
 LINKS = ("cut", "sigmoid", "softmax")  # their places are what model files store
+LABEL_FORMS = {
+    "label_weights": Form("f4", "qt"),
+    "label_intercept": Form("f4", "t"),
+    "label_logistic": Form("u1", "1", 0, len(LINKS) - 1),
+}
 
 
 class LabelModel(ABC):
@@ -49,7 +55,7 @@ class LinearLabels(LabelModel):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> LinearLabels:
-        """Undo `arrays`."""
+        """Undo `arrays`, which were checked against `LABEL_FORMS`."""
         link = LINKS[int(arrays["label_logistic"][0])]
         return cls(arrays["label_weights"], arrays["label_intercept"], link)
 

@@ -11,12 +11,15 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .._forms import Form, check_forms
 from .base import Arrays, Map
 from .moments import Standardised
 from .preparation import Preparation
 from .least_squares import ridge_weights
 
 __all__ = ["LinearMap"]
+
+FORMS = {"weights": Form("f4", "qd"), "intercept": Form("f4", "d")}
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,11 @@ class LinearMap(Map):
         """Number of scores."""
         return self.weights.shape[1]
 
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        """Columns of the raw rows."""
+        return self.preparation.n_features
+
     def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
         result: npt.NDArray[np.float32] = self.preparation(block) @ self.weights + self.intercept
         return result
@@ -53,4 +61,5 @@ class LinearMap(Map):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> LinearMap:
+        check_forms(arrays, {**FORMS, **Preparation.forms(arrays)})
         return cls(Preparation.from_arrays(arrays), arrays["weights"], arrays["intercept"])

@@ -8,10 +8,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .._forms import Form, check_forms
 from .base import Arrays, Map
 from .preparation import Preparation
 
 __all__ = ["PeriodicMap"]
+
+FORMS = {"weights": Form("f4", "qd"), "phase": Form("f4", "d")}
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,11 @@ class PeriodicMap(Map):
         """Number of scores."""
         return self.weights.shape[1]
 
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        """Columns of the raw rows."""
+        return self.preparation.n_features
+
     def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
         result: npt.NDArray[np.float32] = np.cos(self.preparation(block) @ self.weights + self.phase)
         return result
@@ -37,4 +45,5 @@ class PeriodicMap(Map):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> PeriodicMap:
+        check_forms(arrays, {**FORMS, **Preparation.forms(arrays)})
         return cls(Preparation.from_arrays(arrays), arrays["weights"], arrays["phase"])

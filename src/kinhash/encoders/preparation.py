@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._forms import NUMBER, POSITIVE, Form, Forms
 from ..errors import InvalidInput
 from .gaussian import Gaussian
 
@@ -20,6 +21,7 @@ __all__ = ["Preparation", "UnitRBF"]
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
 FAR = 1e15  # prepared values are cut here; their products still fit into float32
+WIDTH = NUMBER._replace(low=POSITIVE)
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,26 @@ class Preparation:
                 found["rbf_power"] = np.array([self.rbf.power])
         return found
 
+    @property
+    def n_features(self) -> int:
+        """Columns of the raw rows."""
+        return len(self.mean) if self.rbf is None else int(self.rbf.centers.shape[1])
+
+    @staticmethod
+    def forms(arrays: dict[str, npt.NDArray[Any]]) -> Forms:
+        """What `from_arrays` takes, of the kind that is there; ``q`` are the prepared columns."""
+        found = {"mean": Form("f8", "q"), "scale": Form("f8", "q", low=POSITIVE)}
+        if "gaussian_centers" in arrays:
+            found |= {"gaussian_centers": Form("f8", "qp"), "gaussian_width": WIDTH}
+        elif "rbf_centers" in arrays:
+            found |= {"rbf_centers": Form("f4", "qp", -1.001, 1.001), "rbf_width": WIDTH}
+            if "rbf_power" in arrays:
+                found["rbf_power"] = Form("i8", "1", 1, 1)  # 2 is not written
+        return found
+
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]]) -> Preparation:
-        """Undo `arrays`."""
+        """Undo `arrays`, which were checked against `forms`."""
         rbf: UnitRBF | Gaussian | None = None
         if "gaussian_centers" in arrays:
             rbf = Gaussian(arrays["gaussian_centers"], float(arrays["gaussian_width"][0]))

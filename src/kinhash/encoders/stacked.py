@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .._forms import TEXT, check_forms, text_of
 from .base import Arrays, Map, select
 
 __all__ = ["StackedMap"]
@@ -25,6 +26,11 @@ class StackedMap(Map):
         """Bits of all parts together."""
         return sum(part.n_bits for part in self.parts)
 
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        """Columns of the raw rows, the same for all parts."""
+        return self.parts[0].n_features
+
     def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
         return np.concatenate([part.scores(block) for part in self.parts], axis=1)
 
@@ -38,11 +44,20 @@ class StackedMap(Map):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> StackedMap:
-        from . import map_from_arrays
+        from . import MAPS, map_from_arrays
 
-        places = sorted({int(name.partition(".")[0]) for name in arrays})
+        places = {name.partition(".")[0] for name in arrays}
+        if not places or places != {str(place) for place in range(len(places))}:
+            raise ValueError("parts that are not numbered from 0")
         parts = []
-        for place in places:
+        for place in range(len(places)):
             own = select(arrays, f"{place}.")
-            parts.append(map_from_arrays(own.pop("kind").tobytes().decode("ascii"), own))
+            label = {"kind": own.pop("kind")}
+            check_forms(label, {"kind": TEXT})
+            kind = text_of(label["kind"], MAPS)
+            if kind == cls.kind:
+                raise ValueError("maps side by side inside others")
+            parts.append(map_from_arrays(kind, own))
+        if len({part.n_features for part in parts}) > 1:
+            raise ValueError("parts that take rows of different widths")
         return cls(tuple(parts))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from .._forms import Form, check_forms
 from .base import Arrays, Map
 from .preparation import Preparation
 
@@ -22,6 +23,17 @@ __all__ = ["Steps", "Trees", "TreesMap", "walk"]
 Floats = npt.NDArray[np.float64]
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
+FORMS = {  # N nodes in T trees of d bits
+    "edges": Form("f4", "*"),
+    "edge_starts": Form("i8", "*", low=0),
+    "base": Form("f8", "d"),
+    "feature": Form("i4", "N", low=0),
+    "threshold": Form("u1", "N"),
+    "right": Form("i4", "N", low=0),
+    "value": Form("f8", "N"),
+    "nodes": Form("i8", "T", low=1),
+    "trees": Form("i8", "d", low=0),
+}
 
 
 @dataclass(frozen=True)
@@ -131,6 +143,11 @@ class TreesMap(Map):
         """Number of scores."""
         return len(self.bits)
 
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        """Columns of the raw rows."""
+        return self.preparation.n_features
+
     def scores(self, block: npt.NDArray[np.float64]) -> Floats:
         steps = self.steps(self.preparation(block))
         return np.stack([trees.scores(steps) for trees in self.bits], axis=1)
@@ -153,10 +170,11 @@ class TreesMap(Map):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> TreesMap:
+        n_columns = check_forms(arrays, {**FORMS, **Preparation.forms(arrays)})["q"]
         preparation = Preparation.from_arrays(arrays)
         steps = Steps(arrays["edges"], arrays["edge_starts"])
-        _require_steps(steps, len(preparation.mean))
-        _require_trees(arrays, len(preparation.mean))
+        _require_steps(steps, n_columns)
+        _require_trees(arrays, n_columns)
         bits, tree, node = [], 0, 0
         for base, count in zip(arrays["base"], arrays["trees"], strict=True):
             starts = np.cumsum([0, *arrays["nodes"][tree : tree + count]])
@@ -169,29 +187,31 @@ class TreesMap(Map):
 
 
 def _require_steps(steps: Steps, n_columns: int) -> None:
-    counts = np.diff(steps.starts)
-    sound = len(counts) == n_columns and steps.starts[0] == 0 and steps.starts[-1] == len(steps.edges)
-    if not sound or counts.min(initial=0) < 0 or counts.max(initial=0) > 255:
+    """Every column has its edges, in ascending order and few enough for a byte."""
+    starts = steps.starts
+    if len(starts) != n_columns + 1 or starts[0] != 0 or starts[-1] != len(steps.edges):
         raise ValueError("edges of steps that do not fit the columns")
+    counts = np.diff(starts)
+    if counts.min() < 0 or counts.max() > 255:
+        raise ValueError("columns with more than 255 edges of steps, or fewer than none")
+    falls = np.flatnonzero(np.diff(steps.edges) < 0) + 1
+    if not np.isin(falls, starts).all():
+        raise ValueError("edges of steps that are not in ascending order")
 
 
 def _require_trees(arrays: Arrays, n_columns: int) -> None:
     """Every walk must end inside its tree: the kernel does not look where it steps."""
     nodes, right = arrays["nodes"], arrays["right"].astype(np.int64)
-    size = len(right)
-    same = all(arrays[name].shape == (size,) for name in ("feature", "threshold", "value"))
-    types = {"feature": np.int32, "threshold": np.uint8, "right": np.int32, "value": np.float64}
-    if not same or any(arrays[name].dtype != dtype for name, dtype in types.items()):
-        raise ValueError("nodes whose parts have other shapes or types")
-    if (nodes < 1).any() or nodes.sum() != size or (arrays["trees"] < 0).any():
+    # Sums of large integers wrap around, those of floats do not.
+    if nodes.sum(dtype=np.float64) != len(right):
         raise ValueError("trees that do not fit their nodes")
-    if arrays["trees"].sum() != len(nodes):
+    if arrays["trees"].sum(dtype=np.float64) != len(nodes):
         raise ValueError("bits that do not fit their trees")
-    place = np.arange(size) - np.repeat(np.cumsum(nodes) - nodes, nodes)
+    place = np.arange(len(right)) - np.repeat(np.cumsum(nodes) - nodes, nodes)
     last = np.repeat(nodes, nodes) - 1
     # The left branch comes next, the right one after it; both lie inside the tree.
     inner = right != 0
     if (inner & ((right <= place + 1) | (right > last))).any():
         raise ValueError("a branch that leads out of its tree")
-    if ((arrays["feature"] < 0) | (arrays["feature"] >= n_columns)).any():
+    if (arrays["feature"] >= n_columns).any():
         raise ValueError("a tree that asks for a column there is none of")

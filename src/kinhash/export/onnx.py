@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..codes import n_bytes
 from ..errors import FileProblem, InvalidInput, MissingExtra
-from ..maps.linear import LinearMap
+from ..encoders.linear import LinearMap
 
 __all__ = ["to_onnx"]
 

@@ -32,6 +32,8 @@ from ..training import Training
 
 __all__ = ["Explanation", "Hasher", "check_supervision", "mapped_codes"]
 
+MOST_JOBS = 1024  # more threads than a system starts would be asked for by a stranger's model file
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -77,7 +79,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
                 "n_jobs is 0", "None, a positive or a negative integer", "Use -1 for all cores"
             )
         if self.n_jobs is not None:
-            check_integer("n_jobs", self.n_jobs, -(10**6))
+            check_integer("n_jobs", self.n_jobs, -(10**6), MOST_JOBS)
 
     # -- learning ------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ __all__ = ["RENORMALIZE", "renormalize", "sigmoid", "solve_each", "solve_near", 
 Floats = npt.NDArray[np.float64]
 
 SETTLED = 1e-8  # relative size of a residual that is zero for our purposes
+SMALLEST = 1e-290  # numbers below lose digits
 RENORMALIZE = ("row", "symmetric", "none")
 
 
@@ -27,9 +28,14 @@ def sigmoid(x: Floats) -> Floats:
 
 
 def solve_each(A: Floats, b: Floats, clip: float, slope: float) -> Floats:
-    """One system per row: A (k, d, d), b (k, d). Rows whose system is zero stay zero."""
-    lam = _positive((np.abs(A).sum(axis=2) + np.abs(b)).max(axis=1) / clip)
-    matrices = -2 * slope * A
+    """One system per row: A (k, d, d), b (k, d). Rows whose system is zero stay zero.
+
+    Where λ is no number, or too small to have digits, v is b: such a matrix might be singular.
+    """
+    lam = (np.abs(A).sum(axis=2) + np.abs(b)).max(axis=1) / clip
+    sound = (lam > SMALLEST) & (lam < np.inf)
+    matrices, lam = -2 * slope * A, np.where(sound, lam, 1.0)
+    matrices[~sound] = 0.0
     matrices[:, np.arange(b.shape[1]), np.arange(b.shape[1])] += lam[:, None]
     return np.asarray(np.linalg.solve(matrices, b[:, :, None])[:, :, 0], np.float64)
 

@@ -184,10 +184,17 @@ class VaryingReadout(Readout):
         v = q
         for _ in range(self.n_sweeps):
             linear, quadratic = varying_terms(self.law, T, q, self.means, d)
-            A = weighted_grams(-4 * self.curvature * quadratic * self.weights, self.means)
             b = -2 * (linear * self.weights) @ self.means
-            v = renormalize(solve_each(A, b, self.clip, line_slope(self.clip)), self.clip, self.how)
+            v = self._solve(-4 * self.curvature * quadratic * self.weights, b)
+            v = renormalize(v, self.clip, self.how)
             q = 2 * sigmoid(v) - 1
+        return v
+
+    def _solve(self, bends: Floats, b: Floats) -> Floats:
+        """The system of each row, bends (k, m) and pulls (k, d); a block of A's stays near 64 MB."""
+        v, slope = np.empty_like(b), line_slope(self.clip)
+        for rows in block_slices(len(b), max(1, 8_000_000 // b.shape[1] ** 2)):
+            v[rows] = solve_each(weighted_grams(bends[rows], self.means), b[rows], self.clip, slope)
         return v
 
     def marginals(self, scores: Floats) -> Floats:

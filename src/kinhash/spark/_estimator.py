@@ -26,7 +26,7 @@ from pyspark.ml.util import (
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from .. import energy_hasher
+from ..hashers import energy as energy_hasher
 from ..distributed.encode import code_block, for_workers
 from ..distributed.fit import learn_from
 from ..errors import InvalidInput
