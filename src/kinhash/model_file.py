@@ -19,8 +19,10 @@ from ._forms import Form, check_forms
 from ._table import Table
 from .codes import MAX_BITS, Codes
 from .container import Arrays, read_container, write_container
+from .encoders import ENCODERS, Fitted, Map, map_from_arrays
+from .encoders.features import FEATURES
 from .errors import DamagedFile, InvalidInput
-from .encoders import Fitted, Map, map_from_arrays
+from .solvers import SOLVERS
 
 __all__ = [
     "HASHERS", "arrays_id", "load", "load_codes", "model_id", "read_model", "save_codes", "save_model",
@@ -54,6 +56,9 @@ CODES_FIELDS = {"n_bits": int, "model_id": (str, type(None))}
 SENSELESS = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
+PARTS: dict[str, Any] = {"solver": SOLVERS, "encoder": ENCODERS, "features": FEATURES}
+
+
 def model_id(map_: Map) -> str | None:
     """Digest of a map's arrays, 32 hex digits; None where the map cannot be stored."""
     try:
@@ -75,7 +80,7 @@ def arrays_id(kind: str, arrays: Arrays) -> str:
 
 def save_model(hasher: Any, path: Any) -> None:
     """Write a fitted hasher; called by its ``save``."""
-    n_bits = int(hasher._n_features_out)
+    n_bits = int(hasher.fitted_.map.n_bits)
     header = {
         "hasher": type(hasher).__name__,
         "parameters": {**_plain_parameters(hasher), "n_bits": n_bits},  # it may have been set since the fit
@@ -110,8 +115,8 @@ def load(path: Any) -> Any:
     try:
         if header["model_id"] != arrays_id(header["map"], arrays):
             raise ValueError("another model's id")
-        hasher = HASHERS[header["hasher"]](**header["parameters"])
-        hasher._check_parameters()
+        hasher = _unfitted(HASHERS[header["hasher"]], header["parameters"])
+        hasher.check_parameters()
         map_ = map_from_arrays(header["map"], arrays)
         _require_fit(map_, header)
     except SENSELESS as error:
@@ -210,15 +215,40 @@ def _id_words(arrays: Arrays) -> npt.NDArray[Any]:
     return np.array(words, np.dtypes.StringDType())  # fixed-width text would drop a NUL at its end
 
 
-def _plain_parameters(hasher: Any) -> dict[str, Any]:
-    """Constructor parameters that JSON can hold; objects fall back to their defaults on load."""
+def _plain_parameters(thing: Any) -> dict[str, Any]:
+    """Constructor parameters that JSON can hold; other objects fall back to their defaults on load.
+
+    A solver or an encoder is written as its name and settings.
+    """
     kept = {}
-    for name, value in hasher.get_params(deep=False).items():
+    for name, value in thing.get_params(deep=False).items():
         if isinstance(value, np.generic):
             value = value.item()
+        table = PARTS.get(name)
+        if table is not None and not isinstance(value, str):
+            row = next((row for row in table if type(value) is table[row]), None)
+            value = None if row is None else {"name": row, "settings": _plain_parameters(value)}
+            if value is None:
+                continue
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError):
             continue
         kept[name] = value
     return kept
+
+
+def _unfitted(kind: Any, parameters: dict[str, Any]) -> Any:
+    """A hasher, solver or encoder with those parameters; names that this version does not have are left out.
+
+    A model is its map: the parameters say how it came about, and files of older versions have others.
+    """
+    known = kind().get_params(deep=False)
+    given = {}
+    for name, value in parameters.items():
+        table = PARTS.get(name)
+        if table is not None and isinstance(value, dict):
+            value = _unfitted(table[value["name"]], value["settings"])
+        if name in known:
+            given[name] = value
+    return kind(**given)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .hashers.base import Hasher
 from .codes import unpack_bits
 from .energies import Energy, PairTerms
 from .errors import InvalidInput
+from .hashers.base import Hasher
 from .solvers import Solver
 from .solvers.problem import DenseProblem
 
@@ -82,8 +82,8 @@ def check_solver(solver: Solver, energy: Energy | None = None) -> None:
     targets = np.where(labels[:, None] == labels, 1.0, -1.0)
     for d in (1, 4):
         problem = DenseProblem(law, targets, np.ones(len(labels)), d)
-        first = solver.solve(problem, np.random.default_rng(5))
-        again = solver.solve(problem, np.random.default_rng(5))
+        first = solver.minimise(problem, np.random.default_rng(5))
+        again = solver.minimise(problem, np.random.default_rng(5))
         assert first.means.shape == (len(labels), d), f"{solver!r} gave means of shape {first.means.shape}"
         assert np.isfinite(first.means).all(), f"{solver!r} gave means that are not finite"
         assert np.isfinite(first.energies).all(), f"{solver!r} reported energies that are not finite"
@@ -91,7 +91,7 @@ def check_solver(solver: Solver, energy: Energy | None = None) -> None:
         assert np.array_equal(first.means, again.means), f"{solver!r} is not repeatable"
         assert np.array_equal(problem.targets, targets), f"{solver!r} changed the problem"
         start = np.full((len(labels), d), 0.5)
-        solver.solve(problem, np.random.default_rng(5), start)
+        solver.minimise(problem, np.random.default_rng(5), start)
         assert (start == 0.5).all(), f"{solver!r} changed the start it was given"
 
 

@@ -330,7 +330,7 @@ def test_every_method_can_be_named(run: Run, folder: Path) -> None:
 
     for name in HASHERS:
         said = run(*f"fit X.npy --labels y.txt --method {name} --bits 4 -o m.kin --json".split())
-        if not HASHERS[name]._storable:  # said before anything is fitted
+        if not HASHERS[name].storable:  # said before anything is fitted
             assert said.code == 2
             assert "cannot be written to a file" in said.err
             continue

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._check import check_finite, check_integer, check_n_bits, check_number
-from ..hashers.base import check_supervision
 from ..errors import InvalidInput
+from ..hashers.base import check_supervision
 from ..labels import Labels, read_labels
 from ..protocols._data import Data, read_data
 from ..supervision import from_labels

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ..baselines import BASELINES
 from ..codes import Codes, n_bytes
-from ..hashers.energy import EnergyHasher
 from ..errors import InvalidInput, KinhashWarning
+from ..hashers.energy import EnergyHasher
 from ..labels import Labels
 from ..metrics import Interval, average_precision, average_precision_from_scores, bootstrap_interval
 from ..protocols import Cosine

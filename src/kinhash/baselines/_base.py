@@ -16,12 +16,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._check import check_choice, check_integer, check_number
-from .._hasher import Hasher, Learned, Training
 from ..codes import pack_bits
+from ..encoders import Fitted, Map
+from ..encoders.features import RBF, Plain, first_preparation
 from ..errors import InvalidInput, UnknownName
-from ..encoders.features import FeatureOptions, first_preparation
-from ..encoders import Map
+from ..hashers.base import Hasher
 from ..supervision import Supervision
+from ..training import Training
 from ._expected import fit_expected_map, require_labels
 
 __all__ = ["Baseline", "Nothing", "RowCodes", "Solved", "Unsupervised", "fit_row_map", "label_matrix"]
@@ -71,8 +72,8 @@ class Baseline(Hasher):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         if isinstance(self.map, str):
             if self.map not in MAP_NAMES:
                 raise UnknownName.among("map", self.map, MAP_NAMES)
@@ -90,11 +91,11 @@ class Baseline(Hasher):
 
     @abstractmethod
     def _solve(self, training: Training) -> Solved:
-        """Learned targets (n, d), whose signs are the learned codes (None if the method has no codes of its
+        """Fitted targets (n, d), whose signs are the learned codes (None if the method has no codes of its
         own), the authors' own map (None if it is a ridge onto those targets), and facts for the report, if
         there are any."""
 
-    def _learn(self, training: Training) -> Learned:
+    def _learn(self, training: Training) -> Fitted:
         name = self.map if isinstance(self.map, str) else "regressor"
         if name == "expected":
             require_labels(training)
@@ -113,7 +114,7 @@ class Baseline(Hasher):
                 chosen = fit_row_map(training, targets, self.map, self.alpha, self.n_centers)
         assert chosen is not None
         codes = None if targets is None else pack_bits(targets > 0)
-        return Learned(chosen, codes, group, facts=facts)
+        return Fitted(chosen, codes, group, facts=facts)
 
 
 class Unsupervised(Baseline):
@@ -143,7 +144,7 @@ class Unsupervised(Baseline):
         """Learn from rows X (n, p); y is there for pipelines only."""
         return self._fit(X, Nothing, sample_weight, y)
 
-    def _learn(self, training: Training) -> Learned:
+    def _learn(self, training: Training) -> Fitted:
         return super()._learn(replace(training, supervision=Nothing(len(training.rows))))
 
     def __sklearn_tags__(self) -> Any:
@@ -186,11 +187,11 @@ def fit_row_map(
     training: Training, targets: RowCodes | None, map_: Any, alpha: float | str, n_centers: int
 ) -> Map:
     """A ridge map or a regressor onto targets (n, d) that belong to rows, with the intercept kept."""
-    from ..encoders.features import known_weights, standardised_moments
+    from ..encoders.features import standardised_moments
+    from ..encoders.least_squares import choose_alpha
     from ..encoders.linear import LinearMap
     from ..encoders.prepared import prepare_rows
     from ..encoders.regressor import RegressorMap
-    from ..encoders.least_squares import choose_alpha
 
     if targets is None:
         raise InvalidInput(
@@ -198,14 +199,14 @@ def fit_row_map(
             "map='own' for such a method",
             "Leave map out",
         )
-    options = FeatureOptions("rbf" if map_ == "rbf" else "plain", n_centers=n_centers)
+    options = RBF(n_centers=n_centers) if map_ == "rbf" else Plain()
     preparation = first_preparation(training.rows, options, training.rng)
     if isinstance(map_, str):
         moments = standardised_moments(training, options, preparation, lambda part: targets[part])
         strength = "gcv" if map_ == "rbf" and alpha == "auto" else alpha
         return LinearMap.fit(moments, choose_alpha(strength, moments), np.zeros(targets.shape[1]))
     moments = standardised_moments(training, options, preparation, lambda part: targets[part, :0])
-    weights = known_weights(training)
+    weights = training.known_weights
     rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights > 0)
     features = prepare_rows(training.rows, moments.preparation, rows, training.n_jobs)
     kept = None if training.weights is None else training.weights[rows]

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._blocks import require_memory
-from ..training import Training
 from ..supervision import PairSupervision
+from ..training import Training
 from ._sample import known_rows
 
 __all__ = ["LOSSES", "ListedPairs", "bit_weights"]

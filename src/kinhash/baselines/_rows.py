@@ -14,14 +14,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._blocks import block_slices, map_blocks, require_memory
-from ..training import Training
-from ..errors import InvalidInput
-from ..encoders.features import FeatureOptions, first_preparation, known_weights, standardised_moments
+from ..encoders.features import Plain, first_preparation, standardised_moments
 from ..encoders.linear import LinearMap
 from ..encoders.moments import Standardised
-from ..encoders.preparation import RBF, Preparation
+from ..encoders.preparation import Preparation, UnitRBF
 from ..encoders.prepared import PreparedRows
+from ..errors import InvalidInput
 from ..rows import Rows
+from ..training import Training
 from ._base import Nothing
 
 __all__ = [
@@ -68,7 +68,7 @@ class Counted:
 
 def count_rows(training: Training, labels: sp.csr_array) -> Counted:
     """Leave out what has no label or no weight; copies X only if there is such a row."""
-    weights, n = known_weights(training), len(training.rows)
+    weights, n = training.known_weights, len(training.rows)
     rows = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
     labels = sp.csr_array(labels, dtype=np.float64)
     if len(rows) == n:
@@ -88,7 +88,7 @@ class TrainingRows:
         self.preparation = preparation
         self.n_rows, self.n_columns = len(training.rows), len(preparation.mean)
         self.n_jobs = training.n_jobs
-        self.weights = known_weights(training)
+        self.weights = training.known_weights
         require_memory(
             4 * 8 * self.n_columns**2,
             f"The Gram matrix of {self.n_columns} features",
@@ -208,10 +208,10 @@ def safe_cholesky(gram: Floats, alpha: float) -> Floats:
 
 def rbf_preparation(training: Training, n_centers: int, power: int = 2) -> Preparation:
     """Similarities to centres drawn among the rows that count, neither centred nor scaled."""
-    weights = known_weights(training)
+    weights = training.known_weights
     known = np.arange(len(training.rows)) if weights is None else np.flatnonzero(weights > 0)
     centers = np.sort(training.rng.choice(known, min(len(known), n_centers), replace=False))
-    rbf = RBF.of(training.rows.read(centers), WIDTH, power)
+    rbf = UnitRBF.of(training.rows.read(centers), WIDTH, power)
     return Preparation(np.zeros(len(centers)), np.ones(len(centers)), rbf)
 
 
@@ -221,8 +221,8 @@ def centre_columns(training: Training) -> tuple[Preparation, Floats]:
     Multiplying standardised columns by these shares gives the centred columns up to one common factor, which
     no sign depends on; so neither huge nor tiny features overflow. Constant columns have the share 0.
     """
-    guess = first_preparation(training.rows, FeatureOptions(), training.rng)
-    weights, p = known_weights(training), len(guess.mean)
+    guess = first_preparation(training.rows, Plain(), training.rng)
+    weights, p = training.known_weights, len(guess.mean)
 
     def one(part: slice) -> Floats:
         z = guess(training.rows.read(part)).astype(np.float64)
@@ -243,7 +243,7 @@ def centre_columns(training: Training) -> tuple[Preparation, Floats]:
 
 def centred_moments(training: Training, targets: Any = None) -> tuple[Standardised, Floats]:
     """Moments of standardised columns with ``targets(slice)``, and the shares of `centre_columns`."""
-    options = FeatureOptions()
+    options = Plain()
     guess = first_preparation(training.rows, options, training.rng)
     nothing = np.zeros((len(training.rows), 0), np.float32)
     moments = standardised_moments(training, options, guess, targets or (lambda part: nothing[part]))

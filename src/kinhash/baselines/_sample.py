@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..training import Training
 from ..supervision import PairSupervision
+from ..training import Training
 
 __all__ = ["GroupedSimilarity", "draw_rows", "known_rows"]
 

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from numba import njit
 
 from .._check import check_integer, check_number
-from ..training import Training
 from ..encoders.linear import LinearMap
 from ..encoders.prepared import prepare_rows
 from ..supervision import PairSupervision
+from ..training import Training
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 from ._rows import centre_columns
@@ -89,8 +89,8 @@ class BRE(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_integer("n_labelled", self.n_labelled, 2)
         check_integer("n_basis", self.n_basis, 1)
         check_number("partners", self.partners, 0.0, 1.0, open_low=True)

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from .._blocks import block_slices, require_memory
 from .._check import check_integer, check_number
-from ..training import Training
 from ..supervision import PairSupervision
+from ..training import Training
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 from ._sample import draw_rows, known_rows
@@ -94,8 +94,8 @@ class BSH(Baseline):
         self.n_sweeps = n_sweeps
         self.slope = slope
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_integer("n_anchors", self.n_anchors, 2)
         check_integer("n_sweeps", self.n_sweeps, 1)
         check_number("slope", self.slope, 0.0, open_low=True)

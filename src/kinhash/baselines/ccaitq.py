@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from .._check import check_integer, check_number
 from ..training import Training
-from ..encoders.features import known_weights
 from ._base import Baseline, Solved, label_matrix
 from ._card import LABELS, Card
 from ._rows import centred_moments, safe_cholesky
@@ -76,15 +75,15 @@ class CCAITQ(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("reg", self.reg, 0.0, open_low=True)
         check_integer("n_rounds", self.n_rounds, 1)
 
     def _solve(self, training: Training) -> Solved:
         labels = label_matrix(training, "CCAITQ")
         moments, _ = centred_moments(training, lambda part: labels[part].toarray().astype(np.float32))
-        weights = known_weights(training)
+        weights = training.known_weights
         weighted = labels if weights is None else labels.multiply(weights[:, None]).tocsr()
         second = (weighted.T @ labels.astype(np.float64)).toarray()
         degrees = max(moments.weight - 1, 1e-12)

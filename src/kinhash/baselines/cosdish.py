@@ -87,8 +87,8 @@ class COSDISH(Baseline):
         self.n_alternations = n_alternations
         self.dissimilar = dissimilar
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_integer("n_samplings", self.n_samplings, 1)
         check_integer("n_alternations", self.n_alternations, 1)
         check_choice("dissimilar", self.dissimilar, DISSIMILAR)

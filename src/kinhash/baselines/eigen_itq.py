@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._check import check_integer
-from ..training import Training
 from ..energies.ksh import KSH
-from ..solvers.learn import Recipe, infer
 from ..solvers.spectral import Spectral
+from ..training import Training
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 
@@ -68,13 +67,13 @@ class EigenITQ(Baseline):
         )
         self.n_anchors = n_anchors
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_integer("n_anchors", self.n_anchors, 2)
 
     def _solve(self, training: Training) -> Solved:
         supervision = training.supervision
-        recipe = Recipe(KSH(), Spectral(), self.n_bits, targets="centred", n_anchors=self.n_anchors)
-        inferred = infer(supervision, recipe, training.rng, row_weights=training.weights)
-        scores = inferred.group_scores(supervision, training.n_jobs)
-        return scores[supervision.group_of_row], None, inferred.facts
+        solver = Spectral(rotation="codes", rarity=0.0, targets="centred", n_anchors=self.n_anchors)
+        solution = solver.solve(supervision, KSH(), self.n_bits, training.rng, training.weights)
+        scores = solution.group_scores(supervision, training.n_jobs)
+        return scores[supervision.group_of_row], None

@@ -13,10 +13,10 @@ from numba import njit
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_choice, check_integer, check_number
-from ..training import Training
-from ..encoders.features import FeatureOptions, first_preparation
+from ..encoders.features import Plain, first_preparation
 from ..encoders.prepared import prepare_rows
 from ..encoders.trees import Steps, Trees, TreesMap
+from ..training import Training
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 from ._pair_bits import LOSSES, ListedPairs, bit_weights
@@ -104,8 +104,8 @@ class FastHash(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_choice("loss", self.loss, tuple(LOSSES))
         check_choice("inference", self.inference, INFERENCE)
         check_integer("n_partners", self.n_partners, 1)
@@ -115,7 +115,7 @@ class FastHash(Baseline):
 
     def _solve(self, training: Training) -> Solved:
         pairs = ListedPairs.draw(training, self.n_partners)
-        preparation = first_preparation(training.rows, FeatureOptions(), training.rng)
+        preparation = first_preparation(training.rows, Plain(), training.rng)
         prepared = prepare_rows(training.rows, preparation, pairs.rows, training.n_jobs)
         steps = Steps.of(prepared, training.rng)
         X = steps(prepared)

@@ -81,8 +81,8 @@ class FSDH(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("lam", self.lam, 0.0, open_low=True)
         check_number("nu", self.nu, 0.0)
         check_number("lam_map", self.lam_map, 0.0, open_low=True)

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_choice, check_integer, check_number
+from ..encoders.features import RBF, first_preparation, standardised_moments
 from ..training import Training
-from ..encoders.features import FeatureOptions, first_preparation, standardised_moments
 from ._base import Baseline, Solved, label_matrix
 from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, count_rows, safe_cholesky, sign_or
@@ -88,8 +88,8 @@ class FSSH(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("mu", self.mu, 0.0, open_low=True)
         check_number("theta", self.theta, 0.0, open_low=True)
         check_integer("n_rounds", self.n_rounds, 1)
@@ -117,7 +117,7 @@ class FSSH(Baseline):
         return counted.everywhere(B), ridge.as_map(ridge.fit(B)), {"objective": objective}
 
     def _features(self, training: Training) -> TrainingRows:
-        options = FeatureOptions("rbf", n_centers=self.n_centers)
+        options = RBF(n_centers=self.n_centers)
         guess = first_preparation(training.rows, options, training.rng)
         nothing = np.zeros((len(training.rows), 0), np.float32)
         moments = standardised_moments(training, options, guess, lambda part: nothing[part])

@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_integer
-from ..training import Training
-from ..encoders.features import known_weights
 from ..encoders.linear import LinearMap
 from ..encoders.moments import Standardised
 from ..encoders.prepared import prepare_rows
+from ..training import Training
 from ._base import Solved, Unsupervised
 from ._card import FEATURES, Card
 from ._rows import centred_moments
@@ -64,8 +63,8 @@ class ITQ(Unsupervised):
         super().__init__(n_bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
         self.n_rounds = n_rounds
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_integer("n_rounds", self.n_rounds, 1)
 
     def _solve(self, training: Training) -> Solved:
@@ -94,7 +93,7 @@ def rotated_map(
     z = prepare_rows(training.rows, moments.preparation, None, training.n_jobs)
     projected = (z @ directions.astype(np.float32)).astype(np.float64)
     del z
-    rotation, errors = itq_rotation(projected, n_bits, training.rng, n_rounds, known_weights(training))
+    rotation, errors = itq_rotation(projected, n_bits, training.rng, n_rounds, training.known_weights)
     size = float(np.sqrt((projected**2).mean())) or 1.0
     weights = (directions @ rotation / size).astype(np.float32)
     return LinearMap(moments.preparation, weights, np.zeros(n_bits, np.float32)), errors

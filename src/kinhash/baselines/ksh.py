@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_integer, check_number
-from ..training import Training
 from ..encoders.gaussian import Gaussian, root_mean_square_distance
 from ..encoders.linear import LinearMap
 from ..encoders.preparation import Preparation
 from ..encoders.prepared import prepare_rows
+from ..training import Training
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 from ._sample import GroupedSimilarity, draw_rows
@@ -86,8 +86,8 @@ class KSH(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_integer("n_anchors", self.n_anchors, 2)
         check_integer("n_labelled", self.n_labelled, 2)
         check_integer("max_steps", self.max_steps, 0)

@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_integer, check_number
-from ..training import Training
-from ..encoders.features import known_weights
 from ..encoders.prepared import prepare_rows
 from ..supervision import Supervision
+from ..training import Training
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 from ._rows import RidgeRows, TrainingRows, centred_moments
@@ -37,7 +36,7 @@ class LFH(Baseline):
     Steps: U starts as the principal components of the standardised features; 50 times, draw d columns Ω and
     move all other rows at once by ``u ← u − g H⁻¹`` with ``g = (s − σ(Θ)) U_Ω − u/β'`` and
     ``H = −⅛ U_Ωᵀ U_Ω − I/β'``. H bounds the curvature, so no step can lower the sampled objective:
-    ``report_["gains"]`` has what each round gained per pair. Learned codes are the signs of U. The own
+    ``report_["gains"]`` has what each round gained per pair. Fitted codes are the signs of U. The own
     map is ridge regression of the real U, penalty ``lam·n/p``, without intercept.
 
     Differs from the authors' program: theirs also stops on a window of validation mAP and keeps the
@@ -99,8 +98,8 @@ class LFH(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("beta", self.beta, 0.0, open_low=True)
         check_integer("n_rounds", self.n_rounds, 1)
         check_number("lam", self.lam, 0.0, open_low=True)
@@ -119,7 +118,7 @@ class LFH(Baseline):
         return found, ridge.as_map(ridge.fit(found)), {"gains": gains}
 
     def _learn_factors(self, training: Training, U: Floats32) -> list[float]:
-        supervision, weights = training.supervision, known_weights(training)
+        supervision, weights = training.supervision, training.known_weights
         everyone = supervision.anchors if supervision.anchors is not None else np.arange(len(U))
         candidates = everyone if weights is None else everyone[weights[everyone] > 0]
         share = None if weights is None else weights[candidates] / weights[candidates].sum()

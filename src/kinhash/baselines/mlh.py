@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_integer, check_number
-from ..training import Training
 from ..encoders.linear import LinearMap
 from ..encoders.prepared import prepare_rows
+from ..training import Training
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 from ._pair_bits import ListedPairs
@@ -98,8 +98,8 @@ class MLH(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("radius", self.radius, 0.0, 1.0)
         check_number("kin_share", self.kin_share, 0.0, 1.0)
         check_integer("n_epochs", self.n_epochs, 1)

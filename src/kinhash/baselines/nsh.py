@@ -88,8 +88,8 @@ class NSH(Baseline):
         self.penalty = penalty
         self.center = center
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_integer("n_rounds", self.n_rounds, 1)
         check_number("mu", self.mu, 0.0)
         if self.penalty != "auto":

@@ -88,8 +88,8 @@ class SCDH(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_number("alpha_z", self.alpha_z, 0.0)
         check_number("beta", self.beta, 0.0, open_low=True)
         check_number("lam", self.lam, 0.0, open_low=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..training import Training
 from ..encoders.linear import LinearMap
+from ..training import Training
 from ._base import Solved, Unsupervised
 from ._card import FEATURES, Card
 from ._rows import centre_columns

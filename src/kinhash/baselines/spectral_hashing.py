@@ -6,10 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks
-from ..training import Training
-from ..encoders.features import known_weights
 from ..encoders.moments import Standardised
 from ..encoders.periodic import PeriodicMap
+from ..training import Training
 from ._base import Solved, Unsupervised
 from ._card import FEATURES, Card
 from ._rows import centred_moments
@@ -75,7 +74,7 @@ def slowest_waves(lengths: Floats, n_bits: int) -> tuple[Ints, Ints]:
 
 def projected_range(training: Training, moments: Standardised, directions: Floats) -> tuple[Floats, Floats]:
     """Least and largest projection of the rows that count on each direction."""
-    weights, narrow = known_weights(training), directions.astype(np.float32)
+    weights, narrow = training.known_weights, directions.astype(np.float32)
 
     def one(part: slice) -> Floats:
         projected = (moments.preparation(training.rows.read(part)) @ narrow).astype(np.float64)

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_integer, check_number
-from ..training import Training
 from ..encoders.linear import LinearMap
 from ..encoders.prepared import prepare_rows
+from ..training import Training
 from ._base import Baseline, Solved
 from ._card import PAIRS, Card
 from ._rows import centred_moments
@@ -73,8 +73,8 @@ class SPLH(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_integer("n_labelled", self.n_labelled, 2)
         check_number("eta", self.eta, 0.0)
 

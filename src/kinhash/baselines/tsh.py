@@ -10,10 +10,10 @@ import scipy.sparse as sp
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_choice, check_integer, check_number
-from ..training import Training
 from ..encoders.gaussian import Gaussian, root_mean_square_distance
 from ..encoders.linear import LinearMap
 from ..encoders.preparation import Preparation
+from ..training import Training
 from ._base import Baseline, RowCodes, Solved
 from ._card import PAIRS, Card
 from ._pair_bits import LOSSES, ListedPairs, bit_weights
@@ -87,8 +87,8 @@ class TSH(Baseline):
         self.svm_rows = svm_rows
         self.svm_penalty = svm_penalty
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_choice("loss", self.loss, tuple(LOSSES))
         check_integer("n_partners", self.n_partners, 1)
         check_integer("svm_rows", self.svm_rows, 2)

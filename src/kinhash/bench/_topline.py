@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import map_padded_rows
+from ..encoders.expected import ExpectedMap, LabelSimilarity
+from ..encoders.expected_labels import ExpectedLabels
 from ..hashers.energy import EnergyHasher
 from ..labels import read_labels
-from ..encoders.expected import ExpectedMap, LabelSimilarity
-from ..rows import Rows
 from ..protocols import LabelScores
+from ..rows import Rows
 
 __all__ = ["LabelModelScores"]
 
@@ -20,7 +21,7 @@ __all__ = ["LabelModelScores"]
 class LabelModelScores(LabelScores):
     """Rows rank by the label probabilities of the default recipe: same features, same label model, no code.
 
-    ``features`` as in `EnergyHasher`. See `LabelScores` for the two databases. Memory: (n, labels) floats.
+    ``features`` as in `kinhash.encoders.ExpectedLabels`. See `LabelScores` for the two databases. Memory: (n, labels) floats.
     """
 
     def __init__(self, features: str = "auto", random_state: Any = None) -> None:
@@ -30,10 +31,11 @@ class LabelModelScores(LabelScores):
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the hasher, and keep its label model."""
         labels = read_labels(y)
-        hasher = EnergyHasher(16, features=self.features, random_state=self.random_state).fit(X, y)
-        assert isinstance(hasher._map, ExpectedMap)
-        assert isinstance(hasher._map.expected, LabelSimilarity)
-        self.prepare_rows_, self.model_ = hasher._map.preparation, hasher._map.expected.model
+        encoder = ExpectedLabels(features=self.features)
+        found = EnergyHasher(16, encoder=encoder, random_state=self.random_state).fit(X, y).fitted_.map
+        assert isinstance(found, ExpectedMap)
+        assert isinstance(found.expected, LabelSimilarity)
+        self.prepare_rows_, self.model_ = found.preparation, found.expected.model
         self.indicator_, self.is_tags_ = labels.indicator().astype(np.float32), labels.is_tags
         self.bytes_per_item = 4 * self.indicator_.shape[1]
         return self

@@ -74,7 +74,7 @@ def run(request: Request, listener: Callable[[str], None]) -> Done:
     id_file = request.ids or (request.features if request.id_column else None)
     ids = read_ids(id_file, request.id_column, X.shape[0])
     clock.append(time.perf_counter())
-    hasher._listener = lambda stage: listener(stage) if stage else None
+    hasher.listen(lambda stage: listener(stage) if stage else None)
     rng = np.random.default_rng(request.seed)
     if isinstance(supervision, Pairs):
         learned = _learn_pairs(hasher, X, supervision, request.held_out, rng)
@@ -129,8 +129,8 @@ def make_hasher(request: Request) -> Any:
         if name not in known:
             raise UnknownName.among(f"parameter of {request.method}", name, known)
     hasher = method(**chosen)
-    hasher._check_parameters()
-    if not hasher._storable:
+    hasher.check_parameters()
+    if not hasher.storable:
         raise InvalidInput(
             f"{request.method} makes models that cannot be written to a file",
             "a method whose model is plain arrays",

@@ -31,8 +31,8 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
     import numpy as np
 
     from ..datasets import load
-    from ..hashers.energy import EnergyHasher
     from ..errors import MissingExtra
+    from ..hashers.energy import EnergyHasher
     from ._files import expect_output
     from ._judge import hold_out, judge_labels
 

@@ -50,7 +50,7 @@ def encode(
     hasher = load(model)
     packed = encode_file(hasher, features, array, header)
     names = read_ids(ids or (features if id_column else None), id_column, len(packed))
-    codes = Codes(packed, hasher._n_features_out, ids=names, model_id=hasher.model_id_)
+    codes = Codes(packed, hasher.fitted_.map.n_bits, ids=names, model_id=hasher.model_id_)
     write_codes(codes, output)
     result = {
         "codes": output,

@@ -68,7 +68,7 @@ def _encoded(model: str, features: str) -> Any:
     from ._features import encode_file
 
     hasher = load(model)
-    return Codes(encode_file(hasher, features), hasher._n_features_out, model_id=hasher.model_id_)
+    return Codes(encode_file(hasher, features), hasher.fitted_.map.n_bits, model_id=hasher.model_id_)
 
 
 def _text(answers: list[dict[str, Any]], n_queries: int, n_rows: int) -> str:

@@ -9,11 +9,11 @@ import dask.array as da
 import numpy as np
 from dask import delayed
 
-from ..hashers import energy as energy_hasher
 from ..codes import n_bytes
 from ..distributed.encode import code_block, for_workers
 from ..distributed.fit import learn_from
 from ..errors import InvalidInput
+from ..hashers import energy as energy_hasher
 from ._blocks import DaskBlocks, row_blocks
 
 __all__ = ["DaskBlocks", "EnergyHasher"]

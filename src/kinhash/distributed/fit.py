@@ -17,14 +17,15 @@ from typing import Any, TypeVar
 
 from .._blocks import single_blas_thread
 from .._check import check_features, make_rng
-from ..hashers.base import Hasher
+from ..encoders import Fitted
+from ..encoders.features import GUESS_ROWS, RBF, feature_map
+from ..encoders.labelled import LABEL_ROWS
+from ..encoders.moments import Moments
 from ..errors import InvalidInput
 from ..hashers.anchored import Anchored
-from ..encoders.features import GUESS_ROWS
-from ..encoders.labelled import LABEL_ROWS
+from ..hashers.base import Hasher
 from ..hashers.stream import Stream
 from ..hashers.streaming import StreamingHasher, StreamPlan
-from ..encoders.moments import Moments
 from ..rows import Rows
 from .blocks import Blocks, LocalBlocks
 from .steps import Taken, join, sum_block, take_rows
@@ -57,8 +58,8 @@ def learn_from(hasher: H, blocks: Blocks, *, sample_rows: int = SAMPLE_ROWS) -> 
     needs for them; for a fixed recipe about 1000 rows and a few p × p matrices.
     """
     start = time.perf_counter()
-    hasher._check_parameters()
-    if getattr(hasher, "anchors", None) is not None:
+    hasher.check_parameters()
+    if _setting(hasher, "anchors", None) is not None:
         raise InvalidInput(
             "anchors were set for a fit over blocks",
             "anchors=None: row numbers mean little where rows lie in many places",
@@ -66,7 +67,7 @@ def learn_from(hasher: H, blocks: Blocks, *, sample_rows: int = SAMPLE_ROWS) -> 
         )
     plan = _fixed_plan(hasher)
     rng = make_rng(hasher.random_state).spawn(1)[0]  # fit draws from the parent, as if we were not here
-    look = partial(survey_block, most=int(getattr(hasher, "n_anchors", 1000)), seed=int(rng.integers(2**62)))
+    look = partial(survey_block, most=int(_setting(hasher, "n_anchors", 1000)), seed=int(rng.integers(2**62)))
     survey = blocks.reduce_labels(look, Survey.merge)
     if not survey.n_known:
         raise InvalidInput(
@@ -80,12 +81,18 @@ def learn_from(hasher: H, blocks: Blocks, *, sample_rows: int = SAMPLE_ROWS) -> 
     else:
         assert isinstance(hasher, StreamingHasher)
         wanted = spread_rows(survey, GUESS_ROWS)
-        if plan.features.kind == "rbf":
-            wanted = choose_rows(survey, GUESS_ROWS + (plan.features.n_centers or 1000), rng)
+        features = feature_map(plan.encoder.features)
+        if isinstance(features, RBF):
+            wanted = choose_rows(survey, GUESS_ROWS + (features.n_centers or 1000), rng)
         taken = join(blocks.gather(take_rows, wanted))
         _reduce(hasher, plan, taken, survey, blocks)
     hasher.report_["seconds"]["all blocks"] = time.perf_counter() - start
     return hasher
+
+
+def _setting(hasher: Hasher, name: str, otherwise: Any) -> Any:
+    """A setting of the hasher, or of its solver."""
+    return getattr(hasher, name, getattr(getattr(hasher, "solver", None), name, otherwise))
 
 
 def _fit_sample(hasher: Hasher, taken: Taken, survey: Survey) -> None:
@@ -93,14 +100,14 @@ def _fit_sample(hasher: Hasher, taken: Taken, survey: Survey) -> None:
     hasher.fit(taken.X, taken.labels)
     hasher.report_ |= {"n_rows": survey.n_rows, "n_sampled": len(taken.labels)}
     if len(taken.labels) < survey.n_rows:  # codes of some rows, whose numbers nobody knows
-        hasher._codes = hasher._group_of_row = hasher._group_marginals = None
+        hasher.adopt(Fitted(hasher.fitted_.map))
 
 
 def _reduce(hasher: StreamingHasher, plan: StreamPlan, taken: Taken, survey: Survey, blocks: Blocks) -> None:
     """Codes from the counts of all labels, then one sum over all rows."""
     X = check_features(hasher, taken.X, reset=True)
     # Counts say all there is to know of few kinds; of many, and where rows are not merged, rows are drawn.
-    few = survey.kinds is not None and len(survey.kinds) > 1 and plan.recipe.merge
+    few = survey.kinds is not None and len(survey.kinds) > 1 and plan.solver.merge
     labels, weights = (survey.kinds, survey.counts) if few else (survey.drawn, None)
     assert labels is not None
     with single_blas_thread():
@@ -110,7 +117,7 @@ def _reduce(hasher: StreamingHasher, plan: StreamPlan, taken: Taken, survey: Sur
     stream.moments = blocks.reduce(look, Moments.merge)
     stream.n_rows = survey.n_rows
     with single_blas_thread():
-        hasher._become(stream)
+        hasher.become(stream)
 
 
 def _fixed_plan(hasher: Hasher) -> StreamPlan | None:
@@ -118,6 +125,6 @@ def _fixed_plan(hasher: Hasher) -> StreamPlan | None:
     if not isinstance(hasher, StreamingHasher):
         return None
     try:
-        return hasher._stream_plan()
+        return hasher.stream_plan()
     except InvalidInput:
         return None

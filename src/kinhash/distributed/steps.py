@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from .._blocks import single_blas_thread
 from .._check import check_finite
-from ..errors import InvalidInput
-from ..labels import Labels, read_labels
-from ..hashers.anchored import Anchored
 from ..encoders.moments import Moments, moments_of_block, moments_of_rows
+from ..errors import InvalidInput
+from ..hashers.anchored import Anchored
+from ..labels import Labels, read_labels
 from ..rows import Rows
 from .tree import merge_in_order
 

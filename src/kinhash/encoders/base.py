@@ -70,7 +70,7 @@ class Fitted:
 class Encoder(BaseEstimator, ABC):
     """Settings of a way to encode new rows: scikit-learn style (``get_params``, ``clone``)."""
 
-    def check(self) -> None:  # noqa: B027  (an encoder without settings has nothing to check)
+    def check(self) -> None:
         """Refuse settings outside their range."""
 
     @abstractmethod

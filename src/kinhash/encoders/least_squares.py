@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ..errors import InvalidInput
 from .moments import Standardised
 
-__all__ = ["choose_alpha", "cholesky_factor", "leverage_factor", "ridge_weights", "triangular_inverse"]
+__all__ = ["cholesky_factor", "choose_alpha", "leverage_factor", "ridge_weights", "triangular_inverse"]
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from .._forms import Form, check_forms
 from .base import Arrays, Map
+from .least_squares import ridge_weights
 from .moments import Standardised
 from .preparation import Preparation
-from .least_squares import ridge_weights
 
 __all__ = ["LinearMap"]
 

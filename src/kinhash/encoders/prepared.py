@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import available_memory, block_slices, map_blocks
-from .preparation import Preparation
 from ..rows import Rows
+from .preparation import Preparation
 
 __all__ = ["PreparedRows", "prepare_rows"]
 

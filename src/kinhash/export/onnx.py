@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..codes import n_bytes
-from ..errors import FileProblem, InvalidInput, MissingExtra
 from ..encoders.linear import LinearMap
+from ..errors import FileProblem, InvalidInput, MissingExtra
 
 __all__ = ["to_onnx"]
 

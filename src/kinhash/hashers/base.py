@@ -7,6 +7,7 @@ training rows, the report, files.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -65,13 +66,13 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     _n_features_out: int
     _listener: Listener | None = None
     # False for methods whose map is no set of plain arrays: better said before a long fit than on saving.
-    _storable: ClassVar[bool] = True
+    storable: ClassVar[bool] = True
 
     @abstractmethod
     def _learn(self, training: Training) -> Fitted:
         """Learn codes and a map; everything that came in has been checked."""
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         """Check the constructor's parameters; subclasses check theirs and call this."""
         check_n_bits(self.n_bits)
         if self.n_jobs is not None and self.n_jobs == 0:
@@ -107,7 +108,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     @with_callbacks
     def _fit(self, X: Any, supervise: Any, sample_weight: Any, y: Any = None) -> Self:
-        self._check_parameters()
+        self.check_parameters()
         self.__dict__.pop("_stream", None)  # a new fit forgets blocks that came before
         X = check_features(self, X, reset=True)
         weights = check_weights(sample_weight, X.shape[0])
@@ -138,6 +139,18 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         self._n_features_out = fitted.map.n_bits
         self.model_id_ = model_id(fitted.map)
         return self
+
+    def listen(self, listener: Listener | None) -> Self:
+        """Be told the name of each stage of a fit as it begins."""
+        self._listener = listener
+        return self
+
+    def without_training(self) -> Self:
+        """A copy that encodes and holds nothing else."""
+        light = copy.copy(self)
+        for name in ("_stream", "_listener", "report_"):
+            light.__dict__.pop(name, None)
+        return light.adopt(Fitted(self.fitted_.map))
 
     # -- using ---------------------------------------------------------------------------------
 

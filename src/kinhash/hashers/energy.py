@@ -82,8 +82,8 @@ class EnergyHasher(StreamingHasher):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         if not isinstance(self.energy, Energy) and self.energy not in ENERGIES:
             raise UnknownName.among("energy", self.energy, ENERGIES)
         for name, table, base in (("solver", SOLVERS, Solver), ("encoder", ENCODERS, Encoder)):
@@ -128,7 +128,7 @@ class EnergyHasher(StreamingHasher):
             return solver, ENCODERS.make(self.encoder)
         return solver, ENCODERS["ridge" if supervision.labels is None else "expected"]()
 
-    def _stream_plan(self) -> StreamPlan:
+    def stream_plan(self) -> StreamPlan:
         from ..encoders.ridge import Ridge
 
         solver = None if self.solver == "auto" else SOLVERS.make(self.solver)

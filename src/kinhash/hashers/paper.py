@@ -81,8 +81,8 @@ class PaperMethod(StreamingHasher):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         self._solver().check()
         self._encoder().check()
 
@@ -113,7 +113,7 @@ class PaperMethod(StreamingHasher):
     def _encoder(self) -> Ridge:
         return Ridge(alpha=self.alpha, features=Plain(standardize=self.standardize))
 
-    def _stream_plan(self) -> StreamPlan:
+    def stream_plan(self) -> StreamPlan:
         require_streamable(
             {"literal=False": not self.literal, "rounding other than 'median'": self.rounding != "median"}
         )
@@ -206,8 +206,8 @@ class EMSPLH(PaperMethod):
         )
         self.which = which
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_choice("which", self.which, ("largest", "literal"))
 
     def _solver(self) -> Solver:

@@ -44,10 +44,10 @@ class StreamingHasher(Hasher):
     _stream: Stream
 
     @abstractmethod
-    def _stream_plan(self) -> StreamPlan:
+    def stream_plan(self) -> StreamPlan:
         """The fixed recipe, or an error that says which options exclude it."""
 
-    @available_if(lambda self: self._stream_plan() is not None)
+    @available_if(lambda self: self.stream_plan() is not None)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more block of rows with labels; blocks may come in any order.
 
@@ -58,9 +58,9 @@ class StreamingHasher(Hasher):
         first call starts from nothing.
         """
         start = time.perf_counter()
-        self._check_parameters()
+        self.check_parameters()
         first = not hasattr(self, "_stream")
-        plan = self._stream_plan() if first else self._stream.anchored.plan
+        plan = self.stream_plan() if first else self._stream.anchored.plan
         X = check_features(self, X, reset=first)
         weights = check_weights(sample_weight, X.shape[0])
         labels = read_labels(y, X.shape[0])

@@ -8,7 +8,7 @@ for all: it draws the sample, sets the targets and puts the answer together.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -59,7 +59,7 @@ class Solver(BaseEstimator, ABC):
         check_choice("rounding", self.rounding, ("zero", *ROUNDING))
         check_integer("n_anchors", self.n_anchors, 2)
 
-    def refuse(self, energy: Energy, n_bits: int) -> None:  # noqa: B027  (most solvers treat every energy)
+    def refuse(self, energy: Energy, n_bits: int) -> None:
         """Raise where this solver cannot treat that energy."""
 
     @abstractmethod

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from .._check import check_choice
 from .._types import Floats
 from ..energies import Energy
-from ..errors import InvalidInput, KinhashWarning, UnknownName
+from ..errors import InvalidInput, KinhashWarning
 from .base import Solver
 from .problem import DenseProblem, Problem, SparseProblem
 from .readout import LinearReadout, Readout

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from .._blocks import block_slices, map_blocks
 from ..energies import Energy
 from ..supervision import Supervision
-from .polish import polish_rows
 from .linear_systems import renormalize, sigmoid, solve_each, solve_shared
+from .polish import polish_rows
 from .problem import DenseProblem, varying_terms, weighted_grams
 from .sigmoid_line import line_slope
 from .targets import AnchorSums, Targets

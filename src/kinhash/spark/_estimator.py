@@ -26,10 +26,10 @@ from pyspark.ml.util import (
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from ..hashers import energy as energy_hasher
 from ..distributed.encode import code_block, for_workers
 from ..distributed.fit import learn_from
 from ..errors import InvalidInput
+from ..hashers import energy as energy_hasher
 from ..model_file import load
 from ._arrow import binary_column, features_of
 from ._blocks import SparkBlocks
@@ -95,7 +95,7 @@ class EnergyHasher(
         if value("idCol"):
             columns.append(F.col(value("idCol")).alias("id"))
         hasher = energy_hasher.EnergyHasher(value("nBits"), random_state=value("seed"), **value("options"))
-        hasher._check_parameters()
+        hasher.check_parameters()
         learn_from(hasher, SparkBlocks(dataset.select(*columns), value("blockRows"), bool(value("idCol"))))
         return self._copyValues(EnergyHasherModel(hasher))
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .search import Chosen, tune
+from .search import Chosen, choose, tune
 
-__all__ = ["Chosen", "tune"]
+__all__ = ["Chosen", "choose", "tune"]

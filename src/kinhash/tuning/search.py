@@ -7,7 +7,7 @@ costs more at encoding, or departs from the plain method, must gain a little to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from .recoding import recoding_gain
 from .scores import SEEN_ROWS, Judge
 from .splits import validation_split
 
-__all__ = ["Chosen", "tune"]
+__all__ = ["Chosen", "choose", "tune"]
 
 RBF_GAIN = 0.004  # what RBF features must gain: they cost more to encode with
 GAIN = 0.001  # what any other departure from the plain method must gain
@@ -99,36 +99,41 @@ class Candidate:
 
 
 def tune(training: Training, energy: Energy, n_bits: int, solver: Solver, encoder: Encoder) -> Chosen:
-    """Settle what is "auto" on held-out rows; what is not, stays."""
-    rng = training.rng
-    seed = int(rng.integers(2**62))
+    """Solve, and settle what is "auto" on held-out rows; what is not, stays."""
+    seed = int(training.rng.integers(2**62))
 
     def solve(solver: Solver) -> Solution:
         draw = np.random.default_rng(seed)  # the same anchors every time
         return solver.solve(training.supervision, energy, n_bits, draw, training.weights)
 
-    with training.stages("solver"):
-        solution = solve(solver)
     labels = training.supervision.labels
+    with training.stages("solver"):
+        solutions = [solve(solver)]
+        if isinstance(solver, Spectral) and solver.rarity == "auto" and labels is not None and labels.is_tags:
+            solutions.append(solve(clone(solver).set_params(rarity=RARITY)))
+    return choose(training, solutions, encoder)
+
+
+def choose(training: Training, solutions: Sequence[Solution], encoder: Encoder) -> Chosen:
+    """The best of several solutions and of the settings that an encoder leaves open; the first is the plain one."""
+    solution, labels = solutions[0], training.supervision.labels
     if not isinstance(encoder, ExpectedLabels) or labels is None or solution.readout is None:
         return Chosen(solution, encoder)
-    split = validation_split(training, rng)
-    if split is None or not _leaves_open(encoder):
+    split = validation_split(training, training.rng)
+    if split is None or not (_leaves_open(encoder) or len(solutions) > 1):
         return Chosen(solution, encoder)
     with training.stages("tuning"):
         patterns = label_patterns(labels, solution.sample, training.supervision.group_of_row)
         judge = Judge.of(training, solution, patterns, split)
         best = _best_candidate(training, judge, solution, encoder)
-        if labels.is_tags and isinstance(solver, Spectral) and solver.rarity == "auto":
-            other = solve(clone(solver).set_params(rarity=RARITY))
+        for other in solutions[1:]:
             value = best.trial.value(judge, other, best.softened)
             if value > best.value + GAIN:
                 solution, best = other, replace(best, value=value)
         recode = encoder.recode
         if recode == "auto":
-            recode = 0.0
-            if labels.is_tags and recoding_gain(training, solution, judge, best, RECODE) > GAIN:
-                recode = RECODE
+            gain = recoding_gain(training, solution, judge, best, RECODE) if labels.is_tags else 0.0
+            recode = RECODE if gain > GAIN else 0.0
     settled = clone(encoder).set_params(
         features=best.trial.features,
         penalty="auto" if best.penalty is None else best.penalty,
