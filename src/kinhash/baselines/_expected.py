@@ -8,8 +8,8 @@ anchors, and from those its code. Two ways of reading a code off S̄_x belong to
 * "energy": the bits that minimise the KSH energy ``Σ_j w_j (d·T_xj − u·B_j)²`` towards the anchors, which are
   our own solvers' bits of a row outside their sample. It lands on whole codes, not between two.
 
-Neither wins everywhere (CIFAR-10 GIST: "energy"; Reuters: "codes", by .1 mAP), so the tuner chooses between them, and
-chooses features, penalty and temperature, as it does for `EnergyHasher`.
+Neither wins everywhere (CIFAR-10 GIST: "energy"; Reuters: "codes", by .1 mAP), so the tuner chooses between
+them, and chooses features, penalty and temperature, as it does for `EnergyHasher`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ __all__ = ["LabelModelScores"]
 class LabelModelScores(LabelScores):
     """Rows rank by the label probabilities of the default recipe: same features, same label model, no code.
 
-    ``features`` as in `kinhash.encoders.ExpectedLabels`. See `LabelScores` for the two databases. Memory: (n, labels) floats.
+    ``features`` as in `kinhash.encoders.ExpectedLabels`. See `LabelScores` for the two databases. Memory:
+    (n, labels) floats.
     """
 
     def __init__(self, features: str = "auto", random_state: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""An encoder learns a map; a map takes raw rows and gives scores, and a bit is 1 where its score is above zero."""
+"""Encoders learn maps; a map gives rows their scores, and a bit is 1 where its score is above zero."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Encode a new row by the same energy as the training rows, with the supervision a label model expects for it.
+"""Encode a new row by the same energy as the training rows, with the supervision a label model expects for
+it.
 
-Steps of a fit: prepare the features, fit the label model, turn the solver's codes (where it leaves the rotation free)
-so that what the model predicts rounds well, and read off the codes of all groups.
+Steps of a fit: prepare the features, fit the label model, turn the solver's codes (where it leaves the
+rotation free) so that what the model predicts rounds well, and read off the codes of all groups.
 """
 
 from __future__ import annotations
@@ -46,18 +47,18 @@ class Start:
 class ExpectedLabels(Encoder):
     """A label model, and the solver's own readout of the similarities it expects.
 
-    Settings that are "auto" are chosen on held-out rows inside ``fit`` of the hasher; where there are too few rows
-    for that, they are what stands in brackets.
+    Settings that are "auto" are chosen on held-out rows inside ``fit`` of the hasher; where there are too
+    few rows for that, they are what stands in brackets.
 
     Parameters
     ----------
     label_model : "logistic", "ridge", or a scikit-learn classifier with ``predict_proba``.
     penalty : of the label model: a number, or "auto" [1; ridge: generalised cross-validation].
-    temperature : label scores are divided by it before they become probabilities; above 1 it softens a model that
-        is too sure of itself, so that the runners-up shape the code too. "auto" [1]. Logistic only.
+    temperature : label scores are divided by it before they become probabilities; above 1 it softens a model
+        that is too sure of itself, so that the runners-up shape the code too. "auto" [1]. Logistic only.
     features : "plain", "rbf", a `Plain` or `RBF` object, or "auto" [plain].
-    recode : curvature with which learned codes of tag sets are fitted to the bits the map really produces; 0 leaves
-        them as the solver has them. "auto" [0].
+    recode : curvature with which learned codes of tag sets are fitted to the bits the map really produces; 0
+        leaves them as the solver has them. "auto" [0].
     """
 
     label_model: Any = "logistic"

@@ -1,4 +1,4 @@
-"""Feature maps: columns as they are, or similarities to some of the rows. Settings, and their first statistics."""
+"""Feature maps: columns as they are, or similarities to some of the rows; their first statistics."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class Plain(FeatureMap):
 class RBF(FeatureMap):
     """Similarities ``exp(−‖u − z‖² / (2 width²))`` to ``n_centers`` training rows, all at unit length.
 
-    ``n_centers`` None is 1,000, and up to 1,500 where there are so few rows that all of them can be centres. A model with RBF features holds its centres, which are training rows.
+    ``n_centers`` None is 1,000, and up to 1,500 where there are so few rows that all of them can be centres.
+    A model with RBF features holds its centres, which are training rows.
     """
 
     n_centers: int | None = None

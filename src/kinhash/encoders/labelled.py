@@ -12,8 +12,9 @@ from .._blocks import block_slices, map_blocks
 from .._types import Floats, Floats32, Ints
 from ..training import Training
 from .features import GUESS_ROWS, FeatureMap
+from .gaussian import Gaussian
 from .moments import Standardised
-from .preparation import Preparation
+from .preparation import Preparation, UnitRBF
 from .prepared import prepare_rows
 
 __all__ = ["LABEL_ROWS", "LabelledSet", "labelled_set", "moments_of_labelled", "prepared_like"]
@@ -101,18 +102,19 @@ def labelled_set(
     features: FeatureMap,
     rng: np.random.Generator,
     rows: Ints | None = None,
-    rbf: object = None,
+    rbf: UnitRBF | Gaussian | None = None,
 ) -> LabelledSet:
     """Rows for a label model, given by number or drawn: all that are known, or `LABEL_ROWS` of them.
 
-    RBF centres are drawn among these rows, unless they are handed in. Memory: the prepared features, 4·q bytes a row.
+    RBF centres are drawn among these rows, unless they are handed in. Memory: the prepared features, 4·q
+    bytes a row.
     """
     labels = training.supervision.labels
     assert labels is not None
     rows = training.some_known_rows(rng, LABEL_ROWS) if rows is None else rows
     rbf = features.centers(training.rows, rows, rng) if rbf is None else rbf
     spread = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), GUESS_ROWS)).astype(np.int64))]
-    guess = Preparation.first_guess(training.rows.read(spread), rbf, features.standardize)  # type: ignore[arg-type]
+    guess = Preparation.first_guess(training.rows.read(spread), rbf, features.standardize)
     whole = len(rows) == len(training.rows)
     prepared = prepare_rows(training.rows, guess, None if whole else rows, training.n_jobs)
     weights = None if training.weights is None else training.weights[rows]

@@ -1,10 +1,11 @@
 """Logistic regression of all labels at once: one independent problem per tag, or one softmax over classes.
 
-For label t: ``min Σ_i w_i [log(1 + e^{z_it}) − y_it z_it] + ½λ‖W_t‖²`` with ``z = x W + c``. The labels enter through
-``XᵀY`` alone, which is summed once. The Hessian is close to ``s·XᵀX + λI`` with s the usual ``p(1 − p)``; in coordinates
-turned by the Cholesky factor of that it is close to the identity, and L-BFGS needs a dozen or two steps, on
-correlated features too. All labels share the products with X; each tag has its own step and its own history,
-while classes, which exclude each other (``log Σ_t e^{z_it} − z_{i,y_i}``), move together.
+For label t: ``min Σ_i w_i [log(1 + e^{z_it}) − y_it z_it] + ½λ‖W_t‖²`` with ``z = x W + c``. The labels
+enter through ``XᵀY`` alone, which is summed once. The Hessian is close to ``s·XᵀX + λI`` with s the usual
+``p(1 − p)``; in coordinates turned by the Cholesky factor of that it is close to the identity, and L-BFGS
+needs a dozen or two steps, on correlated features too. All labels share the products with X; each tag has
+its own step and its own history, while classes, which exclude each other (``log Σ_t e^{z_it} − z_{i,y_i}``),
+move together.
 
 Liu, Nocedal. On the limited memory BFGS method for large scale optimization. 1989.
 """

@@ -43,7 +43,7 @@ class Preparation:
         return out
 
     @classmethod
-    def first_guess(cls, block: Floats, rbf: UnitRBF | None, standardize: bool) -> Preparation:
+    def first_guess(cls, block: Floats, rbf: UnitRBF | Gaussian | None, standardize: bool) -> Preparation:
         """Column means and spreads of some rows: near enough to keep float32 sums accurate."""
         if rbf is not None:
             block = rbf(block)

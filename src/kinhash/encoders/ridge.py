@@ -1,8 +1,8 @@
 """Ridge regression from features to the codes: encodes fastest, and learns from blocks of rows too.
 
 Where the solver leaves the rotation of its codes free (spectral), it is fitted on leave-one-out predictions
-``(ŷ − h y)/(1 − h)``: codes and predictions then round well together, and since ridge is linear in its targets,
-the map is rotated afterwards for free.
+``(ŷ − h y)/(1 − h)``: codes and predictions then round well together, and since ridge is linear in its
+targets, the map is rotated afterwards for free.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Ridge(Encoder):
 
     Parameters
     ----------
-    alpha : penalty: a number, "gcv" (generalised cross-validation), or "auto": n/p, and "gcv" with RBF features and
-        where only pairs are known, since few rows need more shrinking.
+    alpha : penalty: a number, "gcv" (generalised cross-validation), or "auto": n/p, and "gcv" with RBF
+        features and where only pairs are known, since few rows need more shrinking.
     features : "plain", "rbf", or a `Plain` or `RBF` object.
     """
 

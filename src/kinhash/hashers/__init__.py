@@ -1,4 +1,4 @@
-"""Hashers: the contract all of them keep, `EnergyHasher`, the paper's methods, learning from blocks of rows."""
+"""Hashers: the contract all of them keep, `EnergyHasher`, the paper's methods, learning from blocks."""
 
 from __future__ import annotations
 

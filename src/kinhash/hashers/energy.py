@@ -29,12 +29,12 @@ class EnergyHasher(StreamingHasher):
     ----------
     n_bits : length of the codes, 1 to 1024.
     energy : "ksh", "bre", "splh", "lfh", "exph", or any `kinhash.energies.Energy` of your own.
-    solver : "auto" (spectral; coordinate descent where the energy excludes it, and after a few sweeps of means
-        where only pairs are known), the name of a solver, or an object such as
+    solver : "auto" (spectral; coordinate descent where the energy excludes it, and after a few sweeps of
+        means where only pairs are known), the name of a solver, or an object such as
         ``kinhash.solvers.Spectral(n_anchors=3000)``, which holds its settings.
-    encoder : "auto" ("expected" where there are labels, else "ridge"), the name of an encoder, or an object such
-        as ``kinhash.encoders.ExpectedLabels(features="rbf")``. "expected" is the best on labels like those trained
-        on; "ridge" encodes fastest and supports ``partial_fit``.
+    encoder : "auto" ("expected" where there are labels, else "ridge"), the name of an encoder, or an object
+        such as ``kinhash.encoders.ExpectedLabels(features="rbf")``. "expected" is the best on labels like
+        those trained on; "ridge" encodes fastest and supports ``partial_fit``.
     open_set : False gives the best codes for labels like those trained on. Use True if items of kinds never
         labelled will be searched, too: five bits in sixteen then come from ridge onto the codes (on RBF
         features), one in sixteen from the features alone; neither squeezes a row through the known labels.
@@ -111,7 +111,7 @@ class EnergyHasher(StreamingHasher):
         return parts[0] if len(parts) == 1 else side_by_side(parts, training)
 
     def _parts(self, training: Training, n_bits: int, part: str) -> tuple[Solver, Encoder]:
-        """Solver and encoder as objects: names are looked up, and "auto" becomes what suits the supervision."""
+        """Solver and encoder as objects; "auto" becomes what suits the supervision."""
         energy = ENERGIES.make(self.energy)
         supervision = training.supervision
         if self.solver != "auto":

@@ -1,7 +1,7 @@
 """Solvers: from an energy and who is kin to codes of a sample, and a readout for everybody else.
 
-They know no features. Add one: write ``solvers/foo.py`` with a subclass of `Solver` (``minimise`` and ``readout``)
-and put a row here; other packages use the entry point group "kinhash.solvers".
+They know no features. Add one: write ``solvers/foo.py`` with a subclass of `Solver` (``minimise`` and
+``readout``) and put a row here; other packages use the entry point group "kinhash.solvers".
 """
 
 from __future__ import annotations

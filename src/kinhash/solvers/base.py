@@ -1,8 +1,8 @@
 """What a solver is: it owns its settings, and answers with codes and the readout that extends them.
 
 A solver implements two methods: `Solver.minimise` lowers the energy of a sample of rows, and `Solver.readout`
-says how any other row gets its code from its similarities to that sample. `Solver.solve` does the rest, the same
-for all: it draws the sample, sets the targets and puts the answer together.
+says how any other row gets its code from its similarities to that sample. `Solver.solve` does the rest, the
+same for all: it draws the sample, sets the targets and puts the answer together.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Solver(BaseEstimator, ABC):
 
     def check(self) -> None:
         """Refuse settings outside their range; subclasses check theirs and call this."""
-        check_choice("targets", self.targets, TARGETS)
+        check_choice("targets", self.targets, tuple(TARGETS))
         check_choice("rounding", self.rounding, ("zero", *ROUNDING))
         check_integer("n_anchors", self.n_anchors, 2)
 
@@ -136,8 +136,8 @@ class SweepingSolver(Solver):
     """Solvers that pass over the sample again and again.
 
     ``curvature`` multiplies the energy's quadratic term. ``merge`` gathers anchors of equal supervision into
-    weighted entries. ``sums="all"`` lets rows outside the sample, whose bits stay random, add to the sums, as the
-    paper's Algorithm 1 says.
+    weighted entries. ``sums="all"`` lets rows outside the sample, whose bits stay random, add to the sums,
+    as the paper's Algorithm 1 says.
     """
 
     n_sweeps: int = 10

@@ -51,8 +51,8 @@ class Coordinate(SweepingSolver):
 class Polished(SweepingSolver):
     """Another solver's answer, rounded and improved: coordinate descent started where ``first`` ends.
 
-    ``first`` None is five sweeps of `Linearised`. Where few pairs are listed, many codes are equally good, and
-    sweeps of means find better ones than flips alone.
+    ``first`` None is five sweeps of `Linearised`. Where few pairs are listed, many codes are equally good,
+    and sweeps of means find better ones than flips alone.
     """
 
     first: Any = None

@@ -60,8 +60,8 @@ class Spectral(Solver):
 
     Parameters
     ----------
-    rotation : "predictions": the encoder turns the codes so that what it predicts rounds well; "codes": they are
-        turned here, for themselves.
+    rotation : "predictions": the encoder turns the codes so that what it predicts rounds well; "codes": they
+        are turned here, for themselves.
     n_rounds : rounds of the rotation.
     rarity : anchors weigh ``kin share^−rarity``, so that common tags do not take all the bits. "auto" is
         chosen on held-out rows where there are tags, and 0 elsewhere.
@@ -90,8 +90,8 @@ class Spectral(Solver):
         if not energy.shared_quadratic(n_bits) or linear_slope(energy, n_bits)[1] != 0:
             raise InvalidInput(
                 f"The spectral solver was asked to solve {energy!r}",
-                "an energy whose pairs all share one quadratic term and whose linear term is a multiple of S, "
-                "such as ksh or bre",
+                "an energy whose pairs all share one quadratic term, with a linear term that is a multiple "
+                "of S, such as ksh or bre",
                 "Use solver='linearised' or solver='coordinate'",
             )
 
@@ -153,7 +153,8 @@ def _top_eigenpairs(problem: Problem, n_vectors: int) -> tuple[Floats, Floats]:
         start = np.ones(m) / np.sqrt(m)  # a fixed start makes Lanczos repeatable
         values, vectors = eigsh(sp.csr_array(problem.targets), k=n_vectors, which="LA", v0=start)
     else:
-        T = problem.targets if isinstance(problem, DenseProblem) else problem.targets.toarray()  # type: ignore[attr-defined]
+        targets: Any = problem.targets  # type: ignore[attr-defined]
+        T = targets if isinstance(problem, DenseProblem) else targets.toarray()
         root = np.sqrt(problem.weights)
         values, vectors = _dense_eigenpairs(T * root[:, None] * root, n_vectors)
     return values[::-1], vectors[:, ::-1]

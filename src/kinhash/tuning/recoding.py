@@ -1,4 +1,4 @@
-"""Whether learned codes of tag sets should be fitted to the bits the map produces: tried with rounded codes."""
+"""Whether learned codes of tag sets should be fitted to the map's bits: tried with rounded codes."""
 
 from __future__ import annotations
 

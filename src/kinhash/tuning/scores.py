@@ -1,22 +1,21 @@
-"""How good a candidate is, before its codes are rounded to bits.
+"""How good a candidate is: held-out rows rank three databases by the bits they would get.
 
-Held-out rows rank three databases by the cosine of relaxed codes: the sample with its true codes (what a *learned*
-database is), rows the candidate was fitted on (a *mapped* database of training rows), and the other held-out rows
-(a database *nobody has seen*). How well one random rotation rounds says nothing about a candidate, and would drown
-what does: between draws of 4,000 rows rounded scores scatter by .04, these by half of that.
+The databases are the sample with its learned codes, rows the candidate was fitted on with mapped codes, and the other
+held-out rows with mapped codes, which nobody has seen. All candidates are rounded from the same random start: how
+well one rotation happens to round says nothing about a candidate, and would drown what does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
-from .._types import Bools, Floats, Floats32
+from .._types import Bools, Bytes, Floats, Floats32
 from ..encoders.expected import expected_similarity
 from ..solvers import Solution
+from ..solvers.rotation import fit_rotation
 from ..training import Training
 from .splits import Split
 
@@ -24,7 +23,7 @@ __all__ = ["Judge", "binned_average_precision"]
 
 SEEN_ROWS = 2000  # of the rows a candidate was fitted on, so many are ranked
 HELD_ROWS = 1000
-BINS = 2048
+ROUNDS = 12  # of the rotation: enough to compare candidates
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Judge:
     """Held-out rows, and who is kin to them among the sample, the rows fitted on, and themselves."""
 
     split: Split
-    patterns: Floats32
+    patterns: Bytes
     weights: Floats
     exclusive: bool
     kin_sample: Bools
@@ -40,7 +39,7 @@ class Judge:
     kin_held: Bools
 
     @classmethod
-    def of(cls, training: Training, solution: Solution, patterns: Floats32, split: Split) -> Judge:
+    def of(cls, training: Training, solution: Solution, patterns: Bytes, split: Split) -> Judge:
         """Ask the supervision once, for all candidates."""
         supervision = training.supervision
         small = Split(split.part, split.held[:HELD_ROWS])
@@ -65,46 +64,34 @@ class Judge:
         )
 
     def value(self, solution: Solution, held: Floats32, seen: Floats32) -> float:
-        """Mean average precision over the three databases, from label probabilities (k, t) of rows."""
-        relaxed = _relaxed(solution)
-        asked = self._directions(relaxed, held)
-        sample = _unit(_entries(solution, relaxed, self.patterns, self.exclusive))
-        database = self._directions(relaxed, seen)
-        ones = np.ones(len(database))
+        """Score from label probabilities (k, t): the learned database counts as much as both mapped ones."""
+        asked, database, sample = self._codes(solution, held, seen)
+        ones = np.ones(max(len(database), len(asked)))
         learned = binned_average_precision(asked @ sample.T, self.kin_sample, self.weights, False)
         mapped = binned_average_precision(asked @ database.T, self.kin_seen, ones, False)
-        unseen = binned_average_precision(asked @ asked.T, self.kin_held, np.ones(len(asked)), True)
+        unseen = binned_average_precision(asked @ asked.T, self.kin_held, ones, True)
         return float(learned + 0.5 * (mapped + unseen)) / 2
 
-    def _directions(self, relaxed: Callable[[Floats], Floats], chances: Floats32) -> Floats32:
-        return _unit(relaxed(expected_similarity(chances, self.patterns.astype(np.uint8), self.exclusive)))
-
-
-def _relaxed(solution: Solution) -> Callable[[Floats], Floats]:
-    if solution.embedding is not None:
-        return solution.embedding.of
-    assert solution.readout is not None
-    return solution.readout.scores
-
-
-def _entries(
-    solution: Solution, relaxed: Callable[[Floats], Floats], patterns: Floats32, exclusive: bool
-) -> Floats:
-    if solution.embedding is not None:
-        return solution.embedding.entries
-    return np.where(solution.minimum.means > 0, 1.0, -1.0)
-
-
-def _unit(codes: Floats) -> Floats32:
-    length = np.linalg.norm(codes, axis=1, keepdims=True)
-    return (codes / np.maximum(length, 1e-12)).astype(np.float32)
+    def _codes(self, solution: Solution, held: Floats32, seen: Floats32) -> list[Floats32]:
+        """±1 codes, at length 1, of the held-out rows, the rows fitted on and the sample."""
+        similar = (expected_similarity(chances, self.patterns, self.exclusive) for chances in (held, seen))
+        if solution.embedding is not None:
+            relaxed = [*(solution.embedding.of(one) for one in similar), solution.embedding.entries]
+            start = np.random.default_rng(0)
+            rotation = fit_rotation(relaxed[1].astype(np.float32), solution.n_bits, start, ROUNDS)
+            scores = [one @ rotation for one in relaxed]
+        else:
+            assert solution.readout is not None
+            scores = [*(solution.readout.scores(one) for one in similar), solution.minimum.means]
+        size = np.float32(1 / np.sqrt(solution.n_bits))
+        return [np.where(one > 0, size, -size) for one in scores]
 
 
 @njit(cache=True, nogil=True)
 def binned_average_precision(scores, kin, weights, leave_out_self):  # type: ignore[no-untyped-def]
     """Mean AP of ranking weighted rows by scores (h, k) in [−1, 1]; rows without kin are left out.
 
-    Scores fall into `BINS` bins, and rows of one bin count as ties: a hit in the middle of its bin.
+    Scores fall into 2,048 bins, and rows of one bin count as ties: a hit in the middle of its bin.
     """
     h, k = scores.shape
     total_ap, asked = 0.0, 0

@@ -1,8 +1,8 @@
 """Choose what was left open: features, penalty, temperature, weights of the anchors, recoding.
 
-All on the same held-out rows: for each kind of features a path of penalties with warm starts, each with several
-temperatures; then, for tags, the anchors' rarity, and whether learned codes are fitted to the map's bits. A choice that
-costs more at encoding, or departs from the plain method, must gain a little to be taken.
+All on the same held-out rows: for each kind of features a path of penalties with warm starts, each with
+several temperatures; then, for tags, the anchors' rarity, and whether learned codes are fitted to the map's
+bits. A choice that costs more at encoding, or departs from the plain method, must gain a little to be taken.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def tune(training: Training, energy: Energy, n_bits: int, solver: Solver, encode
 
 
 def choose(training: Training, solutions: Sequence[Solution], encoder: Encoder) -> Chosen:
-    """The best of several solutions and of the settings that an encoder leaves open; the first is the plain one."""
+    """The best of several solutions (the first is the plain one) and of what an encoder leaves open."""
     solution, labels = solutions[0], training.supervision.labels
     if not isinstance(encoder, ExpectedLabels) or labels is None or solution.readout is None:
         return Chosen(solution, encoder)

@@ -1,4 +1,4 @@
-"""Rows held out inside a fit: some to fit candidates on, and others, which no candidate sees, to judge them by."""
+"""Rows held out inside a fit: some to fit candidates on, others, which none of them sees, to judge by."""
 
 from __future__ import annotations
 
