@@ -1,6 +1,6 @@
 """Models and codes on disk: one verified file each, arrays and a few facts, never code.
 
-A model file holds the map (see `kinhash.maps`), the name of the estimator, its plain parameters and the
+A model file holds the map (see `kinhash.encoders`), the name of the estimator, its plain parameters and the
 names of the input columns. It holds no training row (but for the centres of an RBF map) and no
 class name; the expected-supervision map keeps the anchors' label patterns as 0/1 rows.
 """

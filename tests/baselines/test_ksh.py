@@ -8,7 +8,7 @@ import pytest
 from kinhash import load
 from kinhash.baselines._sample import GroupedSimilarity
 from kinhash.baselines.ksh import KSH, Residual, kernel_preparation, nesterov, smooth_objective
-from kinhash.maps.gaussian import Gaussian, root_mean_square_distance
+from kinhash.encoders.gaussian import Gaussian, root_mean_square_distance
 
 
 def problem(l=30, m=6, d=4, seed=0):
@@ -108,9 +108,9 @@ def test_pairs_are_enough():
 
 
 def test_the_width_does_not_depend_on_blocks(monkeypatch):
-    from kinhash._hasher import Training
+    from kinhash.hashers.base import Training
     from kinhash._stages import Stages
-    from kinhash.maps.rows import Rows
+    from kinhash.rows import Rows
     from kinhash.supervision import from_labels
 
     X, y = clusters(n=1000)

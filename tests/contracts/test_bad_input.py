@@ -101,7 +101,7 @@ BAD_PARAMETERS = [
     ("alpha", "aut"),
     ("alpha", np.nan),
     ("rounding", "zeros"),
-    ("renormalise", "rows"),
+    ("renormalize", "rows"),
     ("n_sweeps", 0),
     ("anchors", [0, 500]),
     ("anchors", [0.5, 1.5]),

@@ -9,8 +9,8 @@ from hasher_cases import ALL, make, tags
 from kinhash.energies import ENERGIES, Energy
 from kinhash.energies.splh import SPLH
 from kinhash.errors import UnknownName
-from kinhash.inference import SOLVERS, Solver
-from kinhash.maps import MAPS, Map
+from kinhash.solvers import SOLVERS, Solver
+from kinhash.encoders import MAPS, Map
 from kinhash.model_file import HASHERS
 from kinhash.testing import check_energy, check_hasher, check_solver
 

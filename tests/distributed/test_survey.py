@@ -112,7 +112,7 @@ def test_spread_rows_touch_few_blocks():
 
 def test_labels_of_kinds_give_the_sample_of_all_rows():
     """Codes learned from kinds and counts are those learned from all rows: same entries, same order."""
-    from kinhash.inference.sample import draw_sample
+    from kinhash.solvers.sample import draw_sample
 
     y = np.array([5, 3, 5, 5, 9, 3, 1])
     found = survey([y[:2], y[2:]])

@@ -17,21 +17,21 @@ from sklearn.tree import DecisionTreeRegressor
 
 from kinhash.energies.lfh import LFH
 from kinhash.errors import InvalidInput
-from kinhash.inference.readout import LinearReadout, PolishReadout, SolveReadout, VaryingReadout
-from kinhash.inference.targets import Targets
-from kinhash.maps import map_from_arrays
-from kinhash.maps.expected import (
+from kinhash.solvers.readout import LinearReadout, PolishReadout, SolveReadout, VaryingReadout
+from kinhash.solvers.targets import Targets
+from kinhash.encoders import map_from_arrays
+from kinhash.encoders.expected import (
     ExpectedMap,
     LabelSimilarity,
     RegressedSimilarity,
     expected_similarity,
 )
-from kinhash.maps.label_models import ClassifierLabels, LinearLabels
-from kinhash.maps.linear import LinearMap
-from kinhash.maps.logistic import GramBasis, LabelledRows, fit_logistic
-from kinhash.maps.preparation import RBF, Preparation
-from kinhash.maps.regressor import RegressorMap
-from kinhash.maps.stacked import StackedMap
+from kinhash.encoders.label_models import ClassifierLabels, LinearLabels
+from kinhash.encoders.linear import LinearMap
+from kinhash.encoders.logistic import GramBasis, LabelledRows, fit_logistic
+from kinhash.encoders.preparation import RBF, Preparation
+from kinhash.encoders.regressor import RegressorMap
+from kinhash.encoders.stacked import StackedMap
 
 seeds = st.integers(0, 9999)
 

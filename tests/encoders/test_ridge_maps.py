@@ -13,12 +13,12 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from kinhash.errors import InvalidInput, NotEnoughMemory
-from kinhash.maps.linear import LinearMap
-from kinhash.maps.moments import moments_of_block, moments_of_rows
-from kinhash.maps.preparation import RBF, Preparation, column_statistics
-from kinhash.maps.prepared import PreparedRows, prepare_rows
-from kinhash.maps.ridge import choose_alpha, leverage_factor, ridge_weights
-from kinhash.maps.rows import Rows
+from kinhash.encoders.linear import LinearMap
+from kinhash.encoders.moments import moments_of_block, moments_of_rows
+from kinhash.encoders.preparation import RBF, Preparation, column_statistics
+from kinhash.encoders.prepared import PreparedRows, prepare_rows
+from kinhash.encoders.least_squares import choose_alpha, leverage_factor, ridge_weights
+from kinhash.rows import Rows
 
 seeds = st.integers(0, 9999)
 
@@ -236,7 +236,7 @@ def test_prepared_rows_are_the_same_kept_or_read_again(monkeypatch):
     X, _ = data(n=50)
     first = Preparation.first_guess(X, None, True)
     kept = PreparedRows(Rows(X), first, 1)
-    monkeypatch.setattr("kinhash.maps.prepared.MOST_BYTES", 0)
+    monkeypatch.setattr("kinhash.encoders.prepared.MOST_BYTES", 0)
     again = PreparedRows(Rows(X), first, 1)
     assert kept._kept is not None
     assert again._kept is None

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from kinhash.maps.preparation import Preparation
-from kinhash.maps.trees import Steps, Trees, TreesMap
+from kinhash.encoders.preparation import Preparation
+from kinhash.encoders.trees import Steps, Trees, TreesMap
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 6)).astype(np.float32)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash._hasher import Training
+from kinhash.hashers.base import Training
 from kinhash._stages import Stages
-from kinhash.maps.rows import Rows
+from kinhash.rows import Rows
 from kinhash.supervision import from_labels
 
 

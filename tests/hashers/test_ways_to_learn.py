@@ -15,9 +15,9 @@ from small_data import classes, similarity, tags
 from kinhash import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, EnergyHasher
 from kinhash.energies import Energy, PairTerms
 from kinhash.errors import InvalidInput, KinhashWarning
-from kinhash.inference.coordinate import Polished
-from kinhash.inference.linearised import Linearised
-from kinhash.inference.mean_field import MeanField
+from kinhash.solvers.coordinate import Polished
+from kinhash.solvers.linearised import Linearised
+from kinhash.solvers.mean_field import MeanField
 from kinhash.supervision import from_labels
 
 X, Y = classes()

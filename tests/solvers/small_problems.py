@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.inference.problem import DenseProblem, SparseProblem
+from kinhash.solvers.problem import DenseProblem, SparseProblem
 
 
 def all_codes(n, d):

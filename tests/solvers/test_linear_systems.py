@@ -10,17 +10,17 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from kinhash.errors import InvalidInput, UnknownName
-from kinhash.inference import sigmoid_line
-from kinhash.inference.linear_systems import (
+from kinhash.solvers import sigmoid_line
+from kinhash.solvers.linear_systems import (
     RENORMALISE,
     _row_bounds,
-    renormalise,
+    renormalize,
     sigmoid,
     solve_each,
     solve_near,
     solve_shared,
 )
-from kinhash.inference.sigmoid_line import MAX_CLIP, line_slope
+from kinhash.solvers.sigmoid_line import MAX_CLIP, line_slope
 
 seeds = st.integers(0, 9999)
 
@@ -136,27 +136,27 @@ def test_a_row_without_any_pull_stays_undecided():
     assert (solve_each(np.zeros((1, 3, 3)), zero, 2.0, line_slope(2.0)) == 0).all()
     assert (solve_shared(np.zeros((3, 3)), zero, 2.0, line_slope(2.0)) == 0).all()
     for how in RENORMALISE:
-        assert (sigmoid(renormalise(zero, 2.0, how)) == 0.5).all()
+        assert (sigmoid(renormalize(zero, 2.0, how)) == 0.5).all()
 
 
 def test_fact_12_renormalisation_and_its_degenerate_cases():
     v = np.array([[0.1, 0.3, 0.2], [0.5, 0.5, 0.5], [-0.2, -0.2, -0.2], [0.0, 0.0, 0.0]])
-    row = renormalise(v, 2.0, "row")
+    row = renormalize(v, 2.0, "row")
     np.testing.assert_allclose(row[0], [-2, 2, 0], atol=1e-12)
     assert row[1:].tolist() == [[2, 2, 2], [-2, -2, -2], [0, 0, 0]]
-    np.testing.assert_allclose(renormalise(v, 2.0, "symmetric")[0], [2 / 3, 2, 4 / 3])
-    assert (renormalise(v, 2.0, "none") == v).all()
-    one_bit = renormalise(np.array([[0.3], [-1e-5], [0.0]]), 2.0, "row")
+    np.testing.assert_allclose(renormalize(v, 2.0, "symmetric")[0], [2 / 3, 2, 4 / 3])
+    assert (renormalize(v, 2.0, "none") == v).all()
+    one_bit = renormalize(np.array([[0.3], [-1e-5], [0.0]]), 2.0, "row")
     assert one_bit.ravel().tolist() == [2, -2, 0]
     with pytest.raises(UnknownName, match="Did you mean 'symmetric'"):
-        renormalise(v, 2.0, "symetric")
+        renormalize(v, 2.0, "symetric")
 
 
 def test_symmetric_scaling_respects_flips_and_min_max_does_not():
     v, flip = np.array([[0.1, 0.3, 0.2]]), np.array([1, -1, 1])
-    symmetric_ = renormalise(v, 2.0, "symmetric")
-    np.testing.assert_allclose(renormalise(v * flip, 2.0, "symmetric"), symmetric_ * flip)
-    assert not np.allclose(renormalise(v * flip, 2.0, "row"), renormalise(v, 2.0, "row") * flip)
+    symmetric_ = renormalize(v, 2.0, "symmetric")
+    np.testing.assert_allclose(renormalize(v * flip, 2.0, "symmetric"), symmetric_ * flip)
+    assert not np.allclose(renormalize(v * flip, 2.0, "row"), renormalize(v, 2.0, "row") * flip)
 
 
 def test_the_sigmoid_does_not_overflow():

@@ -12,7 +12,7 @@ from kinhash.energies.exph import ExpH
 from kinhash.energies.ksh import KSH
 from kinhash.energies.lfh import LFH
 from kinhash.energies.splh import SPLH
-from kinhash.inference.problem import Background, pair_moments
+from kinhash.solvers.problem import Background, pair_moments
 
 PARABOLAS = [KSH(), SPLH(), BRE()]
 CODES = all_codes(3, 3)

@@ -14,11 +14,11 @@ from kinhash.energies.ksh import KSH
 from kinhash.energies.lfh import LFH
 from kinhash.energies.splh import SPLH
 from kinhash.errors import InvalidInput, UnknownName
-from kinhash.inference.columns import Columns, leading_eigenvector
-from kinhash.inference.coordinate import Coordinate, Polished, _sweep_by_loss, polish_rows
-from kinhash.inference.linearised import Linearised
-from kinhash.inference.mean_field import MeanField
-from kinhash.inference.spectral import Spectral, fit_rotation, spectral_basis
+from kinhash.solvers.columns import Columns, leading_eigenvector
+from kinhash.solvers.coordinate import Coordinate, Polished, _sweep_by_loss, polish_rows
+from kinhash.solvers.linearised import Linearised
+from kinhash.solvers.mean_field import MeanField
+from kinhash.solvers.spectral import Spectral, fit_rotation, spectral_basis
 
 seeds = st.integers(0, 9999)
 ALL = [KSH(), BRE(), SPLH(), LFH(), ExpH()]

@@ -14,16 +14,16 @@ from kinhash.energies.ksh import KSH
 from kinhash.energies.lfh import LFH
 from kinhash.energies.splh import SPLH
 from kinhash.errors import InvalidInput, UnknownName
-from kinhash.inference.coordinate import Coordinate
-from kinhash.inference.learn import Recipe, infer, infer_sample
-from kinhash.inference.linear_systems import renormalise, solve_each
-from kinhash.inference.linearised import Linearised
-from kinhash.inference.mean_field import MeanField
-from kinhash.inference.readout import PolishReadout, SolveReadout, VaryingReadout, pull_sums
-from kinhash.inference.sample import Sample, draw_sample
-from kinhash.inference.sigmoid_line import line_slope
-from kinhash.inference.spectral import Spectral
-from kinhash.inference.targets import TARGETS, AnchorSums, Targets
+from kinhash.solvers.coordinate import Coordinate
+from kinhash.solvers.learn import Recipe, infer, infer_sample
+from kinhash.solvers.linear_systems import renormalize, solve_each
+from kinhash.solvers.linearised import Linearised
+from kinhash.solvers.mean_field import MeanField
+from kinhash.solvers.readout import PolishReadout, SolveReadout, VaryingReadout, pull_sums
+from kinhash.solvers.sample import Sample, draw_sample
+from kinhash.solvers.sigmoid_line import line_slope
+from kinhash.solvers.spectral import Spectral
+from kinhash.solvers.targets import TARGETS, AnchorSums, Targets
 from kinhash.supervision import from_labels
 
 seeds = st.integers(0, 9999)
@@ -104,7 +104,7 @@ def test_outside_rows_are_solved_as_if_they_met_the_whole_sample(law):
     # Where the curvature depends on the row's own means, a few rounds; else one says it all.
     for _ in range(1 if law.tangent is None else 3):
         system = one_more_entry(law, S, sample.weights, inferred.solution.means, row[0], d, own)
-        v = renormalise(solve_each(system.A, system.b, 2.0, line_slope(2.0)), 2.0, "row")
+        v = renormalize(solve_each(system.A, system.b, 2.0, line_slope(2.0)), 2.0, "row")
         own = np.tanh(v[0] / 2)
     np.testing.assert_allclose(scores, v, atol=1e-9)
     assert np.isfinite(scores).all()

@@ -1,6 +1,6 @@
 """The rivals: every other method, under the same contract.
 
-Add one: write ``baselines/foo.py`` with a subclass of `Baseline` (or `kinhash._hasher.Hasher`) and put a
+Add one: write ``baselines/foo.py`` with a subclass of `Baseline` (or `kinhash.hashers.base.Hasher`) and put a
 row here.
 
 LLH (Irie et al., CVPR 2014) is named in the paper and absent here: it is unsupervised, no program of its

@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 class Gaussian:
     """``exp(−‖x − z‖² / (2 width²))`` of raw rows x to raw centres z (k, p), which are training rows.
 
-    Unlike `kinhash.maps.preparation.RBF`, rows keep their length, so the width follows the data's scale.
+    Unlike `kinhash.encoders.preparation.RBF`, rows keep their length, so the width follows the data's scale.
     """
 
     centers: Floats

@@ -1,8 +1,9 @@
 """How good a candidate is: held-out rows rank three databases by the bits they would get.
 
-The databases are the sample with its learned codes, rows the candidate was fitted on with mapped codes, and the other
-held-out rows with mapped codes, which nobody has seen. All candidates are rounded from the same random start: how
-well one rotation happens to round says nothing about a candidate, and would drown what does.
+The databases are the sample with its learned codes, rows the candidate was fitted on with mapped codes, and
+the other held-out rows with mapped codes, which nobody has seen. All candidates are rounded from the same
+random start: how well one rotation happens to round says nothing about a candidate, and would drown what
+does.
 """
 
 from __future__ import annotations
