@@ -105,6 +105,9 @@ class ExpectedLabels(Encoder):
         supervision, rng = training.supervision, training.rng
         labels = self._required_labels(training, solution)
         features = feature_map("plain" if self.features == "auto" else self.features)
+        if isinstance(features, RBF) and start is not None:
+            enough = features.count(len(training.known_rows)) <= len(start.labelled.preparation.mean)
+            start = start if enough else None  # more rows than were held in may all become centres
         with training.stages("features"):
             centers = None if start is None else start.labelled.preparation.rbf
             labelled = labelled_set(training, features, rng, rbf=centers)

@@ -70,10 +70,12 @@ class RBF(FeatureMap):
             check_integer("n_centers", self.n_centers, 1)
         check_number("width", self.width, 0.0, open_low=True)
 
+    def count(self, n_rows: int) -> int:
+        """Centres for so many rows."""
+        return min(n_rows, self.n_centers or int(np.clip(3_000_000 // n_rows, 1000, 1500)))
+
     def centers(self, rows: Rows, among: Ints, rng: np.random.Generator) -> UnitRBF | None:
-        wanted = self.n_centers or int(np.clip(3_000_000 // len(among), 1000, 1500))
-        count = min(len(among), wanted)
-        drawn = np.sort(rng.choice(among, count, replace=False))
+        drawn = np.sort(rng.choice(among, self.count(len(among)), replace=False))
         return UnitRBF.of(rows.read(drawn), self.width)
 
 
