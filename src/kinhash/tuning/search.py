@@ -151,7 +151,7 @@ def _best_candidate(
     training: Training, judge: Judge, solution: Solution, encoder: ExpectedLabels
 ) -> Candidate:
     best: Candidate | None = None
-    for features in _kinds(encoder.features):
+    for features in _kinds(training, encoder.features):
         found = _best_on_path(training, judge, solution, encoder, features)
         margin = RBF_GAIN if isinstance(features, RBF) else 0.0
         if best is None or found.value > best.value + margin:
@@ -160,10 +160,17 @@ def _best_candidate(
     return best
 
 
-def _kinds(features: Any) -> list[FeatureMap]:
-    if isinstance(features, str) and features == "auto":
-        return [Plain(), RBF()]
-    return [feature_map(features)]
+def _kinds(training: Training, features: Any) -> list[FeatureMap]:
+    if not isinstance(features, str) or features != "auto":
+        return [feature_map(features)]
+    return [Plain()] if _mostly_zero(training) else [Plain(), RBF()]
+
+
+def _mostly_zero(training: Training) -> bool:
+    """Whether fewer than a fifth of the values are anything but 0: distances of such rows (words) say little."""
+    n = len(training.rows)
+    some = np.unique(np.linspace(0, n - 1, min(n, 256)).astype(np.int64))
+    return bool((training.rows.read(some) != 0).mean() < 0.2)
 
 
 def _best_on_path(
