@@ -22,9 +22,9 @@ from .splits import Split
 
 __all__ = ["Judge", "binned_average_precision"]
 
-SEEN_ROWS = 2000  # of the rows a candidate was fitted on, so many are ranked
+SEEN_ROWS = 1500  # of the rows a candidate was fitted on, so many are ranked
 HELD_ROWS = 1000
-ROUNDS = 12  # of the rotation: enough to compare candidates
+ROUNDS = 8  # of the rotation: enough to compare candidates
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,12 @@ from .splits import validation_split
 
 __all__ = ["Chosen", "choose", "tune"]
 
-RBF_GAIN = 0.004  # what RBF features must gain: they cost more to encode with
+RBF_GAIN = 0.01  # what RBF features must gain: they cost more to encode with
 GAIN = 0.001  # what any other departure from the plain method must gain
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
-FIRST = 10.0  # where the path of penalties begins
-TEMPERATURES = (1.0, 1.5, 2.5, 4.5, 8.0)
+HOPELESS = 0.03  # so far behind, features are not looked at any longer
+STEPS = 12  # of the label model's fit while tuning
+TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 RARITY = 0.5
 RECODE = 1.5
 
@@ -152,7 +153,9 @@ def _best_candidate(
 ) -> Candidate:
     best: Candidate | None = None
     for features in _kinds(training, encoder.features):
-        found = _best_on_path(training, judge, solution, encoder, features)
+        labelled = labelled_set(training, features, training.rng, judge.split.part)
+        trial = Trial(features, labelled, prepared_like(training, labelled, judge.split.held))
+        found = _Path(judge, solution, encoder, trial).best(None if best is None else best.value)
         margin = RBF_GAIN if isinstance(features, RBF) else 0.0
         if best is None or found.value > best.value + margin:
             best = found
@@ -167,50 +170,69 @@ def _kinds(training: Training, features: Any) -> list[FeatureMap]:
 
 
 def _mostly_zero(training: Training) -> bool:
-    """Whether fewer than a fifth of the values are anything but 0: distances of such rows (words) say little."""
+    """Whether most values are 0, as of words and tags: distances between such rows say little."""
     n = len(training.rows)
     some = np.unique(np.linspace(0, n - 1, min(n, 256)).astype(np.int64))
     return bool((training.rows.read(some) != 0).mean() < 0.2)
 
 
-def _best_on_path(
-    training: Training, judge: Judge, solution: Solution, encoder: ExpectedLabels, features: FeatureMap
-) -> Candidate:
-    """The best penalty and temperature for one kind of features."""
-    labelled = labelled_set(training, features, training.rng, judge.split.part)
-    trial = Trial(features, labelled, prepared_like(training, labelled, judge.split.held))
+@dataclass(frozen=True)
+class _Path:
+    """Penalties and temperatures for one kind of features, tried one after the other."""
 
-    def attempt(penalty: float | None, near: Candidate | None) -> Candidate:
-        warm = None if near is None else near.start
-        model = fit_label_model(encoder.label_model, labelled, penalty, warm, max_steps=15, tolerance=1e-2)
-        return max(_temperatures(judge, solution, encoder, trial, model, penalty), key=lambda one: one.value)
+    judge: Judge
+    solution: Solution
+    encoder: ExpectedLabels
+    trial: Trial
 
-    if encoder.penalty != "auto":
-        return attempt(float(encoder.penalty), None)
-    if not isinstance(encoder.label_model, str) or encoder.label_model != "logistic":
-        return attempt(None, None)
-    best = attempt(FIRST, None)
-    middle = PENALTIES.index(FIRST)
-    for way in (PENALTIES[middle + 1 :], PENALTIES[middle - 1 :: -1]):
-        last = best  # weaker penalties as long as they gain, and stronger ones likewise
-        for penalty in way:
-            last = attempt(penalty, last)
-            if last.value <= best.value:
+    def best(self, to_beat: float | None) -> Candidate:
+        """The best penalty and temperature; gives up early where another kind of features is far ahead."""
+        if self.encoder.penalty != "auto":
+            return self._attempt(float(self.encoder.penalty), None)
+        if not isinstance(self.encoder.label_model, str) or self.encoder.label_model != "logistic":
+            return self._attempt(None, None)
+        middle = PENALTIES.index(1.0 if isinstance(self.trial.features, RBF) else 10.0)
+        best = self._attempt(PENALTIES[middle], None)
+        if to_beat is not None and best.value < to_beat - HOPELESS:
+            return best
+        for way in (PENALTIES[middle + 1 :], PENALTIES[middle - 1 :: -1]):
+            last = best  # weaker penalties as long as they gain; if none does, stronger ones
+            for penalty in way:
+                last = self._attempt(penalty, last)
+                if last.value <= best.value:
+                    break
+                best = last
+            if best.penalty != PENALTIES[middle]:
                 break
-            best = last
-    return best
+        return self._refined(best)
 
+    def _refined(self, best: Candidate) -> Candidate:
+        """Half a step to either side of a temperature, and then of a penalty."""
+        between = [best.temperature * factor for factor in (0.7, 1.4)]
+        best = max([best, *self._at(best.model, best.penalty, between)], key=lambda one: one.value)
+        assert best.penalty is not None
+        for factor in (10**0.5, 10**-0.5):
+            found = self._attempt(best.penalty * factor, best, (best.temperature,))
+            if found.value > best.value:
+                return found
+        return best
 
-def _temperatures(
-    judge: Judge,
-    solution: Solution,
-    encoder: ExpectedLabels,
-    trial: Trial,
-    model: LabelModel,
-    penalty: float | None,
-) -> Iterator[Candidate]:
-    fixed = encoder.temperature != "auto" or not isinstance(model, LinearLabels) or model.link == "cut"
-    given = 1.0 if encoder.temperature == "auto" else float(encoder.temperature)
-    for temperature in (given,) if fixed else TEMPERATURES:
-        value = trial.value(judge, solution, softened(model, temperature))
-        yield Candidate(trial, model, penalty, temperature, value)
+    def _attempt(
+        self, penalty: float | None, near: Candidate | None, temperatures: Sequence[float] = TEMPERATURES
+    ) -> Candidate:
+        start = None if near is None else near.start
+        kind, rows = self.encoder.label_model, self.trial.labelled
+        model = fit_label_model(kind, rows, penalty, start, max_steps=STEPS, tolerance=2e-2)
+        return max(self._at(model, penalty, temperatures), key=lambda one: one.value)
+
+    def _at(
+        self, model: LabelModel, penalty: float | None, temperatures: Sequence[float]
+    ) -> Iterator[Candidate]:
+        given = self.encoder.temperature
+        if given != "auto":
+            temperatures = (float(given),)
+        elif not isinstance(model, LinearLabels) or model.link == "cut":
+            temperatures = (1.0,)
+        for temperature in temperatures:
+            value = self.trial.value(self.judge, self.solution, softened(model, temperature))
+            yield Candidate(self.trial, model, penalty, temperature, value)
