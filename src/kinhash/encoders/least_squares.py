@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ..errors import InvalidInput
 from .moments import Standardised
 
-__all__ = ["cholesky_factor", "choose_alpha", "leverage_factor", "ridge_weights", "triangular_inverse"]
+__all__ = ["cholesky_factor", "choose_alpha", "leverage_factor", "ridge_weights"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,14 +42,6 @@ def leverage_factor(moments: Standardised, alpha: float) -> Floats:
     lower = cholesky_factor(moments.gram, alpha)
     inverse: Floats = solve_triangular(lower, np.eye(len(lower)), lower=True)
     return inverse.T
-
-
-def triangular_inverse(lower: Floats) -> Floats:
-    """L⁻¹ of a lower triangular matrix without zeros on its diagonal."""
-    from scipy.linalg.lapack import dtrtri
-
-    inverse: Floats = dtrtri(lower, lower=1)[0]
-    return inverse
 
 
 def cholesky_factor(gram: Floats, alpha: float) -> Floats:

@@ -65,13 +65,13 @@ class Judge:
         )
 
     def value(self, solution: Solution, held: Floats32, seen: Floats32) -> float:
-        """Score from label probabilities (k, t): the learned database counts as much as both mapped ones."""
+        """Score from label probabilities (k, t): the databases of training rows count twice each."""
         asked, database, sample = self._codes(solution, held, seen)
         ones = np.ones(max(len(database), len(asked)))
         learned = binned_average_precision(asked @ sample.T, self.kin_sample, self.weights, False)
         mapped = binned_average_precision(asked @ database.T, self.kin_seen, ones, False)
         unseen = binned_average_precision(asked @ asked.T, self.kin_held, ones, True)
-        return float(learned + 0.5 * (mapped + unseen)) / 2
+        return float(2 * learned + 2 * mapped + unseen) / 5
 
     def _codes(self, solution: Solution, held: Floats32, seen: Floats32) -> list[Floats32]:
         """±1 codes, at length 1, of the held-out rows, the rows fitted on and the sample."""
