@@ -196,7 +196,7 @@ CODES = [
 def _twin(folder: Path) -> None:
     """Codes of equal length that another model made."""
     from kinhash import Codes
-    from kinhash.model_file import load_codes, save_codes
+    from kinhash.codes_file import load_codes, save_codes
 
     codes = load_codes(folder / "queries.kin")
     save_codes(Codes(codes.packed, codes.n_bits, model_id="f" * 32), folder / "twin.kin")

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 import kinhash
-from kinhash.model_file import load_codes
+from kinhash.codes_file import load_codes
 
 from .conftest import Run, three_classes
 

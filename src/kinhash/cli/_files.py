@@ -42,7 +42,7 @@ def open_codes(path: str, n_bits: int | None = None, model_id: str | None = None
     """Codes from a file of ours, or packed bytes from ``.npy``, which carry no model id."""
     if not path.lower().endswith(".npy"):
         from ..codes import as_codes
-        from ..model_file import load_codes
+        from ..codes_file import load_codes
 
         return as_codes(load_codes(path), n_bits)
     import warnings
@@ -62,7 +62,7 @@ def open_codes(path: str, n_bits: int | None = None, model_id: str | None = None
 def write_codes(codes: Codes, path: str) -> None:
     """A codes file, or for the extension ``.npy`` the packed bytes alone. All or nothing."""
     if not path.lower().endswith(".npy"):
-        from ..model_file import save_codes
+        from ..codes_file import save_codes
 
         save_codes(codes, path)
         return

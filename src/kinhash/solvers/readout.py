@@ -18,7 +18,6 @@ from .._blocks import block_slices, map_blocks
 from ..energies import Energy
 from ..supervision import Supervision
 from .linear_systems import renormalize, sigmoid, solve_each, solve_shared
-from .polish import polish_rows
 from .problem import DenseProblem, varying_terms, weighted_grams
 from .sigmoid_line import line_slope
 from .targets import AnchorSums, Targets
@@ -151,6 +150,8 @@ class PolishReadout(Readout):
 
     def settle(self, b: Floats) -> Floats:
         """Fields of rows with pulls ``b`` (k, d)."""
+        from .polish import polish_rows  # compiled code waits until it is needed
+
         bits = np.where(b > 0, 1.0, -1.0)
         polish_rows(bits, np.ascontiguousarray(b), self.gram, self.bend, self.n_sweeps)
         off = self.gram - np.diag(np.diag(self.gram))

@@ -30,7 +30,7 @@ from ..distributed.encode import code_block, for_workers
 from ..distributed.fit import learn_from
 from ..errors import InvalidInput
 from ..hashers import energy as energy_hasher
-from ..model_file import load
+from ..model_file import load_model
 from ._arrow import binary_column, features_of
 from ._blocks import SparkBlocks
 
@@ -159,7 +159,7 @@ class _Reader(MLReader[EnergyHasherModel]):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "model.kin")
             file.write_bytes(content)
-            model = EnergyHasherModel(load(file))
+            model = EnergyHasherModel(load_model(file))
         DefaultParamsReader.getAndSetParams(model, facts)
         model._resetUid(facts["uid"])
         return model
