@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._table import Table
+from ._texts import from_bytes, to_bytes
 from .codes import Codes
 from .container import read_container, write_container
 from .errors import DamagedFile, InvalidInput
@@ -115,16 +116,25 @@ def _require_sound(map_: Map, arrays: dict[str, Any], header: dict[str, Any]) ->
 
 def save_codes(codes: Codes, path: Any) -> None:
     """Write codes with their number of bits, ids and model id."""
-    arrays = {"packed": codes.packed}
+    arrays: dict[str, Any] = {"packed": codes.packed}
     if codes.ids is not None:
         ids = np.asarray(codes.ids)
         if ids.dtype.kind in "iu":
+            _check_numbers(ids)
             arrays["ids"] = ids.astype(np.int64)
         else:
-            text = [str(value).encode() for value in ids]
-            arrays["id_text"] = np.frombuffer(b"".join(text), np.uint8)
-            arrays["id_ends"] = np.cumsum([len(value) for value in text], dtype=np.int64)
+            arrays["id_text"], arrays["id_ends"] = to_bytes(str(value) for value in ids)
     write_container(path, arrays, {"n_bits": codes.n_bits, "model_id": codes.model_id}, "codes")
+
+
+def _check_numbers(ids: Any) -> None:
+    """Refuse ids that int64 does not hold."""
+    if len(ids) and int(ids.max()) >= 2**63:
+        raise InvalidInput(
+            f"The number {int(ids.max())} is among the ids",
+            "integers from -2**63 to 2**63 - 1",
+            "Pass such ids as strings, with list(map(str, ...))",
+        )
 
 
 def load_codes(path: Any, mmap: bool = False) -> Codes:
@@ -133,10 +143,7 @@ def load_codes(path: Any, mmap: bool = False) -> Codes:
     try:
         ids = arrays.get("ids")
         if "id_text" in arrays:
-            text, ends = arrays["id_text"].tobytes(), arrays["id_ends"].tolist()
-            starts = [0, *ends[:-1]] if ends else []
-            names = [text[a:b].decode() for a, b in zip(starts, ends, strict=True)]
-            ids = np.array(names, np.dtypes.StringDType())  # fixed-width text would drop a NUL at its end
+            ids = from_bytes(arrays["id_text"], arrays["id_ends"])
         return Codes(arrays["packed"], header["n_bits"], ids=ids, model_id=header["model_id"])
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedFile(
