@@ -76,7 +76,10 @@ def test_every_exported_name_exists(name):
     assert name in dir(kinhash)
 
 
-@pytest.mark.parametrize("room", [name for name in kinhash.__all__ if name not in kinhash._HOMES and name != "__version__"])
+ROOMS = [name for name in kinhash.__all__ if name not in (*kinhash._HOMES, "__version__")]
+
+
+@pytest.mark.parametrize("room", ROOMS)
 def test_every_exported_room_exists(room):
     assert getattr(kinhash, room).__name__ == f"kinhash.{room}"
 

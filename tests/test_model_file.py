@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import kinhash
 from kinhash import Codes, EnergyHasher
 from kinhash.container import FORMAT, read_container, write_container
-from kinhash.errors import FileProblem, InvalidInput, KinhashError
+from kinhash.errors import DamagedFile, FileProblem, InvalidInput, KinhashError
 from kinhash.model_file import HASHERS
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -279,6 +279,29 @@ def test_forged_contents_raise_nothing_but_our_error(
         except KinhashError:
             continue
     assert accepted < count
+
+
+@pytest.mark.parametrize(
+    "ends", [[9, 0] * 3, [9, 0, 9, 0, 9, 9], [-1, 2, 3, 4, 5, 9], [1, 2, 3, 4, 5, 10], [1] * 6]
+)
+def test_ends_of_ids_that_go_backwards_or_leave_the_text_are_refused(ends: list[int], tmp_path: Path) -> None:
+    """Otherwise a small file could make every other id as long as the whole text."""
+    arrays = {
+        "packed": np.zeros((6, 1), np.uint8),
+        "id_text": np.full(9, ord("a"), np.uint8),
+        "id_ends": np.array(ends, np.int64),
+    }
+    write_container(tmp_path / "c.kin", arrays, {"n_bits": 8, "model_id": None}, "codes")
+    with pytest.raises(DamagedFile):
+        kinhash.load_codes(tmp_path / "c.kin")
+
+
+def test_ids_that_64_bits_do_not_hold_are_not_saved(tmp_path: Path) -> None:
+    largest, packed = np.array([2**63 - 1], np.uint64), np.zeros((1, 1), np.uint8)
+    kinhash.save_codes(Codes(packed, 8, ids=largest), tmp_path / "c.kin")
+    assert kinhash.load_codes(tmp_path / "c.kin").ids.tolist() == [2**63 - 1]  # type: ignore[union-attr]
+    with pytest.raises(KinhashError, match="The number 9223372036854775808 is among the ids"):
+        kinhash.save_codes(Codes(packed, 8, ids=largest + np.uint64(1)), tmp_path / "c.kin")
 
 
 def write_container_fast(path: Path, arrays: Any, header: Any, kind: str) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ._forms import Form, check_forms
+from ._texts import from_bytes, to_bytes
+from ._types import Array
 from .codes import MAX_BITS, Codes
 from .container import Arrays, read_container, write_container
-from .errors import DamagedFile
+from .errors import DamagedFile, InvalidInput
 
 __all__ = ["SENSELESS", "load_codes", "require_fields", "save_codes"]
 
@@ -22,15 +22,14 @@ SENSELESS = (KeyError, TypeError, ValueError, IndexError, AttributeError, Arithm
 
 def save_codes(codes: Codes, path: Any) -> None:
     """Write codes with their number of bits, ids and model id."""
-    arrays = {"packed": codes.packed}
+    arrays: Arrays = {"packed": codes.packed}
     if codes.ids is not None:
         ids = np.asarray(codes.ids)
         if ids.dtype.kind in "iu":
+            _check_numbers(ids)
             arrays["ids"] = ids.astype(np.int64)
         else:
-            text = [str(value).encode() for value in ids]
-            arrays["id_text"] = np.frombuffer(b"".join(text), np.uint8)
-            arrays["id_ends"] = np.cumsum([len(value) for value in text], dtype=np.int64)
+            arrays["id_text"], arrays["id_ends"] = to_bytes(str(value) for value in ids)
     write_container(path, arrays, {"n_bits": codes.n_bits, "model_id": codes.model_id}, "codes")
 
 
@@ -45,7 +44,7 @@ def load_codes(path: Any, mmap: bool = False) -> Codes:
         elif "ids" in arrays:
             forms["ids"] = Form("i8", "N")
         check_forms(arrays, forms)
-        ids = _id_words(arrays) if "id_ends" in arrays else arrays.get("ids")
+        ids = from_bytes(arrays["id_text"], arrays["id_ends"]) if "id_ends" in arrays else arrays.get("ids")
         return Codes(arrays["packed"], header["n_bits"], ids=ids, model_id=header["model_id"])
     except SENSELESS as error:
         raise DamagedFile(
@@ -55,15 +54,14 @@ def load_codes(path: Any, mmap: bool = False) -> Codes:
         ) from error
 
 
-def _id_words(arrays: Arrays) -> npt.NDArray[Any]:
-    """Ids that are text, cut out of all texts in a row."""
-    text, ends = arrays["id_text"], arrays["id_ends"]
-    # Ends that fall would read the same text many times, and give much more than the file holds.
-    if (np.diff(ends) < 0).any() or (ends[-1] if len(ends) else 0) != len(text):
-        raise ValueError("ids that end before they begin, or outside their text")
-    whole, places = text.tobytes(), [0, *ends.tolist()]
-    words = [whole[a:b].decode() for a, b in pairwise(places)]
-    return np.array(words, np.dtypes.StringDType())  # fixed-width text would drop a NUL at its end
+def _check_numbers(ids: Array) -> None:
+    """Refuse ids that int64 does not hold."""
+    if len(ids) and int(ids.max()) >= 2**63:
+        raise InvalidInput(
+            f"The number {int(ids.max())} is among the ids",
+            "integers from -2**63 to 2**63 - 1",
+            "Pass such ids as strings, with list(map(str, ...))",
+        )
 
 
 def require_fields(header: dict[str, Any], fields: dict[str, Any]) -> None:

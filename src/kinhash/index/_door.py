@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._texts import STRING
 from ..codes import Codes, as_codes, to_words
 from ..errors import CodesMismatch, InvalidInput
-from ._ids import STRING, as_ids
+from ._ids import MOST_IDS, as_ids
 from ._segment import Segment, read_only
 
 __all__ = ["new_ids", "query_words", "same_columns", "same_type", "weighted_queries", "whole_number"]
@@ -75,7 +76,13 @@ def new_ids(ids: Any, n_rows: int, next_id: int, segments: Sequence[Segment]) ->
     if ids is None:
         if n_rows and segments and segments[0].ids.are_strings:
             raise InvalidInput("Rows came without ids", "string ids, as the index has", "Pass ids")
-        return np.arange(next_id, next_id + n_rows)
+        if n_rows and next_id + n_rows > MOST_IDS:
+            raise InvalidInput(
+                f"There are no numbers for {n_rows} rows after the id {next_id - 1}",
+                "ids up to 2**63 - 1",
+                "Pass ids for these rows",
+            )
+        return np.arange(next_id, next_id + n_rows, dtype=np.int64)
     values = as_ids(ids)
     if len(values) != n_rows:
         raise InvalidInput(f"{len(values)} ids came with {n_rows} codes", "one id per code", "Pass both")

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..codes import MAX_BITS, n_bytes
+from .._texts import STRING, from_bytes, to_bytes
+from ..codes import MAX_BITS, n_bytes, pack_bits, to_words
 from ..container import read_container, write_container
 from ..errors import DamagedFile
-from ._ids import STRING, Ids
+from ._ids import MOST_IDS, Ids, is_ascending
 from ._segment import EMPTY, Segment
 
 __all__ = ["IndexFile", "read_index", "write_index"]
@@ -53,9 +53,8 @@ def write_index(path: PathLike, segment: Segment, next_id: int, model_id: str | 
 def _stored(name: str, values: npt.NDArray[Any]) -> Arrays:
     if values.dtype != STRING:
         return {name: values}
-    texts = [text.encode() for text in values.tolist()]
-    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    return {f"{name}.text": np.frombuffer(b"".join(texts), np.uint8), f"{name}.ends": ends}
+    text, ends = to_bytes(values.tolist())
+    return {f"{name}.text": text, f"{name}.ends": ends}
 
 
 def read_index(path: PathLike, mmap: bool) -> IndexFile:
@@ -77,12 +76,16 @@ def _assemble(arrays: Arrays, header: Mapping[str, Any]) -> IndexFile:
     blocks = arrays["blocks"]
     n_words = -(-n_bytes(n_bits) // 8)
     _need(blocks.dtype == np.uint64 and blocks.shape == (-(-n_codes // 64), 8, n_words, 8))
+    _check_padding(blocks, n_bits)
     starts, rows = arrays.get("starts", EMPTY), arrays.get("rows", EMPTY)
     if n_codes < n_rows:
         _check_lists(starts, rows, n_codes, n_rows)
     else:
         _need(not starts.size and not rows.size)
     ids = _ids(arrays, _whole(header, "first_id"), n_rows)
+    next_id = _whole(header, "next_id")
+    _need(0 <= next_id <= MOST_IDS)
+    _need(ids.are_strings or not n_rows or next_id > int(ids.take(np.array([n_rows - 1]))[0]))
     names = header["payload"]
     _need(isinstance(names, list) and all(isinstance(name, str) for name in names))
     payload = {name: _restored(arrays, f"payload.{number}") for number, name in enumerate(names)}
@@ -90,7 +93,13 @@ def _assemble(arrays: Arrays, header: Mapping[str, Any]) -> IndexFile:
     model_id = header["model_id"]
     _need(model_id is None or isinstance(model_id, str))
     segment = Segment(n_bits, blocks, n_codes, starts, rows, ids, payload)
-    return segment, _whole(header, "next_id"), model_id
+    return segment, next_id, model_id
+
+
+def _check_padding(blocks: npt.NDArray[Any], n_bits: int) -> None:
+    """No bits after the last one of a code: they would count as differing."""
+    ones = to_words(pack_bits(np.ones((1, n_bits))))[0, -1]
+    _need(np.bitwise_or.reduce(blocks[:, :, -1], axis=None) & ~ones == 0)
 
 
 def _check_lists(starts: npt.NDArray[Any], rows: npt.NDArray[Any], n_codes: int, n_rows: int) -> None:
@@ -108,25 +117,19 @@ def _check_lists(starts: npt.NDArray[Any], rows: npt.NDArray[Any], n_codes: int,
 
 
 def _ids(arrays: Arrays, first: int, n_rows: int) -> Ids:
-    _need(first >= -(2**63) and first + n_rows <= 2**63)
+    _need(-MOST_IDS <= first < MOST_IDS and first + n_rows <= MOST_IDS)
     if not {"ids", "ids.text"} & set(arrays):
         return Ids(n_rows, first)
     values = _restored(arrays, "ids")
     _need(values.dtype in (np.int64, STRING) and values.shape == (n_rows,))
-    _need(bool((values[1:] > values[:-1]).all()))
+    _need(is_ascending(values))
     return Ids(n_rows, first, values)
 
 
 def _restored(arrays: Arrays, name: str) -> npt.NDArray[Any]:
     if name in arrays:
         return arrays[name]
-    text, ends = arrays[f"{name}.text"], arrays[f"{name}.ends"]
-    _need(text.dtype == np.uint8 and text.ndim == 1 and ends.dtype == np.int64 and ends.ndim == 1)
-    bounds = np.concatenate([[0], ends])
-    _need(bounds[-1] == len(text) and bool((bounds[1:] >= bounds[:-1]).all()))
-    raw, places = text.tobytes(), bounds.tolist()
-    pairs = pairwise(places)
-    return np.array([raw[begin:end].decode() for begin, end in pairs], STRING)
+    return from_bytes(arrays[f"{name}.text"], arrays[f"{name}.ends"])
 
 
 def _whole(header: Mapping[str, Any], name: str) -> int:

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._texts import STRING
 from ..errors import InvalidInput, UnknownName
-from ._ids import STRING, as_ids
+from ._ids import as_ids, sorting_order
 from ._segment import Segment
 
 __all__ = ["Where", "as_payload", "select"]
 
 Columns = dict[str, npt.NDArray[Any]]
 Mask = npt.NDArray[np.bool_]
+FEW_TEXTS = 8
 Where = npt.ArrayLike | Mapping[str, Any] | Callable[[Mapping[str, Any]], Any] | None
 
 
@@ -91,10 +93,21 @@ def _matching(segment: Segment, wanted: Mapping[str, Any]) -> Mask:
         values = list(value) if several else [value]
         if column.dtype == STRING:
             texts = [text for text in values if isinstance(text, str)]
-            mask &= np.isin(column, np.array(texts, STRING)) if texts else False
+            mask &= _one_of(column, as_ids(texts, f"values wanted of {name!r}")) if texts else False
         else:
             mask &= np.isin(column, values)
     return mask
+
+
+def _one_of(column: npt.NDArray[Any], texts: npt.NDArray[Any]) -> Mask:
+    """Rows whose string is among these: few are compared by NumPy, many are hashed by Python.
+
+    NumPy before 2.5 takes strings that differ only after a NUL for equal, so texts with one are hashed too.
+    """
+    wanted = set(texts.tolist())
+    if len(texts) <= FEW_TEXTS and not any("\0" in text for text in wanted):
+        return np.logical_or.reduce([column == texts[i : i + 1] for i in range(len(texts))])
+    return np.array([text in wanted for text in column.tolist()], bool)
 
 
 def _cut_mask(segments: Sequence[Segment], mask: npt.NDArray[Any]) -> Iterable[Mask]:
@@ -102,7 +115,7 @@ def _cut_mask(segments: Sequence[Segment], mask: npt.NDArray[Any]) -> Iterable[M
     sizes = [len(segment) for segment in segments]
     _checked(mask, sum(sizes))
     if len(segments) > 1:
-        in_order = np.argsort(np.concatenate([segment.ids.all() for segment in segments]), kind="stable")
+        in_order = sorting_order(np.concatenate([segment.ids.all() for segment in segments]))
         spread = np.empty_like(mask)
         spread[in_order] = mask
         mask = spread

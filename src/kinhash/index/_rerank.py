@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
+from ._ids import sort_keys
 
 __all__ = ["Vectors", "rerank"]
 
@@ -41,7 +42,7 @@ def rerank(
                 "Pass an array indexed by id, or a function from ids to rows",
             )
         distances = np.sqrt(((rows - queries[i]) ** 2).sum(axis=1))
-        order = np.lexsort((row_ids, distances))[:k]
+        order = np.lexsort((sort_keys(row_ids), distances))[:k]
         best[i], nearest[i] = distances[order], row_ids[order]
     return best, nearest
 

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..codes import n_bytes
-from ..errors import InvalidInput
-from ._ids import STRING, Ids
+from ._ids import Ids, is_ascending, sort_keys, sorting_order
 from ._segment import Segment
 
 __all__ = ["all_ids", "best_of", "in_order", "merged", "segment_of", "settled", "without"]
@@ -22,13 +21,10 @@ def segment_of(
     words: Words, n_bits: int, ids: npt.NDArray[Any], payload: Mapping[str, npt.NDArray[Any]]
 ) -> Segment:
     """A segment of rows in any order; ids that come twice are refused."""
-    if not (ids[1:] > ids[:-1]).all():
-        order = np.argsort(ids, kind="stable")
+    if not is_ascending(ids):
+        order = sorting_order(ids)
         ids, words = ids[order], words[order]
         payload = {name: column[order] for name, column in payload.items()}
-        twins = np.flatnonzero(ids[1:] == ids[:-1])
-        if len(twins):
-            raise InvalidInput(f"The id {ids[twins[0]]!r} came twice", "distinct ids", "Drop one of the rows")
     return Segment.build(words, n_bits, Ids.of_sorted(ids), payload)
 
 
@@ -38,9 +34,10 @@ def best_of(parts: list[tuple[Any, Any]], k: int, n_queries: int) -> tuple[Any, 
         return np.empty((n_queries, 0), np.uint16), np.empty((n_queries, 0), np.int64)
     distances = np.concatenate([part[0] for part in parts], axis=1)
     ids = np.concatenate([part[1] for part in parts], axis=1)
-    keys = np.unique(ids, return_inverse=True)[1].reshape(ids.shape) if ids.dtype == STRING else ids
-    order = np.lexsort((keys, distances), axis=1)[:, :k]
-    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(ids, order, axis=1)
+    order = np.lexsort((sort_keys(ids), distances), axis=1)[:, :k]
+    # Strings are taken from one dimension: NumPy before 2.2 loses them when it picks from two.
+    flat = order + ids.shape[1] * np.arange(len(ids))[:, None]
+    return np.take_along_axis(distances, order, axis=1), ids.ravel()[flat]
 
 
 def in_order(
@@ -49,23 +46,26 @@ def in_order(
     """Codes (n, W), ids and payload of all rows, by ascending id."""
     if not segments:
         return np.empty((0, -(-n_bytes(n_bits) // 8)), np.uint64), np.empty(0, np.int64), {}
-    ids = all_ids(segments)
+    ids = np.concatenate([segment.ids.all() for segment in segments])
     words = np.concatenate([segment.words() for segment in segments])
     payload = {
         name: np.concatenate([segment.payload[name] for segment in segments]) for name in segments[0].payload
     }
     if len(segments) > 1:
-        order = np.argsort(np.concatenate([segment.ids.all() for segment in segments]), kind="stable")
-        words, payload = words[order], {name: column[order] for name, column in payload.items()}
+        order = sorting_order(ids)
+        words, ids = words[order], ids[order]
+        payload = {name: column[order] for name, column in payload.items()}
     return words, ids, payload
 
 
 def all_ids(segments: Sequence[Segment]) -> npt.NDArray[Any]:
     """The ids of all rows, ascending."""
-    ids = [segment.ids.all() for segment in segments]
-    if not ids:
+    if not segments:
         return np.empty(0, np.int64)
-    return ids[0] if len(ids) == 1 else np.sort(np.concatenate(ids))
+    if len(segments) == 1:
+        return segments[0].ids.all()
+    ids = np.concatenate([segment.ids.all() for segment in segments])
+    return ids[sorting_order(ids)]
 
 
 def merged(segments: Sequence[Segment], n_bits: int) -> Segment:

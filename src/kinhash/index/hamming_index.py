@@ -24,7 +24,7 @@ from ..codes import MAX_BITS, Codes, as_codes, n_bytes
 from ..errors import InvalidInput
 from . import _door as door
 from ._file import read_index, write_index
-from ._ids import as_ids
+from ._ids import as_ids, sort_keys, sorting_order
 from ._payload import Where, as_payload, select
 from ._rerank import Vectors, rerank
 from ._segment import Segment
@@ -211,7 +211,7 @@ class HammingIndex:
         query = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
         distances = np.concatenate([np.empty(0, np.uint16), *(part[1] for part in parts)])
         if len(parts) > 1:
-            order = np.lexsort((all_ids, distances, query))
+            order = np.lexsort((sort_keys(all_ids), distances, query))
             all_ids, query, distances = all_ids[order], query[order], distances[order]
         splits = np.searchsorted(query, np.arange(len(queries) + 1))
         return Neighbours(all_ids, distances, splits, float(self.n_bits))
@@ -236,14 +236,18 @@ class HammingIndex:
         return self._put(codes, ids, payload, replace=True)
 
     def remove(self, ids: IdsLike) -> None:
-        """Remove rows by id, all or none; unknown ids are refused. Costs one pass over their segments."""
+        """Remove rows by id, all or none. Costs one pass over their segments.
+
+        Ids that are not there are refused, and so is an id that comes twice.
+        """
         with self._writing:
             state = self._state
             values = door.same_type(as_ids(ids), state.segments)
+            sorting_order(values)  # refuses an id that comes twice
             segments, found = without(state.segments, values)
             if not found.all():
                 raise InvalidInput(
-                    f"There is no row with the id {values[int(found.argmin())]!r}",
+                    f"There is no row with the id {values.tolist()[int(found.argmin())]!r}",
                     "ids of rows in the index",
                     "Leave it out; nothing was removed",
                 )
@@ -300,7 +304,7 @@ class HammingIndex:
             segments, found = without(state.segments, values)
             if found.any() and not replace:
                 raise InvalidInput(
-                    f"There is a row with the id {values[int(found.argmax())]!r} already",
+                    f"There is a row with the id {values.tolist()[int(found.argmax())]!r} already",
                     "new ids",
                     "Use upsert to replace rows; nothing was added",
                 )
