@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from numba import njit
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_choice, check_integer, check_number
+from .._compile import njit
 from .._hasher import Training
 from ..learning.features import FeatureOptions, first_preparation
 from ..maps.prepared import prepare_rows

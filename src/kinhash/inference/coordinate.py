@@ -16,8 +16,8 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from .._compile import njit
 from ._base import Solution, Solver, random_means
 from .problem import DenseProblem, Problem, SparseProblem
 
