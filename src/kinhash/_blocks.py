@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ._memory import available_memory
 from .errors import NotEnoughMemory
 
 __all__ = [
@@ -145,18 +146,6 @@ def map_padded_rows(
         out[rows] = result
     assert out is not None
     return out
-
-
-def available_memory() -> int:
-    """Bytes the system says are free for use; a large number where it does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 1 << 62
 
 
 def require_memory(n_bytes: int, what: str, remedy: str) -> None:
