@@ -18,7 +18,6 @@ from kinhash._blocks import (
     map_padded_rows,
     n_threads,
     require_memory,
-    single_blas_thread,
 )
 from kinhash.errors import NotEnoughMemory
 
@@ -102,41 +101,8 @@ def test_threads_are_counted_as_scikit_learn_counts(monkeypatch):
     assert n_threads(None) == 4
 
 
-def test_blas_is_held_to_one_thread():
-    from threadpoolctl import threadpool_info
-
-    with single_blas_thread():
-        # Other packages may bring a BLAS of their own, loaded later; ours are NumPy's and SciPy's.
-        ours = [
-            lib for lib in threadpool_info() if lib["user_api"] == "blas" and "py.libs" in lib["filepath"]
-        ]
-        counts = [library["num_threads"] for library in ours]
-    assert counts
-    assert set(counts) == {1}
-
-
 def test_work_that_would_not_fit_is_refused_with_its_size(monkeypatch):
     monkeypatch.setattr(_blocks, "available_memory", lambda: 10**9)
     require_memory(10**9, "This", "do that")
     with pytest.raises(NotEnoughMemory, match=r"This needs about 3\.0 GB, and 1\.0 GB are free\. Use less\."):
         require_memory(3 * 10**9, "This", "Use less")
-
-
-def test_blas_stays_on_one_thread_until_the_last_holder_leaves():
-    """Two threads of one process overlap: the first to leave must not lift the other's limit."""
-    from kinhash._blocks import _blas, single_blas_thread
-
-    def threads():
-        return {library.num_threads for library in _blas().lib_controllers if library.user_api == "blas"}
-
-    with _blas().limit(limits=2, user_api="blas"):
-        before = threads()
-        first, second = single_blas_thread(), single_blas_thread()
-        first.__enter__()
-        second.__enter__()
-        first.__exit__(None, None, None)
-        assert threads() == {1}
-        with _blas().limit(limits=2, user_api="blas"), single_blas_thread():  # set by others in between
-            assert threads() == {1}
-        second.__exit__(None, None, None)
-        assert threads() == before

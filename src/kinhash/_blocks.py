@@ -3,8 +3,8 @@
 Two promises live here.
 
 *Any number of threads gives the same numbers.* BLAS splits a product differently on one and on
-two threads, and the last digits follow. So BLAS is held to one thread and we spread fixed blocks
-over threads ourselves, always gathering results in block order.
+two threads, and the last digits follow. So BLAS is held to one thread (`_blas`) and we spread fixed
+blocks over threads ourselves, always gathering results in block order.
 
 *One row is encoded like a batch.* ``X @ W`` of one row and of a thousand differ in the last
 digits too. So blocks handed to a function always have ``ENCODE_ROWS`` rows: the last one is
@@ -14,16 +14,15 @@ padded with zeros and cut afterwards.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ._blas import limit_worker, single_blas_thread
+from ._memory import available_memory
 from .errors import NotEnoughMemory
 
 __all__ = [
@@ -53,42 +52,6 @@ def n_threads(n_jobs: int | None = None) -> int:
     return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
 
 
-@lru_cache(maxsize=1)
-def _blas() -> Any:
-    # Looking up the loaded libraries takes milliseconds, so it is done once.
-    import scipy.linalg  # noqa: F401  (brings its own BLAS, which must be found too)
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-_holders = 0
-_held: Any = None
-_holding = threading.Lock()
-
-
-@contextmanager
-def single_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread while the context lasts.
-
-    The limit is one for the whole process, so the last of several threads inside must lift it: lifted by
-    the first, the others' products would be split, and their last digits change.
-    """
-    global _holders, _held
-    with _holding:
-        limit = _blas().limit(limits=1, user_api="blas")  # always: others may have set it since
-        if not _holders:
-            _held = limit
-        _holders += 1
-    try:
-        yield
-    finally:
-        with _holding:
-            _holders -= 1
-            if not _holders:
-                _held.restore_original_limits()
-
-
 def block_slices(n_rows: int, rows: int) -> list[slice]:
     """Cut ``n_rows`` into consecutive slices of ``rows`` (the last may be shorter)."""
     return [slice(start, min(start + rows, n_rows)) for start in range(0, n_rows, rows)]
@@ -104,7 +67,7 @@ def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int 
         if threads == 1:
             yield from map(function, blocks)
             return
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(threads, initializer=limit_worker) as pool:
             waiting: list[Any] = []
             try:
                 for block in blocks:
@@ -145,18 +108,6 @@ def map_padded_rows(
         out[rows] = result
     assert out is not None
     return out
-
-
-def available_memory() -> int:
-    """Bytes the system says are free for use; a large number where it does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 1 << 62
 
 
 def require_memory(n_bytes: int, what: str, remedy: str) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from numba import njit
 
 from .._check import check_integer, check_number
+from .._compile import njit
 from ..encoders.linear import LinearMap
 from ..encoders.prepared import prepare_rows
 from ..supervision import PairSupervision

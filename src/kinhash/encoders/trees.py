@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from .._compile import njit
 from .._forms import Form, check_forms
 from .base import Arrays, Map
 from .preparation import Preparation

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from .._compile import njit
 from ._bits import trailing_zeros
 from ._instructions import weighted_below
 from ._merge import merge_level

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from .._compile import njit
 
 __all__ = ["aligned_blocks", "group_codes", "list_rows"]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from .._compile import njit
 
 __all__ = ["merge_level"]
 

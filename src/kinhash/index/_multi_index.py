@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from .._compile import njit
 from .._popcount import popcount
 from ._threads import map_threads
 from ._within import CODE_BITS, DISTANCE_BITS, scan_within

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from .._compile import njit
 from .._popcount import popcount
 
 __all__ = ["any_below", "any_below_4", "mask_below", "weighted_below"]

@@ -6,7 +6,6 @@ read them. Arrays are read-only, which also gives the kernels one type to compil
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import n_threads
+from .._locks import new_lock
 from ..codes import n_bytes
 from ._asymmetric import bit_planes, top_k_weighted
 from ._dedupe import aligned_blocks, group_codes, list_rows
@@ -52,7 +52,7 @@ class _Hashing:
 
     tables: Tables | None = None
     seconds_scanning: float = 0.0
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: Any = field(default_factory=new_lock)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from .._compile import njit
 from .._popcount import popcount
 from ._bits import trailing_zeros
 from ._instructions import any_below, any_below_4, mask_below

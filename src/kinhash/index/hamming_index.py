@@ -12,7 +12,6 @@ committed state.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._locks import new_lock
 from ..codes import MAX_BITS, Codes, as_codes, n_bytes
 from ..errors import InvalidInput
 from . import _door as door
@@ -87,7 +87,7 @@ class HammingIndex:
         self.n_bits = int(n_bits)
         self.model_id = model_id
         self._state = _State()
-        self._writing = threading.RLock()
+        self._writing = new_lock()
 
     @classmethod
     def from_codes(

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from .._compile import njit
 from .._popcount import popcount
 
 __all__ = ["CHUNK", "GIVEN", "LANES", "SAME", "SHARED", "pack_tags", "tally", "walk"]

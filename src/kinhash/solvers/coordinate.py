@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from .._compile import njit
 from .._types import Floats
 from .base import SweepingSolver, random_means
 from .linearised import Linearised

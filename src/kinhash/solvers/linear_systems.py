@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from .._compile import njit
 from ..errors import UnknownName
 
 __all__ = ["RENORMALIZE", "renormalize", "sigmoid", "solve_each", "solve_near", "solve_shared"]

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from .._compile import njit
 from .._types import Bools, Bytes, Floats, Floats32
 from ..encoders.expected import expected_similarity
 from ..solvers import Solution
