@@ -80,10 +80,16 @@ class Solution:
         rounded = round_marginals(phi, counts, self.rounding)
         return GroupCodes(phi, rounded.threshold, rounded.bits, phi)
 
-    def rotated(self, predicted: Floats, rng: np.random.Generator, n_rounds: int = 50) -> Solution:
+    def rotated(
+        self,
+        predicted: Floats,
+        rng: np.random.Generator,
+        n_rounds: int = 50,
+        start: Floats | None = None,
+    ) -> Solution:
         """The same solution, turned so that ``predicted`` (k, r) relaxed codes round well."""
         assert self.embedding is not None
-        rotation = fit_rotation(predicted, self.n_bits, rng, n_rounds)
+        rotation = fit_rotation(predicted, self.n_bits, rng, n_rounds, start=start)
         return replace(self, readout=LinearReadout.rotated(self.embedding, rotation))
 
     def rotated_for_itself(self, rng: np.random.Generator) -> Solution:

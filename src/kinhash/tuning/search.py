@@ -73,9 +73,12 @@ class Trial:
     held: Floats32
 
     def value(self, judge: Judge, solution: Solution, model: LabelModel) -> float:
-        """Score of a label model, before rounding."""
-        seen = self.labelled.features[:SEEN_ROWS]
-        return judge.value(solution, model.probabilities(self.held), model.probabilities(seen))
+        """Score of a label model."""
+        return judge.value(solution, *self.chances(model))
+
+    def chances(self, model: LabelModel) -> tuple[Floats32, Floats32]:
+        """Label probabilities of the held-out rows, and of some of those fitted on."""
+        return model.probabilities(self.held), model.probabilities(self.labelled.features[:SEEN_ROWS])
 
 
 @dataclass(frozen=True)
@@ -89,9 +92,9 @@ class Candidate:
     value: float
 
     @property
-    def start(self) -> Start | None:
+    def start(self) -> Start:
         """Where another fit may begin."""
-        return Start(self.trial.labelled, self.model) if isinstance(self.model, LinearLabels) else None
+        return Start(self.trial.labelled, self.model)
 
     @property
     def softened(self) -> LabelModel:
@@ -135,13 +138,14 @@ def choose(training: Training, solutions: Sequence[Solution], encoder: Encoder) 
         if recode == "auto":
             gain = recoding_gain(training, solution, judge, best, RECODE) if labels.is_tags else 0.0
             recode = RECODE if gain > GAIN else 0.0
-    settled = clone(encoder).set_params(
-        features=best.trial.features,
-        penalty="auto" if best.penalty is None else best.penalty,
-        temperature=best.temperature,
-        recode=recode,
-    )
-    return Chosen(solution, settled, best.start, best.value)
+        settled = clone(encoder).set_params(
+            features=best.trial.features,
+            penalty="auto" if best.penalty is None else best.penalty,
+            temperature=best.temperature,
+            recode=recode,
+        )
+        rotation, value = judge.best_rotation(solution, *best.trial.chances(best.softened))
+    return Chosen(solution, settled, replace(best.start, rotation=rotation), value)
 
 
 def _leaves_open(encoder: ExpectedLabels) -> bool:
