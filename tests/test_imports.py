@@ -55,9 +55,7 @@ def test_importing_the_package_loads_nothing_but_itself():
 
 
 def test_codes_and_search_do_not_load_scikit_learn():
-    loaded = run(
-        "import sys, kinhash.codes, kinhash.index, kinhash.model_file; print('sklearn' in sys.modules)"
-    )
+    loaded = run("import sys, kinhash.codes, kinhash.index, kinhash.files; print('sklearn' in sys.modules)")
     assert loaded == "False"
 
 

@@ -90,7 +90,7 @@ class Judge:
         return best
 
     def _relaxed(self, solution: Solution, held: Floats32, seen: Floats32) -> list[Floats]:
-        """Codes before rotation, or scores where nothing is rotated: held-out rows, rows fitted on, sample."""
+        """Codes before rotation (scores where there is none) of held-out rows, rows fitted on, sample."""
         similar = (expected_similarity(chances, self.patterns, self.exclusive) for chances in (held, seen))
         if solution.embedding is not None:
             return [*(solution.embedding.of(one) for one in similar), solution.embedding.entries]
