@@ -8,11 +8,12 @@ class name; the expected-supervision map keeps the anchors' label patterns as 0/
 from __future__ import annotations
 
 import hashlib
-import json
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from ._json import plain
 from ._table import Table
 from .codes import Codes
 from .container import read_container, write_container
@@ -150,11 +151,10 @@ def _plain_parameters(hasher: Any) -> dict[str, Any]:
     """Constructor parameters that JSON can hold; objects fall back to their defaults on load."""
     kept = {}
     for name, value in hasher.get_params(deep=False).items():
-        if isinstance(value, np.generic):
-            value = value.item()
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError):
-            continue
-        kept[name] = value
+        with suppress(TypeError):
+            kept[name] = plain(value, _refuse)
     return kept
+
+
+def _refuse(value: Any) -> None:
+    raise TypeError(f"{value!r} is no value of JSON")
