@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._check import is_integer
 from ..codes import MAX_BITS, n_bytes
 from ..container import read_container, write_container
 from ..errors import DamagedFile
@@ -131,7 +132,7 @@ def _restored(arrays: Arrays, name: str) -> npt.NDArray[Any]:
 
 def _whole(header: Mapping[str, Any], name: str) -> int:
     value = header[name]
-    _need(isinstance(value, int) and not isinstance(value, bool))
+    _need(is_integer(value))
     return int(value)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._check import is_integer
 from ..errors import InvalidInput
 
 __all__ = ["Ids", "as_ids"]
@@ -95,7 +96,7 @@ def as_ids(ids: npt.ArrayLike | Sequence[str], what: str = "ids") -> Values:
                 return np.array(found, STRING)
             except UnicodeEncodeError:
                 raise _unusable(what, "strings that are not valid Unicode") from None
-        if all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in found):
+        if all(map(is_integer, found)):
             try:
                 return np.array(found, np.int64)
             except OverflowError:
