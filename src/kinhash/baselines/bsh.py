@@ -14,7 +14,7 @@ from .._blocks import block_slices, require_memory
 from .._check import check_integer, check_number
 from .._hasher import Training
 from ..supervision import PairSupervision
-from ._base import Baseline, Solved
+from ._base import Solved, TwoStepBaseline
 from ._card import PAIRS, Card
 from ._sample import draw_rows, known_rows
 from ._without_intercept import centred_ridge
@@ -27,7 +27,7 @@ VAGUE = 1e-6  # shape and rate of the prior over precisions: next to nothing is 
 READOUT_ROUNDS = 5
 
 
-class BSH(Baseline):
+class BSH(TwoStepBaseline):
     """Bayesian supervised hashing (Hu et al., CVPR 2017), in a reconstruction.
 
     Only the abstract could be read: LFH's likelihood, full Bayesian treatment, hyper-parameters learned, mean
@@ -123,7 +123,7 @@ class BSH(Baseline):
         targets = -np.ones_like(means)
         targets[rows] = np.where(means[rows] > means[rows].mean(axis=0), 1.0, -1.0)
         own = centred_ridge(training, targets, "auto") if _is_own(self.map) else None
-        return targets, own, {"bound": bound, "precision": state.precision}
+        return Solved(targets, own, {"bound": bound, "precision": state.precision})
 
     def _readout(self, state: Posterior, training: Training, sample: Ints) -> Floats:
         """Means (n, d) of all rows given the sample."""

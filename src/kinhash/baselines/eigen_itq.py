@@ -9,13 +9,13 @@ from .._hasher import Training
 from ..energies.ksh import KSH
 from ..inference.learn import Recipe, infer
 from ..inference.spectral import Spectral
-from ._base import Baseline, Solved
+from ._base import Solved, TwoStepBaseline
 from ._card import PAIRS, Card
 
 __all__ = ["EigenITQ"]
 
 
-class EigenITQ(Baseline):
+class EigenITQ(TwoStepBaseline):
     """Top eigenvectors of the doubly centred S, turned by an ITQ rotation; ridge for new rows.
 
     Objective: ``min ‖U Uᵀ − d J S J‖²`` over real U (n, d), J taking off the mean; then the rotation of U
@@ -30,7 +30,7 @@ class EigenITQ(Baseline):
     ----------
     n_bits : length of the codes.
     n_anchors : sampled columns of S.
-    map : "own" (= "linear"), "rbf", "expected", or a regressor; see `Baseline`.
+    map : "own" (= "linear"), "rbf", "expected", or a regressor; see `TwoStepBaseline`.
     alpha : ridge penalty; "auto" is n/p.
     n_centers : centres of map="rbf".
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
@@ -77,4 +77,4 @@ class EigenITQ(Baseline):
         recipe = Recipe(KSH(), Spectral(), self.n_bits, targets="centred", n_anchors=self.n_anchors)
         inferred = infer(supervision, recipe, training.rng, row_weights=training.weights)
         scores = inferred.group_scores(supervision, training.n_jobs)
-        return scores[supervision.group_of_row], None, inferred.facts
+        return Solved(scores[supervision.group_of_row], None, inferred.facts)

@@ -72,7 +72,7 @@ class ITQ(Unsupervised):
         moments, shares = centred_moments(training)
         directions = shares[:, None] * principal_directions(moments, shares, self.n_bits)[0]
         found, errors = rotated_map(training, moments, directions, self.n_bits, self.n_rounds)
-        return None, found, {"quantisation_error": errors}
+        return Solved(None, found, {"quantisation_error": errors})
 
 
 def principal_directions(moments: Standardised, shares: Floats, n_most: int) -> tuple[Floats, Floats]:
