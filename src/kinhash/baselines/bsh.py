@@ -13,13 +13,14 @@ import scipy.sparse as sp
 from .._blocks import block_slices, require_memory
 from .._check import check_integer, check_number
 from .._hasher import Training
+from ..energies.lfh import curvature
 from ..supervision import PairSupervision
 from ._base import Solved, TwoStepBaseline
 from ._card import PAIRS, Card
 from ._sample import draw_rows, known_rows
 from ._without_intercept import centred_ridge
 
-__all__ = ["BSH", "Posterior", "curvature", "lower_bound", "sweep"]
+__all__ = ["BSH", "Posterior", "lower_bound", "sweep"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -214,12 +215,6 @@ def unpack(vectors: Floats, d: int) -> Floats:
     matrices = np.empty((*vectors.shape[:-1], d, d))
     matrices[..., i, j] = matrices[..., j, i] = vectors * np.where(i == j, 1.0, np.sqrt(0.5))
     return matrices
-
-
-def curvature(xi: Floats) -> Floats:
-    """``λ(ξ) = −tanh(ξ/2)/(4ξ)``, −1/8 at 0."""
-    safe = np.maximum(xi, 1e-8)
-    return np.where(xi > 1e-8, -np.tanh(safe / 2) / (4 * safe), -0.125)
 
 
 def sweep(state: Posterior, partners: Partners, slope: float) -> None:

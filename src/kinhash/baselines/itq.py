@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .._check import check_integer
 from .._hasher import Training
+from .._linalg import fit_rotation
 from ..learning.features import known_weights
 from ..maps.linear import LinearMap
 from ..maps.moments import Standardised
@@ -114,16 +115,10 @@ def itq_rotation(
     r = projected.shape[1]
     size = float(np.sqrt((projected**2).mean() * r / n_bits)) or 1.0
     V = projected / size
-    weighted = V if weights is None else V * weights[:, None]
-    left, _, right = np.linalg.svd(rng.standard_normal((r, n_bits)), full_matrices=False)
-    rotation: Floats = left @ right
-    errors = []
-    for _ in range(n_rounds):
-        turned = V @ rotation
-        errors.append(_error(turned, weights))
-        signs = np.where(turned >= 0, 1.0, -1.0)
-        left, _, right = np.linalg.svd(weighted.T @ signs, full_matrices=False)
-        rotation = left @ right
+    errors: list[float] = []
+    rotation = fit_rotation(
+        V, n_bits, rng, n_rounds, weights, watch=lambda turned: errors.append(_error(turned, weights))
+    )
     errors.append(_error(V @ rotation, weights))
     return rotation, errors
 
