@@ -36,7 +36,7 @@ def expect_output(path: str | None, *inputs: str | None) -> None:
             raise FileProblem(f"{path} is also an input", "another file for the result", "Rename the output")
 
 
-def open_codes(path: str, n_bits: int | None = None, model_id: str | None = None) -> Codes:
+def open_codes(path: str, n_bits: int | None = None) -> Codes:
     """Codes from a file of ours, or packed bytes from ``.npy``, which carry no model id."""
     if not path.lower().endswith(".npy"):
         from ..codes import as_codes
@@ -54,7 +54,7 @@ def open_codes(path: str, n_bits: int | None = None, model_id: str | None = None
         KinhashWarning,
         stacklevel=2,
     )
-    return Codes(codes.packed, codes.n_bits, model_id=model_id)
+    return codes
 
 
 def write_codes(codes: Codes, path: str) -> None:
