@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._check import MAX_BITS, check_n_bits, is_integer
 from .errors import CodesMismatch, InvalidInput
 
 __all__ = ["MAX_BITS", "Codes", "as_codes", "n_bytes", "pack_bits", "to_words", "unpack_bits"]
-
-MAX_BITS = 1024
 
 UInt8 = npt.NDArray[np.uint8]
 
@@ -98,7 +97,7 @@ class Codes:
 
     def __getitem__(self, rows: Any) -> Codes:
         """A selection of rows, as `Codes` again (a single index keeps one row)."""
-        if isinstance(rows, (int, np.integer)):
+        if is_integer(rows):
             rows = [rows]
         ids = None if self.ids is None else self.ids[rows]
         return replace(self, packed=self.packed[rows], ids=ids)
@@ -154,14 +153,11 @@ def as_codes(codes: Codes | npt.ArrayLike, n_bits: int | None = None) -> Codes:
             "packed rows: a 2-D uint8 array, as `encode` returns it",
             "Pack a 0/1 matrix with kinhash.pack_bits first",
         )
-    return Codes(packed, 8 * packed.shape[1] if n_bits is None else int(n_bits))
+    return Codes(packed, 8 * packed.shape[1] if n_bits is None else check_n_bits(n_bits))
 
 
 def _check_shape(packed: UInt8, n_bits: int) -> None:
-    if not 1 <= n_bits <= MAX_BITS:
-        raise InvalidInput(
-            f"n_bits is {n_bits}", f"an integer from 1 to {MAX_BITS}", "Choose a length in that range"
-        )
+    check_n_bits(n_bits)
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != n_bytes(n_bits):
         raise CodesMismatch(
             f"Codes of {n_bits} bits came as an array of shape {packed.shape} and dtype {packed.dtype}",

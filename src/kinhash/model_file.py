@@ -8,11 +8,12 @@ class name; the expected-supervision map keeps the anchors' label patterns as 0/
 from __future__ import annotations
 
 import hashlib
-import json
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from ._json import plain
 from ._table import Table
 from .codes_file import SENSELESS, require_fields
 from .container import Arrays, read_container, write_container
@@ -158,19 +159,14 @@ def _plain_parameters(thing: Any) -> dict[str, Any]:
     """
     kept = {}
     for name, value in thing.get_params(deep=False).items():
-        if isinstance(value, np.generic):
-            value = value.item()
         table = PARTS.get(name)
         if table is not None and not isinstance(value, str):
             row = next((row for row in table if type(value) is table[row]), None)
             value = None if row is None else {"name": row, "settings": _plain_parameters(value)}
             if value is None:
                 continue
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError):
-            continue
-        kept[name] = value
+        with suppress(TypeError):
+            kept[name] = plain(value, _refuse)
     return kept
 
 
@@ -188,3 +184,7 @@ def _unfitted(kind: Any, parameters: dict[str, Any]) -> Any:
         if name in known:
             given[name] = value
     return kind(**given)
+
+
+def _refuse(value: Any) -> None:
+    raise TypeError(f"{value!r} is no value of JSON")

@@ -263,6 +263,8 @@ def file_cases() -> list[Case]:
         Case("no folder", "demo -o none/out.png", "there is no folder"),
         Case("a folder", FIT.replace("out.kin", "."), "is a folder"),
         Case("a folder", ENCODE.replace("out.kin", "."), "is a folder"),
+        Case("a pipe", FIT.replace("out.kin", "pipe"), "is a device", lambda f: os.mkfifo(f / "pipe")),
+        Case("a pipe", ENCODE.replace("out.kin", "pipe"), "is a device", lambda f: os.mkfifo(f / "pipe")),
         Case("own input", "encode model.kin X.npy -o X.npy", "also an input"),
         Case("own input", "index db.kin -o db.kin", "also an input"),
         Case("missing", "info nothing.kin", "nothing.kin"),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._check import check_choice, check_integer
 from ..training import Training
-from ._base import Baseline, Solved
+from ._base import Solved, TwoStepBaseline
 from ._card import PAIRS, Card
 from ._sample import known_rows
 from ._without_intercept import centred_ridge
@@ -23,7 +23,7 @@ DISSIMILAR = ("-r", "+r")
 UNDECIDED = 1e-5  # a sum this small leaves the bit as it was
 
 
-class COSDISH(Baseline):
+class COSDISH(TwoStepBaseline):
     """Column sampling based discrete supervised hashing (Kang, Li, Zhou, AAAI 2016).
 
     ``min Σ_{i, j∈Ω} (d·S̃_ij − b_i·b_j)²`` over random columns Ω, as many as there are bits; S̃ is S with its
@@ -110,7 +110,7 @@ class COSDISH(Baseline):
         own = None
         if isinstance(self.map, str) and self.map == "own":
             own = centred_ridge(training, targets, 1.0)
-        return targets, own, {"objective": objective}
+        return Solved(targets, own, {"objective": objective})
 
     def _columns(self, training: Training, rows: Ints) -> Ints:
         """Random positions among ``rows``, as many as bits; rows that have columns, where not all do."""

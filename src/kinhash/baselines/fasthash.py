@@ -75,10 +75,6 @@ class FastHash(Baseline):
         "blocks of equal tag sets for tags",
     )
 
-    map = "own"
-    alpha = "auto"
-    n_centers = 1
-
     def __init__(
         self,
         n_bits: int = 64,
@@ -133,7 +129,7 @@ class FastHash(Baseline):
             learned = decided(trees[-1], X, training.n_jobs)
             objective.append((self._value(pairs, hamming, bit, r), self._value(pairs, hamming, learned, r)))
             pairs.add_bit(hamming, learned)
-        return None, TreesMap(preparation, steps, trees), {"objective": objective}
+        return Solved(None, TreesMap(preparation, steps, trees), {"objective": objective})
 
     def _value(self, pairs: ListedPairs, hamming: Ints, bit: npt.NDArray[np.bool_], r: int) -> float:
         after = hamming.copy()

@@ -39,4 +39,4 @@ class LSH(Unsupervised):
         preparation, shares = centre_columns(training)
         directions = training.rng.standard_normal((len(shares), self.n_bits))
         weights = (shares[:, None] * directions).astype(np.float32)
-        return None, LinearMap(preparation, weights, np.zeros(self.n_bits, np.float32))
+        return Solved(None, LinearMap(preparation, weights, np.zeros(self.n_bits, np.float32)))

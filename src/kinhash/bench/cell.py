@@ -14,7 +14,7 @@ from .._stages import Stages
 from ..datasets import Dataset
 from ..errors import InvalidInput, KinhashError, KinhashWarning, UnknownName
 from ..metrics import MeanScore, precision_recall_curve
-from ..protocols import PROTOCOLS, Protocol, Record, evaluate
+from ..protocols import PROTOCOLS, Protocol, evaluate
 from ._environment import environment, watch_memory
 from ._gallery import gallery_of
 from .methods import make_method
@@ -148,15 +148,15 @@ def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
         n_encoded=record.n_encoded,
         seconds={"load": load_seconds, **record.seconds},
         peak_bytes=peak.bytes,
-        learned=_score(record, record.learned, curves.get("learned")),
-        mapped=_score(record, record.mapped, curves.get("mapped")),
+        learned=_score(record.learned, curves.get("learned")),
+        mapped=_score(record.mapped, curves.get("mapped")),
         health=record.health,
         environment=around,
         gallery=tuple(pictures),
     )
 
 
-def _score(record: Record, score: MeanScore | None, curve: Any) -> Score | None:
+def _score(score: MeanScore | None, curve: Any) -> Score | None:
     if score is None:
         return None
     if not np.isfinite(score.value):

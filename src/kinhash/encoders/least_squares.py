@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from .._linalg import jittered_cholesky
 from ..errors import InvalidInput
 from .moments import Standardised
 
@@ -50,22 +51,14 @@ def cholesky_factor(gram: Floats, alpha: float) -> Floats:
     Products were taken in float32, so on nearly collinear columns G has eigenvalues that are negative by
     rounding; a penalty below that needs help.
     """
-    from scipy.linalg import cholesky
-
-    size = max(float(np.trace(gram)) / len(gram), 1e-30)
-    for jitter in (1e-10, 1e-8, 1e-6, 1e-4):
-        raised = gram.copy()
-        raised[np.diag_indices_from(raised)] += alpha + jitter * size
-        try:
-            lower: Floats = cholesky(raised, lower=True)
-            return lower
-        except np.linalg.LinAlgError:
-            continue
-    raise InvalidInput(
-        "The columns of X are so nearly collinear that ridge regression has no answer",
-        "a larger penalty",
-        "Set alpha='auto', or a number above 0",
-    )
+    try:
+        return jittered_cholesky(gram, alpha, (1e-10, 1e-8, 1e-6, 1e-4))
+    except np.linalg.LinAlgError:
+        raise InvalidInput(
+            "The columns of X are so nearly collinear that ridge regression has no answer",
+            "a larger penalty",
+            "Set alpha='auto', or a number above 0",
+        ) from None
 
 
 def _generalised_cross_validation(moments: Standardised) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._linalg import fit_rotation
 from ..solvers import Solution
-from ..solvers.rotation import fit_rotation
 from ..training import Training
 from .base import Encoder, Fitted
 from .features import feature_map, first_preparation, standardised_moments

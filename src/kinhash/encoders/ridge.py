@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from .._check import check_choice, check_number
+from .._linalg import fit_rotation
 from .._types import Floats, Ints
 from ..solvers import Solution
 from ..solvers.linear_systems import sigmoid
 from ..solvers.readout import LinearReadout
-from ..solvers.rotation import fit_rotation
 from ..training import Training
 from .base import Encoder, Fitted
 from .features import (

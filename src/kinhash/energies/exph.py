@@ -13,7 +13,7 @@ import numpy as np
 
 from ._base import Energy, Floats, PairTerms
 
-__all__ = ["ExpH", "expected_loss", "mean_field_argument"]
+__all__ = ["ExpH"]
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,3 @@ def _second_order(x: Floats) -> Floats:
     small = np.abs(x) < 1e-3
     safe = np.where(small, 1.0, x)
     return np.where(small, 0.5 + x / 6 + x**2 / 24, (np.expm1(safe) - safe) / safe**2)
-
-
-def expected_loss(q_i: Floats, q_j: Floats, s: float, beta: float) -> float:
-    """E[exp(−β s r)] under independent bits with means ``q_i`` and ``q_j`` (d,): a product, exact."""
-    return float(np.prod(np.cosh(beta * s) - np.sinh(beta * s) * q_i * q_j))
-
-
-def mean_field_argument(q_i: Floats, q_others: Floats, s: Floats, beta: float) -> Floats:
-    """−∂E/∂φ_i (d,) for the loss itself, by the product formula; the parabola's counterpart is A q + b.
-
-    ``g_k = 2 Σ_j sinh(βs_j) q_jk Π_{l≠k}(cosh(βs_j) − sinh(βs_j) q_il q_jl)``.
-    """
-    sinh, cosh = np.sinh(beta * s)[:, None], np.cosh(beta * s)[:, None]
-    factors = cosh - sinh * q_i * q_others
-    argument: Floats = 2 * (sinh * q_others * factors.prod(axis=1, keepdims=True) / factors).sum(axis=0)
-    return argument

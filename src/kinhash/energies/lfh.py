@@ -45,10 +45,10 @@ class LFH(Energy):
 
     def terms(self, s: Floats, n_bits: int, xi: Floats | None = None) -> PairTerms:
         assert xi is not None
-        return PairTerms(linear=-self.alpha * s / 2, quadratic=-(self.alpha**2) * _bound(self.alpha * xi))
+        return PairTerms(linear=-self.alpha * s / 2, quadratic=-(self.alpha**2) * curvature(self.alpha * xi))
 
 
-def _bound(xi: Floats) -> Floats:
+def curvature(xi: Floats) -> Floats:
     """λ(ξ) = −tanh(ξ/2)/(4ξ), with its limit −1/8 at 0."""
     small = np.abs(xi) < 1e-4
     safe = np.where(small, 1.0, xi)

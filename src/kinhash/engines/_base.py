@@ -108,7 +108,7 @@ class Engine(ABC):
     """One engine. Everything that may be slow or absent is imported inside its methods."""
 
     answers: ClassVar[bool] = True  # False: we write files for it and cannot ask its server
-    file: ClassVar[bool] = True  # whether the target is a file, which the command line can watch
+    file: ClassVar[bool] = True  # whether the target is one file
 
     @abstractmethod
     def problems(self) -> tuple[type[Exception], ...]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .._files import replace_file
 from ..codes import Codes, UInt8
-from ..container import replace_file
 from ..index import HammingIndex
 from ._base import Engine, Facts, Place, Reader, driver, with_ties
 from ._sql import already_there

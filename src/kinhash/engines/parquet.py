@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
+from .._files import replace_file
 from ..codes import Codes, UInt8
-from ..container import replace_file
 from ._base import Engine, Facts, Place, Reader, as_bits, driver
 from ._sql import already_there, quoted, select, sql_reader
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._files import replace_file
 from ..codes import n_bytes
 from ..encoders.linear import LinearMap
-from ..errors import FileProblem, InvalidInput, MissingExtra
+from ..errors import InvalidInput, MissingExtra
 
 __all__ = ["to_onnx"]
 
@@ -25,7 +26,7 @@ OPSET = 17
 
 
 def to_onnx(hasher: Any, path: str | os.PathLike[str] | None = None) -> Any:
-    """The fitted hasher as an ONNX model, written to ``path`` if one is given.
+    """The fitted hasher as an ONNX model, written to ``path``, all or nothing, if one is given.
 
     Input ``X`` (n, p) float64; outputs ``codes`` (n, bytes) uint8 in np.packbits order and ``margins`` (n, d)
     float32. The metadata holds ``n_bits`` and ``model_id``. Only linear maps on plain features can be
@@ -47,7 +48,7 @@ def to_onnx(hasher: Any, path: str | os.PathLike[str] | None = None) -> Any:
     onnx.helper.set_model_props(model, facts)
     onnx.checker.check_model(model)
     if path is not None:
-        _write(path, model.SerializeToString())
+        replace_file(path, [memoryview(model.SerializeToString())])
     return model
 
 
@@ -99,13 +100,3 @@ def _model(onnx: Any, linear: LinearMap) -> Any:
     )
     opset = helper.make_opsetid("", OPSET)
     return helper.make_model(graph, opset_imports=[opset], ir_version=8, producer_name="kinhash")
-
-
-def _write(path: str | os.PathLike[str], raw: bytes) -> None:
-    try:
-        with open(path, "wb") as file:
-            file.write(raw)
-    except OSError as problem:
-        raise FileProblem(
-            f"{os.fspath(path)} could not be written: {problem.strerror}", "", "Choose another place"
-        ) from problem

@@ -14,18 +14,11 @@ from ..errors import CodesMismatch, InvalidInput
 from ._ids import MOST_IDS, as_ids
 from ._segment import Segment, read_only
 
-__all__ = ["new_ids", "query_words", "same_columns", "same_type", "weighted_queries", "whole_number"]
+__all__ = ["new_ids", "query_words", "same_columns", "same_type", "weighted_queries"]
 
 Words = npt.NDArray[np.uint64]
 Values = npt.NDArray[Any]
 Columns = dict[str, Values]
-
-
-def whole_number(value: Any, name: str) -> int:
-    """An integer from 0 up."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-        raise InvalidInput(f"{name} is {value!r}", "an integer from 0 up", f"Pass another {name}")
-    return int(value)
 
 
 def query_words(codes: Codes | npt.ArrayLike | None, n_bits: int, model_id: str | None) -> Words:

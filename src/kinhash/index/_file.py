@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._check import is_integer
 from .._texts import STRING, from_bytes, to_bytes
 from ..codes import MAX_BITS, n_bytes, pack_bits, to_words
 from ..container import read_container, write_container
@@ -134,7 +135,7 @@ def _restored(arrays: Arrays, name: str) -> npt.NDArray[Any]:
 
 def _whole(header: Mapping[str, Any], name: str) -> int:
     value = header[name]
-    _need(isinstance(value, int) and not isinstance(value, bool))
+    _need(is_integer(value))
     return int(value)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._check import is_integer
 from .._texts import STRING
 from ..errors import InvalidInput
 
@@ -158,7 +159,7 @@ def as_ids(ids: npt.ArrayLike | Sequence[str], what: str = "ids") -> Values:
                 return np.array(found, STRING)
             except UnicodeEncodeError:
                 raise _unusable(what, "strings that are not valid Unicode") from None
-        if all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in found):
+        if all(map(is_integer, found)):
             return _whole(np.array([int(value) for value in found], object), what)
     raise _unusable(what, f"values of type {type(values.flat[0]).__name__}")
 

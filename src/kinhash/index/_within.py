@@ -15,11 +15,10 @@ from .._popcount import popcount
 from ._bits import trailing_zeros
 from ._instructions import any_below, any_below_4, mask_below
 
-__all__ = ["CODE_BITS", "DISTANCE_BITS", "MOST_QUERIES", "scan_within"]
+__all__ = ["CODE_BITS", "DISTANCE_BITS", "scan_within"]
 
 CODE_BITS = 40
 DISTANCE_BITS = 12
-MOST_QUERIES = 1 << 11  # of one call, so that a find is a positive number
 
 CODE_BLOCK = 4096  # words: 32 kB, the first-level cache
 ZERO = np.uint64(0)
@@ -58,7 +57,7 @@ def _with_room(finds: Any, count: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def scan_within(blocks: Any, n_codes: Any, queries: Any, radius: Any, tag: Any) -> Any:
-    """All finds within ``radius`` of the queries (q, W), unordered; at most `MOST_QUERIES` queries.
+    """All finds within ``radius`` of the queries (q, W), unordered; at most 2,048 queries (11 bits).
 
     Working memory: 16 bytes per find.
     """

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._check import check_integer, check_n_bits
 from .._locks import new_lock
-from ..codes import MAX_BITS, Codes, as_codes, n_bytes
+from ..codes import Codes, as_codes, n_bytes
 from ..errors import InvalidInput
 from . import _door as door
 from ._file import read_index, write_index
@@ -76,15 +77,7 @@ class HammingIndex:
     """
 
     def __init__(self, n_bits: int, model_id: str | None = None) -> None:
-        if (
-            isinstance(n_bits, bool)
-            or not isinstance(n_bits, (int, np.integer))
-            or not 1 <= n_bits <= MAX_BITS
-        ):
-            raise InvalidInput(
-                f"n_bits is {n_bits!r}", f"an integer from 1 to {MAX_BITS}", "Choose a length in that range"
-            )
-        self.n_bits = int(n_bits)
+        self.n_bits = check_n_bits(n_bits)
         self.model_id = model_id
         self._state = _State()
         self._writing = new_lock()
@@ -168,7 +161,7 @@ class HammingIndex:
         ``codes`` may then be None, for the signs of the margins. ``vectors``, a pair (query vectors, row
         vectors by id), re-ranks the ``shortlist`` (default ``10 k``) by Euclidean distance.
         """
-        k = door.whole_number(k, "k")
+        k = check_integer("k", k, 0)
         weights: Any = None
         full: Any = float(self.n_bits)
         if margins is not None:
@@ -180,7 +173,7 @@ class HammingIndex:
         wide = (
             k
             if vectors is None
-            else max(k, 10 * k if shortlist is None else door.whole_number(shortlist, "shortlist"))
+            else max(k, 10 * k if shortlist is None else check_integer("shortlist", shortlist, 0))
         )
         parts = []
         for segment in segments:
@@ -202,7 +195,7 @@ class HammingIndex:
         Small radii on many distinct codes use multi-index hashing, once enough time went into scanning to
         pay for its tables (or after `prepare_radius`); the answers are the same.
         """
-        r = min(door.whole_number(r, "r"), self.n_bits)
+        r = min(check_integer("r", r, 0), self.n_bits)
         queries = door.query_words(codes, self.n_bits, self.model_id)
         segments: Sequence[Segment] = select(self._state.segments, where)
         parts = [segment.within(queries, r) for segment in segments]

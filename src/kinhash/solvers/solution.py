@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .._linalg import fit_rotation
 from .._types import Bools, Floats
 from ..rounding import round_marginals
 from ..supervision import Supervision
 from .readout import Embedding, LinearReadout, Readout
-from .rotation import fit_rotation
 from .sample import Sample
 
 __all__ = ["GroupCodes", "Minimum", "Solution"]

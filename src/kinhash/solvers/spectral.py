@@ -17,13 +17,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._check import check_choice, check_integer, check_number
+from .._linalg import fit_rotation
 from .._types import Floats
 from ..energies import Energy
 from ..errors import InvalidInput
 from .base import Solver
 from .problem import DenseProblem, Problem, SparseProblem
 from .readout import Embedding, LinearReadout, linear_slope
-from .rotation import fit_rotation
 from .sample import Sample
 from .solution import Minimum
 from .targets import AnchorSums, Targets

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._compile import njit
+from .._linalg import fit_rotation
 from .._types import Bools, Bytes, Floats, Floats32
 from ..encoders.expected import expected_similarity
 from ..solvers import Solution
-from ..solvers.rotation import fit_rotation
 from ..training import Training
 from .splits import Split
 
