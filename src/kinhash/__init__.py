@@ -41,6 +41,7 @@ _ROOMS = [
     "energies",
     "engines",
     "errors",
+    "evaluation",
     "index",
     "inference",
     "maps",

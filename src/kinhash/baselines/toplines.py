@@ -16,12 +16,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 from ..errors import InvalidInput
+from ..evaluation import FloatRanking, LabelScores
 from ..labels import read_labels
-from ..protocols import Cosine, FloatRanking, LabelScores
 
-__all__ = ["ClassScores", "FloatCosine", "PredictedClass"]
-
-FloatCosine = Cosine  # cosine of the features: what search without learning gives
+__all__ = ["ClassScores", "PredictedClass"]
 
 
 def _default_classifier() -> Any:

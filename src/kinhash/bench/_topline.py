@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from .._blocks import map_padded_rows
 from ..energy_hasher import EnergyHasher
+from ..evaluation import LabelScores
 from ..labels import read_labels
 from ..maps.expected import ExpectedMap, LabelSimilarity
 from ..maps.rows import Rows
-from ..protocols import LabelScores
 
 __all__ = ["LabelModelScores"]
 
