@@ -56,6 +56,7 @@ __all__ = [
     "energies",
     "engines",
     "errors",
+    "evaluation",
     "index",
     "load",
     "load_codes",

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..codes import n_bytes
+from ..evaluation import Interval
+from ..evaluation.hold_out import label_counts
 from ..labels import Labels
-from ..metrics import Interval
 from ._advice import COSINE, OURS, RIVALS, Recommendation, Way
 from ._measure import MOST_ITQ_COLUMNS, Plan, Scores, interval
-from ._rows import label_counts
 
 __all__ = ["recommend", "shortest_enough"]
 

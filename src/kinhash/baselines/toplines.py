@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 from ..errors import InvalidInput
+from ..evaluation import FloatRanking, LabelScores
 from ..labels import read_labels
-from ..protocols import FloatRanking, LabelScores
 
 __all__ = ["ClassScores", "PredictedClass"]
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..datasets import Dataset, load
 from ..errors import InvalidInput, MissingExtra
+from ..evaluation import ComparedCodes
 from ..labels import Labels
 
 __all__ = ["gallery_of"]
@@ -25,25 +26,25 @@ PICTURES_OF = {  # sets of features whose pictures are kept in a set of their ow
 Rows = npt.NDArray[np.int64]
 
 
-def gallery_of(dataset: Dataset, searched: Any) -> list[dict[str, Any]]:
+def gallery_of(dataset: Dataset, compared: ComparedCodes) -> list[dict[str, Any]]:
     """The first queries with a picture, and their nearest rows with one, in order (distance, row).
 
-    Searched are the mapped codes: what a user's search would find. Memory: the codes of pictured rows.
+    The database is the mapped codes: what a user's search would find. Memory: the codes of pictured rows.
     """
     from ..index import HammingIndex
 
     rows, picture = _pictures(dataset)
-    asked = np.flatnonzero(np.isin(searched.asked, rows))[:N_QUERIES]
-    there = np.flatnonzero(np.isin(searched.searched, rows))
-    codes = searched.databases.get("mapped", searched.databases.get("learned"))
-    found = HammingIndex.from_codes(codes[there], ids=there).search(searched.queries[asked], N_FOUND)
+    queries = np.flatnonzero(np.isin(compared.query_rows, rows))[:N_QUERIES]
+    there = np.flatnonzero(np.isin(compared.database_rows, rows))
+    codes = compared.databases["mapped" if "mapped" in compared.databases else "learned"]
+    found = HammingIndex.from_codes(codes[there], ids=there).search(compared.queries[queries], N_FOUND)
     pages = []
-    for query, ids, distances in zip(asked, found.ids, found.distances, strict=True):
-        own = searched.asked_labels[query : query + 1]
-        page: dict[str, Any] = {"query": _item(searched.asked[query], own, picture), "found": []}
+    for query, ids, distances in zip(queries, found.ids, found.distances, strict=True):
+        own = compared.query_labels[query : query + 1]
+        page: dict[str, Any] = {"query": _item(compared.query_rows[query], own, picture), "found": []}
         for place, distance in zip(ids, distances, strict=True):
-            label = searched.searched_labels[place : place + 1]
-            item = _item(searched.searched[place], label, picture)
+            label = compared.database_labels[place : place + 1]
+            item = _item(compared.database_rows[place], label, picture)
             page["found"].append(item | {"distance": int(distance), "kin": _kin(own, label)})
         pages.append(page)
     return pages

@@ -99,12 +99,14 @@ def _range(values: Sequence[int]) -> str:
 
 def _conditions(results: Sequence[Result]) -> str:
     """Versions, processor, threads and load, as a list of terms."""
-    around = [r.environment for r in results if r.environment]
+    machines = [r.environment for r in results if r.environment]
 
     def seen(name: str) -> str:
-        return ", ".join(sorted({str(e[name]) for e in around if e.get(name) is not None})) or "not recorded"
+        return (
+            ", ".join(sorted({str(e[name]) for e in machines if e.get(name) is not None})) or "not recorded"
+        )
 
-    loads = sorted(float(e["load"]) for e in around if isinstance(e.get("load"), (int, float)))
+    loads = sorted(float(e["load"]) for e in machines if isinstance(e.get("load"), (int, float)))
     load = (
         (f"{loads[0]:.1f}" if loads[0] == loads[-1] else f"{loads[0]:.1f} to {loads[-1]:.1f}")
         if loads

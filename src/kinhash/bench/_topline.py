@@ -10,9 +10,9 @@ import numpy.typing as npt
 from .._blocks import map_padded_rows
 from ..encoders.expected import ExpectedMap, LabelSimilarity
 from ..encoders.expected_labels import ExpectedLabels
+from ..evaluation import LabelScores
 from ..hashers.energy import EnergyHasher
 from ..labels import read_labels
-from ..protocols import LabelScores
 from ..rows import Rows
 
 __all__ = ["LabelModelScores"]

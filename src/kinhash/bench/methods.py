@@ -12,7 +12,7 @@ __all__ = ["RANKINGS", "REGRESSORS", "is_ranking", "make_method", "parameter_nam
 RANKINGS = Table(
     "float ranking",
     {
-        "Cosine": "kinhash.protocols:Cosine",
+        "Cosine": "kinhash.evaluation:Cosine",
         "ClassScores": "kinhash.baselines.toplines:ClassScores",
         "LabelModel": "kinhash.bench._topline:LabelModelScores",
         "PredictedClass": "kinhash.baselines.toplines:PredictedClass",

@@ -211,7 +211,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
         Codes are mapped on both sides. 1 is perfect; the share of kin is chance.
         """
-        from ..metrics import mean_average_precision
+        from ..evaluation import mean_average_precision
 
         codes = Codes(self.encode(X), self._n_features_out)
         return float(mean_average_precision(codes, codes, y, y, exclude_self=True))
