@@ -30,10 +30,11 @@ from .splits import validation_split
 
 __all__ = ["Chosen", "choose", "tune"]
 
-RBF_GAIN = 0.01  # what RBF features must gain: they cost more to encode with
+RBF_GAIN = 0.014  # what RBF features must gain: they cost more to encode with
 GAIN = 0.001  # what any other departure from the plain method must gain
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
 HOPELESS = 0.03  # so far behind, features are not looked at any longer
+SLACK = 0.003  # what a weaker penalty may lose: all rows, which are more than were tried on, need less of it
 STEPS = 12  # of the label model's fit while tuning
 TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 RARITY = 0.5
@@ -203,7 +204,8 @@ class _Path:
             last = best  # weaker penalties as long as they gain; if none does, stronger ones
             for penalty in way:
                 last = self._attempt(penalty, last)
-                if last.value <= best.value:
+                margin = SLACK if penalty > PENALTIES[middle] else 0.0
+                if last.value <= best.value + margin:
                     break
                 best = last
             if best.penalty != PENALTIES[middle]:
@@ -211,15 +213,12 @@ class _Path:
         return self._refined(best)
 
     def _refined(self, best: Candidate) -> Candidate:
-        """Half a step to either side of a temperature, and then of a penalty."""
+        """Half a step to either side of a temperature, and then to a weaker penalty."""
         between = [best.temperature * factor for factor in (0.7, 1.4)]
         best = max([best, *self._at(best.model, best.penalty, between)], key=lambda one: one.value)
         assert best.penalty is not None
-        for factor in (10**0.5, 10**-0.5):
-            found = self._attempt(best.penalty * factor, best, (best.temperature,))
-            if found.value > best.value:
-                return found
-        return best
+        weaker = self._attempt(best.penalty / 10**0.5, best, (best.temperature,))
+        return weaker if weaker.value > best.value - SLACK else best
 
     def _attempt(
         self, penalty: float | None, near: Candidate | None, temperatures: Sequence[float] = TEMPERATURES
