@@ -61,7 +61,8 @@ def to_words(packed: UInt8) -> npt.NDArray[np.uint64]:
 class Codes:
     """Packed codes (n, bytes) with what one must know to use them.
 
-    ``packed`` keeps its padding bits at zero; the constructor checks shape, dtype and padding.
+    ``packed`` keeps its padding bits at zero; the constructor checks shape, dtype and padding. Wherever an array
+    is expected (NumPy, faiss), the packed bytes stand in: ``np.asarray(codes)`` copies nothing.
 
     >>> codes = Codes(np.array([[0b10100000]], np.uint8), n_bits=3)
     >>> len(codes), codes.bits().tolist()
@@ -91,6 +92,20 @@ class Codes:
 
     def __len__(self) -> int:
         return len(self.packed)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and bytes per row."""
+        rows, width = self.packed.shape
+        return rows, width
+
+    @property
+    def dtype(self) -> np.dtype[np.uint8]:
+        """Bytes."""
+        return self.packed.dtype
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.packed, dtype=dtype, copy=copy)
 
     def __iter__(self) -> Iterator[UInt8]:
         return iter(self.packed)

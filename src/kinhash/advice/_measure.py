@@ -126,16 +126,16 @@ def measure_fold(scores: Scores, X: Any, labels: Labels, split: Split, plan: Pla
             _measure_cosine(scores, X_out, y, timed)
             continue
         hasher = _fitted(method, n_bits, seed, X_fit, y_fit)
-        new = Codes(hasher.encode(X_out), n_bits)
+        new = hasher.encode(X_out)
         scores.mapped.setdefault(way, []).append(average_precision(new, new, y, y, exclude_self=True))
         if timed:
             scores.encode[way] = encode_seconds(hasher, X_out[:TIMED_ROWS])
         if method != OURS:
             continue
-        learned = average_precision(new, Codes(hasher.codes_, n_bits), y, y_fit)
+        learned = average_precision(new, hasher.codes_, y, y_fit)
         scores.learned.setdefault(way, []).append(learned)
         if timed:
-            database = Codes(hasher.encode(X_fit), n_bits)
+            database = hasher.encode(X_fit)
             scores.search[way] = hamming_search(new, database, np.random.default_rng(seed))
 
 

@@ -187,12 +187,12 @@ def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Ge
 
 def _all_codes(hasher: Any, X: Any, kept_out: Any, ids: Any) -> Codes:
     """One code per row of the file: learned for rows of the fit, mapped for rows kept out."""
-    packed = hasher.codes_
+    packed = hasher.codes_.packed
     if len(kept_out):
         whole = np.empty((X.shape[0], packed.shape[1]), np.uint8)
         learned = np.ones(X.shape[0], bool)
         learned[kept_out] = False
-        whole[learned], whole[kept_out] = packed, hasher.encode(X[kept_out])
+        whole[learned], whole[kept_out] = packed, hasher.encode(X[kept_out]).packed
         packed = whole
     return Codes(packed, hasher.n_bits, ids=ids, model_id=hasher.model_id_)
 

@@ -76,7 +76,7 @@ def _draw(hasher: Any, digits: Any, train: Any, queries: Any, rng: Any, output: 
 
     references = CodeReferences(digits.features, train, hasher.n_bits, rng)
     size = hasher.codes_.shape[1]
-    ours = [hasher.encode_codes(digits.features[rows]) for rows in (queries, train)]
+    ours = [hasher.encode(digits.features[rows]) for rows in (queries, train)]
     lsh = [references.lsh(rows) for rows in (queries, train)]
     panels = [
         Panel(f"kinhash: {size} bytes that know the labels", *ours),

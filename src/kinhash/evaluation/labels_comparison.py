@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..codes import MAX_BITS, Codes, n_bytes, to_words
+from ..codes import MAX_BITS, n_bytes, to_words
 from ..labels import Labels
 from .code_references import CodeReferences
 from .comparison import COSINE, LEARNED, MAPPED, SIGN_BITS, Comparison, Line, lsh_name, scored
@@ -41,7 +41,7 @@ def compare_labels(
     chosen = np.sort(rng.permutation(known)[:size])
     database = train[chosen]
     both = labels[queries], labels[database]
-    new, mapped = hasher.encode_codes(X[queries]), hasher.encode_codes(X[database])
+    new, mapped = hasher.encode(X[queries]), hasher.encode(X[database])
     references = CodeReferences(X, database, new.n_bits, rng)
     lsh = average_precision(references.lsh(queries), references.lsh(database), *both)
     unit, ranking = unit_rows(X, queries), Cosine()
@@ -66,7 +66,7 @@ def compare_labels(
         "bytes_per_item_after": size_now,
     }
     if facts["codes"] == "learned":  # some methods only map: their codes_ are the mapped ones again
-        learned = Codes(hasher.codes_[chosen], new.n_bits, model_id=new.model_id)
+        learned = hasher.codes_[chosen]
         lines = (scored(LEARNED, size_now, average_precision(new, learned, *both)), *lines)
         facts["unique_codes_learned"] = len(np.unique(learned.packed, axis=0))
     if len(queries) > 1:  # both sides unseen: no row of the fit can flatter this pair of figures

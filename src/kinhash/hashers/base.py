@@ -23,8 +23,8 @@ from .._blocks import map_padded_rows, single_blas_thread
 from .._callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from .._check import check_features, check_integer, check_n_bits, check_weights, make_rng
 from .._stages import Listener, Stages
-from .._types import Floats
-from ..codes import Codes, pack_bits, unpack_bits
+from .._types import Array, Bytes, Floats
+from ..codes import Codes, pack_bits
 from ..encoders import Fitted, Map
 from ..errors import InvalidInput, KinhashWarning
 from ..rows import Rows
@@ -163,19 +163,18 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         """Bits (n, d) as 0 and 1, for scikit-learn pipelines."""
         return (self.decision_function(X) > 0).astype(np.uint8)
 
-    def encode(self, X: Any) -> npt.NDArray[np.uint8]:
-        """Packed codes (n, ceil(d / 8)) in np.packbits order, what faiss and pgvector take.
+    def encode(self, X: Any, ids: Any = None) -> Codes:
+        """Codes of rows: packed bytes (n, ceil(d / 8)) in np.packbits order that know their length and model.
 
-        A row gets the same bits alone, in a batch of any size, from a memory map or a sparse matrix.
-        Peak memory beyond the result: a few blocks of 256 rows per thread.
+        ``np.asarray(codes)``, or ``codes.packed``, is the plain array that faiss and pgvector take. A row gets the
+        same bits alone, in a batch of any size, from a memory map or a sparse matrix. Peak memory beyond the
+        result: a few blocks of 256 rows per thread.
         """
         check_is_fitted(self, "fitted_")
-        return self._encode_rows(Rows(check_features(self, X, reset=False)))
+        packed = self._encode_rows(Rows(check_features(self, X, reset=False)))
+        return self._as_codes(packed, None if ids is None else np.asarray(ids))
 
-    def encode_codes(self, X: Any, ids: Any = None) -> Codes:
-        """The same as a `Codes` value, which knows its length and its model."""
-        packed = self.encode(X)
-        ids = None if ids is None else np.asarray(ids)
+    def _as_codes(self, packed: Bytes, ids: Array | None = None) -> Codes:
         return Codes(packed, self._n_features_out, ids=ids, model_id=self.model_id_)
 
     def _scores(self, rows: Rows) -> npt.NDArray[Any]:
@@ -185,15 +184,15 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return mapped_codes(self.fitted_.map, rows, self.n_jobs)
 
     @property
-    def codes_(self) -> npt.NDArray[np.uint8]:
-        """Learned packed codes of the training rows: a function of their labels, not of their features."""
+    def codes_(self) -> Codes:
+        """Learned codes of the training rows: a function of their labels, not of their features."""
         check_is_fitted(self, "fitted_")
         codes = self.fitted_.codes
         if codes is None:
             raise AttributeError(
                 "codes_ is kept only right after fit; use encode(X), or learned_codes(y) where there is one"
             )
-        return codes
+        return self._as_codes(codes)
 
     @property
     def marginals_(self) -> npt.NDArray[np.float32]:
@@ -213,7 +212,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         """
         from ..evaluation import mean_average_precision
 
-        codes = Codes(self.encode(X), self._n_features_out)
+        codes = self.encode(X)
         return float(mean_average_precision(codes, codes, y, y, exclude_self=True))
 
     def explain(self, x: Any, y: Any) -> Explanation:
@@ -245,7 +244,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     # -- housekeeping --------------------------------------------------------------------------
 
     def _describe(self, how: str, training: Training) -> dict[str, Any]:
-        bits = unpack_bits(self.codes_, self._n_features_out)
+        bits = self.codes_.bits()
         share = bits.mean(axis=0, dtype=np.float64)
         dead = np.flatnonzero((share == 0) | (share == 1))
         if len(dead):
@@ -259,7 +258,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             "n_rows": len(training.rows),
             "n_groups": training.supervision.n_groups,
             "codes": how,
-            "unique_codes": _count_distinct(self.codes_, self.fitted_.group_of_row),
+            "unique_codes": _count_distinct(self.codes_.packed, self.fitted_.group_of_row),
             "dead_bits": dead.tolist(),
             "bit_balance": share,
             "seconds": dict(training.stages.seconds),

@@ -43,7 +43,7 @@ class EnergyHasher(StreamingHasher):
 
     Attributes
     ----------
-    codes_ : learned packed codes of the training rows (n, ceil(n_bits / 8)).
+    codes_ : learned codes of the training rows, a `kinhash.Codes` of (n, ceil(n_bits / 8)) bytes.
     marginals_ : P(bit = 1) of the training rows.
     report_ : what was chosen, dead bits, unique codes, bit balance, seconds per stage.
 
