@@ -61,8 +61,8 @@ def to_words(packed: UInt8) -> npt.NDArray[np.uint64]:
 class Codes:
     """Packed codes (n, bytes) with what one must know to use them.
 
-    ``packed`` keeps its padding bits at zero; the constructor checks shape, dtype and padding. Wherever an array
-    is expected (NumPy, faiss), the packed bytes stand in: ``np.asarray(codes)`` copies nothing.
+    ``packed`` keeps its padding bits at zero; the constructor checks shape, dtype and padding. Wherever an
+    array is expected (NumPy, faiss), the packed bytes stand in: ``np.asarray(codes)`` copies nothing.
 
     >>> codes = Codes(np.array([[0b10100000]], np.uint8), n_bits=3)
     >>> len(codes), codes.bits().tolist()

@@ -166,9 +166,9 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     def encode(self, X: Any, ids: Any = None) -> Codes:
         """Codes of rows: packed bytes (n, ceil(d / 8)) in np.packbits order that know their length and model.
 
-        ``np.asarray(codes)``, or ``codes.packed``, is the plain array that faiss and pgvector take. A row gets the
-        same bits alone, in a batch of any size, from a memory map or a sparse matrix. Peak memory beyond the
-        result: a few blocks of 256 rows per thread.
+        ``np.asarray(codes)``, or ``codes.packed``, is the plain array that faiss and pgvector take. A row
+        gets the same bits alone, in a batch of any size, from a memory map or a sparse matrix. Peak memory
+        beyond the result: a few blocks of 256 rows per thread.
         """
         check_is_fitted(self, "fitted_")
         packed = self._encode_rows(Rows(check_features(self, X, reset=False)))
