@@ -218,7 +218,8 @@ class _Path:
         best = max([best, *self._at(best.model, best.penalty, between)], key=lambda one: one.value)
         assert best.penalty is not None
         weaker = self._attempt(best.penalty / 10**0.5, best, (best.temperature,))
-        return weaker if weaker.value > best.value - SLACK else best
+        slack = 0.0 if isinstance(self.trial.features, RBF) else SLACK
+        return weaker if weaker.value > best.value - slack else best
 
     def _attempt(
         self, penalty: float | None, near: Candidate | None, temperatures: Sequence[float] = TEMPERATURES
