@@ -34,7 +34,7 @@ RBF_GAIN = 0.014  # what RBF features must gain: they cost more to encode with
 GAIN = 0.001  # what any other departure from the plain method must gain
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
 HOPELESS = 0.03  # so far behind, features are not looked at any longer
-SLACK = 0.003  # what a weaker penalty may lose: all rows, which are more than were tried on, need less of it
+SLACK = 0.003  # what a stronger penalty must gain: all rows are more than were tried on, and need less
 STEPS = 12  # of the label model's fit while tuning
 TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 RARITY = 0.5
@@ -218,8 +218,7 @@ class _Path:
         best = max([best, *self._at(best.model, best.penalty, between)], key=lambda one: one.value)
         assert best.penalty is not None
         weaker = self._attempt(best.penalty / 10**0.5, best, (best.temperature,))
-        slack = 0.0 if isinstance(self.trial.features, RBF) else SLACK
-        return weaker if weaker.value > best.value - slack else best
+        return weaker if weaker.value > best.value else best
 
     def _attempt(
         self, penalty: float | None, near: Candidate | None, temperatures: Sequence[float] = TEMPERATURES
