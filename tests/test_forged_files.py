@@ -22,9 +22,9 @@ import pytest
 import kinhash
 from kinhash import Codes, EnergyHasher
 from kinhash.container import read_container, write_container
-from kinhash.errors import DamagedFile
 from kinhash.encoders import MAPS
 from kinhash.encoders.stored_readout import KINDS as READOUTS
+from kinhash.errors import DamagedFile
 from kinhash.model_file import HASHERS, arrays_id
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::kinhash.errors.KinhashWarning")

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hasher_cases import ALL, make, tags
 
+from kinhash.encoders import MAPS, Map
 from kinhash.energies import ENERGIES, Energy
 from kinhash.energies.splh import SPLH
 from kinhash.errors import UnknownName
-from kinhash.solvers import SOLVERS, Solver
-from kinhash.encoders import MAPS, Map
 from kinhash.model_file import HASHERS
+from kinhash.solvers import SOLVERS, Solver
 from kinhash.testing import check_energy, check_hasher, check_solver
 
 # On sixty rows of three classes some methods have a bit to spare, and say so.

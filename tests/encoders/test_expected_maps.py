@@ -15,10 +15,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import LinearSVR
 from sklearn.tree import DecisionTreeRegressor
 
-from kinhash.energies.lfh import LFH
-from kinhash.errors import InvalidInput
-from kinhash.solvers.readout import LinearReadout, PolishReadout, SolveReadout, VaryingReadout
-from kinhash.solvers.targets import Targets
 from kinhash.encoders import map_from_arrays
 from kinhash.encoders.expected import (
     ExpectedMap,
@@ -32,6 +28,10 @@ from kinhash.encoders.logistic import GramBasis, LabelledRows, fit_logistic
 from kinhash.encoders.preparation import RBF, Preparation
 from kinhash.encoders.regressor import RegressorMap
 from kinhash.encoders.stacked import StackedMap
+from kinhash.energies.lfh import LFH
+from kinhash.errors import InvalidInput
+from kinhash.solvers.readout import LinearReadout, PolishReadout, SolveReadout, VaryingReadout
+from kinhash.solvers.targets import Targets
 
 seeds = st.integers(0, 9999)
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from kinhash.errors import InvalidInput, NotEnoughMemory
+from kinhash.encoders.least_squares import choose_alpha, leverage_factor, ridge_weights
 from kinhash.encoders.linear import LinearMap
 from kinhash.encoders.moments import moments_of_block, moments_of_rows
 from kinhash.encoders.preparation import RBF, Preparation, column_statistics
 from kinhash.encoders.prepared import PreparedRows, prepare_rows
-from kinhash.encoders.least_squares import choose_alpha, leverage_factor, ridge_weights
+from kinhash.errors import InvalidInput, NotEnoughMemory
 from kinhash.rows import Rows
 
 seeds = st.integers(0, 9999)

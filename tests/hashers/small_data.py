@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash.hashers.base import Training
 from kinhash._stages import Stages
+from kinhash.hashers.base import Training
 from kinhash.rows import Rows
 from kinhash.supervision import from_labels
 

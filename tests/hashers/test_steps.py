@@ -9,22 +9,22 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import Ridge
-from small_data import classes, tags, training
-
-from kinhash import EnergyHasher
-from kinhash.energies.ksh import KSH
-from kinhash.hashers.energy import DEFAULT_MIX, OPEN_SET_MIX, share_bits
-from kinhash.solvers.sample import draw_sample
 from kinhash.learning import choosing, labelled
 from kinhash.learning.choosing_features import unrounded_value
 from kinhash.learning.expected import SpectralCoder, split_rows, temper
 from kinhash.learning.features import FeatureOptions, first_preparation, known_weights, standardised_moments
 from kinhash.learning.label_learners import LabelledSet, anchor_average_precision
 from kinhash.learning.spectral_ridge import leave_one_out, some_known_rows
+from sklearn.linear_model import Ridge
+from small_data import classes, tags, training
+
+from kinhash import EnergyHasher
 from kinhash.encoders.label_models import LinearLabels
-from kinhash.encoders.prepared import prepare_rows
 from kinhash.encoders.least_squares import ridge_weights
+from kinhash.encoders.prepared import prepare_rows
+from kinhash.energies.ksh import KSH
+from kinhash.hashers.energy import DEFAULT_MIX, OPEN_SET_MIX, share_bits
+from kinhash.solvers.sample import draw_sample
 
 OPTIONS = FeatureOptions()
 

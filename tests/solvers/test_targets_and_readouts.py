@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kinhash.solvers.learn import Recipe, infer, infer_sample
 from small_problems import dense, random_targets
 
 from kinhash.energies.bre import BRE
@@ -15,7 +16,6 @@ from kinhash.energies.lfh import LFH
 from kinhash.energies.splh import SPLH
 from kinhash.errors import InvalidInput, UnknownName
 from kinhash.solvers.coordinate import Coordinate
-from kinhash.solvers.learn import Recipe, infer, infer_sample
 from kinhash.solvers.linear_systems import renormalize, solve_each
 from kinhash.solvers.linearised import Linearised
 from kinhash.solvers.mean_field import MeanField
