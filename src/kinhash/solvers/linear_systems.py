@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ..errors import UnknownName
 
@@ -56,7 +55,9 @@ def solve_near(A: Floats, own: Floats, factor: Floats, b: Floats, clip: float, s
     every row; that is far cheaper than a factorisation per row, or one eigendecomposition per block.
     Rows that have not settled after sixty (c near its limit) are solved singly.
     """
-    lam = _positive(_row_bounds(A, own, factor, np.abs(b)) / clip)[:, None]
+    from .row_bounds import row_bounds  # numba is loaded by fits alone
+
+    lam = _positive(row_bounds(A, own, factor, np.abs(b)) / clip)[:, None]
     twice, factor = 2 * slope, factor[:, None]
 
     def apply(v: Floats) -> Floats:
@@ -113,20 +114,3 @@ def _through(values: Floats, vectors: Floats, lam: Floats, b: Floats, slope: flo
 
 def _positive(x: Floats) -> Floats:
     return np.where(x > 0, x, 1.0)
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc"})  # sums of absolute values may be reordered
-def _row_bounds(A, own, factor, size):  # type: ignore[no-untyped-def]
-    """max_k (Σ_l |A_kl + factor_i own_ik own_il| + |b_ik|), without forming every A_i."""
-    rows, d = own.shape
-    out = np.zeros(rows)
-    for i in range(rows):
-        for k in range(d):
-            total = size[i, k]
-            scale = factor[i] * own[i, k]
-            for l in range(d):
-                if l != k:
-                    total += abs(A[k, l] + scale * own[i, l])
-            if total > out[i]:
-                out[i] = total
-    return out
