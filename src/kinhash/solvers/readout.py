@@ -18,7 +18,6 @@ from .._blocks import block_slices, map_blocks
 from ..energies import Energy
 from ..supervision import Supervision
 from .linear_systems import renormalize, sigmoid, solve_each, solve_shared
-from .polish import polish_rows
 from .problem import DenseProblem, varying_terms, weighted_grams
 from .sigmoid_line import line_slope
 from .targets import AnchorSums, Targets
@@ -69,11 +68,12 @@ class Readout(ABC):
 @dataclass(frozen=True)
 class Embedding:
     """Relaxed codes before rotation: ``S_x @ matrix − constant``, (m, r) and (r,); ``entries`` (m, r) has
-    those of the sample itself."""
+    those of the sample itself. A rotation of them takes ``n_rounds`` rounds."""
 
     matrix: Floats
     constant: Floats
     entries: Floats
+    n_rounds: int = 50
 
     def of(self, similarity: Floats) -> Floats:
         """Relaxed codes (k, r) of rows with these similarities (k, m)."""
@@ -151,6 +151,8 @@ class PolishReadout(Readout):
 
     def settle(self, b: Floats) -> Floats:
         """Fields of rows with pulls ``b`` (k, d)."""
+        from .polish import polish_rows  # numba is loaded by fits alone
+
         bits = np.where(b > 0, 1.0, -1.0)
         polish_rows(bits, np.ascontiguousarray(b), self.gram, self.bend, self.n_sweeps)
         off = self.gram - np.diag(np.diag(self.gram))

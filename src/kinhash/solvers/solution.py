@@ -80,9 +80,10 @@ class Solution:
         rounded = round_marginals(phi, counts, self.rounding)
         return GroupCodes(phi, rounded.threshold, rounded.bits, phi)
 
-    def rotated(self, predicted: Floats, rng: np.random.Generator, n_rounds: int = 50) -> Solution:
+    def rotated(self, predicted: Floats, rng: np.random.Generator, n_rounds: int | None = None) -> Solution:
         """The same solution, turned so that ``predicted`` (k, r) relaxed codes round well."""
         assert self.embedding is not None
+        n_rounds = self.embedding.n_rounds if n_rounds is None else n_rounds
         rotation = fit_rotation(predicted, self.n_bits, rng, n_rounds)
         return replace(self, readout=LinearReadout.rotated(self.embedding, rotation))
 
@@ -90,5 +91,6 @@ class Solution:
         """The same solution, turned so that the sample's own codes round well."""
         if self.embedding is None:
             return self
-        rotation = fit_rotation(self.embedding.entries, self.n_bits, rng, weights=self.sample.weights)
+        entries, n_rounds = self.embedding.entries, self.embedding.n_rounds
+        rotation = fit_rotation(entries, self.n_bits, rng, n_rounds, self.sample.weights)
         return replace(self, readout=LinearReadout.rotated(self.embedding, rotation))
