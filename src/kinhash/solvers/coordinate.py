@@ -30,7 +30,7 @@ from .targets import Targets
 __all__ = ["Coordinate", "Polished"]
 
 # Settings that say what is solved, which a first solver does not decide.
-SHARED = ("targets", "rounding", "n_anchors", "anchors", "curvature", "merge", "sums", "rarity")
+SHARED = {"targets", "rounding", "n_anchors", "anchors", "curvature", "merge", "sums", "rarity"}
 
 
 @dataclass(repr=False, kw_only=True)
@@ -71,9 +71,9 @@ class Polished(SweepingSolver):
                 f"first is {self.first!r}", "None or a kinhash Solver", "Pass an object with its settings"
             )
         self.first.check()
-        plain = type(self.first)()
-        for name in SHARED:
-            if not np.array_equal(getattr(self.first, name, None), getattr(plain, name, None)):
+        given, plain = self.first.get_params(deep=False), type(self.first)().get_params(deep=False)
+        for name in sorted(SHARED & given.keys()):
+            if not np.array_equal(given[name], plain[name]):
                 raise InvalidInput(
                     f"{name} was set on the first solver of a polished one",
                     "a first solver without it: sample, targets and weights are those of the polished one",
