@@ -68,8 +68,10 @@ def make(name):
 
 
 def learns_codes(hasher):
-    """Whether learned codes are a function of the labels: ours are, the rivals' are the map's."""
-    return not type(hasher).__module__.startswith("kinhash.baselines")
+    """Whether learned codes are a function of the labels: ours are, those of rivals and of principal
+    directions are the map's."""
+    rival = type(hasher).__module__.startswith("kinhash.baselines")
+    return not rival and getattr(hasher, "encoder", None) != "principal"
 
 
 def needs_labels(hasher):
