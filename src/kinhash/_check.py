@@ -14,6 +14,7 @@ __all__ = [
     "MAX_BITS",
     "check_choice",
     "check_features",
+    "check_flag",
     "check_integer",
     "check_n_bits",
     "check_number",
@@ -118,6 +119,13 @@ def check_number(name: str, value: Any, low: float, high: float = np.inf, *, ope
     raise InvalidInput(
         f"{name} is {value!r}", f"a number {above} {low}{upto}", f"Set {name} within that range"
     )
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False, NumPy's own included."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidInput(f"{name} is {value!r}", "True or False", "Pass one of them")
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:

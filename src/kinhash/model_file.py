@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from ._json import plain
 from ._table import Table
 from .codes_file import SENSELESS, require_fields
 from .container import Arrays, read_container, write_container
-from .encoders import ENCODERS, Fitted, Map, map_from_arrays
-from .encoders.features import FEATURES
 from .errors import DamagedFile, InvalidInput
-from .solvers import SOLVERS
+
+if TYPE_CHECKING:
+    from .encoders import Map
 
 __all__ = ["HASHERS", "arrays_id", "load_model", "model_id", "read_model", "save_model"]
 
@@ -49,7 +49,13 @@ MODEL_FIELDS = {
 }
 
 
-PARTS: dict[str, Any] = {"solver": SOLVERS, "encoder": ENCODERS, "features": FEATURES}
+def _tables() -> dict[str, Any]:
+    """Where the objects that settings may be are found; loaded late, since codes need no scikit-learn."""
+    from .encoders import ENCODERS
+    from .encoders.features import FEATURES
+    from .solvers import SOLVERS
+
+    return {"solver": SOLVERS, "first": SOLVERS, "encoder": ENCODERS, "features": FEATURES}
 
 
 def model_id(map_: Map) -> str | None:
@@ -104,6 +110,8 @@ def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
 
 def load_model(path: Any) -> Any:
     """Read a model that ``save`` wrote: a fitted estimator that encodes exactly as it did."""
+    from .encoders import Fitted, map_from_arrays
+
     arrays, header = read_model(path)
     try:
         if header["model_id"] != arrays_id(header["map"], arrays):
@@ -157,14 +165,13 @@ def _plain_parameters(thing: Any) -> dict[str, Any]:
 
     A solver or an encoder is written as its name and settings.
     """
-    kept = {}
+    kept, tables = {}, _tables()
     for name, value in thing.get_params(deep=False).items():
-        table = PARTS.get(name)
-        if table is not None and not isinstance(value, str):
-            row = next((row for row in table if type(value) is table[row]), None)
-            value = None if row is None else {"name": row, "settings": _plain_parameters(value)}
-            if value is None:
+        if name in tables and hasattr(value, "get_params"):
+            row = next((row for row in tables[name] if type(value) is tables[name][row]), None)
+            if row is None:
                 continue
+            value = {"name": row, "settings": _plain_parameters(value)}
         with suppress(TypeError):
             kept[name] = plain(value, _refuse)
     return kept
@@ -176,13 +183,13 @@ def _unfitted(kind: Any, parameters: dict[str, Any]) -> Any:
     A model is its map: the parameters say how it came about, and files of older versions have others.
     """
     known = kind().get_params(deep=False)
-    given = {}
+    given, tables = {}, _tables()
     for name, value in parameters.items():
-        table = PARTS.get(name)
-        if table is not None and isinstance(value, dict):
-            value = _unfitted(table[value["name"]], value["settings"])
-        if name in known:
-            given[name] = value
+        if name not in known:
+            continue
+        if name in tables and isinstance(value, dict):
+            value = _unfitted(tables[name][value["name"]], value["settings"])
+        given[name] = value
     return kind(**given)
 
 

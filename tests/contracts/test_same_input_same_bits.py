@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -156,8 +157,8 @@ def test_fact_6_permuting_rows_permutes_learned_codes(name):
     rng = np.random.default_rng(1)
     order, anchors = rng.permutation(len(X)), np.arange(0, 90, 3)
     place = np.argsort(order)
-    before = make(name).set_params(anchors=anchors).fit(X, y)
-    after = make(name).set_params(anchors=place[anchors]).fit(X[order], [y[i] for i in order])
+    before = with_known(make(name), anchors=anchors).fit(X, y)
+    after = with_known(make(name), anchors=place[anchors]).fit(X[order], [y[i] for i in order])
     assert np.array_equal(after.codes_, before.codes_[order])
 
 
@@ -191,10 +192,9 @@ def test_fitting_and_encoding_hold_blas_to_one_thread():
     X, y = classes()
     with threadpool_limits(2, user_api="blas"):
         fitted = Watched(8, random_state=0).fit(X, y)
-        scores = fitted._map.scores
-        object.__setattr__(
-            fitted, "_map", type("Spy", (), {"scores": lambda self, block: note() or scores(block)})()
-        )
+        scores = fitted.fitted_.map.scores
+        spy = type("Spy", (), {"scores": lambda self, block: note() or scores(block)})()
+        fitted.fitted_ = replace(fitted.fitted_, map=spy)
         fitted.encode(X)
     assert seen
     assert set(seen) == {1}

@@ -124,7 +124,7 @@ class ExpectedLabels(Encoder):
             if solution.embedding is not None:
                 some = labelled.some(rng, ROTATION_ROWS)
                 predicted = solution.embedding.of(expected.similarity(labelled.features[some]))
-                solution = solution.rotated(predicted, rng, 50 if rotation is None else 20, rotation)
+                solution = solution.rotated(predicted, rng, None if rotation is None else 20, rotation)
             scores = solution.group_scores(supervision, training.n_jobs)
             bits = scores > 0
             assert solution.readout is not None

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._check import check_integer, check_number
+from .._check import check_flag, check_integer, check_number
 from .._types import Array, Floats, Ints
-from ..errors import InvalidInput, UnknownName
+from ..errors import UnknownName
 from ..rows import Rows
 from ..training import Training
 from .moments import Standardised, moments_of_rows
@@ -40,8 +40,7 @@ class FeatureMap(BaseEstimator):
 
     def check(self) -> None:
         """Refuse settings outside their range."""
-        if not isinstance(self.standardize, bool | np.bool_):
-            raise InvalidInput(f"standardize is {self.standardize!r}", "True or False", "Pass one of them")
+        check_flag("standardize", self.standardize)
 
     def centers(self, rows: Rows, among: Ints, rng: np.random.Generator) -> UnitRBF | None:
         """Similarities in place of columns; None leaves the columns."""

@@ -93,6 +93,11 @@ class RegressorMap(Map):
             fitted.fit(features, values, sample_weight=weights)
         return cls(preparation, fitted, targets.shape[1])
 
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        """Columns of the raw rows."""
+        return self.preparation.n_features
+
     def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
         predicted = np.asarray(self.regressor.predict(self.preparation(block)))
         return predicted.reshape(len(block), self.n_bits)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._check import check_flag
 from ..codes import pack_bits, unpack_bits
 from ..encoders import ENCODERS, Encoder, Fitted
 from ..energies import ENERGIES, Energy
@@ -84,6 +85,7 @@ class EnergyHasher(StreamingHasher):
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        check_flag("open_set", self.open_set)
         if not isinstance(self.energy, Energy) and self.energy not in ENERGIES:
             raise UnknownName.among("energy", self.energy, ENERGIES)
         for name, table, base in (("solver", SOLVERS, Solver), ("encoder", ENCODERS, Encoder)):

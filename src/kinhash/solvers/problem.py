@@ -192,8 +192,9 @@ class DenseProblem(Problem):
 
     def _with_extras(self, b: Floats, rows: Ints) -> Floats:
         if self.background is not None:
-            slope = self.law.terms(np.array([1.0, -1.0]), self.n_bits).linear
-            b = b - (slope[0] - slope[1]) * self.background.sums[rows]
+            high, low = self.law.terms(np.array([1.0, -1.0]), self.n_bits).linear
+            means = self.background.means.sum(axis=0)  # met by the part of the slope that is no multiple of S
+            b = b - (high - low) * self.background.sums[rows] - (high + low) * means
         if self.field is not None:
             b = b + self.field[rows]
         return b

@@ -68,11 +68,12 @@ class Readout(ABC):
 @dataclass(frozen=True)
 class Embedding:
     """Relaxed codes before rotation: ``S_x @ matrix − constant``, (m, r) and (r,); ``entries`` (m, r) has
-    those of the sample itself."""
+    those of the sample itself. A rotation of them takes ``n_rounds`` rounds."""
 
     matrix: Floats
     constant: Floats
     entries: Floats
+    n_rounds: int = 50
 
     def of(self, similarity: Floats) -> Floats:
         """Relaxed codes (k, r) of rows with these similarities (k, m)."""

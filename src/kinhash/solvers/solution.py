@@ -84,11 +84,12 @@ class Solution:
         self,
         predicted: Floats,
         rng: np.random.Generator,
-        n_rounds: int = 50,
+        n_rounds: int | None = None,
         start: Floats | None = None,
     ) -> Solution:
         """The same solution, turned so that ``predicted`` (k, r) relaxed codes round well."""
         assert self.embedding is not None
+        n_rounds = self.embedding.n_rounds if n_rounds is None else n_rounds
         rotation = fit_rotation(predicted, self.n_bits, rng, n_rounds, start=start)
         return replace(self, readout=LinearReadout.rotated(self.embedding, rotation))
 
@@ -96,5 +97,6 @@ class Solution:
         """The same solution, turned so that the sample's own codes round well."""
         if self.embedding is None:
             return self
-        rotation = fit_rotation(self.embedding.entries, self.n_bits, rng, weights=self.sample.weights)
+        entries, n_rounds = self.embedding.entries, self.embedding.n_rounds
+        rotation = fit_rotation(entries, self.n_bits, rng, n_rounds, self.sample.weights)
         return replace(self, readout=LinearReadout.rotated(self.embedding, rotation))

@@ -118,7 +118,7 @@ class Spectral(Solver):
         assert minimum.rotation is not None
         if self.rotation == "predictions":
             matrix, constant = AnchorSums.of(targets, minimum.basis.readout).folded()
-            embedding = Embedding(matrix, constant, minimum.basis.embedding)
+            embedding = Embedding(matrix, constant, minimum.basis.embedding, self.n_rounds)
             return LinearReadout.rotated(embedding, minimum.rotation)
         scale = float(np.sqrt((minimum.means**2).mean()))
         return LinearReadout.of(AnchorSums.of(targets, minimum.basis.readout @ minimum.rotation), scale)

@@ -105,6 +105,7 @@ class Candidate:
 
 def tune(training: Training, energy: Energy, n_bits: int, solver: Solver, encoder: Encoder) -> Chosen:
     """Solve, and settle what is "auto" on held-out rows; what is not, stays."""
+    encoder.check()
     seed = int(training.rng.integers(2**62))
 
     def solve(solver: Solver) -> Solution:
