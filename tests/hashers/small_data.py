@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash.hashers.base import Training
 from kinhash._stages import Stages
 from kinhash.rows import Rows
 from kinhash.supervision import from_labels
+from kinhash.training import Training
 
 
 def classes(n=150, p=6, k=5, seed=0):

@@ -7,6 +7,7 @@ bits. A choice that costs more at encoding, or departs from the plain method, mu
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -100,17 +101,16 @@ class Candidate:
 
 def tune(training: Training, energy: Energy, n_bits: int, solver: Solver, encoder: Encoder) -> Chosen:
     """Solve, and settle what is "auto" on held-out rows; what is not, stays."""
-    seed = int(training.rng.integers(2**62))
 
-    def solve(solver: Solver) -> Solution:
-        draw = np.random.default_rng(seed)  # the same anchors every time
-        return solver.solve(training.supervision, energy, n_bits, draw, training.weights)
+    def solve(solver: Solver, rng: np.random.Generator) -> Solution:
+        return solver.solve(training.supervision, energy, n_bits, rng, training.weights)
 
     labels = training.supervision.labels
     with training.stages("solver"):
-        solutions = [solve(solver)]
+        same = copy.deepcopy(training.rng)  # draws the same anchors again
+        solutions = [solve(solver, training.rng)]
         if isinstance(solver, Spectral) and solver.rarity == "auto" and labels is not None and labels.is_tags:
-            solutions.append(solve(clone(solver).set_params(rarity=RARITY)))
+            solutions.append(solve(clone(solver).set_params(rarity=RARITY), same))
     return choose(training, solutions, encoder)
 
 
@@ -151,7 +151,7 @@ def _best_candidate(
     training: Training, judge: Judge, solution: Solution, encoder: ExpectedLabels
 ) -> Candidate:
     best: Candidate | None = None
-    for features in _kinds(encoder.features):
+    for features in _kinds(encoder.features, training):
         found = _best_on_path(training, judge, solution, encoder, features)
         margin = RBF_GAIN if isinstance(features, RBF) else 0.0
         if best is None or found.value > best.value + margin:
@@ -160,9 +160,10 @@ def _best_candidate(
     return best
 
 
-def _kinds(features: Any) -> list[FeatureMap]:
+def _kinds(features: Any, training: Training) -> list[FeatureMap]:
+    """What to try. Centres are kept dense, which sparse rows of many columns could not afford."""
     if isinstance(features, str) and features == "auto":
-        return [Plain(), RBF()]
+        return [Plain()] if training.rows.mostly_zero() else [Plain(), RBF()]
     return [feature_map(features)]
 
 
