@@ -120,7 +120,13 @@ def test_the_count_of_wins() -> None:
         *row("SDH", steady, n_bits=16),  # level
         *row("EnergyHasher", steady - 0.1, n_bits=32),
         *row("SDH", steady, n_bits=32),  # behind
-        *row("EnergyHasher", steady + 0.3, n_bits=32, label="EnergyHasher, rbf", given={"features": "rbf"}),
+        *row(
+            "EnergyHasher",
+            steady + 0.3,
+            n_bits=32,
+            label="EnergyHasher, rbf",
+            given={"encoder": "expected", "encoder__features": "rbf"},
+        ),
     ]
     found = {v.n_bits: v for v in verdicts(rows, other_maps=False)}
     assert [(v.first, v.won) for _, v in sorted(found.items())] == [

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from kinhash.bench import named_tasks, read_task
+from kinhash.bench.methods import make_method
+from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.encoders.features import RBF
 from kinhash.errors import FileProblem, InvalidInput, KinhashError, UnknownName
 
 GOOD = """
@@ -61,6 +64,19 @@ vary_protocol = {n_queries = [50, 60]}
     }
 
 
+def test_settings_of_parts_are_given_by_flat_names() -> None:
+    given = {"encoder": "expected", "encoder__features": "rbf", "encoder__features__n_centers": 3000}
+    made = make_method("EnergyHasher", given, 16, 7)
+    assert (made.n_bits, made.random_state, made.solver) == (16, 7, "auto")
+    assert isinstance(made.encoder, ExpectedLabels)
+    assert isinstance(made.encoder.features, RBF)
+    assert made.encoder.features.n_centers == 3000
+    assert make_method("EnergyHasher", given, 16, 7).encoder is not made.encoder
+    trees = {"encoder": "regressor", "encoder__estimator": "@boosted-regression-trees"}
+    assert make_method("EnergyHasher", trees, 16, 7).encoder.estimator.random_state == 7
+    assert make_method("LabelModel", {"features": "plain"}, None, 3).random_state == 3
+
+
 def test_part_of_a_task(tmp_path: Path) -> None:
     task = read_task(written(tmp_path, GOOD))
     assert {cell.method for cell in task.only(methods=["COSDISH, linear"]).cells} == {"COSDISH"}
@@ -97,6 +113,15 @@ def test_part_of_a_task(tmp_path: Path) -> None:
         ("partitions = 2|partitions = 0", "partitions is 0"),
         ('given = {map = "linear"}|given = {mop = "linear"}', "Did you mean 'map'"),
         ("bits = [8, 16]|vary = {clib = [1.0]}", "Did you mean 'clip'"),
+        ("bits = [8, 16]|vary = {n_bits = [8]}", "no parameter of EMKSH called 'n_bits'"),
+        (
+            '"EMKSH", {|{name = "EnergyHasher", given = {encoder__features = "rbf"}}, {',
+            "encoder__features was set, and encoder is 'auto'",
+        ),
+        (
+            '"EMKSH", {|{name = "EnergyHasher", given = {encoder = "ridge", encoder__alhpa = 1.0}}, {',
+            "Did you mean 'alpha'",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, change: str, word: str) -> None:

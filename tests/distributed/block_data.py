@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kinhash import EMKSH, EnergyHasher
+from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.solvers.spectral import Spectral
 
 
 def classes(n=600, p=8, k=6, seed=0):
@@ -21,11 +23,12 @@ def indicator(n=600, p=8, t=6, seed=0):
 
 def default():
     """The default recipe, but for the choice of features, which takes most of its time."""
-    return EnergyHasher(16, features="plain", random_state=0)
+    return EnergyHasher(16, encoder=ExpectedLabels(features="plain"), random_state=0)
 
 
-def linear(**more):
-    return EnergyHasher(16, map="linear", solver="spectral", rotation="codes", random_state=0, **more)
+def linear(encoder="ridge", **settings):
+    """A fixed recipe; settings are those of the solver."""
+    return EnergyHasher(16, encoder=encoder, solver=Spectral(rotation="codes", **settings), random_state=0)
 
 
 def paper():

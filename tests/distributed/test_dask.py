@@ -46,7 +46,7 @@ def client():
 
 
 def on_dask(hasher):
-    return EnergyHasher(**hasher.get_params())
+    return EnergyHasher(**hasher.get_params(deep=False))
 
 
 def arrays(X, y):

@@ -16,13 +16,18 @@ from kinhash import EnergyHasher, load
 from kinhash.baselines import BASELINES
 from kinhash.distributed import LocalBlocks, cut_rows, fit, fit_blocks, learn_from
 from kinhash.distributed.tree import merge_in_order
+from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.encoders.features import RBF
+from kinhash.encoders.ridge import Ridge
 from kinhash.errors import InvalidInput
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 
 
 @pytest.mark.parametrize("data", [classes, indicator])
-@pytest.mark.parametrize("more", [{}, {"features": "plain", "open_set": True}])
+@pytest.mark.parametrize(
+    "more", [{}, {"encoder": ExpectedLabels(features="plain"), "open_set": True}], ids=["default", "open set"]
+)
 def test_a_recipe_with_choices_gives_the_model_of_fit(data, more):
     X, y = data()
     whole = EnergyHasher(16, random_state=0, **more).fit(X, y)
@@ -36,15 +41,20 @@ def test_a_recipe_with_choices_gives_the_model_of_fit(data, more):
 @pytest.mark.parametrize("solver", ["spectral", "coordinate"])
 def test_a_fixed_recipe_gives_the_model_of_fit_up_to_rounding(data, solver):
     X, y = data()
-    whole = linear().set_params(solver=solver).fit(X, y)
-    parts = fit_blocks(linear().set_params(solver=solver), cut_rows(X, y, 77))
+    make = {"spectral": linear, "coordinate": lambda: linear().set_params(solver="coordinate")}[solver]
+    whole = make().fit(X, y)
+    parts = fit_blocks(make(), cut_rows(X, y, 77))
     margins = whole.decision_function(X)
     np.testing.assert_allclose(parts.decision_function(X), margins, atol=1e-4 * np.abs(margins).max())
     assert (parts.learned_codes(y) == whole.codes_).all()
     assert parts.report_["n_rows"] == len(X)
 
 
-@pytest.mark.parametrize("make", [default, linear, paper, lambda: linear(features="rbf", n_centers=30)])
+def rbf():
+    return linear(encoder=Ridge(features=RBF(n_centers=30)))
+
+
+@pytest.mark.parametrize("make", [default, linear, paper, rbf])
 @pytest.mark.parametrize("data", [classes, indicator])
 def test_threads_and_loaders_do_not_change_a_bit(make, data):
     X, y = data()

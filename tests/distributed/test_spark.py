@@ -26,7 +26,7 @@ from kinhash.spark._arrow import binary_column, features_of, labels_of
 from kinhash.spark._blocks import _runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
-FIXED = {"map": "linear", "solver": "spectral", "rotation": "codes"}
+FIXED = {"encoder": "ridge", "solver": "spectral", "solver__rotation": "codes"}
 
 
 def java_version():
@@ -92,7 +92,8 @@ def test_with_row_numbers_the_model_is_that_of_one_process(spark):
 def test_the_default_recipe_is_that_of_one_fit(spark):
     X, y = classes()
     names = np.array(["ant", "bee", "cat", "dog", "eel", "fox"])[y]
-    estimator = EnergyHasher(nBits=16, idCol="id", blockRows=150, options={"features": "plain"})
+    plain = {"encoder": "expected", "encoder__features": "plain"}
+    estimator = EnergyHasher(nBits=16, idCol="id", blockRows=150, options=plain)
     model = estimator.fit(frame(spark, X, names, "string"))
     assert model.hasher.model_id_ == default().fit(X, names).model_id_
 
@@ -179,7 +180,7 @@ assert "connect" in type(spark).__module__
 X, y = classes()
 rows = [(i, x.tolist(), int(t)) for i, (x, t) in enumerate(zip(X, y))]
 df = spark.createDataFrame(rows, "id long, features array<float>, label long")
-options = {"map": "linear", "solver": "spectral", "rotation": "codes"}
+options = {"encoder": "ridge", "solver": "spectral", "solver__rotation": "codes"}
 model = EnergyHasher(nBits=16, idCol="id", blockRows=100, options=options).fit(df)
 expected = fit_blocks(linear(), cut_rows(X, y, 100))
 assert model.hasher.model_id_ == expected.model_id_

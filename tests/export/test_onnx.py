@@ -9,6 +9,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from kinhash import EnergyHasher
+from kinhash.encoders.features import RBF
+from kinhash.encoders.ridge import Ridge
 from kinhash.errors import FileProblem, InvalidInput
 from kinhash.export import to_onnx
 
@@ -35,7 +37,7 @@ def test_a_failed_export_keeps_the_old_file(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("n_bits", [1, 12, 64, 70])
 def test_same_codes_as_encode(tmp_path, n_bits):
-    hasher = EnergyHasher(n_bits=n_bits, map="linear", random_state=0).fit(X[:900], y[:900])
+    hasher = EnergyHasher(n_bits=n_bits, encoder="ridge", random_state=0).fit(X[:900], y[:900])
     path = tmp_path / "hasher.onnx"
     to_onnx(hasher, path)
     session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
@@ -62,9 +64,11 @@ def test_what_cannot_be_exported_is_said(tmp_path):
     expected = EnergyHasher(n_bits=8, random_state=0).fit(X[:300], y[:300])
     with pytest.raises(InvalidInput, match="linear"):
         to_onnx(expected)
-    rbf = EnergyHasher(n_bits=8, map="rbf", n_centers=20, random_state=0).fit(X[:300], y[:300])
+    rbf = EnergyHasher(n_bits=8, encoder=Ridge(features=RBF(n_centers=20)), random_state=0).fit(
+        X[:300], y[:300]
+    )
     with pytest.raises(InvalidInput, match="RBF"):
         to_onnx(rbf)
-    linear = EnergyHasher(n_bits=8, map="linear", random_state=0).fit(X[:300], y[:300])
+    linear = EnergyHasher(n_bits=8, encoder="ridge", random_state=0).fit(X[:300], y[:300])
     with pytest.raises(FileProblem):
         to_onnx(linear, tmp_path / "no" / "folder.onnx")

@@ -8,6 +8,7 @@ from kinhash._stages import Stages
 from kinhash.hashers.base import Training
 from kinhash.rows import Rows
 from kinhash.supervision import from_labels
+from kinhash.training import Training
 
 
 def classes(n=150, p=6, k=5, seed=0):

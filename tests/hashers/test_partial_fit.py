@@ -7,10 +7,17 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from small_data import classes, tags
 
 from kinhash import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, EnergyHasher, load
+from kinhash.encoders.features import RBF
+from kinhash.encoders.ridge import Ridge
 from kinhash.errors import InvalidInput
+from kinhash.solvers.coordinate import Coordinate
+from kinhash.solvers.linearised import Linearised
+from kinhash.solvers.mean_field import MeanField
+from kinhash.solvers.spectral import Spectral
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 
@@ -22,14 +29,23 @@ STREAMS = {
     "EMSPLH": EMSPLH(),
     "rounded at one half": EMKSH(8, rounding="half"),
     "penalty by cross-validation": EMKSH(8, alpha="gcv"),
-    "coordinate": EnergyHasher(8, solver="coordinate", map="linear"),
-    "linearised": EnergyHasher(8, solver="linearised", map="linear"),
-    "mean field": EnergyHasher(8, solver="mean_field", map="linear"),
-    "spectral": EnergyHasher(8, solver="spectral", map="linear", rotation="codes"),
-    "rbf": EnergyHasher(8, solver="coordinate", map="rbf", n_centers=20, alpha=1.0),
-    "preset": EnergyHasher(8, preset="paper"),
+    "coordinate": EnergyHasher(8, solver=Coordinate(), encoder="ridge"),
+    "linearised": EnergyHasher(8, solver=Linearised(), encoder="ridge"),
+    "mean field": EnergyHasher(8, solver=MeanField(), encoder="ridge"),
+    "spectral": EnergyHasher(8, solver=Spectral(rotation="codes"), encoder="ridge"),
+    "rbf": EnergyHasher(8, solver=Coordinate(), encoder=Ridge(alpha=1.0, features=RBF(n_centers=20))),
+    "the paper's, put together": EnergyHasher(
+        8, solver=Linearised(targets="given", rounding="mean", merge=False), encoder="ridge"
+    ),
 }
 ANCHORS = np.arange(60)
+
+
+def with_anchors(name, anchors):
+    """A fresh hasher of that name, its anchors a setting of the solver where it has one."""
+    hasher = clone(STREAMS[name]).set_params(random_state=0)
+    where = "solver__anchors" if "solver" in hasher.get_params(deep=False) else "anchors"
+    return hasher.set_params(**{where: anchors})
 
 
 def stream(hasher, X, y, edges, order=None, weights=None):
@@ -45,7 +61,7 @@ def stream(hasher, X, y, edges, order=None, weights=None):
 @pytest.mark.parametrize("kind", [classes, tags])
 def test_blocks_in_any_order_give_the_model_of_one_fit(name, kind):
     X, y = kind(n=240)
-    base = STREAMS[name].set_params(random_state=0, anchors=ANCHORS)
+    base = with_anchors(name, ANCHORS)
     if name == "rbf":  # centres are drawn from the first block, so one fit sees the same only as one block
         whole = pickle.loads(pickle.dumps(base)).partial_fit(X, y)
         first = whole.decision_function(X)
@@ -65,7 +81,7 @@ def test_blocks_in_any_order_give_the_model_of_one_fit(name, kind):
 @pytest.mark.parametrize("name", ["EMKSH", "coordinate", "rbf"])
 def test_anchors_are_drawn_from_the_first_block(name):
     X, y = classes(n=240)
-    base = STREAMS[name].set_params(random_state=0, anchors=None)
+    base = with_anchors(name, None)
     one = stream(pickle.loads(pickle.dumps(base)), X, y, [100, 150, 200])
     other = stream(pickle.loads(pickle.dumps(base)), X, y, [100, 150, 200], [3, 2, 1])
     margins = one.decision_function(X)
@@ -162,11 +178,11 @@ def test_bad_blocks_leave_the_model_as_it_was():
     "excluded",
     [
         EnergyHasher(8),
-        EnergyHasher(8, map="linear"),
-        EnergyHasher(8, map="linear", solver="spectral"),
-        EnergyHasher(8, map="linear", solver="coordinate", lean=0.1),
-        EnergyHasher(8, map="linear", solver="coordinate", open_set=True),
-        EnergyHasher(8, map="linear", solver="coordinate", rounding="median"),
+        EnergyHasher(8, encoder="ridge"),
+        EnergyHasher(8, encoder="ridge", solver="spectral"),
+        EnergyHasher(8, encoder="ridge", solver="coordinate", open_set=True),
+        EnergyHasher(8, encoder="ridge", solver=Coordinate(rounding="median")),
+        EnergyHasher(8, encoder="expected", solver="coordinate"),
         EMKSH(8, literal=True),
     ],
     ids=repr,

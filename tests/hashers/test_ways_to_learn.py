@@ -10,14 +10,19 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model import Ridge as RidgeRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC, LinearSVR
-from small_data import classes, similarity, tags
+from small_data import classes, similarity, tags, training
 
 from kinhash import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, EnergyHasher
-from kinhash.energies import Energy, PairTerms
+from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.encoders.features import RBF, Plain
+from kinhash.encoders.regressor import Regressor
+from kinhash.encoders.ridge import Ridge
+from kinhash.energies import ENERGIES, Energy, PairTerms
 from kinhash.errors import InvalidInput, KinhashWarning
-from kinhash.solvers.coordinate import Polished
+from kinhash.solvers.coordinate import Coordinate, Polished
 from kinhash.solvers.linearised import Linearised
 from kinhash.solvers.mean_field import MeanField
+from kinhash.solvers.spectral import Spectral
 from kinhash.supervision import from_labels
 
 X, Y = classes()
@@ -40,11 +45,11 @@ def learned_map(hasher, y):
 
 
 WEIGHTED = {
-    "spectral, rotation of codes": {"map": "linear", "solver": "spectral", "rotation": "codes"},
-    "coordinate": {"map": "linear", "solver": "coordinate"},
-    "linearised": {"map": "linear", "solver": "linearised"},
+    "spectral, rotation of codes": {"encoder": "ridge", "solver": Spectral(rotation="codes")},
+    "coordinate": {"encoder": "ridge", "solver": "coordinate"},
+    "linearised": {"encoder": "ridge", "solver": "linearised"},
     "expected": {"solver": "coordinate"},
-    "expected by ridge": {"solver": "coordinate", "label_model": "ridge"},
+    "expected by ridge": {"solver": "coordinate", "encoder": ExpectedLabels(label_model="ridge")},
 }
 
 
@@ -62,7 +67,7 @@ def test_weights_count_rows(name, kind):
 
 
 @pytest.mark.parametrize(
-    "hasher", [EMKSH(8), EMSPLH(), EnergyHasher(8), EnergyHasher(8, map="linear")], ids=repr
+    "hasher", [EMKSH(8), EMSPLH(), EnergyHasher(8), EnergyHasher(8, encoder="ridge")], ids=repr
 )
 def test_rows_of_weight_zero_might_as_well_not_be_there(hasher):
     hasher = hasher.set_params(random_state=0)
@@ -90,7 +95,7 @@ def test_equal_weights_are_no_weights():
         EMSPLH(),
         EMLFH(8),
         EnergyHasher(8),
-        EnergyHasher(8, map="linear"),
+        EnergyHasher(8, encoder="ridge"),
         EnergyHasher(16, open_set=True),
     ],
     ids=repr,
@@ -128,12 +133,12 @@ def listed_pairs(y, n_pairs=1500, seed=0):
     + [EMSPLH()]
     + [
         EnergyHasher(8),
-        EnergyHasher(8, map="linear"),
+        EnergyHasher(8, encoder="ridge"),
         EnergyHasher(8, solver="coordinate"),
         EnergyHasher(8, solver="spectral"),
         EnergyHasher(8, energy="lfh"),
         EnergyHasher(16, open_set=True),
-        EnergyHasher(8, map=KNeighborsRegressor(3)),
+        EnergyHasher(8, encoder=Regressor(estimator=KNeighborsRegressor(3))),
     ],
     ids=repr,
 )
@@ -192,7 +197,7 @@ def test_listed_entries_are_the_same_as_pairs():
 
 @pytest.mark.parametrize(
     "hasher",
-    [EnergyHasher(8), EnergyHasher(8, solver="coordinate"), EnergyHasher(8, map="linear"), EMBRE(8)],
+    [EnergyHasher(8), EnergyHasher(8, solver="coordinate"), EnergyHasher(8, encoder="ridge"), EMBRE(8)],
     ids=repr,
 )
 def test_graded_similarities_order_codes(hasher):
@@ -259,22 +264,24 @@ def test_fact_9_the_literal_eigenvector_differs_for_ten_balanced_classes():
         EMSPLH(which="literal", random_state=0).fit(features, y)  # the vector of ones
 
 
-def test_presets_are_the_papers_methods():
-    for energy, cls in (("ksh", EMKSH), ("lfh", EMLFH), ("bre", EMBRE), ("exph", EMExpH)):
-        preset = EnergyHasher(8, energy=energy, preset="paper", random_state=0).fit(X, Y)
-        method = cls(8, random_state=0).fit(X, Y)
-        assert np.array_equal(preset.codes_, method.codes_)
-        assert np.array_equal(preset.decision_function(X), method.decision_function(X))
-    preset = EnergyHasher(1, energy="splh", preset="paper", random_state=0).fit(X, Y)
-    assert np.array_equal(preset.codes_, EMSPLH(random_state=0).fit(X, Y).codes_)
-    with pytest.raises(InvalidInput, match="preset"):
-        EnergyHasher(8, energy=OwnEnergy(), preset="paper").fit(X, Y)
+@pytest.mark.parametrize(
+    ("energy", "cls"), [("ksh", EMKSH), ("lfh", EMLFH), ("bre", EMBRE), ("exph", EMExpH)]
+)
+def test_the_papers_methods_are_a_solver_and_an_encoder(energy, cls):
+    method = cls(8, random_state=0).fit(X, Y)
+    given = training(X, Y)
+    solver = Linearised(n_sweeps=10, targets="given", rounding="mean", merge=False)
+    solution = solver.solve(given.supervision, ENERGIES.make(energy), 8, given.rng)
+    fitted = Ridge().fit(given, solution)
+    assert np.array_equal(method.codes_, fitted.codes)
+    np.testing.assert_allclose(method.decision_function(X), fitted.map.scores(X), atol=1e-5)
+    assert method.report_["energy"] == solution.minimum.energies
 
 
 @pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
-@pytest.mark.parametrize("energy", ["ksh", "lfh", "bre", "exph"])
-def test_the_papers_letter_runs_for_every_energy_and_keeps_the_samples_marginals(energy):
-    fitted = EnergyHasher(8, energy=energy, preset="paper-literal", n_anchors=40, random_state=0).fit(X, Y)
+@pytest.mark.parametrize("cls", PAPER)
+def test_the_papers_letter_runs_for_every_energy_and_keeps_the_samples_marginals(cls):
+    fitted = cls(8, literal=True, n_anchors=40, random_state=0).fit(X, Y)
     assert len(np.unique(fitted.marginals_, axis=0)) > 5 + 30  # Φ₁ row by row, not one per class
     assert np.isfinite(fitted.decision_function(X)).all()
 
@@ -308,8 +315,8 @@ def test_every_solver_learns_and_its_map_generalises(solver, kind):
     group = supervision.group_of_row[test]
     chance = (supervision.similarity(group, group) > 0).mean()  # share of kin
     for energy in ("ksh", OwnEnergy()):
-        for map_ in ("expected", "linear"):
-            hasher = EnergyHasher(16, solver=solver, energy=energy, map=map_, random_state=0)
+        for encoder in ("expected", "ridge"):
+            hasher = EnergyHasher(16, solver=solver, energy=energy, encoder=encoder, random_state=0)
             fitted = hasher.fit(X[train], y[train])
             assert fitted.score(X[test], y[test]) > chance + 0.1
             assert learned_map(fitted, y[train]) > 0.8
@@ -318,17 +325,21 @@ def test_every_solver_learns_and_its_map_generalises(solver, kind):
 @pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")  # all at once, bits collapse
 @pytest.mark.parametrize(
     "solver",
-    [MeanField(5, order="parallel"), Linearised(3, blocks="at_once"), Polished(Linearised(2))],
+    [
+        MeanField(n_sweeps=5, order="parallel"),
+        Linearised(n_sweeps=3, blocks="at_once"),
+        Polished(first=Linearised(n_sweeps=2)),
+    ],
     ids=lambda solver: type(solver).__name__,
 )
 def test_solvers_may_be_objects(solver):
-    fitted = EnergyHasher(8, solver=solver, map="linear", random_state=0).fit(X, Y)
+    fitted = EnergyHasher(8, solver=solver, encoder="ridge", random_state=0).fit(X, Y)
     assert fitted.codes_.shape == (150, 1)
     assert fitted.report_["energy"]
 
 
 def test_mean_field_reports_its_divergence():
-    fitted = EnergyHasher(8, solver="mean_field", map="linear", random_state=0).fit(X, Y)
+    fitted = EnergyHasher(8, solver="mean_field", encoder="ridge", random_state=0).fit(X, Y)
     divergence = fitted.report_["divergence"]
     assert len(divergence) == 10
     assert (np.diff(divergence) <= 1e-9 * np.abs(divergence[:-1]) + 1e-9).all()
@@ -350,7 +361,9 @@ def test_mean_field_reports_its_divergence():
 @pytest.mark.filterwarnings("ignore:.*probability.*:FutureWarning")
 def test_label_models(label_model, kind):
     X, y = kind(n=150)
-    fitted = EnergyHasher(16, label_model=label_model, random_state=0).fit(X[:110], y[:110])
+    fitted = EnergyHasher(16, encoder=ExpectedLabels(label_model=label_model), random_state=0).fit(
+        X[:110], y[:110]
+    )
     baseline = EMSPLH(random_state=0).fit(X[:110], y[:110]).score(X[110:], y[110:])
     assert fitted.score(X[110:], y[110:]) > baseline
 
@@ -359,9 +372,11 @@ def test_label_models(label_model, kind):
     "regressor", [RidgeRegressor(), KNeighborsRegressor(5), LinearSVR(max_iter=20_000)], ids=repr
 )
 def test_regressors_as_maps(regressor):
-    fitted = EnergyHasher(8, map=regressor, random_state=0).fit(X, Y)
+    fitted = EnergyHasher(8, encoder=Regressor(estimator=regressor), random_state=0).fit(X, Y)
     assert fitted.score(X, Y) > 0.8
-    pairs = EnergyHasher(8, map=regressor, random_state=0).fit_pairs(X, *listed_pairs(Y))
+    pairs = EnergyHasher(8, encoder=Regressor(estimator=regressor), random_state=0).fit_pairs(
+        X, *listed_pairs(Y)
+    )
     assert pairs.encode(X).shape == (150, 1)
 
 
@@ -389,55 +404,98 @@ def test_open_set_codes_hold_on_classes_never_trained_on():
     assert opened.score(features[~seen], y[~seen]) > closed.score(features[~seen], y[~seen])
 
 
-def test_the_ridge_bits_of_open_set_codes_take_rbf_features_only_where_these_hold():
+@pytest.mark.parametrize(
+    ("encoder", "kind"),
+    [
+        ("auto", "rbf"),
+        ("ridge", "plain"),
+        (ExpectedLabels(features="plain"), "plain"),
+        (ExpectedLabels(features=RBF(n_centers=20)), "rbf"),
+    ],
+    ids=repr,
+)
+def test_the_ridge_bits_of_open_set_codes_take_rbf_features_unless_others_are_given(encoder, kind):
+    """Who asks for plain features gets a model that holds no training row."""
     rng = np.random.default_rng(3)
-    y = np.arange(400) % 8
-    even = rng.normal(size=(8, 12))[y] + rng.normal(size=(400, 12))
-    uneven = even * np.r_[1000.0, np.ones(11)]  # at unit length, rows are but the sign of one column
-
-    def features(X, **settings):
-        return EnergyHasher(32, open_set=True, random_state=0, **settings).fit(X, y).report_["features"]
-
-    assert features(even) == "rbf"
-    assert features(uneven) == "plain"
-    assert features(even, features="plain") == "plain"
-    assert features(even, map="linear") == "plain"
+    y = np.arange(200) % 8
+    features = rng.normal(size=(8, 12))[y] + rng.normal(size=(200, 12))
+    fitted = EnergyHasher(32, open_set=True, encoder=encoder, random_state=0).fit(features, y)
+    assert fitted.report_["features"] == kind
+    centres = [array for name, array in fitted.fitted_.map.arrays().items() if "centers" in name]
+    assert bool(centres) == (kind == "rbf")
+    if isinstance(encoder, ExpectedLabels) and kind == "rbf":
+        assert {len(array) for array in centres} == {20}
 
 
 def test_choices_are_made_on_held_out_rows_and_reported():
     X, y = tags(n=300)
     fitted = EnergyHasher(16, random_state=0).fit(X, y)
-    assert 0 < fitted.report_["held_out_score"] <= 2
+    assert 0 < fitted.report_["held_out_score"] <= 1
     assert fitted.report_["label_penalty"] > 0
-    assert {"temper", "rarity", "recode", "start"} <= set(vars(fitted.report_["choice"]))
-    fixed = EnergyHasher(16, solver="spectral", label_penalty=3.0, random_state=0).fit(X, y)
-    assert fixed.report_["held_out_score"] is None
-    assert fixed.report_["label_penalty"] == 3.0
+    assert {"features", "temperature", "recode"} <= set(fitted.report_)
+    some = EnergyHasher(16, encoder=ExpectedLabels(penalty=3.0), random_state=0).fit(X, y)
+    assert some.report_["label_penalty"] == 3.0
+    assert 0 < some.report_["held_out_score"] <= 1
+    encoder = ExpectedLabels(penalty=3.0, temperature=2.0, features="plain", recode=0.5)
+    fixed = EnergyHasher(16, solver=Spectral(rarity=0.0), encoder=encoder, random_state=0).fit(X, y)
+    assert "held_out_score" not in fixed.report_
+    assert "tuning" not in fixed.report_["seconds"]
+    assert {name: fixed.report_[name] for name in ("label_penalty", "temperature", "features", "recode")} == {
+        "label_penalty": 3.0,
+        "temperature": 2.0,
+        "features": "plain",
+        "recode": 0.5,
+    }
 
 
-def test_options_change_what_they_should():
-    plain = EnergyHasher(8, map="linear", random_state=0).fit(X, Y)
-    for change in (
-        {"alpha": 1000.0},
-        {"standardize": False},
-        {"features": "rbf", "n_centers": 10},
-        {"rotation": "codes"},
-        {"targets": "centred", "solver": "coordinate"},
-        {"solver": "coordinate", "lean": 1.0},
-        {"random_state": 1},
-    ):
-        other = EnergyHasher(8, **{"map": "linear", "random_state": 0, **change}).fit(X, Y)
-        assert other.model_id_ != plain.model_id_, change
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+def test_settings_change_what_they_should():
+    def fitted(solver="auto", encoder="ridge", random_state=0):
+        return EnergyHasher(8, solver=solver, encoder=encoder, random_state=random_state).fit(X, Y)
+
+    seen = [
+        fitted(),
+        fitted(encoder=Ridge(alpha=1000.0)),
+        fitted(encoder=Ridge(features=Plain(standardize=False))),
+        fitted(encoder=Ridge(features=RBF(n_centers=10))),
+        fitted(encoder=Ridge(features=RBF(n_centers=10, width=2.0))),
+        fitted(solver=Spectral(rotation="codes")),
+        fitted(solver="coordinate"),
+        fitted(solver=Coordinate(targets="given")),
+        fitted(solver=Coordinate(curvature=3.0)),
+        fitted(solver=Coordinate(rounding="median")),
+        fitted(random_state=1),
+        fitted(encoder="expected"),
+        fitted(encoder=ExpectedLabels(penalty=50.0)),
+        fitted(encoder=ExpectedLabels(temperature=4.0)),
+        fitted(encoder=ExpectedLabels(label_model="ridge")),
+    ]
+    assert len({one.model_id_ for one in seen}) == len(seen)
 
 
-def test_the_lean_brings_codes_nearer_to_what_the_map_predicts():
-    X, y = tags(n=200, t=12)
+@pytest.mark.parametrize(
+    ("encoder", "said"),
+    [
+        (ExpectedLabels(label_model=KNeighborsClassifier(5), penalty=3.0), "penalty=3.0"),
+        (ExpectedLabels(label_model="ridge", temperature=2.0), "temperature=2.0"),
+        (ExpectedLabels(label_model="logit"), "label model called 'logit'"),
+        (ExpectedLabels(features="rfb"), "Did you mean 'rbf'"),
+        (ExpectedLabels(recode=-1.0), "recode"),
+        (Regressor(), "estimator is None"),
+        (Ridge(alpha="gvc"), "Did you mean 'gcv'"),
+    ],
+    ids=repr,
+)
+def test_settings_that_would_have_no_effect_or_make_no_sense_are_refused(encoder, said):
+    with pytest.raises(InvalidInput, match=said):
+        EnergyHasher(8, encoder=encoder).fit(X, Y)
 
-    def agreement(lean):
-        fitted = EnergyHasher(8, solver="coordinate", map="linear", lean=lean, random_state=0).fit(X, y)
-        return (bits(fitted) == bits(fitted, fitted.encode(X))).mean()
 
-    assert agreement(0.5) > agreement(0.0)
+def test_expected_labels_need_labels():
+    with pytest.raises(InvalidInput, match=r"pairs or similarities.*encoder='ridge'"):
+        EnergyHasher(8, encoder="expected").fit_pairs(X, *listed_pairs(Y))
+    with pytest.raises(InvalidInput, match=r"rounding='mean'.*expected labels"):
+        EnergyHasher(8, solver=Coordinate(rounding="mean"), encoder="expected").fit(X, Y)
 
 
 @pytest.mark.parametrize("n", [400, 4400], ids=["all rows are tried", "a part is tried"])
@@ -447,7 +505,7 @@ def test_auto_features_are_rbf_where_only_distances_tell_the_classes_apart(n):
     # Rows are brought to unit length before they are compared, so the rings lie around a far-off point.
     X = np.c_[ring * np.cos(angle), ring * np.sin(angle), np.full(n + 200, 3.0)]
     X += 0.05 * rng.normal(size=X.shape)
-    plain = EnergyHasher(8, features="plain", random_state=0).fit(X[:n], ring[:n])
+    plain = EnergyHasher(8, encoder=ExpectedLabels(features="plain"), random_state=0).fit(X[:n], ring[:n])
     auto = EnergyHasher(8, random_state=0).fit(X[:n], ring[:n])
     assert auto.report_["features"] == "rbf"
     assert plain.report_["features"] == "plain"
@@ -464,3 +522,5 @@ def test_auto_features_are_plain_where_a_line_does_or_rows_are_mostly_zeros():
     assert EnergyHasher(8, random_state=0).fit(words, y).report_["features"] == "plain"
     sparse = EnergyHasher(8, random_state=0).fit(sp.csr_array(words), y)
     np.testing.assert_array_equal(sparse.codes_, EnergyHasher(8, random_state=0).fit(words, y).codes_)
+    opened = EnergyHasher(16, open_set=True, random_state=0).fit(sp.csr_array(words), y)
+    assert opened.report_["features"] == "plain"

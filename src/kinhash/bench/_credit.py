@@ -109,13 +109,14 @@ def toplines(results: Sequence[Result]) -> Section:
 
 
 def _ours_beside(results: Sequence[Result], setting: Setting, topline: Result) -> tuple[Group | None, str]:
-    """Our method with the parameters of the topline if there is such a row, else as it comes; its name."""
+    """Our method with the features of the topline if there is such a row, else as it comes; its name."""
     own = [
         r
         for r in results
         if r.method == OURS and (r.n_bits or 65) <= 64 and is_plain(r) and Setting.of(r) == setting
     ]
-    same = [r for r in own if topline.given and r.given == topline.given]
+    wanted = {f"encoder__{name}": value for name, value in topline.given.items()}
+    same = [r for r in own if wanted and r.given == {"encoder": "expected", **wanted}]
     own = same or [r for r in own if r.label == OURS]
     longest = max((r.n_bits or 0 for r in own), default=0)
     if not longest:

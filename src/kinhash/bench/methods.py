@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._table import Table
+from ..errors import UnknownName
+from ..hashers.settings import with_settings
 from ..model_file import HASHERS
 
-__all__ = ["RANKINGS", "REGRESSORS", "is_ranking", "make_method", "parameter_names"]
+__all__ = ["RANKINGS", "REGRESSORS", "check_given", "is_ranking", "make_method"]
 
 RANKINGS = Table(
     "float ranking",
@@ -34,19 +36,23 @@ def is_ranking(name: str) -> bool:
     return name in RANKINGS
 
 
-def parameter_names(name: str) -> list[str]:
-    """What a task may give to a method: all it takes but its length and its seed, which cells have."""
-    made = RANKINGS[name] if is_ranking(name) else HASHERS[name]
-    return [key for key in made().get_params(deep=False) if key not in ("n_bits", "random_state")]
+def check_given(name: str, given: dict[str, Any]) -> None:
+    """Refuse settings that a method does not have, and those that cells have of their own."""
+    method = make_method(name, given, None, 0)
+    for own in {"n_bits", "random_state"} & set(given):
+        known = set(method.get_params(deep=False)) - {"n_bits", "random_state"}
+        raise UnknownName.among(f"parameter of {name}", own, known)
 
 
 def make_method(name: str, given: dict[str, Any], n_bits: int | None, seed: int) -> Any:
     """A method as a task names it, unfitted."""
-    parameters = {key: _value(value, seed) for key, value in given.items()}
-    if is_ranking(name):
-        ranking: Any = RANKINGS[name](**parameters)
-        return ranking.set_params(random_state=seed) if "random_state" in ranking.get_params() else ranking
-    return HASHERS[name](n_bits, random_state=seed, **parameters)
+    method = RANKINGS[name]() if is_ranking(name) else HASHERS[name]()
+    settings = {key: _value(value, seed) for key, value in given.items()}
+    if n_bits is not None:
+        settings["n_bits"] = n_bits
+    if "random_state" in method.get_params(deep=False):
+        settings["random_state"] = seed
+    return with_settings(method, settings)
 
 
 def _value(value: Any, seed: int) -> Any:

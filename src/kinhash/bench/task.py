@@ -14,7 +14,8 @@
     vary_protocol = {n_queries = [500, 900]}
     gallery = true                          # keep pictures of what queries find (first partition)
 
-A method may have ``bits`` and ``partitions`` of its own.
+A method may have ``bits`` and ``partitions`` of its own. Settings of its parts are given by flat names:
+``given = {encoder = "expected", encoder__features = "rbf", encoder__features__n_centers = 3000}``.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from ..errors import FileProblem, InvalidInput, UnknownName
 from ..evaluation import PROTOCOLS
 from ..model_file import HASHERS
 from .cell import Cell
-from .methods import RANKINGS, is_ranking, parameter_names
+from .methods import RANKINGS, check_given, is_ranking
 
 __all__ = ["Task", "named_tasks", "read_task"]
 
@@ -196,7 +197,7 @@ def _method_cells(where: str, base: Cell, section: dict[str, Any], plan: dict[st
     n_partitions = plan.get("partitions", section.get("partitions", 1))
     numbers = range(check_integer("partitions", _expect(f"{where}: partitions", n_partitions, int), 1))
     for given in _combinations(where, {**section, "given": plan.get("given", {})}, "given", "vary"):
-        _expect_parameters(plan["name"], given)
+        check_given(plan["name"], given)  # a misspelt name is found before the first cell is run
         for n_bits, partition in itertools.product(_expect(f"{where}: bits", lengths, list), numbers):
             yield replace(
                 base,
@@ -207,13 +208,6 @@ def _method_cells(where: str, base: Cell, section: dict[str, Any], plan: dict[st
                 partition=partition,
                 gallery=_expect(f"{where}: gallery", section.get("gallery", False), bool) and partition == 0,
             )
-
-
-def _expect_parameters(method: str, given: dict[str, Any]) -> None:
-    """A misspelt parameter is found before the first cell is run, not after hours."""
-    for name in given:
-        if name not in (known := parameter_names(method)):
-            raise UnknownName.among(f"parameter of {method}", name, known)
 
 
 def _united(cells: Iterable[Cell]) -> tuple[Cell, ...]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._check import check_finite
 from ..codes import Codes
-from ..errors import DamagedFile, InvalidInput, UnknownName
+from ..errors import DamagedFile, InvalidInput
 from ..evaluation import Comparison, Pairs, compare_labels, compare_pairs, hold_out_pairs, hold_out_rows
 from ..evaluation.hold_out import FEWEST_PAIRS, FEWEST_ROWS
 from ..labels import Labels
@@ -112,23 +112,20 @@ def run(request: Request, listener: Callable[[str], None]) -> Done:
 
 def make_hasher(request: Request) -> Any:
     """The method by its name, with its parameters checked before anything is read."""
+    from ..hashers.settings import with_settings
     from ..model_file import HASHERS
 
-    method = HASHERS[request.method]
-    known = method().get_params(deep=False)
     chosen: dict[str, Any] = {"n_bits": request.n_bits, "random_state": request.seed}
     if request.open_set:
         chosen["open_set"] = True
     for setting in request.settings:
         name, _, text = setting.partition("=")
+        name = name.strip().replace(".", "__")
         try:
-            chosen[name.strip()] = json.loads(text)
+            chosen[name] = json.loads(text)
         except ValueError:
-            chosen[name.strip()] = text
-    for name in chosen:
-        if name not in known:
-            raise UnknownName.among(f"parameter of {request.method}", name, known)
-    hasher = method(**chosen)
+            chosen[name] = text
+    hasher = with_settings(HASHERS[request.method](), chosen)
     hasher.check_parameters()
     if not hasher.storable:
         raise InvalidInput(

@@ -36,12 +36,13 @@ def to_onnx(hasher: Any, path: str | os.PathLike[str] | None = None) -> Any:
         import onnx
     except ImportError:
         raise MissingExtra.of("onnx", "onnx") from None
-    linear = getattr(hasher, "_map", None)
+    fitted = getattr(hasher, "fitted_", None)
+    linear = None if fitted is None else fitted.map
     if not isinstance(linear, LinearMap) or linear.preparation.rbf is not None:
         raise InvalidInput(
             f"A hasher with {_name(linear)} came to be exported",
             "a fitted hasher with a linear map on plain features",
-            "Fit with map='linear'",
+            "Fit with encoder='ridge'",
         )
     model = _model(onnx, linear)
     facts = {"n_bits": str(linear.n_bits), "model_id": str(getattr(hasher, "model_id_", None) or "")}

@@ -38,8 +38,9 @@ class EnergyHasher(StreamingHasher):
         those trained on; "ridge" encodes fastest and supports ``partial_fit``.
     open_set : False gives the best codes for labels like those trained on. Use True if items of kinds never
         labelled will be searched, too: five bits in sixteen then come from ridge onto the codes (on RBF
-        features), one in sixteen from the features alone; neither squeezes a row through the known labels.
-        Shares are rounded down: at 8 bits there are two and none.
+        features, unless the encoder was given others or rows are mostly zeros), one in sixteen from the
+        features alone; neither squeezes a row through the known labels. Shares are rounded down: at 8 bits
+        there are two and none.
     random_state, n_jobs, verbose : as in scikit-learn. The codes do not depend on n_jobs.
 
     Attributes
@@ -122,13 +123,15 @@ class EnergyHasher(StreamingHasher):
             solver = SOLVERS["polished"]()
         else:
             solver = SOLVERS["spectral" if _spectral_can(energy, n_bits) else "coordinate"]()
-        if part == "ridge":
-            return solver, ENCODERS["ridge"](features="rbf")
         if part == "features":
             return solver, ENCODERS["principal"]()
-        if self.encoder != "auto":
-            return solver, ENCODERS.make(self.encoder)
-        return solver, ENCODERS["ridge" if supervision.labels is None else "expected"]()
+        usual = "ridge" if supervision.labels is None else "expected"
+        encoder = ENCODERS.make(usual if self.encoder == "auto" else self.encoder)
+        if part == "ridge":
+            given = "auto" if self.encoder == "auto" else getattr(encoder, "features", "auto")
+            automatic = "plain" if training.rows.mostly_zero() else "rbf"
+            return solver, ENCODERS["ridge"](features=automatic if given == "auto" else given)
+        return solver, encoder
 
     def stream_plan(self) -> StreamPlan:
         from ..encoders.ridge import Ridge

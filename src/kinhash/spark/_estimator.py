@@ -30,6 +30,7 @@ from ..distributed.encode import code_block, for_workers
 from ..distributed.fit import learn_from
 from ..errors import InvalidInput
 from ..hashers import energy as energy_hasher
+from ..hashers.settings import with_settings
 from ..model_file import load_model
 from ._arrow import binary_column, features_of
 from ._blocks import SparkBlocks
@@ -46,8 +47,9 @@ class EnergyHasher(
 
     ``featuresCol`` holds vectors or arrays of numbers; ``labelCol`` classes (numbers or strings, null =
     unknown), arrays of tags, or vectors of zeros and ones; ``outputCol`` will hold packed codes. ``options``
-    are further parameters of `kinhash.EnergyHasher`, such as ``{"map": "linear"}``. With ``idCol``, a column
-    of row numbers, blocks are rows with equal ``id // blockRows`` and the model is the same however Spark
+    are further parameters of `kinhash.EnergyHasher` as plain values, those of its parts by flat names:
+    ``{"encoder": "ridge", "solver": "spectral", "solver__rotation": "codes"}``. With ``idCol``, a column of
+    row numbers, blocks are rows with equal ``id // blockRows`` and the model is the same however Spark
     partitions the rows; without it, blocks are runs of rows within partitions.
     """
 
@@ -94,7 +96,8 @@ class EnergyHasher(
         ]
         if value("idCol"):
             columns.append(F.col(value("idCol")).alias("id"))
-        hasher = energy_hasher.EnergyHasher(value("nBits"), random_state=value("seed"), **value("options"))
+        plain = energy_hasher.EnergyHasher(value("nBits"), random_state=value("seed"))
+        hasher = with_settings(plain, value("options"))
         hasher.check_parameters()
         learn_from(hasher, SparkBlocks(dataset.select(*columns), value("blockRows"), bool(value("idCol"))))
         return self._copyValues(EnergyHasherModel(hasher))

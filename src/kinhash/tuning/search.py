@@ -7,6 +7,7 @@ bits. A choice that costs more at encoding, or departs from the plain method, mu
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -106,17 +107,16 @@ class Candidate:
 def tune(training: Training, energy: Energy, n_bits: int, solver: Solver, encoder: Encoder) -> Chosen:
     """Solve, and settle what is "auto" on held-out rows; what is not, stays."""
     encoder.check()
-    seed = int(training.rng.integers(2**62))
 
-    def solve(solver: Solver) -> Solution:
-        draw = np.random.default_rng(seed)  # the same anchors every time
-        return solver.solve(training.supervision, energy, n_bits, draw, training.weights)
+    def solve(solver: Solver, rng: np.random.Generator) -> Solution:
+        return solver.solve(training.supervision, energy, n_bits, rng, training.weights)
 
     labels = training.supervision.labels
     with training.stages("solver"):
-        solutions = [solve(solver)]
+        same = copy.deepcopy(training.rng)  # draws the same anchors again
+        solutions = [solve(solver, training.rng)]
         if isinstance(solver, Spectral) and solver.rarity == "auto" and labels is not None and labels.is_tags:
-            solutions.append(solve(clone(solver).set_params(rarity=RARITY)))
+            solutions.append(solve(clone(solver).set_params(rarity=RARITY), same))
     return choose(training, solutions, encoder)
 
 
@@ -170,16 +170,10 @@ def _best_candidate(
 
 
 def _kinds(training: Training, features: Any) -> list[FeatureMap]:
+    """What to try: distances between rows that are mostly zeros (words, tags) say little."""
     if not isinstance(features, str) or features != "auto":
         return [feature_map(features)]
-    return [Plain()] if _mostly_zero(training) else [Plain(), RBF()]
-
-
-def _mostly_zero(training: Training) -> bool:
-    """Whether most values are 0, as of words and tags: distances between such rows say little."""
-    n = len(training.rows)
-    some = np.unique(np.linspace(0, n - 1, min(n, 256)).astype(np.int64))
-    return bool((training.rows.read(some) != 0).mean() < 0.2)
+    return [Plain()] if training.rows.mostly_zero() else [Plain(), RBF()]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,143 @@
+"""What is left open is chosen on held-out rows; what is given stays."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from tuning_data import classes, tags, training
+
+from kinhash.encoders.expected_labels import ExpectedLabels, label_patterns
+from kinhash.encoders.features import RBF, Plain
+from kinhash.encoders.ridge import Ridge
+from kinhash.energies.ksh import KSH
+from kinhash.solvers.coordinate import Coordinate
+from kinhash.solvers.spectral import Spectral
+from kinhash.tuning import choose, search, tune
+from kinhash.tuning.recoding import recoding_gain
+from kinhash.tuning.scores import Judge
+from kinhash.tuning.splits import validation_split
+
+
+def solved(given, solver=None):
+    return (solver or Spectral()).solve(given.supervision, KSH(), 8, np.random.default_rng(0))
+
+
+GIVEN = [
+    {"penalty": 7.0},
+    {"temperature": 3.0},
+    {"features": Plain(standardize=False)},
+    {"features": RBF(n_centers=11, width=0.7)},
+    {"recode": 0.25},
+    {"label_model": "ridge"},
+    {"label_model": "ridge", "penalty": 5.0, "features": Plain()},
+    {"label_model": KNeighborsClassifier(3), "features": Plain()},
+    {"penalty": 7.0, "temperature": 3.0, "recode": 0.0},
+]
+
+
+@pytest.mark.parametrize("settings", GIVEN, ids=str)
+@pytest.mark.parametrize("data", [classes, tags])
+def test_what_is_given_stays_and_the_rest_is_settled(settings, data):
+    given = training(*data())
+    encoder = ExpectedLabels(**settings)
+    before = encoder.get_params()
+    chosen = choose(given, [solved(given)], encoder)
+    found = chosen.encoder.get_params(deep=False)
+    for name, value in settings.items():
+        assert repr(found[name]) == repr(value)
+    assert "auto" not in (found["features"], found["temperature"], found["recode"])
+    assert (found["penalty"] == "auto") == (found["label_model"] != "logistic" and "penalty" not in settings)
+    assert 0 < chosen.value <= 1
+    assert encoder.get_params() == before  # the user's object is left alone
+
+
+@pytest.mark.parametrize("data", [classes, tags])
+def test_nothing_is_tried_where_nothing_is_open_or_rows_are_few(data):
+    given, few = training(*data()), training(*data(n=200))
+    fixed = ExpectedLabels(penalty=7.0, temperature=3.0, features="plain", recode=0.0)
+    for rows, encoder in ((given, fixed), (few, ExpectedLabels()), (given, Ridge())):
+        solution = solved(rows)
+        chosen = choose(rows, [solution], encoder)
+        assert chosen.encoder is encoder
+        assert chosen.solution is solution
+        assert chosen.value is None
+        assert "tuning" not in rows.stages.seconds
+
+
+@pytest.mark.parametrize(
+    ("data", "solver", "n"),
+    [
+        (tags, Spectral(), 2),
+        (tags, Spectral(rarity=0.25), 1),
+        (classes, Spectral(), 1),
+        (tags, Coordinate(), 1),
+    ],
+    ids=str,
+)
+def test_rarity_is_tried_for_tags_only_and_where_it_is_open(data, solver, n, monkeypatch):
+    seen = []
+    monkeypatch.setattr(search, "choose", lambda training, solutions, encoder: seen.extend(solutions))
+    tune(training(*data()), KSH(), 8, solver, ExpectedLabels())
+    assert len(seen) == n
+    for other in seen[1:]:
+        np.testing.assert_array_equal(other.sample.groups, seen[0].sample.groups)  # the same anchors
+        assert not np.allclose(other.embedding.matrix, seen[0].embedding.matrix)
+
+
+def test_a_better_solution_is_taken_and_a_worse_one_is_not():
+    X, y = classes()
+    given = training(X, y)
+    good = solved(given)
+    bad = solved(training(X, np.random.default_rng(0).permutation(y)))
+    encoder = ExpectedLabels(features="plain")
+    assert choose(given, [good, bad], encoder).solution is good
+    weak = Spectral(n_rounds=0, rotation="codes")  # nothing turns its codes
+    plain, better = solved(given, weak), good
+    judged = choose(given, [plain, better], encoder)
+    alone = choose(training(X, y), [plain], encoder)
+    assert (judged.solution is better) == (judged.value > alone.value)
+
+
+def test_all_candidates_are_fitted_on_the_same_rows_and_centres_are_among_them(monkeypatch):
+    given = training(*classes())
+    seen, made = [], search.labelled_set
+    monkeypatch.setattr(search, "labelled_set", lambda *args: seen.append(made(*args)) or seen[-1])
+    held = []
+    judged = search.Judge.of
+    monkeypatch.setattr(search.Judge, "of", lambda *args: held.append(args[-1].held) or judged(*args))
+    choose(given, [solved(given)], ExpectedLabels())
+    plain, rbf = seen
+    np.testing.assert_array_equal(plain.rows, rbf.rows)
+    assert not set(plain.rows) & set(held[0])
+    centres = rbf.preparation.rbf.centers
+    unit = given.rows.X / np.linalg.norm(given.rows.X, axis=1, keepdims=True)
+    nearest = (centres @ unit.T).argmax(axis=1)
+    assert set(nearest) <= set(plain.rows)  # a held-out row is nobody's centre, its own least of all
+
+
+def case(predicted):
+    """Rows of tags, a label model that predicts ``predicted(Y)``, and the judge of both."""
+    X, Y = tags(n=600, t=6)
+    given = training(X, Y)
+    solution = solved(given)
+    patterns = label_patterns(given.supervision.labels, solution.sample, given.supervision.group_of_row)
+    judge = Judge.of(given, solution, patterns, validation_split(given, np.random.default_rng(0)))
+    chances = predicted(Y.astype(np.float32))
+    candidate = SimpleNamespace(
+        softened=SimpleNamespace(probabilities=lambda chances: chances),
+        trial=SimpleNamespace(
+            labelled=SimpleNamespace(features=chances[judge.split.part]), held=chances[judge.split.held]
+        ),
+    )
+    return given, solution, judge, candidate
+
+
+def test_recoding_gains_where_the_map_errs_alike_and_not_where_it_is_right():
+    """A model that takes every tag for the next one gives kin like codes, but not those learned."""
+    mixed_up = recoding_gain(*case(lambda Y: 0.9 * np.roll(Y, 1, axis=1) + 0.05), 1.5)
+    right = recoding_gain(*case(lambda Y: 0.98 * Y + 0.01), 1.5)
+    assert mixed_up > 0.1
+    assert right < 0.01
