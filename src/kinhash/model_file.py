@@ -22,7 +22,7 @@ from .errors import DamagedFile, InvalidInput
 if TYPE_CHECKING:
     from .encoders import Map
 
-__all__ = ["HASHERS", "arrays_id", "load_model", "model_id", "read_model", "save_model"]
+__all__ = ["HASHERS", "arrays_id", "load_model", "model_id", "part_tables", "read_model", "save_model"]
 
 HASHERS = Table(
     "hasher",
@@ -49,7 +49,7 @@ MODEL_FIELDS = {
 }
 
 
-def _tables() -> dict[str, Any]:
+def part_tables() -> dict[str, Any]:
     """Where the objects that settings may be are found; loaded late, since codes need no scikit-learn."""
     from .encoders import ENCODERS
     from .encoders.features import FEATURES
@@ -165,7 +165,7 @@ def _plain_parameters(thing: Any) -> dict[str, Any]:
 
     A solver or an encoder is written as its name and settings.
     """
-    kept, tables = {}, _tables()
+    kept, tables = {}, part_tables()
     for name, value in thing.get_params(deep=False).items():
         if name in tables and hasattr(value, "get_params"):
             row = next((row for row in tables[name] if type(value) is tables[name][row]), None)
@@ -183,7 +183,7 @@ def _unfitted(kind: Any, parameters: dict[str, Any]) -> Any:
     A model is its map: the parameters say how it came about, and files of older versions have others.
     """
     known = kind().get_params(deep=False)
-    given, tables = {}, _tables()
+    given, tables = {}, part_tables()
     for name, value in parameters.items():
         if name not in known:
             continue

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kinhash.maps import Map
 from sklearn.neighbors import KNeighborsRegressor
 
 from kinhash.baselines import BASELINES, Baseline, Solved, Training, TwoStepBaseline, Unsupervised
+from kinhash.encoders import Map
 from kinhash.errors import InvalidInput
 from kinhash.testing import check_hasher
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from kinhash._stages import Stages
-from kinhash.hashers.base import Training
 from kinhash.rows import Rows
 from kinhash.supervision import from_labels
 from kinhash.training import Training

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kinhash.solvers.rotation import fit_rotation
 from small_problems import Offset, all_codes, dense, energy_by_pairs, random_targets, sparse
 
+from kinhash._linalg import fit_rotation
 from kinhash.energies.bre import BRE
 from kinhash.energies.exph import ExpH
 from kinhash.energies.ksh import KSH

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kinhash.solvers.rotation import fit_rotation
 from sklearn.base import clone
 from small_problems import Offset, dense, random_targets
 
+from kinhash._linalg import fit_rotation
 from kinhash.energies.bre import BRE
 from kinhash.energies.exph import ExpH
 from kinhash.energies.ksh import KSH

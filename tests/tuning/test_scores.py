@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kinhash.solvers.rotation import fit_rotation
 from sklearn.metrics import average_precision_score
 from tuning_data import classes, tags, training
 
+from kinhash._linalg import fit_rotation
 from kinhash.encoders.expected_labels import label_patterns
 from kinhash.energies.ksh import KSH
 from kinhash.solvers.coordinate import Coordinate
