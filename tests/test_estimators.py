@@ -233,7 +233,7 @@ STORED = [
     EnergyHasher(12, random_state=0),
     EnergyHasher(8, encoder="ridge", random_state=0),
     EnergyHasher(8, encoder=Ridge(features=RBF(n_centers=20)), random_state=0),
-    EnergyHasher(8, encoder=Ridge(alpha=np.float64(2.0), features=Plain(standardize=False)), random_state=0),
+    EnergyHasher(8, encoder=Ridge(alpha=2.0, features=Plain(standardize=False)), random_state=0),
     EnergyHasher(8, encoder=ExpectedLabels(penalty=3.0, temperature=2.0, features="rbf"), random_state=0),
     EnergyHasher(8, encoder="principal", random_state=0),
     EnergyHasher(8, solver="coordinate", random_state=0),

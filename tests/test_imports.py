@@ -141,7 +141,7 @@ TWINS = {"_sweep_dense": "_sweep_by_loss", "_sweep_sparse": "_sweep_by_loss"}
 
 
 @pytest.mark.parametrize(
-    ("path", "name"), [(p, n) for p, n in kernels() if not n.startswith("_") or p.parent.name == "inference"]
+    ("path", "name"), [(p, n) for p, n in kernels() if not n.startswith("_") or p.parent.name == "solvers"]
 )
 def test_every_kernel_is_held_against_a_plain_twin(path, name):
     """Its name (or its twin's) stands in a test or in the room's NumPy reference."""
