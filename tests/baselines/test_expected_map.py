@@ -7,13 +7,13 @@ import pytest
 from rival_cases import classes, signs, tags
 
 import kinhash
-from kinhash.hashers.base import Training
 from kinhash._stages import Stages
 from kinhash.baselines import BASELINES
 from kinhash.baselines._expected import RIDGE, codes_readout, energy_readout, group_means
 from kinhash.errors import InvalidInput
-from kinhash.solvers.sample import draw_sample
+from kinhash.hashers.base import Training
 from kinhash.rows import Rows
+from kinhash.solvers.sample import draw_sample
 from kinhash.supervision import from_labels
 from kinhash.testing import check_hasher
 

@@ -108,8 +108,8 @@ def test_pairs_are_enough():
 
 
 def test_the_width_does_not_depend_on_blocks(monkeypatch):
-    from kinhash.hashers.base import Training
     from kinhash._stages import Stages
+    from kinhash.hashers.base import Training
     from kinhash.rows import Rows
     from kinhash.supervision import from_labels
 

@@ -9,10 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 from kinhash import load
-from kinhash.hashers.base import Training
 from kinhash._stages import Stages
 from kinhash.baselines._pair_bits import LOSSES, ListedPairs, bit_weights
 from kinhash.baselines.tsh import TSH, refined_bit, spectral_bit
+from kinhash.hashers.base import Training
 from kinhash.rows import Rows
 from kinhash.supervision import from_labels, from_pairs, from_similarity
 
