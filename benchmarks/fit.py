@@ -87,14 +87,12 @@ def energy_hasher(X: np.ndarray, tags: sp.csr_array, rounds: int) -> None:
     from kinhash import EnergyHasher
 
     y = np.random.default_rng(1).standard_normal((len(X), 64), dtype=np.float32)
-    fixed = {"map": "linear", "solver": "spectral", "random_state": 0}
+    fixed = {"encoder": "ridge", "solver": "spectral", "random_state": 0}
     kept: dict = {}
     best = race(
         {
             "Ridge, 64 targets": lambda: Ridge(solver="cholesky").fit(X, y),
-            "EnergyHasher, linear map, fixed recipe": lambda: kept.update(
-                linear=EnergyHasher(64, **fixed).fit(X, tags)
-            ),
+            "EnergyHasher, ridge encoder": lambda: kept.update(linear=EnergyHasher(64, **fixed).fit(X, tags)),
             "EnergyHasher, defaults": lambda: kept.update(
                 default=EnergyHasher(64, random_state=0).fit(X, tags)
             ),

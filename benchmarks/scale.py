@@ -36,7 +36,9 @@ def features(number: int, rows: int, columns: int) -> np.ndarray:
 
 
 def recipe() -> dict:
-    return {"n_bits": 64, "map": "linear", "solver": "spectral", "rotation": "codes", "random_state": 0}
+    from kinhash.solvers.spectral import Spectral
+
+    return {"n_bits": 64, "encoder": "ridge", "solver": Spectral(rotation="codes"), "random_state": 0}
 
 
 def peak_megabytes() -> float:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsClassifier
 from tuning_data import classes, tags, training
 
@@ -70,7 +71,7 @@ def test_nothing_is_tried_where_nothing_is_open_or_rows_are_few(data):
 @pytest.mark.parametrize(
     ("data", "solver", "n"),
     [
-        (tags, Spectral(), 2),
+        (tags, Spectral(n_anchors=10), 2),
         (tags, Spectral(rarity=0.25), 1),
         (classes, Spectral(), 1),
         (tags, Coordinate(), 1),
@@ -116,6 +117,17 @@ def test_all_candidates_are_fitted_on_the_same_rows_and_centres_are_among_them(m
     unit = given.rows.X / np.linalg.norm(given.rows.X, axis=1, keepdims=True)
     nearest = (centres @ unit.T).argmax(axis=1)
     assert set(nearest) <= set(plain.rows)  # a held-out row is nobody's centre, its own least of all
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_rows_that_are_mostly_zeros_get_no_centres(container, monkeypatch):
+    X, y = classes(p=30)
+    tried, made = [], search.labelled_set
+    monkeypatch.setattr(search, "labelled_set", lambda *args: tried.append(args[1]) or made(*args))
+    for rows in (X, X * (np.abs(X) > 2)):
+        given = training(container(rows), y)
+        choose(given, [solved(given)], ExpectedLabels())
+    assert [type(features) for features in tried] == [Plain, RBF, Plain]
 
 
 def case(predicted):

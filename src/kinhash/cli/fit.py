@@ -20,6 +20,8 @@ STAGE_BEGINS = {
     "map": 0.6, "label model": 0.67, "codes": 0.9, "feature bits": 0.9, "training codes": 0.95,
 }  # fmt: skip
 
+SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, solver__n_sweeps=5."
+
 
 @click.command()
 @click.argument("features")
@@ -32,7 +34,7 @@ STAGE_BEGINS = {
 @click.option("--method", metavar="NAME", default="EnergyHasher", show_default=True, help="How to learn.")
 @click.option("--bits", "n_bits", type=int, default=64, show_default=True, help="Length, from 1 to 1024.")
 @click.option("--open-set", is_flag=True, help="Items of kinds never labelled will be searched, too.")
-@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Any parameter of the method.")
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help=SETTING)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same bits.")
 @click.option(
     "--held-out",
@@ -60,6 +62,7 @@ def fit(features: str, output: str, codes: str | None, as_json: bool, **options:
       kinhash fit table.csv --label-column species --leave-out name -o model.kin
       kinhash fit X.npy --tags tags.txt -o model.kin
       kinhash fit X.npy --pairs clicks.csv -o model.kin
+      kinhash fit X.npy --labels y.txt --set encoder=expected --set encoder__features=plain -o model.kin
     """
     start = time.perf_counter()
     with bar("starting", 1) as move:

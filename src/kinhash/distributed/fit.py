@@ -2,7 +2,7 @@
 
 Two kinds of recipe, told apart by the hasher itself:
 
-* a *fixed recipe* (what ``partial_fit`` takes: map="linear" with nothing left to choose) is a reduction.
+* a *fixed recipe* (what ``partial_fit`` takes: a ridge encoder, nothing left to choose) is a reduction.
   Codes of the labels come from the counts of all rows, the map from sums over all rows.
 * *every other recipe*, the default among them, makes choices on held-out rows and fits a label model on at
   most 100,000 rows even in ``fit``. So that many rows are gathered and ``fit`` learns from them.
