@@ -12,7 +12,7 @@ import pytest
 
 from kinhash import EMKSH, HammingIndex, _blas
 from kinhash._blocks import single_blas_thread
-from kinhash.index import _segment
+from kinhash.index import segment as segment_module
 
 pytestmark = [
     pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here"),
@@ -150,7 +150,12 @@ def test_a_child_builds_the_tables_that_another_thread_was_building(monkeypatch)
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 256, (500, 2), dtype=np.uint8)
     (segment,) = HammingIndex.from_codes(codes)._state.segments
-    inside, leave, parent, build = threading.Event(), threading.Event(), os.getpid(), _segment.build_tables
+    inside, leave, parent, build = (
+        threading.Event(),
+        threading.Event(),
+        os.getpid(),
+        segment_module.build_tables,
+    )
 
     def slow(*arguments):
         if os.getpid() == parent:
@@ -159,7 +164,7 @@ def test_a_child_builds_the_tables_that_another_thread_was_building(monkeypatch)
         return build(*arguments)
 
     build(segment.blocks, segment.n_codes, 2)  # compiled before the fork
-    monkeypatch.setattr(_segment, "build_tables", slow)
+    monkeypatch.setattr(segment_module, "build_tables", slow)
     worker = threading.Thread(target=segment.build_tables)
     worker.start()
     inside.wait(60)

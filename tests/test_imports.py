@@ -148,7 +148,7 @@ def test_every_kernel_is_held_against_a_plain_twin(path, name):
     room = path.parent.name
     plain = TWINS.get(name, name)
     texts = [test.read_text() for test in (TESTS / room).glob("*.py")]
-    texts += [reference.read_text() for reference in path.parent.glob("*_reference.py")]
+    texts += [reference.read_text() for reference in path.parent.glob("*reference.py")]
     assert any(plain in text for text in texts), f"no twin or oracle for {room}/{path.name}:{name}"
 
 

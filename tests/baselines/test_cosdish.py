@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
-from kinhash.baselines.cosdish import COSDISH, Codes, balanced_cluster, bit_problem, rebalanced, sweep
+from kinhash.baselines.cosdish import COSDISH, CodesInTurn, balanced_cluster, bit_problem, rebalanced, sweep
 
 
 def setting(n=40, d=7, k=4, seed=0):
     rng = np.random.default_rng(seed)
     member = np.arange(n) % k
-    codes = Codes(np.where(rng.random((n, d)) < 0.5, 1, -1), member)
+    codes = CodesInTurn(np.where(rng.random((n, d)) < 0.5, 1, -1), member)
     columns = rng.choice(n, d, replace=False)
     S = rebalanced(np.where(np.arange(k)[:, None] == member[columns], 1.0, -1.0), np.full(k, n / k), "-r")
     return codes, columns, S, rng

@@ -13,7 +13,7 @@ from kinhash._texts import STRING
 from kinhash.distributed import merge_neighbours
 from kinhash.errors import InvalidInput
 from kinhash.index import HammingIndex
-from kinhash.index._ids import Ids, as_ids, is_ascending, sort_keys, sorting_order
+from kinhash.index.ids import Ids, as_ids, is_ascending, sort_keys, sorting_order
 
 from .oracle import IDS, STRINGS, brute_force, brute_force_radius, random_codes
 

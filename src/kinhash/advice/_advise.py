@@ -17,7 +17,7 @@ from ..hashers.base import check_supervision
 from ..labels import Labels, read_labels
 from ..supervision import from_labels
 from ._advice import Advice, Measurement, Way
-from ._measure import Plan, Scores, interval, measure_fold, ways, work_of
+from ._measure import MeasuringPlan, Scores, interval, measure_fold, ways, work_of
 from ._recommend import recommend
 
 __all__ = ["advise"]
@@ -71,7 +71,7 @@ def advise(
     ('EnergyHasher', True)
     """
     start = time.perf_counter()
-    plan = Plan(
+    plan = MeasuringPlan(
         _lengths(bits),
         check_number("tolerance", tolerance, 0.0, 1.0),
         check_number("precision", precision, 0.0, 1.0),
@@ -112,7 +112,12 @@ def _rows_for(labels: Labels, n_columns: int, most: int) -> int:
 
 
 def _until_narrow(
-    scores: Scores, X: Any, labels: Labels, splits: list[Split], plan: Plan, progress: Progress | None
+    scores: Scores,
+    X: Any,
+    labels: Labels,
+    splits: list[Split],
+    plan: MeasuringPlan,
+    progress: Progress | None,
 ) -> None:
     """Measure fold after fold until the intervals are narrow enough, or there is none left."""
     bar = _Bar(sum(map(work_of, ways(plan.bits, scores.n_columns))), progress)
@@ -150,7 +155,7 @@ class _Bar:
             self._progress(self._shown, f"{self.fold}. {method}" + (f", {n_bits} bits" if n_bits else ""))
 
 
-def _measurement(data: Data, scores: Scores, splits: list[Split], plan: Plan) -> Measurement:
+def _measurement(data: Data, scores: Scores, splits: list[Split], plan: MeasuringPlan) -> Measurement:
     chance, labels = scores.by_chance(), data.labels
     return Measurement(
         rows=int(labels.known.sum()),

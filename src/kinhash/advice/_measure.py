@@ -27,7 +27,7 @@ from ..labels import Labels
 from ._advice import COSINE, OURS, RIVALS, Figure, Search, Way
 from ._speed import cosine_search, encode_seconds, hamming_search
 
-__all__ = ["Plan", "Scores", "interval", "measure_fold", "ways", "work_of"]
+__all__ = ["MeasuringPlan", "Scores", "interval", "measure_fold", "ways", "work_of"]
 
 MOST_ITQ_COLUMNS = 4096  # its eigenvectors take minutes beyond
 TIMED_ROWS = 2000
@@ -38,7 +38,7 @@ Tell = Callable[[Way], None]
 
 
 @dataclass(frozen=True)
-class Plan:
+class MeasuringPlan:
     """The settings of an advice."""
 
     bits: tuple[int, ...]
@@ -108,7 +108,9 @@ def work_of(way: Way) -> float:
     return {OURS: 1 + share, "ITQ": share}.get(method, 0.1)
 
 
-def measure_fold(scores: Scores, X: Any, labels: Labels, split: Split, plan: Plan, tell: Tell) -> None:
+def measure_fold(
+    scores: Scores, X: Any, labels: Labels, split: Split, plan: MeasuringPlan, tell: Tell
+) -> None:
     """Add the scores of one fold, and with the first one the times.
 
     Peak memory beyond X: its rows once more, a search index of a million codes, and the method's own.

@@ -96,7 +96,7 @@ class COSDISH(TwoStepBaseline):
     def _solve(self, training: Training) -> Solved:
         rows = known_rows(training)
         groups, member = np.unique(training.supervision.group_of_row[rows], return_inverse=True)
-        codes = Codes(np.where(training.rng.random((len(rows), self.n_bits)) < 0.5, 1, -1), member)
+        codes = CodesInTurn(np.where(training.rng.random((len(rows), self.n_bits)) < 0.5, 1, -1), member)
         objective = []
         for _ in range(self.n_samplings):
             columns = self._columns(training, rows)
@@ -121,7 +121,7 @@ class COSDISH(TwoStepBaseline):
 
 
 @dataclass
-class Codes:
+class CodesInTurn:
     """Bits ±1 (n, d) of rows, and the group each row belongs to."""
 
     bits: npt.NDArray[Any]
@@ -167,7 +167,7 @@ def rebalanced(S: Floats, sizes: Floats, dissimilar: str) -> Floats:
     return kin - r * strangers if dissimilar == "-r" else kin + r * strangers
 
 
-def sweep(codes: Codes, columns: Ints, S: Floats) -> None:
+def sweep(codes: CodesInTurn, columns: Ints, S: Floats) -> None:
     """One alternation, in place: every bit of Ω, then all bits of Γ."""
     d, q = codes.bits.shape[1], len(columns)
     inner = S[codes.member[columns]]

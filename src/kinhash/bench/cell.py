@@ -21,8 +21,8 @@ from ..evaluation import (
     evaluate,
     precision_recall_curve,
 )
-from ._environment import environment, watch_memory
-from ._gallery import gallery_of
+from .environment import environment, watch_memory
+from .gallery import gallery_of
 from .methods import make_method
 from .result import FORMAT, Result, Score, without_places
 

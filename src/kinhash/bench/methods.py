@@ -16,7 +16,7 @@ RANKINGS = Table(
     {
         "Cosine": "kinhash.evaluation:Cosine",
         "ClassScores": "kinhash.baselines.toplines:ClassScores",
-        "LabelModel": "kinhash.bench._topline:LabelModelScores",
+        "LabelModel": "kinhash.bench.topline:LabelModelScores",
         "PredictedClass": "kinhash.baselines.toplines:PredictedClass",
     },
 )

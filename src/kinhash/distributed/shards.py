@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import InvalidInput
-from ..index._ids import sort_keys
-from ..index._segments import best_of
+from ..index.ids import sort_keys
 from ..index.neighbours import Neighbours
+from ..index.segments import best_of
 
 __all__ = ["merge_neighbours"]
 

@@ -20,7 +20,7 @@ from .._files import replacing_folder
 from ..codes import Codes, UInt8
 from ..errors import InvalidInput
 from ..index import HammingIndex
-from ._base import Engine, Facts, Found, Place, Reader
+from ._base import Engine, EngineFacts, Found, Place, Reader
 from ._sql import already_there
 
 __all__ = ["DocumentFiles", "signed"]
@@ -57,7 +57,7 @@ class DocumentFiles(Engine):
         with replacing_folder(target) as folder:
             for name, text in self.settings(codes, place).items():
                 (folder / name).write_text(text)
-            (folder / "kinhash.json").write_text(Facts.note(codes) + "\n")
+            (folder / "kinhash.json").write_text(EngineFacts.note(codes) + "\n")
             if len(codes):
                 example = self.statement(codes.packed[0], codes.n_bits, 10, place)
                 (folder / "search.txt").write_text(example + "\n")
@@ -78,7 +78,7 @@ class DocumentFiles(Engine):
                 for found in filter(None, map(self.row, map(json.loads, file))):
                     ids.append(found[0])
                     packed.append(found[1])
-        facts = Facts.from_note((folder / "kinhash.json").read_text(), len(ids), place)
+        facts = EngineFacts.from_note((folder / "kinhash.json").read_text(), len(ids), place)
         assert facts.n_bits is not None
         rows = np.frombuffer(b"".join(packed), np.uint8).reshape(len(ids), facts.n_bytes)
         index = HammingIndex.from_codes(rows, facts.n_bits, ids=np.array(ids, np.int64))

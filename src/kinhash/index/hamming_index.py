@@ -23,14 +23,14 @@ from .._check import check_integer, check_n_bits
 from .._locks import new_lock
 from ..codes import Codes, as_codes, n_bytes
 from ..errors import InvalidInput
-from . import _door as door
-from ._file import read_index, write_index
-from ._ids import as_ids, sort_keys, sorting_order
-from ._payload import Where, as_payload, select
-from ._rerank import Vectors, rerank
-from ._segment import Segment
-from ._segments import all_ids, best_of, in_order, merged, segment_of, settled, without
+from . import door
+from .file import read_index, write_index
+from .ids import as_ids, sort_keys, sorting_order
 from .neighbours import Neighbours
+from .payload import Where, as_payload, select
+from .rerank import Vectors, rerank
+from .segment import Segment
+from .segments import all_ids, best_of, in_order, merged, segment_of, settled, without
 
 __all__ = ["HammingIndex", "IndexStats"]
 

@@ -18,7 +18,7 @@ from .._types import Bools, Bytes, Floats, Floats32
 from ..encoders.expected import expected_similarity
 from ..solvers import Solution
 from ..training import Training
-from .splits import Split
+from .splits import ValidationSplit
 
 __all__ = ["Judge", "binned_average_precision"]
 
@@ -31,7 +31,7 @@ ROUNDS = 8  # of the rotation: enough to compare candidates
 class Judge:
     """Held-out rows, and who is kin to them among the sample, the rows fitted on, and themselves."""
 
-    split: Split
+    split: ValidationSplit
     patterns: Bytes
     weights: Floats
     exclusive: bool
@@ -40,10 +40,10 @@ class Judge:
     kin_held: Bools
 
     @classmethod
-    def of(cls, training: Training, solution: Solution, patterns: Bytes, split: Split) -> Judge:
+    def of(cls, training: Training, solution: Solution, patterns: Bytes, split: ValidationSplit) -> Judge:
         """Ask the supervision once, for all candidates."""
         supervision = training.supervision
-        small = Split(split.part, split.held[:HELD_ROWS])
+        small = ValidationSplit(split.part, split.held[:HELD_ROWS])
         held, seen = (supervision.group_of_row[rows] for rows in (small.held, small.part[:SEEN_ROWS]))
         unique, inverse = np.unique(held, return_inverse=True)
 

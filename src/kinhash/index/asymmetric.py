@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._compile import njit
-from ._bits import trailing_zeros
-from ._instructions import weighted_below
-from ._merge import merge_level
+from .bits import trailing_zeros
+from .instructions import weighted_below
+from .merge import merge_level
 
 __all__ = ["bit_planes", "top_k_weighted"]
 

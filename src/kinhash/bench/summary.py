@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from ._commands import command_of
-from ._field import OURS, Setting, headline, settings
-from ._grid import Column, Entry, Table
-from ._rows import group_by, reason
-from ._sections import Part, Section
-from ._wins import wins_sentence
+from .commands import command_of
+from .field import OURS, Setting, headline, settings
+from .grid import Column, Entry, ResultTable
 from .result import Result
+from .rows import group_by, reason
+from .sections import Part, Section
+from .wins import wins_sentence
 
 __all__ = ["failures", "summary"]
 
@@ -63,7 +63,7 @@ def _counts(results: Sequence[Result], failed: Sequence[Result], sets: int) -> s
     )
 
 
-def _what_was_run(results: Sequence[Result]) -> Table:
+def _what_was_run(results: Sequence[Result]) -> ResultTable:
     rows = []
     for setting, some in settings(results).items():
         queries = sorted({r.n_queries for r in some})
@@ -87,7 +87,7 @@ def _what_was_run(results: Sequence[Result]) -> Table:
     )  # fmt: skip
     columns = tuple(Column(name) for name in names)
     note = "Sets too small for that many queries ask with 20 % of their rows. Partitions are numbered from 0."
-    return Table("run", "What was run", "data set, protocol", columns, tuple(rows), (note,))
+    return ResultTable("run", "What was run", "data set, protocol", columns, tuple(rows), (note,))
 
 
 def _range(values: Sequence[int]) -> str:
@@ -151,5 +151,5 @@ def failures(results: Sequence[Result]) -> Section:
     rows.sort(key=lambda row: (row[1][0].text, row[0], row[1][1].text.zfill(5)))
     names = ("data set, protocol", "bits", "partitions", "reason", "again")
     columns = tuple(Column(name, words=name not in ("bits", "partitions")) for name in names)
-    table = Table("failed-table", "Cells that failed", "method", columns, tuple(rows))
+    table = ResultTable("failed-table", "Cells that failed", "method", columns, tuple(rows))
     return Section("failed", title, (Part.table(table),))

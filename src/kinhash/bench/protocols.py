@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ._commands import command_of
-from ._field import ABOUT, MADE_BY, OURS, PROTOCOLS, settings
-from ._grid import Table
-from ._rows import group_by, is_plain
-from ._sections import Part, Section
-from ._tables import Cells, method_table, paired_table
+from .commands import command_of
+from .field import ABOUT, MADE_BY, OURS, PROTOCOLS, settings
+from .grid import ResultTable
 from .result import Result
+from .rows import group_by, is_plain
+from .sections import Part, Section
+from .tables import Cells, method_table, paired_table
 
 __all__ = ["protocols"]
 
@@ -46,9 +46,11 @@ def _dataset_parts(dataset: str, some: Sequence[Result]) -> list[Part]:
             continue
         cells = Cells.of(rows, "protocol")
         name, caption = f"protocols-{dataset}-{n_bits}", f"{dataset}, {n_bits} bits: mAP under each protocol"
-        empty = Table(name, caption, "method", (), (), (), command_of(rows, *MADE_BY))
+        empty = ResultTable(name, caption, "method", (), (), (), command_of(rows, *MADE_BY))
         parts.append(Part.table(method_table(cells, places, empty)))
-        pairs = Table(f"{name}-paired", f"{caption}, paired differences", "method", (), (), (), empty.command)
+        pairs = ResultTable(
+            f"{name}-paired", f"{caption}, paired differences", "method", (), (), (), empty.command
+        )
         filled = paired_table(cells, places, pairs, OURS)
         if filled is not None:
             parts.append(Part.folded(f"Paired differences to {OURS}, with 95 % intervals", filled))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._within import CODE_BITS, DISTANCE_BITS
+from .within import CODE_BITS, DISTANCE_BITS
 
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[Any]

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from .._texts import STRING
 from ..codes import Codes, as_codes, to_words
 from ..errors import CodesMismatch, InvalidInput
-from ._ids import MOST_IDS, as_ids
-from ._segment import Segment, read_only
+from .ids import MOST_IDS, as_ids
+from .segment import Segment, read_only
 
 __all__ = ["new_ids", "query_words", "same_columns", "same_type", "weighted_queries"]
 

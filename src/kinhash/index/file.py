@@ -18,8 +18,8 @@ from .._texts import STRING, from_bytes, to_bytes
 from ..codes import MAX_BITS, n_bytes, pack_bits, to_words
 from ..container import read_container, write_container
 from ..errors import DamagedFile
-from ._ids import MOST_IDS, Ids, is_ascending
-from ._segment import EMPTY, Segment
+from .ids import MOST_IDS, Ids, is_ascending
+from .segment import EMPTY, Segment
 
 __all__ = ["IndexFile", "read_index", "write_index"]
 

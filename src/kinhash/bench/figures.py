@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ._chart import MOST, Axis, Line, line_chart
-from ._commands import command_of
-from ._field import MADE_BY, OURS, Setting, settings
-from ._grid import Column, Entry, Table
-from ._rows import KINDS, Group, deviation, is_plain
-from ._sections import Part, Section
-from ._tables import Cells
+from .chart import MOST, Axis, ChartLine, line_chart
+from .commands import command_of
+from .field import MADE_BY, OURS, Setting, settings
+from .grid import Column, Entry, ResultTable
 from .result import Result
+from .rows import KINDS, Group, deviation, is_plain
+from .sections import Part, Section
+from .tables import Cells
 
 __all__ = ["curves", "mean_curve"]
 
@@ -81,7 +81,7 @@ def _chosen(cells: Cells) -> list[str]:
     return [*head, *(label for label in labels if label not in head)][:MOST]
 
 
-def _bits_lines(cells: Cells, chosen: list[str], lengths: list[int], kind: str) -> list[Line]:
+def _bits_lines(cells: Cells, chosen: list[str], lengths: list[int], kind: str) -> list[ChartLine]:
     lines = []
     for label in chosen:
         groups = [(n, cells.groups.get((label, n))) for n in lengths]
@@ -91,16 +91,16 @@ def _bits_lines(cells: Cells, chosen: list[str], lengths: list[int], kind: str) 
         known = [(float(n), float(np.mean(some)), deviation(some)) for n, some in values if some]
         if known:
             xs, ys, spread = zip(*known, strict=True)
-            lines.append(Line(label, xs, ys, spread))
+            lines.append(ChartLine(label, xs, ys, spread))
     return lines
 
 
-def _precision_lines(groups: Mapping[str, Group], chosen: list[str], kind: str) -> list[Line]:
+def _precision_lines(groups: Mapping[str, Group], chosen: list[str], kind: str) -> list[ChartLine]:
     lines = []
     for label in chosen:
         curve = mean_curve(groups[label], kind) if label in groups else None
         if curve is not None:
-            lines.append(Line(label, *curve))
+            lines.append(ChartLine(label, *curve))
     return lines
 
 
@@ -117,7 +117,7 @@ def mean_curve(group: Group, kind: str) -> tuple[tuple[float, ...], tuple[float,
     return tuple(at.tolist()), tuple(mean.tolist())
 
 
-def _seconds_lines(cells: Cells, chosen: list[str], lengths: list[int], kind: str) -> list[Line]:
+def _seconds_lines(cells: Cells, chosen: list[str], lengths: list[int], kind: str) -> list[ChartLine]:
     lines = []
     for label in chosen:
         known = []
@@ -129,13 +129,13 @@ def _seconds_lines(cells: Cells, chosen: list[str], lengths: list[int], kind: st
                 known.append((float(np.mean(spent)), mean))
         if known:
             xs, ys = zip(*known, strict=True)
-            lines.append(Line(label, xs, ys))
+            lines.append(ChartLine(label, xs, ys))
     return lines
 
 
 def _precision_table(
-    name: str, setting: Setting, lines: Sequence[Line], kind: str, n_bits: int, command: str
-) -> Table:
+    name: str, setting: Setting, lines: Sequence[ChartLine], kind: str, n_bits: int, command: str
+) -> ResultTable:
     at = [round(0.1 * step, 1) for step in range(1, 11)]
     rows = []
     for line in lines:
@@ -151,12 +151,14 @@ def _precision_table(
         "Mean over partitions; a look-up that finds nothing counts as precision 0. –: the smallest radius "
         "already finds more than that (learned codes of a class are one code)."
     )
-    return Table(f"{name}-precision-{kind}-table", caption, "method", columns, tuple(rows), (note,), command)
+    return ResultTable(
+        f"{name}-precision-{kind}-table", caption, "method", columns, tuple(rows), (note,), command
+    )
 
 
 def _seconds_table(
     name: str, setting: Setting, cells: Cells, chosen: list[str], lengths: list[int], command: str
-) -> Table:
+) -> ResultTable:
     kinds = [kind for kind in KINDS if any(kind in cells.kinds(n) for n in lengths)]
     columns = tuple(Column(what, f"{n} bits") for n in lengths for what in ("training seconds", *kinds))
     rows = []
@@ -171,4 +173,4 @@ def _seconds_table(
         rows.append((label, tuple(entries)))
     caption = f"{setting.name}: training seconds and mAP"
     note = "Means over partitions. Seconds are those of the fit alone, on the processor named at the top."
-    return Table(f"{name}-seconds-table", caption, "method", columns, tuple(rows), (note,), command)
+    return ResultTable(f"{name}-seconds-table", caption, "method", columns, tuple(rows), (note,), command)

@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from .._compile import njit
 from .._popcount import popcount
-from ._threads import map_threads
-from ._within import CODE_BITS, DISTANCE_BITS, scan_within
+from .threads import map_threads
+from .within import CODE_BITS, DISTANCE_BITS, scan_within
 
 __all__ = ["Tables", "build_table", "build_tables", "expected_candidates", "probe"]
 

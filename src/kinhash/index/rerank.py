@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
-from ._ids import sort_keys
+from .ids import sort_keys
 
 __all__ = ["Vectors", "rerank"]
 

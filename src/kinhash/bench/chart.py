@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from ._grid import slug
+from .grid import slug
 
-__all__ = ["Axis", "Line", "line_chart"]
+__all__ = ["Axis", "ChartLine", "line_chart"]
 
 WIDTH, HEIGHT = 480, 330
 LEFT, RIGHT, TOP, BOTTOM = 66, 34, 14, 56
@@ -33,7 +33,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """Points of one series, x increasing or not, with a bar of half-width ``spread`` where there is one."""
 
     label: str
@@ -59,7 +59,7 @@ class _Scale:
         return self.start + (at - low) / ((high - low) or 1.0) * (self.end - self.start)
 
 
-def line_chart(name: str, caption: str, lines: Sequence[Line], x: Axis, y: Axis) -> str:
+def line_chart(name: str, caption: str, lines: Sequence[ChartLine], x: Axis, y: Axis) -> str:
     """A ``figure`` with the chart, its legend and its caption. At most eight lines."""
     if len(lines) > MOST:
         raise ValueError(f"{len(lines)} lines cannot be told apart; at most {MOST}")
@@ -84,11 +84,11 @@ def line_chart(name: str, caption: str, lines: Sequence[Line], x: Axis, y: Axis)
     return "\n".join(parts)
 
 
-def _in_words(line: Line) -> str:
+def _in_words(line: ChartLine) -> str:
     return f"{line.label} from {line.y[0]:.4g} at {line.x[0]:.4g} to {line.y[-1]:.4g} at {line.x[-1]:.4g}"
 
 
-def _bars(line: Line) -> list[tuple[float, float]]:
+def _bars(line: ChartLine) -> list[tuple[float, float]]:
     spread = line.spread or (None,) * len(line.y)
     return [(value, half or 0.0) for value, half in zip(line.y, spread, strict=True)]
 
@@ -137,7 +137,7 @@ def _frame(across: _Scale, up: _Scale, x: Axis, y: Axis) -> list[str]:
     return parts
 
 
-def _drawn(line: Line, number: int, across: _Scale, up: _Scale) -> list[str]:
+def _drawn(line: ChartLine, number: int, across: _Scale, up: _Scale) -> list[str]:
     points = [(across(a), up(b)) for a, b in zip(line.x, line.y, strict=True)]
     path = "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
     dash = f' stroke-dasharray="{DASHES[number]}"' if DASHES[number] else ""
@@ -166,17 +166,17 @@ def _marker(shape: str, x: float, y: float, r: float = 3.6) -> str:
     return f'<path class="{kind}" d="{outlines[shape]}"/>'
 
 
-def _ends_apart(lines: Sequence[Line], up: _Scale) -> bool:
+def _ends_apart(lines: Sequence[ChartLine], up: _Scale) -> bool:
     """Whether letters at the ends of lines would be beside their lines; curves that meet get none."""
     ends = [up(line.y[_last(line)]) for line in lines]
     return len(lines) == 1 or max(ends) - min(ends) > 24
 
 
-def _last(line: Line) -> int:
+def _last(line: ChartLine) -> int:
     return max(range(len(line.x)), key=lambda place: line.x[place])
 
 
-def _letters(lines: Sequence[Line], across: _Scale, up: _Scale, apart: float = 13) -> list[str]:
+def _letters(lines: Sequence[ChartLine], across: _Scale, up: _Scale, apart: float = 13) -> list[str]:
     """A letter at the end of each line, moved up or down where two would lie on each other."""
     ends = []
     for number, line in enumerate(lines):
@@ -193,7 +193,7 @@ def _letters(lines: Sequence[Line], across: _Scale, up: _Scale, apart: float = 1
     return parts
 
 
-def _legend(lines: Sequence[Line], lettered: bool) -> str:
+def _legend(lines: Sequence[ChartLine], lettered: bool) -> str:
     """Samples with names, as a list that wraps on small screens."""
     items = []
     for number, line in enumerate(lines):

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from ._grid import NOT_RUN, Entry
-from ._paper import paper_name
+from .grid import NOT_RUN, Entry
+from .paper import paper_name
 from .result import Result, Score, without_places
 
 __all__ = [

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import _paper
-from ._commands import command_of, paper_command
-from ._grid import Table
-from ._rows import is_plain
-from ._sections import Part, Section
-from ._tables import Cells, Printed, method_table, paired_table
+from . import paper
+from .commands import command_of, paper_command
+from .grid import ResultTable
 from .result import Result
+from .rows import is_plain
+from .sections import Part, Section
+from .tables import Cells, Printed, method_table, paired_table
 
 __all__ = ["bits_of", "stand_ins", "table_1", "table_2", "table_3", "table_4"]
 
@@ -33,51 +33,53 @@ def table_1(results: Sequence[Result]) -> Section:
     parts: list[Part] = []
     missing: list[Missing] = []
     for name, section in (("CIFAR-10", "table1-cifar10"), ("ESPGAME", "table1-espgame")):
-        chosen = _chosen(results, _paper.SETS[name], _paper.BITS_1)
+        chosen = _chosen(results, paper.SETS[name], paper.BITS_1)
         if not chosen:
             missing.append(_absent("Table 1", name, section))
             continue
-        notes = (PRINTED, _paper.TYPO) if name == "CIFAR-10" else (PRINTED,)
+        notes = (PRINTED, paper.TYPO) if name == "CIFAR-10" else (PRINTED,)
         caption = f"Table 1, {name}: mAP, the paper's and ours"
-        empty = Table(section, caption, "method", (), (), notes, command_of(chosen, "table1"))
-        parts += _with_pairs(Cells.of(chosen), bits_of(_paper.BITS_1), empty, _paper.TABLE_1[name])
+        empty = ResultTable(section, caption, "method", (), (), notes, command_of(chosen, "table1"))
+        parts += _with_pairs(Cells.of(chosen), bits_of(paper.BITS_1), empty, paper.TABLE_1[name])
     return Section("table1", "Table 1: ESPGAME and CIFAR-10", tuple(parts), tuple(missing))
 
 
 def table_2(results: Sequence[Result]) -> Section:
     """NUS-WIDE at 8 to 64 bits: mAP and seconds."""
     title, section = "Table 2: NUS-WIDE, mAP and training seconds", "table2-nuswide"
-    chosen = _chosen(results, _paper.SETS["NUS-WIDE"], _paper.BITS_1)
+    chosen = _chosen(results, paper.SETS["NUS-WIDE"], paper.BITS_1)
     if not chosen:
         return Section("table2", title, (), (_absent("Table 2", "NUS-WIDE", section),))
     caption = "Table 2, NUS-WIDE: mAP and training seconds"
-    empty = Table(section, caption, "method", (), (), (PRINTED, TIMES), command_of(chosen, "table2"))
-    parts = _with_pairs(Cells.of(chosen), bits_of(_paper.BITS_1), empty, _paper.TABLE_2, seconds=True)
+    empty = ResultTable(section, caption, "method", (), (), (PRINTED, TIMES), command_of(chosen, "table2"))
+    parts = _with_pairs(Cells.of(chosen), bits_of(paper.BITS_1), empty, paper.TABLE_2, seconds=True)
     return Section("table2", title, tuple(parts))
 
 
 def table_3(results: Sequence[Result]) -> Section:
     """One bit: the paper's sets in one table, other sets in another."""
     chosen = [r for r in results if r.protocol == "paper-one-bit" and r.n_bits == 1 and is_plain(r)]
-    sets = {_paper.SETS[name]: name for name in _paper.SETS_3}
+    sets = {paper.SETS[name]: name for name in paper.SETS_3}
     theirs = [r for r in chosen if r.dataset in sets]
     others = [r for r in chosen if r.dataset not in sets]
     parts: list[Part] = []
     have = {dataset: name for dataset, name in sets.items() if any(r.dataset == dataset for r in theirs)}
     if have:
-        columns = [_paper.SETS_3.index(name) for name in have.values()]
-        printed = {row: tuple(values[i] for i in columns) for row, values in _paper.TABLE_3.items()}
+        columns = [paper.SETS_3.index(name) for name in have.values()]
+        printed = {row: tuple(values[i] for i in columns) for row, values in paper.TABLE_3.items()}
         caption = "Table 3: mAP of one bit, 1,000 training rows and 1,000 queries"
-        empty = Table("table3-table", caption, "method", (), (), (PRINTED,), command_of(theirs, "table3"))
+        empty = ResultTable(
+            "table3-table", caption, "method", (), (), (PRINTED,), command_of(theirs, "table3")
+        )
         parts.append(Part.table(method_table(Cells.of(theirs, "dataset"), have, empty, printed)))
     if others:
         places = {name: name for name in sorted({r.dataset for r in others})}
         note = "These are not the paper's sets, and its numbers do not belong beside them."
         caption = "One bit on other data sets: mAP"
-        empty = Table("table3-others", caption, "method", (), (), (note,), command_of(others, "table3"))
+        empty = ResultTable("table3-others", caption, "method", (), (), (note,), command_of(others, "table3"))
         parts.append(Part.table(method_table(Cells.of(others, "dataset"), places, empty)))
     absent = [name for dataset, name in sets.items() if dataset not in have]
-    missing = [_absent("Table 3", name, f"table3-{_paper.SETS[name]}") for name in absent]
+    missing = [_absent("Table 3", name, f"table3-{paper.SETS[name]}") for name in absent]
     return Section("table3", "Table 3: one bit", tuple(parts), tuple(missing))
 
 
@@ -85,23 +87,23 @@ def table_4(results: Sequence[Result]) -> Section:
     """NUS-WIDE at 128 and 256 bits; the same lengths on other sets, without the paper's numbers."""
     parts: list[Part] = []
     missing: list[Missing] = []
-    nuswide = _paper.SETS["NUS-WIDE"]
-    chosen = _chosen(results, nuswide, _paper.BITS_4)
+    nuswide = paper.SETS["NUS-WIDE"]
+    chosen = _chosen(results, nuswide, paper.BITS_4)
     if chosen:
         caption = "Table 4, NUS-WIDE: mAP and training seconds"
         command = command_of(chosen, "table4")
-        empty = Table("table4-nuswide", caption, "method", (), (), (PRINTED, TIMES), command)
-        parts += _with_pairs(Cells.of(chosen), bits_of(_paper.BITS_4), empty, _paper.TABLE_4, seconds=True)
+        empty = ResultTable("table4-nuswide", caption, "method", (), (), (PRINTED, TIMES), command)
+        parts += _with_pairs(Cells.of(chosen), bits_of(paper.BITS_4), empty, paper.TABLE_4, seconds=True)
     else:
         missing.append(_absent("Table 4", "NUS-WIDE", "table4-nuswide"))
     for dataset in sorted({r.dataset for r in results} - {nuswide}):
-        some = _chosen(results, dataset, _paper.BITS_4)
+        some = _chosen(results, dataset, paper.BITS_4)
         if some:
             caption = f"128 and 256 bits on {dataset}: mAP and training seconds"
             note = "Not in the paper, which has these lengths on NUS-WIDE only."
             command = command_of(some, "table4")
-            empty = Table(f"table4-{dataset}", caption, "method", (), (), (note,), command)
-            parts += _with_pairs(Cells.of(some), bits_of(_paper.BITS_4), empty, None, seconds=True)
+            empty = ResultTable(f"table4-{dataset}", caption, "method", (), (), (note,), command)
+            parts += _with_pairs(Cells.of(some), bits_of(paper.BITS_4), empty, None, seconds=True)
     return Section("table4", "Table 4: 128 and 256 bits", tuple(parts), tuple(missing))
 
 
@@ -109,8 +111,8 @@ def stand_ins(results: Sequence[Result]) -> Section:
     """Tables 1 and 2 on sets that resemble those that are not at hand. The paper's numbers stay out."""
     parts: list[Part] = []
     missing: list[Missing] = []
-    for dataset, why in _paper.STAND_INS.items():
-        chosen = _chosen(results, dataset, _paper.BITS_1)
+    for dataset, why in paper.STAND_INS.items():
+        chosen = _chosen(results, dataset, paper.BITS_1)
         if not chosen:
             words = f"No results on {dataset}, {why}."
             missing.append((words, paper_command(f"standins-{dataset}")))
@@ -118,7 +120,7 @@ def stand_ins(results: Sequence[Result]) -> Section:
         note = f"A stand-in, {why}. Its numbers are not comparable with any the paper prints."
         lengths = sorted({r.n_bits for r in chosen if r.n_bits is not None})
         caption, command = f"{dataset}: mAP and training seconds", command_of(chosen, "standins", "field")
-        empty = Table(f"standins-{dataset}", caption, "method", (), (), (note,), command)
+        empty = ResultTable(f"standins-{dataset}", caption, "method", (), (), (note,), command)
         parts += _with_pairs(Cells.of(chosen), bits_of(lengths), empty, None, seconds=True)
     return Section("standins", "Stand-ins for ESPGAME and NUS-WIDE", tuple(parts), tuple(missing))
 
@@ -144,12 +146,12 @@ def _absent(title: str, name: str, section: str) -> Missing:
 
 
 def _with_pairs(
-    cells: Cells, places: dict[Any, str], empty: Table, printed: Printed | None, seconds: bool = False
+    cells: Cells, places: dict[Any, str], empty: ResultTable, printed: Printed | None, seconds: bool = False
 ) -> list[Part]:
     """A table, and the paired differences to EM-KSH below it."""
     parts = [Part.table(method_table(cells, places, empty, printed, seconds=seconds))]
     caption = f"{empty.caption}: paired differences"
-    pairs = Table(f"{empty.id}-paired", caption, "method", (), (), (), empty.command)
+    pairs = ResultTable(f"{empty.id}-paired", caption, "method", (), (), (), empty.command)
     filled = paired_table(cells, places, pairs, REFERENCE)
     if filled is not None:
         parts.append(Part.folded(f"Paired differences to {REFERENCE}, with 95 % intervals", filled))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ._commands import command_of
-from ._field import OURS, Setting, settings
-from ._grid import NOT_RUN, Column, Entry, Table
-from ._paired import difference
-from ._paper import paper_name
-from ._paper_tables import bits_of
-from ._rows import KINDS, Group, entry, group_by, in_section, is_plain, usual_partitions, without_band
-from ._sections import Part, Section
-from ._tables import standard_notes
+from .commands import command_of
+from .field import OURS, Setting, settings
+from .grid import NOT_RUN, Column, Entry, ResultTable
+from .paired import difference
+from .paper import paper_name
+from .paper_tables import bits_of
 from .result import Result
+from .rows import KINDS, Group, entry, group_by, in_section, is_plain, usual_partitions, without_band
+from .sections import Part, Section
+from .tables import standard_notes
 
 __all__ = ["maps", "toplines"]
 
@@ -39,7 +39,7 @@ def _has_other_map(result: Result) -> bool:
     return "map" in result.given and in_section(result, "maps")
 
 
-def _maps_table(setting: Setting, some: Sequence[Result], methods: set[str]) -> Table:
+def _maps_table(setting: Setting, some: Sequence[Result], methods: set[str]) -> ResultTable:
     shown = [
         r for r in some if r.n_bits is not None and (_has_other_map(r) or _as_it_is(r, methods | {OURS}))
     ]
@@ -68,7 +68,7 @@ def _maps_table(setting: Setting, some: Sequence[Result], methods: set[str]) -> 
     caption = f"{setting.name}: mAP of the same codes under other maps"
     command = command_of((r for r in some if _has_other_map(r)), "maps")
     notes = (*standard_notes(usual, marks=False)[:1], note)
-    return Table(name, caption, "codes", columns, tuple(rows), notes, command)
+    return ResultTable(name, caption, "codes", columns, tuple(rows), notes, command)
 
 
 def _as_it_is(result: Result, methods: set[str]) -> bool:
@@ -104,7 +104,9 @@ def toplines(results: Sequence[Result]) -> Section:
         "cosine of the features. Where one was given features of another kind, so was ours."
     )
     command = command_of(floats, "field", "table1", "network")
-    table = Table("toplines-table", "Float toplines: mAP", "topline", columns, tuple(rows), (note,), command)
+    table = ResultTable(
+        "toplines-table", "Float toplines: mAP", "topline", columns, tuple(rows), (note,), command
+    )
     return Section("toplines", title, (Part.table(table),))
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ._commands import command_of
-from ._grid import Column, Entry, Table
-from ._paired import first_of, mark_first
-from ._paper_tables import bits_of
-from ._rows import KINDS, Group, entry, group_by, is_plain, usual_partitions, without_band
-from ._sections import Part, Section
-from ._tables import Cells, method_table, paired_table
+from .commands import command_of
+from .grid import Column, Entry, ResultTable
+from .paired import first_of, mark_first
+from .paper_tables import bits_of
 from .result import Result
+from .rows import KINDS, Group, entry, group_by, is_plain, usual_partitions, without_band
+from .sections import Part, Section
+from .tables import Cells, method_table, paired_table
 
 __all__ = ["MADE_BY", "OURS", "Setting", "field", "headline", "multi_label", "settings"]
 
@@ -80,17 +80,19 @@ def _setting_parts(setting: Setting, some: Sequence[Result]) -> list[Part]:
     name = f"field-{setting.dataset}-{setting.protocol}-{setting.digest[:6]}"
     caption = f"{setting.dataset}, protocol {setting.protocol}: mAP"
     about = (f"Protocol {setting.protocol}: {ABOUT[setting.protocol]}.",) if setting.protocol in ABOUT else ()
-    empty = Table(name, caption, "method", (), (), about, command_of(some, *MADE_BY))
+    empty = ResultTable(name, caption, "method", (), (), about, command_of(some, *MADE_BY))
     parts = [Part.table(method_table(cells, places, empty))]
     reference = OURS if OURS in cells.labels else "EM-KSH"
-    pairs = Table(f"{name}-paired", f"{caption}, paired differences", "method", (), (), (), empty.command)
+    pairs = ResultTable(
+        f"{name}-paired", f"{caption}, paired differences", "method", (), (), (), empty.command
+    )
     filled = paired_table(cells, places, pairs, reference)
     if filled is not None:
         parts.append(Part.folded(f"Paired differences to {reference}, with 95 % intervals", filled))
     return parts
 
 
-def headline(results: Sequence[Result]) -> Table | None:
+def headline(results: Sequence[Result]) -> ResultTable | None:
     """For every setting at its longest code up to 64 bits: ours, the best of the others, EM-KSH."""
     rows = []
     shown = [r for r in results if r.n_bits is not None and 1 < r.n_bits <= 64 and is_plain(r)]
@@ -108,7 +110,7 @@ def headline(results: Sequence[Result]) -> Table | None:
         f"Other settings of {OURS} are not counted among the others. ± is the deviation over partitions; "
         '"level" is within one paired standard error of the first.'
     )
-    return Table(
+    return ResultTable(
         "headline",
         "The longest codes up to 64 bits: mAP",
         "data set, protocol",

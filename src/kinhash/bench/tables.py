@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ._grid import Column, Entry, Table
-from ._paired import difference, mark_first
-from ._rows import KINDS, Group, entry, group_by, seconds_entry, usual_partitions
+from .grid import Column, Entry, ResultTable
+from .paired import difference, mark_first
 from .result import Result
+from .rows import KINDS, Group, entry, group_by, seconds_entry, usual_partitions
 
 __all__ = ["Cells", "Printed", "method_table", "paired_table", "standard_notes"]
 
@@ -69,12 +69,12 @@ class Cells:
 def method_table(
     cells: Cells,
     places: Mapping[Any, str],
-    about: Table,
+    about: ResultTable,
     printed: Printed | None = None,
     *,
     seconds: bool = False,
     marks: bool = True,
-) -> Table:
+) -> ResultTable:
     """Fill a table: ``places`` are groups of columns with their headings, ``about`` all but rows and columns.
 
     With ``printed`` every group begins with the paper's number, and its rows come first, in its order.
@@ -132,7 +132,9 @@ def standard_notes(usual: int | None, marks: bool = True) -> tuple[str, ...]:
     return tuple(note for note in (count, READING, MARKED if marks else "") if note)
 
 
-def paired_table(cells: Cells, places: Mapping[Any, str], about: Table, reference: str) -> Table | None:
+def paired_table(
+    cells: Cells, places: Mapping[Any, str], about: ResultTable, reference: str
+) -> ResultTable | None:
     """How far every row is behind (+) or ahead (−) of ``reference``, with 95 % intervals; None without it."""
     columns = [Column(kind, heading) for place, heading in places.items() for kind in cells.kinds(place)]
     rows = []

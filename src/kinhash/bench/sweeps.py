@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ._chart import MOST, Axis, Line, line_chart
-from ._commands import command_of, paper_command
-from ._grid import Column, Entry, Table
-from ._paper import TABLE_2, paper_name
-from ._rows import KINDS, Group, entry, group_by, in_section, is_plain, usual_partitions
-from ._sections import Part, Section
-from ._tables import standard_notes
+from .chart import MOST, Axis, ChartLine, line_chart
+from .commands import command_of, paper_command
+from .grid import Column, Entry, ResultTable
+from .paper import TABLE_2, paper_name
 from .result import Result
+from .rows import KINDS, Group, entry, group_by, in_section, is_plain, usual_partitions
+from .sections import Part, Section
+from .tables import standard_notes
 
 __all__ = ["figure_2", "figure_3", "sweeps"]
 
@@ -89,7 +89,9 @@ def _parts(sweep: Sweep, results: Sequence[Result]) -> list[Part]:
         name, where = f"{sweep.section}-{dataset}-{n_bits}", f"{dataset}, {n_bits} bits, protocol {protocol}"
         charts = [_chart(f"{name}-{kind}", where, sweep, series, beside, kind) for kind in KINDS]
         parts.append(Part(f'<div class="charts">{"".join(charts)}</div>'))
-        empty = Table(name, f"{where}: mAP", "method, database", (), (), (), command_of(some, sweep.section))
+        empty = ResultTable(
+            name, f"{where}: mAP", "method, database", (), (), (), command_of(some, sweep.section)
+        )
         parts.append(Part.table(_table(empty, series, beside, sweep.letter)))
     return parts
 
@@ -117,14 +119,14 @@ def _chart(name: str, where: str, sweep: Sweep, series: Series, beside: dict[str
         known = [(x, e.value, e.spread) for x, e in _entries(points, kind) if e.value is not None]
         if known:
             xs, ys, spread = zip(*known, strict=True)
-            lines.append(Line(method, xs, ys, spread))
+            lines.append(ChartLine(method, xs, ys, spread))
     if not lines:
         return ""
     ends = min(line.x[0] for line in lines), max(line.x[-1] for line in lines)
     for label, group in beside.items():
         mean = group.mean(kind)
         if mean is not None:
-            lines.append(Line(f"{label} (no {sweep.letter})", ends, (mean, mean)))
+            lines.append(ChartLine(f"{label} (no {sweep.letter})", ends, (mean, mean)))
     caption = f"{where}: mAP against {sweep.letter}, {kind} database"
     return line_chart(name, caption, lines[:MOST], Axis(sweep.axis), Axis("mAP"))
 
@@ -133,7 +135,7 @@ def _entries(points: dict[float, Group], kind: str) -> list[tuple[float, Entry]]
     return [(x, entry(group, kind)) for x, group in points.items()]
 
 
-def _table(empty: Table, series: Series, beside: dict[str, Group], letter: str) -> Table:
+def _table(empty: ResultTable, series: Series, beside: dict[str, Group], letter: str) -> ResultTable:
     """Values of the parameter across, methods and databases down; rivals without it in a column apart."""
     every = [group for points in series.values() for group in points.values()]
     kinds = [kind for kind in KINDS if any(group.scores(kind) for group in every)]

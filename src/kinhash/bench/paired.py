@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._grid import Entry
-from ._rows import Group
+from .grid import Entry
+from .rows import Group
 
 __all__ = ["Difference", "difference", "first_of", "mark_first"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 
-__all__ = ["NOT_RUN", "Column", "Entry", "Table", "slug"]
+__all__ = ["NOT_RUN", "Column", "Entry", "ResultTable", "slug"]
 
 MARKS = {"first": "first", "level": "level", "best": "best of its column", "failed": "failed"}
 LATEX = {
@@ -76,7 +76,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """Rows under columns, with a caption, remarks, and the command that makes it again.
 
     ``id`` becomes its ``name``, in the page and of its files. ``corner`` heads the names of the rows.

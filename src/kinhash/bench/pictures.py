@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from ._commands import command_of
-from ._rows import group_by
-from ._sections import Part, Section
+from .commands import command_of
 from .result import Result
+from .rows import group_by
+from .sections import Part, Section
 
 __all__ = ["gallery"]
 

@@ -17,13 +17,13 @@ import numpy.typing as npt
 from .._blocks import n_threads
 from .._locks import new_lock
 from ..codes import n_bytes
-from ._asymmetric import bit_planes, top_k_weighted
-from ._dedupe import aligned_blocks, group_codes, list_rows
-from ._ids import Ids
-from ._multi_index import Tables, build_tables, expected_candidates
-from ._threads import map_threads
-from ._top_k import top_k
-from ._within import CODE_BITS, DISTANCE_BITS, scan_within
+from .asymmetric import bit_planes, top_k_weighted
+from .dedupe import aligned_blocks, group_codes, list_rows
+from .ids import Ids
+from .multi_index import Tables, build_tables, expected_candidates
+from .threads import map_threads
+from .top_k import top_k
+from .within import CODE_BITS, DISTANCE_BITS, scan_within
 
 __all__ = ["Segment", "read_only"]
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from .._compile import njit
 from .._popcount import popcount
-from ._bits import trailing_zeros
-from ._instructions import any_below, any_below_4, mask_below
+from .bits import trailing_zeros
+from .instructions import any_below, any_below_4, mask_below
 
 __all__ = ["CODE_BITS", "DISTANCE_BITS", "scan_within"]
 

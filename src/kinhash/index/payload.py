@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from .._texts import STRING
 from ..errors import InvalidInput, UnknownName
-from ._ids import as_ids, sorting_order
-from ._segment import Segment
+from .ids import as_ids, sorting_order
+from .segment import Segment
 
 __all__ = ["Where", "as_payload", "select"]
 

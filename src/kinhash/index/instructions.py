@@ -26,6 +26,6 @@ def _has_wide_vectors() -> bool:
 VECTORS = _has_wide_vectors()
 
 if VECTORS:
-    from ._vector import any_below, any_below_4, mask_below, weighted_below
+    from .vector import any_below, any_below_4, mask_below, weighted_below
 else:
-    from ._scalar import any_below, any_below_4, mask_below, weighted_below
+    from .scalar import any_below, any_below_4, mask_below, weighted_below

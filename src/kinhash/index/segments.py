@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..codes import n_bytes
-from ._ids import Ids, is_ascending, sort_keys, sorting_order
-from ._segment import Segment
+from .ids import Ids, is_ascending, sort_keys, sorting_order
+from .segment import Segment
 
 __all__ = ["all_ids", "best_of", "in_order", "merged", "segment_of", "settled", "without"]
 

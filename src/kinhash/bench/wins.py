@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ._field import OURS, PROTOCOLS, Setting, multi_label, settings
-from ._grid import Column, Entry, Table
-from ._paired import Difference, difference
-from ._rows import KINDS, Group, in_section, is_plain
-from ._sections import Part, Section
-from ._tables import Cells
+from .field import OURS, PROTOCOLS, Setting, multi_label, settings
+from .grid import Column, Entry, ResultTable
+from .paired import Difference, difference
 from .result import Result
+from .rows import KINDS, Group, in_section, is_plain
+from .sections import Part, Section
+from .tables import Cells
 
 __all__ = ["Verdict", "verdicts", "wins", "wins_sentence"]
 
@@ -115,7 +115,7 @@ def wins(results: Sequence[Result]) -> Section:
     return Section("wins", title, tuple(parts))
 
 
-def _count(own_maps: list[Verdict], all_maps: list[Verdict]) -> Table:
+def _count(own_maps: list[Verdict], all_maps: list[Verdict]) -> ResultTable:
     rows = []
     keys = sorted({(v.setting.protocol, v.kind) for v in all_maps}, key=_protocol_first)
     for key in [*keys, None]:
@@ -135,7 +135,7 @@ def _count(own_maps: list[Verdict], all_maps: list[Verdict]) -> Table:
         "ahead (queries pooled over the partitions both have)."
     )
     caption = f"Cells in which {OURS} is first or level"
-    return Table(
+    return ResultTable(
         "wins-count", caption, "protocol, database", columns, tuple(rows), (note,), "kinhash bench field"
     )
 
@@ -145,7 +145,7 @@ def _protocol_first(key: tuple[str, str]) -> tuple[int, str]:
     return (PROTOCOLS.index(protocol) if protocol in PROTOCOLS else len(PROTOCOLS), protocol + kind)
 
 
-def _lost(all_maps: list[Verdict], own_maps: list[Verdict]) -> Table:
+def _lost(all_maps: list[Verdict], own_maps: list[Verdict]) -> ResultTable:
     rows = []
     among_own = {(v.setting, v.n_bits, v.kind): v.won for v in own_maps}
     for v in all_maps:
@@ -160,4 +160,4 @@ def _lost(all_maps: list[Verdict], own_maps: list[Verdict]) -> Table:
     note = "± is one paired standard error." if rows else "There is no such cell."
     caption = f"Cells in which {OURS} is neither first nor level"
     columns = tuple(Column(name, words=name in ("rival", "lost")) for name in names)
-    return Table("wins-lost", caption, "cell", columns, tuple(rows), (note,), "kinhash bench field")
+    return ResultTable("wins-lost", caption, "cell", columns, tuple(rows), (note,), "kinhash bench field")

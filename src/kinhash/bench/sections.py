@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from ._grid import Table, slug
+from .grid import ResultTable, slug
 
 __all__ = ["Part", "Section"]
 
@@ -15,7 +15,7 @@ class Part:
     """A piece of a section: ready HTML, and the tables that are in it (for CSV and LaTeX)."""
 
     html: str
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ResultTable, ...] = ()
 
     @classmethod
     def text(cls, words: str) -> Part:
@@ -28,12 +28,12 @@ class Part:
         return cls(f'<h3 id="{slug(name)}">{escape(words)}</h3>')
 
     @classmethod
-    def table(cls, table: Table) -> Part:
+    def table(cls, table: ResultTable) -> Part:
         """A table with its remarks and its command."""
         return cls(table.html(), (table,))
 
     @classmethod
-    def folded(cls, summary: str, *tables: Table) -> Part:
+    def folded(cls, summary: str, *tables: ResultTable) -> Part:
         """Tables that open on demand."""
         inside = "\n".join(table.html() for table in tables)
         return cls(f"<details><summary>{escape(summary)}</summary>\n{inside}\n</details>", tables)

@@ -20,9 +20,9 @@ import numpy as np
 
 from .._compile import njit
 from .._popcount import popcount
-from ._bits import trailing_zeros
-from ._instructions import any_below, any_below_4, mask_below
-from ._merge import merge_level
+from .bits import trailing_zeros
+from .instructions import any_below, any_below_4, mask_below
+from .merge import merge_level
 
 __all__ = ["top_k"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from importlib import resources
 
-from ._sections import Section
+from .sections import Section
 
 __all__ = ["page"]
 

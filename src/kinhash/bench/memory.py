@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ._commands import command_of, paper_command
-from ._grid import NOT_RUN, Column, Entry, Table
-from ._paper_tables import bits_of
-from ._rows import Group, failure, group_by, in_section
-from ._sections import Part, Section
+from .commands import command_of, paper_command
+from .grid import NOT_RUN, Column, Entry, ResultTable
+from .paper_tables import bits_of
 from .result import Result
+from .rows import Group, failure, group_by, in_section
+from .sections import Part, Section
 
 __all__ = ["memory"]
 
@@ -28,7 +28,7 @@ def memory(results: Sequence[Result]) -> Section:
     return Section("memory", title, tuple(Part.table(_table(name, some)) for name, some in sets.items()))
 
 
-def _table(dataset: str, some: Sequence[Result]) -> Table:
+def _table(dataset: str, some: Sequence[Result]) -> ResultTable:
     found = group_by(some, lambda r: (r.label, r.n_bits or 0))
     cells = {place: Group.of(rows) for place, rows in found.items()}
     lengths = sorted({n for _, n in cells})
@@ -42,7 +42,9 @@ def _table(dataset: str, some: Sequence[Result]) -> Table:
     )
     columns = tuple(Column(heading) for heading in bits_of(lengths).values())
     caption = f"Peak memory on {dataset}, in MB"
-    return Table(f"memory-{dataset}", caption, "method", columns, rows, (note,), command_of(some, "memory"))
+    return ResultTable(
+        f"memory-{dataset}", caption, "method", columns, rows, (note,), command_of(some, "memory")
+    )
 
 
 def _peak(group: Group | None) -> Entry:
