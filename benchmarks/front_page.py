@@ -33,7 +33,7 @@ def partition(X: np.ndarray, y: np.ndarray, n_bits: int, seed: int) -> dict[str,
     start = time.perf_counter()
     hasher = EnergyHasher(n_bits, random_state=seed).fit(X[train], y[train])
     seconds = time.perf_counter() - start
-    new, mapped = hasher.encode_codes(X[queries]), hasher.encode_codes(X[train])
+    new, mapped = hasher.encode(X[queries]), hasher.encode(X[train])
     learned = Codes(hasher.codes_, n_bits, model_id=new.model_id)
     references = CodeReferences(X, train, n_bits, np.random.default_rng(seed))
     cosines = score_rows(Cosine(), unit_rows(X, queries), unit_rows(X, train))

@@ -23,7 +23,7 @@ import kinhash
 assert kinhash.__file__.startswith(sys.argv[1]), kinhash.__file__
 for name in sys.argv[2:]:
     importlib.import_module(name)
-from kinhash.encoders._standardise import standardise
+from kinhash.encoders.standardise import standardise
 out = np.empty((2, 3), np.float32)
 standardise(np.full((2, 3), 5.0), np.ones(3), np.full(3, 2.0), 9.0, out)
 assert (out == 2).all()
@@ -61,7 +61,7 @@ def test_kernels_compile_where_nothing_can_be_written(tmp_path):
 
 
 def test_kernels_are_kept_where_they_can_be():
-    from kinhash.encoders._standardise import standardise
+    from kinhash.encoders.standardise import standardise
 
     assert standardise.stats.cache_path
 

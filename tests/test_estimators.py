@@ -196,7 +196,7 @@ def test_score_is_the_expected_mean_average_precision():
     from kinhash.metrics import mean_average_precision
 
     hasher = EMKSH(8, random_state=0).fit(X, Y)
-    codes = hasher.encode_codes(X)
+    codes = hasher.encode(X)
     each = []
     for i in range(len(X)):
         others = np.delete(np.arange(len(X)), i)
@@ -206,13 +206,13 @@ def test_score_is_the_expected_mean_average_precision():
 
 def test_codes_know_their_model():
     one = EMKSH(8, random_state=0).fit(X, Y)
-    codes = one.encode_codes(X[:3], ids=["a", "b", "c"])
+    codes = one.encode(X[:3], ids=["a", "b", "c"])
     assert codes.model_id == one.model_id_
     assert codes.n_bits == 8
     assert codes.ids.tolist() == ["a", "b", "c"]
     other = EMKSH(8, random_state=1).fit(X, Y)
     with pytest.raises(InvalidInput, match="one model"):
-        codes.require_same_kind(other.encode_codes(X[:3]))
+        codes.require_same_kind(other.encode(X[:3]))
 
 
 def test_callbacks_of_newer_scikit_learn():

@@ -69,10 +69,10 @@ def test_children_encode_while_other_threads_encode():
     y = rng.integers(0, 5, 300)
     X = rng.normal(size=(300, 20))
     hasher = EMKSH(16, random_state=0).fit(X, y)
-    expected = hasher.encode(X).tobytes()
+    expected = hasher.encode(X).packed.tobytes()
     before = threads()
     with meanwhile(*[lambda: hasher.encode(X[:1])] * 4):
-        answers = forked(lambda: (hasher.encode(X).tobytes() == expected, threads()), 32)
+        answers = forked(lambda: (hasher.encode(X).packed.tobytes() == expected, threads()), 32)
     assert answers == [(True, before)] * 32
     assert threads() == before
 

@@ -66,7 +66,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def codes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("codes") / "codes.kin"
     hasher = fitted()
-    kinhash.save_codes(hasher.encode_codes(rows(20)[0], ids=[f"item {k}" for k in range(20)]), path)
+    kinhash.save_codes(hasher.encode(rows(20)[0], ids=[f"item {k}" for k in range(20)]), path)
     return path
 
 
@@ -142,7 +142,7 @@ def test_codes_carry_their_length_ids_and_model(
 
 def test_codes_of_another_model_are_refused() -> None:
     X = rows()[0]
-    mine, other = fitted().encode_codes(X), fitted(random_state=1).encode_codes(X)
+    mine, other = fitted().encode(X), fitted(random_state=1).encode(X)
     with pytest.raises(KinhashError, match="made by one model"):
         mine.require_same_kind(other)
 
@@ -391,7 +391,7 @@ def write_golden() -> None:
     X = golden_rows()
     hasher = EnergyHasher(12, random_state=0).fit(X, np.arange(40) % 3)
     hasher.save(GOLDEN / f"model-{FORMAT}.kin")
-    codes = hasher.encode_codes(X, ids=[f"row {k}" for k in range(40)])
+    codes = hasher.encode(X, ids=[f"row {k}" for k in range(40)])
     kinhash.save_codes(codes, GOLDEN / f"codes-{FORMAT}.kin")
 
 

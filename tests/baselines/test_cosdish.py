@@ -121,10 +121,10 @@ def clusters(n=120, k=4, p=6, seed=0):
 def test_one_bit_is_constant_with_plus_r_and_not_with_minus_r():
     X, y = clusters()
     constant = COSDISH(1, dissimilar="+r", random_state=0).fit(X, y)
-    assert (constant.codes_ == 0).all()
+    assert (constant.codes_.packed == 0).all()
     telling = COSDISH(1, random_state=0).fit(X, y)
     assert len(np.unique(telling.codes_)) == 2
-    first = telling.codes_[:, 0]
+    first = telling.codes_.packed[:, 0]
     assert [len(np.unique(first[y == c])) for c in range(4)] == [1, 1, 1, 1]  # one class against the rest
 
 
@@ -151,7 +151,7 @@ def test_any_map_takes_its_codes():
         fitted = COSDISH(16, map=map_, n_centers=20, random_state=0).fit(X, y)
         found[str(map_)] = fitted.codes_
         assert fitted.score(X, y) > 0.9
-    assert len({codes.tobytes() for codes in found.values()}) == 1
+    assert len({codes.packed.tobytes() for codes in found.values()}) == 1
 
 
 def test_pairs_are_enough():

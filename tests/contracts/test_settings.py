@@ -45,7 +45,7 @@ def of_name(case):
 def learned(hasher, X, y):
     """Digest of all that a fit decides: learned codes and margins."""
     fitted = hasher.fit(X, y)
-    return hashlib.sha256(fitted.codes_.tobytes() + fitted.decision_function(X).tobytes()).hexdigest()
+    return hashlib.sha256(fitted.codes_.packed.tobytes() + fitted.decision_function(X).tobytes()).hexdigest()
 
 
 # -- as scikit-learn has them ------------------------------------------------------------------------

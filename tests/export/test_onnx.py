@@ -21,7 +21,7 @@ X, y = load_digits(return_X_y=True)
 
 
 def test_a_failed_export_keeps_the_old_file(tmp_path, monkeypatch):
-    hasher = EnergyHasher(n_bits=8, map="linear", random_state=0).fit(X[:100], y[:100])
+    hasher = EnergyHasher(n_bits=8, encoder="ridge", random_state=0).fit(X[:100], y[:100])
     path = tmp_path / "hasher.onnx"
     path.write_bytes(b"old")
 
