@@ -1,12 +1,13 @@
 """The contract every hasher keeps, ours and the rivals': fit, encode, transform, score, save.
 
 A fitted hasher is a map and a sign. Methods differ in how they learn; they implement `_learn` and
-inherit everything else: checks at the door, encoding in blocks of one shape, learned codes of the
+inherit everything else: checks at the door, encoding in blocks, learned codes of the
 training rows, the report, files.
 """
 
 from __future__ import annotations
 
+import logging
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._blocks import map_padded_rows, single_blas_thread
+from ._blocks import map_rows, single_blas_thread
 from ._callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from ._check import check_features, check_integer, check_n_bits, check_weights, make_rng
 from ._stages import Listener, Stages
@@ -31,6 +32,7 @@ from .supervision import Supervision, TagSupervision, from_labels, from_pairs, f
 __all__ = ["Explanation", "Hasher", "Learned", "Training", "packed_by_group"]
 
 Floats = npt.NDArray[np.float64]
+log = logging.getLogger("kinhash")
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,10 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     # -- using ---------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> npt.NDArray[Any]:
-        """Margins (n, d): a bit is 1 where its margin is above zero, and firm where it is far from it."""
+        """Margins (n, d): a bit is 1 where its margin is above zero, and firm where it is far from it.
+
+        Their signs are the bits of `encode`, the same everywhere; their last digits depend on the machine.
+        """
         check_is_fitted(self, "_map")
         return self._scores(Rows(check_features(self, X, reset=False)))
 
@@ -190,8 +195,11 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     def encode(self, X: Any) -> npt.NDArray[np.uint8]:
         """Packed codes (n, ceil(d / 8)) in np.packbits order, what faiss and pgvector take.
 
-        A row gets the same bits alone, in a batch of any size, from a memory map or a sparse matrix.
-        Peak memory beyond the result: a few blocks of 256 rows per thread.
+        A model gives a row the same bits on every machine, alone or in a batch of any size, from a memory map
+        or a sparse matrix: rows with a margin within rounding error of zero are decided again in an order of
+        operations of our own (`kinhash.maps.Map`). How many is logged to "kinhash" at level DEBUG. Maps with
+        a scikit-learn estimator inside are as good as its arithmetic. Peak memory beyond the result: a few
+        blocks of 256 rows per thread.
         """
         check_is_fitted(self, "_map")
         return self._encode_rows(Rows(check_features(self, X, reset=False)))
@@ -203,12 +211,21 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return Codes(packed, self._n_features_out, ids=ids, model_id=self.model_id_)
 
     def _scores(self, rows: Rows) -> npt.NDArray[Any]:
-        return map_padded_rows(self._map.scores, rows.read, len(rows), self.n_jobs)
+        return map_rows(self._map.scores, rows.read, len(rows), self.n_jobs)
 
     def _encode_rows(self, rows: Rows) -> npt.NDArray[np.uint8]:
-        return map_padded_rows(
-            lambda block: pack_bits(self._map.scores(block) > 0), rows.read, len(rows), self.n_jobs
+        again: list[int] = []
+
+        def one(block: Floats) -> npt.NDArray[np.uint8]:
+            scores, count = self._map.decide(block)
+            again.append(count)
+            return pack_bits(scores > 0)
+
+        packed = map_rows(one, rows.read, len(rows), self.n_jobs)
+        log.debug(
+            "%d of %d rows lay within rounding error of zero and were decided again", sum(again), len(rows)
         )
+        return packed
 
     @property
     def codes_(self) -> npt.NDArray[np.uint8]:

@@ -341,14 +341,14 @@ def assemble(parts: list[Part], training: Training) -> Learned:
 
 def _mixed_codes(parts: list[Part], training: Training) -> npt.NDArray[np.uint8]:
     """Codes whose bits come partly from labels and partly from each row's own features."""
-    from ._blocks import map_padded_rows
+    from ._blocks import map_rows
 
     columns = []
     for part in parts:
         if part.bits is not None:
             columns.append(part.bits[training.supervision.group_of_row])
             continue
-        scores = map_padded_rows(part.map.scores, training.rows.read, len(training.rows), training.n_jobs)
+        scores = map_rows(part.map.scores, training.rows.read, len(training.rows), training.n_jobs)
         columns.append(scores > 0)
     return pack_bits(np.concatenate(columns, axis=1))
 

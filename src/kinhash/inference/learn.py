@@ -170,7 +170,7 @@ def _readout(recipe: Recipe, problem: DenseProblem, targets: Targets, solution: 
         return SolveReadout(matrix, constant, coupling[0], clip, how)
     gram = (q * problem.weights[:, None]).T @ q
     polish = PolishReadout(matrix, constant, gram, common[1])
-    fields = polish.settle(problem.pull(np.arange(problem.n_entries), q))
+    fields, _ = polish.settle(problem.pull(np.arange(problem.n_entries), q))
     return PolishReadout(matrix, constant, gram, common[1], float(np.abs(fields).mean()) or 1.0)
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import FAST, Arithmetic
 from .._blocks import block_slices, map_blocks
 from ..energies import Energy
 from ..supervision import Supervision
 from .coordinate import polish_rows
-from .linear_systems import renormalise, sigmoid, solve_each, solve_shared
+from .linear_systems import renormalise, renormalised_error, sigmoid, solve_each, solve_shared
 from .problem import varying_terms, weighted_grams
 from .sigmoid_line import line_slope
 from .targets import AnchorSums, Targets
@@ -27,15 +29,27 @@ __all__ = ["LinearReadout", "PolishReadout", "Readout", "SolveReadout", "Varying
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+SOLVED = 1e-9  # error of a solution of linear systems in float64: the largest ever seen, times 1000
 GROUPS = 1024  # groups per block: its similarities to 1,000 anchors take 8 MB
 
 
 class Readout(ABC):
     """Scores (k, d) of rows from their similarities (k, m) to the anchors."""
 
-    @abstractmethod
+    matrix: Floats
+    # True where similarities must be FIXED: errors in them would grow beyond a useful bound.
+    steep: ClassVar[bool] = False
+
     def scores(self, similarity: Floats) -> Floats:
         """Scores of rows with known or expected similarities."""
+        return self.evaluate(similarity, 0.0, FAST)[0]
+
+    @abstractmethod
+    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
+        """Scores, and how far FAST ones may be from FIXED ones: (k, d) or (k, 1), infinite for rows in doubt.
+
+        ``error`` (k, d) bounds what errors of the similarities do to ``similarity @ matrix``.
+        """
 
     @abstractmethod
     def marginals(self, scores: Floats) -> Floats:
@@ -66,8 +80,13 @@ class LinearReadout(Readout):
         matrix, constant = sums.folded()
         return cls(matrix, constant, scale)
 
-    def scores(self, similarity: Floats) -> Floats:
-        return similarity @ self.matrix - self.constant
+    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
+        scores = by.product(similarity, self.matrix) - self.constant
+        return scores, error + self._roundings
+
+    @cached_property
+    def _roundings(self) -> Floats:
+        return _roundings(self.matrix, self.constant)
 
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(2 * scores / self.scale)
@@ -82,16 +101,21 @@ class SolveReadout(Readout):
     coupling: Floats
     clip: float
     how: str
+    steep: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         values, vectors = np.linalg.eigh(self.coupling)
         object.__setattr__(self, "_eigen", (values, vectors))  # derived, so not a field
 
-    def scores(self, similarity: Floats) -> Floats:
-        b = similarity @ self.matrix - self.constant
-        eigen: tuple[Floats, Floats] = vars(self)["_eigen"]
-        v = solve_shared(self.coupling, b, self.clip, line_slope(self.clip), eigen)
-        return renormalise(v, self.clip, self.how)
+    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
+        b, slope = by.product(similarity, self.matrix) - self.constant, line_slope(self.clip)
+        if by is FAST:
+            eigen: tuple[Floats, Floats] = vars(self)["_eigen"]
+            v = solve_shared(self.coupling, b, self.clip, slope, eigen)
+        else:
+            shared = np.broadcast_to(self.coupling, (len(b), *self.coupling.shape))
+            v = solve_each(shared, b, self.clip, slope, by)
+        return renormalise(v, self.clip, self.how), renormalised_error(v, SOLVED, self.clip, self.how)
 
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(scores)
@@ -108,17 +132,27 @@ class PolishReadout(Readout):
     scale: float = 1.0
     n_sweeps: int = 10
 
-    def scores(self, similarity: Floats) -> Floats:
-        return self.settle(similarity @ self.matrix - self.constant)
+    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
+        b = by.product(similarity, self.matrix) - self.constant
+        scores, least = self.settle(b, by)
+        bound = error + self._roundings
+        # Every turn on the way was a decision: one in doubt makes the whole row doubtful.
+        doubtful = (least <= bound).any(axis=1, keepdims=True)
+        return scores, np.where(doubtful, np.inf, bound)
 
-    def settle(self, b: Floats) -> Floats:
-        """Fields of rows with pulls ``b`` (k, d)."""
+    def settle(self, b: Floats, by: Arithmetic = FAST) -> tuple[Floats, Floats]:
+        """Fields of rows with pulls ``b`` (k, d), and the least field by which each bit was ever decided."""
         bits = np.where(b > 0, 1.0, -1.0)
-        polish_rows(bits, np.ascontiguousarray(b), self.gram, self.bend, self.n_sweeps)
+        least = polish_rows(bits, np.ascontiguousarray(b), self.gram, self.bend, self.n_sweeps)
         off = self.gram - np.diag(np.diag(self.gram))
-        fields: Floats = b - self.bend * (bits @ off)
+        fields: Floats = b - self.bend * by.product(bits, off)
         # A field of exactly zero keeps the bit it has.
-        return np.where(fields == 0, 1e-12 * bits, fields)
+        return np.where(fields == 0, 1e-12 * bits, fields), np.minimum(least, np.abs(b))
+
+    @cached_property
+    def _roundings(self) -> Floats:
+        fields = 2.0**-40 * abs(self.bend) * np.abs(self.gram).sum(axis=0)
+        return _roundings(self.matrix, self.constant) + fields
 
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(2 * scores / self.scale)
@@ -136,18 +170,21 @@ class VaryingReadout(Readout):
     how: str
     curvature: float = 1.0
     n_sweeps: int = 3
+    steep: ClassVar[bool] = True
 
-    def scores(self, similarity: Floats) -> Floats:
-        T, d = self.targets.rows(similarity), self.means.shape[1]
+    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
+        T, d = self.targets.rows(similarity, by), self.means.shape[1]
         q = np.zeros((len(T), d))  # nothing is known of the row yet: E[r²] = d
-        v = q
+        v, bound = q, np.zeros((len(T), 1))
         for _ in range(self.n_sweeps):
-            linear, quadratic = varying_terms(self.law, T, q, self.means, d)
-            A = weighted_grams(-4 * self.curvature * quadratic * self.weights, self.means)
-            b = -2 * (linear * self.weights) @ self.means
-            v = renormalise(solve_each(A, b, self.clip, line_slope(self.clip)), self.clip, self.how)
-            q = 2 * sigmoid(v) - 1
-        return v
+            linear, quadratic = varying_terms(self.law, T, q, self.means, d, by)
+            A = weighted_grams(-4 * self.curvature * quadratic * self.weights, self.means, by)
+            b = by.product(-2 * (linear * self.weights), self.means)
+            solved = solve_each(A, b, self.clip, line_slope(self.clip), by)
+            v = renormalise(solved, self.clip, self.how)
+            bound = np.maximum(bound, renormalised_error(solved, SOLVED, self.clip, self.how))
+            q = 2 * sigmoid(v, by) - 1
+        return v, bound
 
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(scores)
@@ -161,6 +198,11 @@ class VaryingReadout(Readout):
             return self.scores(supervision.similarity(groups, anchors))
 
         return np.concatenate(list(map_blocks(one, block_slices(supervision.n_groups, size), n_jobs)))
+
+
+def _roundings(matrix: Floats, constant: Floats) -> Floats:
+    """What float64 rounds off ``S @ matrix − constant`` with up to a thousand anchors, and more of them."""
+    return 2.0**-40 * (np.abs(matrix).sum(axis=0) + np.abs(constant))
 
 
 def law_slope(law: Energy, n_bits: int) -> tuple[float, float]:

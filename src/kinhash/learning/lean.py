@@ -89,6 +89,6 @@ def _leaning_scores(training: Training, inferred: Inferred, field: Floats) -> Fl
     def one(part: slice) -> Floats:
         groups = np.arange(part.start, part.stop)
         similarity = supervision.similarity(groups, inferred.sample.groups)
-        return readout.settle(similarity @ readout.matrix - readout.constant + field[part])
+        return readout.settle(similarity @ readout.matrix - readout.constant + field[part])[0]
 
     return np.concatenate(list(map_blocks(one, block_slices(supervision.n_groups, GROUPS), training.n_jobs)))

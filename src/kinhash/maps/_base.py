@@ -1,4 +1,8 @@
-"""A fitted map: raw rows in, scores out, a bit is 1 where its score is above zero."""
+"""A fitted map: raw rows in, scores out, a bit is 1 where its score is above zero.
+
+The bits of a row are the same on every machine, alone or in any batch. Its scores are not: they agree to
+the last digits or so, and only their signs are promised. `Map.scores` keeps the promise.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import FAST, FIXED, Arithmetic
 from ..errors import InvalidInput
 
 __all__ = ["Arrays", "Map", "select"]
@@ -22,8 +27,33 @@ class Map(ABC):
     n_bits: int
 
     @abstractmethod
+    def evaluate(
+        self, block: npt.NDArray[np.float64], by: Arithmetic
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+        """Scores (k, d) of raw rows (k, p), and how far FAST scores may be from the FIXED ones.
+
+        The bounds are (k, d) or (k, 1). None says that there is nothing to decide: scores are the same in
+        both arithmetics, or are somebody else's, of which we know no bound.
+        """
+
     def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-        """Scores (k, d) of raw rows (k, p)."""
+        """Scores (k, d) of raw rows (k, p); their signs are those of the FIXED scores."""
+        return self.decide(block)[0]
+
+    def decide(self, block: npt.NDArray[np.float64]) -> tuple[npt.NDArray[Any], int]:
+        """Those scores, and how many rows lay so near zero that they were computed again."""
+        scores, bound = self.evaluate(block, FAST)
+        if bound is None:
+            return scores, 0
+        doubtful = np.flatnonzero(~(np.abs(scores) > bound).all(axis=1))  # NaN is in doubt too
+        if len(doubtful):
+            fixed = self.evaluate(block[doubtful], FIXED)[0]
+            bound = np.broadcast_to(bound, scores.shape)[doubtful]
+            # Errors are a few hundredths of their bounds. Where one comes near, no bound is to be trusted.
+            if (np.abs(fixed - scores[doubtful]) > 0.5 * bound).any():
+                return self.evaluate(block, FIXED)[0].astype(scores.dtype), len(block)
+            scores[doubtful] = fixed
+        return scores, len(doubtful)
 
     def arrays(self) -> Arrays:
         """What a model file stores; `from_arrays` undoes it."""

@@ -6,11 +6,13 @@ On RBF features (`Preparation.rbf`) the same class is the RBF map.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import Arithmetic, affine_error, column_sizes
 from ._base import Arrays, Map
 from .moments import Standardised
 from .preparation import Preparation
@@ -44,9 +46,16 @@ class LinearMap(Map):
         """Number of scores."""
         return self.weights.shape[1]
 
-    def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-        result: npt.NDArray[np.float32] = self.preparation(block) @ self.weights + self.intercept
-        return result
+    def evaluate(
+        self, block: npt.NDArray[np.float64], by: Arithmetic
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+        z, error = self.preparation.evaluate(block, by)
+        scores = by.product(z, self.weights) + self.intercept
+        return scores, affine_error(z, error, self._sizes, self.intercept)
+
+    @cached_property
+    def _sizes(self) -> npt.NDArray[np.float64]:
+        return column_sizes(self.weights)
 
     def arrays(self) -> Arrays:
         return {"weights": self.weights, "intercept": self.intercept, **self.preparation.arrays()}

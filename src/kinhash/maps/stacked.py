@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import Arithmetic
 from ._base import Arrays, Map, select
 
 __all__ = ["StackedMap"]
@@ -25,8 +26,13 @@ class StackedMap(Map):
         """Bits of all parts together."""
         return sum(part.n_bits for part in self.parts)
 
-    def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-        return np.concatenate([part.scores(block) for part in self.parts], axis=1)
+    def evaluate(
+        self, block: npt.NDArray[np.float64], by: Arithmetic
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+        found = [part.evaluate(block, by) for part in self.parts]
+        # A part with nothing to decide is never in doubt, not even at zero.
+        bounds = [np.broadcast_to(-1.0 if bound is None else bound, scores.shape) for scores, bound in found]
+        return np.concatenate([scores for scores, _ in found], axis=1), np.concatenate(bounds, axis=1)
 
     def arrays(self) -> Arrays:
         stored: Arrays = {}

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from .._arithmetic import FIXED, Arithmetic
 from ._base import Arrays, Map
 from .preparation import Preparation
 
@@ -119,7 +120,11 @@ def walk(
 
 @dataclass(frozen=True)
 class TreesMap(Map):
-    """Prepared row → steps → one sum of trees per bit."""
+    """Prepared row → steps → one sum of trees per bit.
+
+    Rows are always prepared by FIXED arithmetic (for plain features there is no other): at the edge of a step
+    the last digit decides. The rest is comparisons, and sums in the order of the trees.
+    """
 
     preparation: Preparation
     steps: Steps
@@ -131,9 +136,9 @@ class TreesMap(Map):
         """Number of scores."""
         return len(self.bits)
 
-    def scores(self, block: npt.NDArray[np.float64]) -> Floats:
-        steps = self.steps(self.preparation(block))
-        return np.stack([trees.scores(steps) for trees in self.bits], axis=1)
+    def evaluate(self, block: npt.NDArray[np.float64], by: Arithmetic) -> tuple[Floats, None]:
+        steps = self.steps(self.preparation(block, FIXED))
+        return np.stack([trees.scores(steps) for trees in self.bits], axis=1), None
 
     def arrays(self) -> Arrays:
         sizes = [len(trees.starts) - 1 for trees in self.bits]
