@@ -22,7 +22,17 @@ from numba import njit
 
 from . import _elementary
 
-__all__ = ["FAST", "FIXED", "UNIT", "Arithmetic", "affine_error", "column_sizes", "scatter", "sum_error"]
+__all__ = [
+    "FAST",
+    "FIXED",
+    "UNIT",
+    "Arithmetic",
+    "affine_error",
+    "column_size",
+    "doubtful_rows",
+    "scatter",
+    "sum_error",
+]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -45,6 +55,8 @@ class Arithmetic:
 def product(a: Array, b: Array) -> Floats:
     """``a @ b`` in float64, the terms of every entry added from the first to the last."""
     left, right = np.ascontiguousarray(a, np.float64), np.ascontiguousarray(b, np.float64)
+    if left.shape[1] != right.shape[0]:  # the loop does not look where it reads
+        raise ValueError(f"a product of shapes {left.shape} and {right.shape}")
     out = np.zeros((left.shape[0], right.shape[1]))
     _add_product(left, right, out)
     return out
@@ -59,6 +71,8 @@ def sums(a: Array) -> Floats:
 def solve(A: Floats, b: Floats) -> Floats:
     """x (k, d) of ``A_i x_i = b_i`` by elimination in the given order; A (k, d, d) is diagonally dominant."""
     x = np.array(b, np.float64, order="C")
+    if A.shape != (*x.shape, x.shape[1]):
+        raise ValueError(f"systems of shapes {A.shape} and {x.shape}")
     _eliminate(np.array(A, np.float64, order="C"), x)
     return x
 
@@ -124,16 +138,45 @@ def sum_error(n: int) -> float:
     return min(1.01 * UNIT * (n + 2), scatter(n))
 
 
-def column_sizes(weights: Array) -> Floats:
-    """Euclidean lengths of the columns."""
-    return np.sqrt(np.einsum("ij,ij->j", weights, weights, dtype=np.float64))
+def column_size(weights: Array) -> float:
+    """Length of the longest column."""
+    return float(np.sqrt(np.einsum("ij,ij->j", weights, weights, dtype=np.float64)).max(initial=0.0))
 
 
-def affine_error(z: Array, error: Any, sizes: Floats, constant: Array) -> Floats:
-    """Bound (k, d) of the error of a float32 ``z @ W + constant``; ``sizes`` (d,) are the columns' lengths.
+def affine_error(z: Array, error: Any, size: float, constant: Array) -> Floats:
+    """Bound (k, 1) of the errors of a float32 ``z @ W + constant``; ``size`` is W's `column_size`.
 
     ``error`` (k, 1) bounds what errors of a row of z do to its product with a vector of length 1. By Cauchy
     and Schwarz, ``|z|·|w| ≤ ‖z‖‖w‖``. The last term covers numbers too small for float32.
     """
-    length = np.sqrt(np.einsum("ij,ij->i", z, z))[:, None].astype(np.float64)
-    return (sum_error(z.shape[1]) * length + error) * sizes + (4 * UNIT * np.abs(constant) + 1e-35)
+    rounded = 4 * UNIT * float(np.abs(constant).max(initial=0.0)) + 1e-35
+    return np.asarray((sum_error(z.shape[1]) * _lengths(z) + error) * size + rounded)
+
+
+def doubtful_rows(scores: Array, bound: Floats) -> npt.NDArray[np.int64]:
+    """Rows with a score that is not farther from zero than its bound, (k, 1) or (k, d); NaN is in doubt."""
+    if bound.shape[1] == 1:
+        return np.flatnonzero(_in_doubt(scores, bound))
+    return np.flatnonzero(~(np.abs(scores) > bound).all(axis=1))
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc"})  # only for bounds, which need no digits
+def _lengths(z):  # type: ignore[no-untyped-def]
+    out = np.empty((z.shape[0], 1))
+    for i in range(z.shape[0]):
+        total = z.dtype.type(0)
+        for j in range(z.shape[1]):
+            total += z[i, j] * z[i, j]
+        out[i, 0] = np.sqrt(total)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _in_doubt(scores, bound):  # type: ignore[no-untyped-def]
+    out = np.zeros(scores.shape[0], np.bool_)
+    for i in range(scores.shape[0]):
+        limit, count = bound[i, 0], 0
+        for j in range(scores.shape[1]):
+            count += not abs(scores[i, j]) > limit
+        out[i] = count > 0
+    return out

@@ -31,7 +31,7 @@ __all__ = [
     "single_blas_thread",
 ]
 
-ENCODE_ROWS = 256  # rows of a block to encode: large enough for BLAS, small enough to stay in the cache
+ENCODE_ROWS = 512  # rows of a block to encode: large enough for BLAS, small enough to stay in the cache
 FIT_ROWS = 4096  # rows of a block whose moments are summed
 
 T = TypeVar("T")

@@ -150,13 +150,12 @@ def _sweep_by_loss(problem: Problem, bits: Floats) -> int:
 
 
 @njit(cache=True, nogil=True)
-def polish_rows(B, b, G, bend, sweeps):  # type: ignore[no-untyped-def]
+def polish_rows(B, b, G, bend, sweeps, least=None):  # type: ignore[no-untyped-def]
     """Rows outside the sample, whose bits do not enter G: coordinate descent on each, in place.
 
-    Returns the least |field| (n, d) by which each bit was ever decided.
+    ``least`` (n, 1), where given, falls to the least |field| by which a bit of the row was ever decided.
     """
     n, d = B.shape
-    least = np.full((n, d), np.inf)
     for i in range(n):
         for _ in range(sweeps):
             changed = 0
@@ -166,11 +165,11 @@ def polish_rows(B, b, G, bend, sweeps):  # type: ignore[no-untyped-def]
                     if l != k:
                         bent += G[k, l] * B[i, l]
                 f = b[i, k] - bend * bent
-                least[i, k] = min(least[i, k], abs(f))
+                if least is not None:
+                    least[i, 0] = min(least[i, 0], abs(f))
                 new = 1.0 if f > 0 else (-1.0 if f < 0 else B[i, k])
                 if new != B[i, k]:
                     B[i, k] = new
                     changed += 1
             if changed == 0:
                 break
-    return least

@@ -46,9 +46,9 @@ class Readout(ABC):
 
     @abstractmethod
     def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
-        """Scores, and how far FAST ones may be from FIXED ones: (k, d) or (k, 1), infinite for rows in doubt.
+        """Scores, and how far FAST ones may be from FIXED ones: (k, 1), infinite for rows in doubt anyway.
 
-        ``error`` (k, d) bounds what errors of the similarities do to ``similarity @ matrix``.
+        ``error`` (k, 1) bounds what errors of the similarities do to ``similarity @ matrix``.
         """
 
     @abstractmethod
@@ -82,10 +82,10 @@ class LinearReadout(Readout):
 
     def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
         scores = by.product(similarity, self.matrix) - self.constant
-        return scores, error + self._roundings
+        return scores, np.asarray(error + self._roundings)
 
     @cached_property
-    def _roundings(self) -> Floats:
+    def _roundings(self) -> float:
         return _roundings(self.matrix, self.constant)
 
     def marginals(self, scores: Floats) -> Floats:
@@ -137,21 +137,21 @@ class PolishReadout(Readout):
         scores, least = self.settle(b, by)
         bound = error + self._roundings
         # Every turn on the way was a decision: one in doubt makes the whole row doubtful.
-        doubtful = (least <= bound).any(axis=1, keepdims=True)
-        return scores, np.where(doubtful, np.inf, bound)
+        return scores, np.where(least > bound, bound, np.inf)
 
     def settle(self, b: Floats, by: Arithmetic = FAST) -> tuple[Floats, Floats]:
-        """Fields of rows with pulls ``b`` (k, d), and the least field by which each bit was ever decided."""
+        """Fields of rows with pulls ``b`` (k, d), and the least (k, 1) by which a bit was ever decided."""
         bits = np.where(b > 0, 1.0, -1.0)
-        least = polish_rows(bits, np.ascontiguousarray(b), self.gram, self.bend, self.n_sweeps)
+        least = np.abs(b).min(axis=1, keepdims=True)
+        polish_rows(bits, np.ascontiguousarray(b), self.gram, self.bend, self.n_sweeps, least)
         off = self.gram - np.diag(np.diag(self.gram))
         fields: Floats = b - self.bend * by.product(bits, off)
         # A field of exactly zero keeps the bit it has.
-        return np.where(fields == 0, 1e-12 * bits, fields), np.minimum(least, np.abs(b))
+        return np.where(fields == 0, 1e-12 * bits, fields), least
 
     @cached_property
-    def _roundings(self) -> Floats:
-        fields = 2.0**-40 * abs(self.bend) * np.abs(self.gram).sum(axis=0)
+    def _roundings(self) -> float:
+        fields = 2.0**-40 * abs(self.bend) * float(np.abs(self.gram).sum(axis=0).max())
         return _roundings(self.matrix, self.constant) + fields
 
     def marginals(self, scores: Floats) -> Floats:
@@ -200,9 +200,9 @@ class VaryingReadout(Readout):
         return np.concatenate(list(map_blocks(one, block_slices(supervision.n_groups, size), n_jobs)))
 
 
-def _roundings(matrix: Floats, constant: Floats) -> Floats:
-    """What float64 rounds off ``S @ matrix − constant`` with up to a thousand anchors, and more of them."""
-    return 2.0**-40 * (np.abs(matrix).sum(axis=0) + np.abs(constant))
+def _roundings(matrix: Floats, constant: Floats) -> float:
+    """What float64 rounds off ``S @ matrix − constant`` for up to 2¹³ anchors."""
+    return 2.0**-40 * float((np.abs(matrix).sum(axis=0) + np.abs(constant)).max())
 
 
 def law_slope(law: Energy, n_bits: int) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FAST, FIXED, Arithmetic
+from .._arithmetic import FAST, FIXED, Arithmetic, doubtful_rows
 from ..errors import InvalidInput
 
 __all__ = ["Arrays", "Map", "select"]
@@ -32,7 +32,7 @@ class Map(ABC):
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
         """Scores (k, d) of raw rows (k, p), and how far FAST scores may be from the FIXED ones.
 
-        The bounds are (k, d) or (k, 1). None says that there is nothing to decide: scores are the same in
+        The bounds are (k, 1) or (k, d). None says that there is nothing to decide: scores are the same in
         both arithmetics, or are somebody else's, of which we know no bound.
         """
 
@@ -45,12 +45,11 @@ class Map(ABC):
         scores, bound = self.evaluate(block, FAST)
         if bound is None:
             return scores, 0
-        doubtful = np.flatnonzero(~(np.abs(scores) > bound).all(axis=1))  # NaN is in doubt too
+        doubtful = doubtful_rows(scores, bound)
         if len(doubtful):
             fixed = self.evaluate(block[doubtful], FIXED)[0]
-            bound = np.broadcast_to(bound, scores.shape)[doubtful]
             # Errors are a few hundredths of their bounds. Where one comes near, no bound is to be trusted.
-            if (np.abs(fixed - scores[doubtful]) > 0.5 * bound).any():
+            if (np.abs(fixed - scores[doubtful]) > 0.5 * bound[doubtful]).any():
                 return self.evaluate(block, FIXED)[0].astype(scores.dtype), len(block)
             scores[doubtful] = fixed
         return scores, len(doubtful)

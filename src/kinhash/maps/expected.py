@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FAST, FIXED, UNIT, Arithmetic, affine_error, column_sizes
+from .._arithmetic import FAST, FIXED, UNIT, Arithmetic, affine_error, column_size
 from ..energies import ENERGIES, Energy
 from ..inference.readout import LinearReadout, PolishReadout, Readout, SolveReadout, VaryingReadout
 from ..inference.targets import Targets
@@ -53,10 +53,10 @@ class ExpectedSimilarity(ABC):
 
     @abstractmethod
     def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """How far each of those r errors may move ``S @ matrix``: (r, d)."""
+        """How far each of those r errors may move any entry of ``S @ matrix``: (r, 1)."""
 
     def moved(self, errors: npt.NDArray[Any], spread: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """How far they may move it together (k, d), taken as independent."""
+        """How far they may move it together (k, 1), taken as independent."""
         return np.sqrt(errors**2 @ spread**2)
 
 
@@ -80,7 +80,8 @@ class LabelSimilarity(ExpectedSimilarity):
     def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         # A product of numbers up to 1 is off by no more than they are together.
         known = self.patterns.T.astype(np.float64)
-        return 2 * (np.abs(known @ matrix) if self.exclusive else known @ np.abs(matrix))
+        far = np.abs(known @ matrix) if self.exclusive else known @ np.abs(matrix)
+        return 2 * far.max(axis=1, keepdims=True)
 
     def moved(self, errors: npt.NDArray[Any], spread: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         # Shares of classes have a common denominator, so their errors are anything but independent.
@@ -98,12 +99,14 @@ class RegressedSimilarity(ExpectedSimilarity):
         self, z: Floats32, error: Any, by: Arithmetic
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         similarity = np.clip(by.product(z, self.weights) + self.intercept, -1.0, 1.0).astype(np.float64)
-        return similarity, affine_error(z, error, np.ones(1), np.ones(1))
+        return similarity, affine_error(z, error, self._size, self.intercept) + 4 * UNIT
 
     def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        # The errors were those of a column of length 1 with the intercept 1; here are the columns' own.
-        sizes = np.maximum(column_sizes(self.weights), np.abs(self.intercept)) + 1
-        return sizes[None, :] @ np.abs(matrix)
+        return np.abs(matrix).sum(axis=0).max(keepdims=True)[None, :]
+
+    @cached_property
+    def _size(self) -> float:
+        return column_size(self.weights)
 
 
 def expected_similarity(
@@ -142,7 +145,11 @@ class ExpectedMap(Map):
         if errors is not None and not self.readout.steep:
             moved = self.expected.moved(errors, self._spread)
         scores, bound = self.readout.evaluate(similarity, moved, by)
-        return scores - self.threshold, None if errors is None else bound + 2.0**-50 * np.abs(self.threshold)
+        return scores - self.threshold, None if errors is None else bound + self._rounded
+
+    @cached_property
+    def _rounded(self) -> float:
+        return 2.0**-50 * float(np.abs(self.threshold).max())
 
     @cached_property
     def _spread(self) -> npt.NDArray[np.float64]:

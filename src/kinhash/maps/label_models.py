@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FAST, UNIT, Arithmetic, affine_error, column_sizes, sum_error
+from .._arithmetic import FAST, UNIT, Arithmetic, affine_error, column_size, sum_error
 from ._base import Arrays
 
 __all__ = ["ClassifierLabels", "LabelModel", "LinearLabels"]
@@ -53,19 +53,19 @@ class LinearLabels(LabelModel):
         return shares
 
     def error(self, z: Floats32, error: Any, chances: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        raw = affine_error(z, error, self._sizes, self.intercept)
+        raw = affine_error(z, error, self._size, self.intercept)
         if self.link == "cut":
-            return raw
+            return np.broadcast_to(raw, chances.shape)
         # The slope of σ is p(1 − p). Where all scores move by ε, shares move by 2ε·p(1 − p).
         slope = np.maximum(chances * (1 - chances), 0)
         if self.link == "sigmoid":
             return slope * np.expm1(np.minimum(raw, 1.0)) + 8 * UNIT
-        moved = np.expm1(2 * np.minimum(raw.max(axis=1, keepdims=True), 1.0))
+        moved = np.expm1(2 * np.minimum(raw, 1.0))
         return slope * moved + (sum_error(len(self.intercept)) + 8 * UNIT) * chances
 
     @cached_property
-    def _sizes(self) -> npt.NDArray[np.float64]:
-        return column_sizes(self.weights)
+    def _size(self) -> float:
+        return column_size(self.weights)
 
     def arrays(self) -> Arrays:
         """What a model file stores."""

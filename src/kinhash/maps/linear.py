@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import Arithmetic, affine_error, column_sizes
+from .._arithmetic import Arithmetic, affine_error, column_size
 from ._base import Arrays, Map
 from .moments import Standardised
 from .preparation import Preparation
@@ -51,11 +51,11 @@ class LinearMap(Map):
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
         z, error = self.preparation.evaluate(block, by)
         scores = by.product(z, self.weights) + self.intercept
-        return scores, affine_error(z, error, self._sizes, self.intercept)
+        return scores, affine_error(z, error, self._size, self.intercept)
 
     @cached_property
-    def _sizes(self) -> npt.NDArray[np.float64]:
-        return column_sizes(self.weights)
+    def _size(self) -> float:
+        return column_size(self.weights)
 
     def arrays(self) -> Arrays:
         return {"weights": self.weights, "intercept": self.intercept, **self.preparation.arrays()}
