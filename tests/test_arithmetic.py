@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kinhash import _elementary
 from kinhash._arithmetic import FAST, FIXED, UNIT, affine_error, column_size, doubtful_rows
+from kinhash._loops import in_doubt, lengths
 
 seeds = st.integers(0, 9999)
 wide = pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="long double is no wider than double")
@@ -53,6 +54,7 @@ def test_functions_at_their_ends():
 
 @given(seed=seeds, n=st.integers(1, 9), columns=st.integers(1, 5))
 def test_a_product_adds_its_terms_from_the_first_to_the_last(seed, n, columns):
+    """`add_product` against the plainest loop."""
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=(3, n)), rng.normal(size=(n, columns)).astype(np.float32)
     expected = np.zeros((3, columns))
@@ -76,6 +78,7 @@ def test_no_multiplication_is_fused_with_an_addition():
 
 @given(seed=seeds, d=st.integers(1, 7))
 def test_systems_are_solved_by_elimination_in_order(seed, d):
+    """`eliminate` against the same steps in Python."""
     rng = np.random.default_rng(seed)
     A, b = rng.normal(size=(3, d, d)) + 2 * d * np.eye(d), rng.normal(size=(3, d))
     np.testing.assert_allclose(FIXED.solve(A, b), FAST.solve(A, b), rtol=1e-12, atol=1e-14)
@@ -120,3 +123,9 @@ def test_rows_in_doubt_have_a_score_within_its_bound():
     assert doubtful_rows(scores, bound).tolist() == [1, 2, 3, 4]
     assert doubtful_rows(scores, np.broadcast_to(bound, scores.shape)).tolist() == [1, 2, 3, 4]
     assert doubtful_rows(scores, np.full((5, 2), -1.0)).tolist() == [3]
+    assert in_doubt(scores, bound).tolist() == [False, True, True, True, True]
+
+
+def test_lengths_of_rows():
+    z = np.random.default_rng(0).normal(size=(7, 33)).astype(np.float32)
+    np.testing.assert_allclose(lengths(z)[:, 0], np.linalg.norm(z.astype(np.float64), axis=1), rtol=1e-6)

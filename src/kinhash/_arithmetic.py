@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from . import _elementary
 
@@ -57,8 +56,10 @@ def product(a: Array, b: Array) -> Floats:
     left, right = np.ascontiguousarray(a, np.float64), np.ascontiguousarray(b, np.float64)
     if left.shape[1] != right.shape[0]:  # the loop does not look where it reads
         raise ValueError(f"a product of shapes {left.shape} and {right.shape}")
+    from ._loops import add_product
+
     out = np.zeros((left.shape[0], right.shape[1]))
-    _add_product(left, right, out)
+    add_product(left, right, out)
     return out
 
 
@@ -73,40 +74,10 @@ def solve(A: Floats, b: Floats) -> Floats:
     x = np.array(b, np.float64, order="C")
     if A.shape != (*x.shape, x.shape[1]):
         raise ValueError(f"systems of shapes {A.shape} and {x.shape}")
-    _eliminate(np.array(A, np.float64, order="C"), x)
+    from ._loops import eliminate
+
+    eliminate(np.array(A, np.float64, order="C"), x)
     return x
-
-
-# Without fastmath LLVM neither reorders nor fuses these: several entries of `out` at once is all it may do.
-@njit(cache=True, nogil=True)
-def _add_product(a, b, out):  # type: ignore[no-untyped-def]
-    n, columns = b.shape
-    fours = n - n % 4
-    for i in range(a.shape[0]):
-        for k in range(0, fours, 4):  # four terms to a visit of `out`, one after the other
-            w, x, y, z = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
-            for j in range(columns):
-                first = (out[i, j] + w * b[k, j]) + x * b[k + 1, j]
-                out[i, j] = (first + y * b[k + 2, j]) + z * b[k + 3, j]
-        for k in range(fours, n):
-            for j in range(columns):
-                out[i, j] += a[i, k] * b[k, j]
-
-
-@njit(cache=True, nogil=True)
-def _eliminate(A, x):  # type: ignore[no-untyped-def]
-    rows, d = x.shape
-    for i in range(rows):
-        for k in range(d):
-            for l in range(k + 1, d):
-                factor = A[i, l, k] / A[i, k, k]
-                for j in range(k + 1, d):
-                    A[i, l, j] -= factor * A[i, k, j]
-                x[i, l] -= factor * x[i, k]
-        for k in range(d - 1, -1, -1):
-            for j in range(k + 1, d):
-                x[i, k] -= A[i, k, j] * x[i, j]
-            x[i, k] /= A[i, k, k]
 
 
 FAST = Arithmetic(
@@ -149,34 +120,16 @@ def affine_error(z: Array, error: Any, size: float, constant: Array) -> Floats:
     ``error`` (k, 1) bounds what errors of a row of z do to its product with a vector of length 1. By Cauchy
     and Schwarz, ``|z|·|w| ≤ ‖z‖‖w‖``. The last term covers numbers too small for float32.
     """
+    from ._loops import lengths
+
     rounded = 4 * UNIT * float(np.abs(constant).max(initial=0.0)) + 1e-35
-    return np.asarray((sum_error(z.shape[1]) * _lengths(z) + error) * size + rounded)
+    return np.asarray((sum_error(z.shape[1]) * lengths(z) + error) * size + rounded)
 
 
 def doubtful_rows(scores: Array, bound: Floats) -> npt.NDArray[np.int64]:
     """Rows with a score that is not farther from zero than its bound, (k, 1) or (k, d); NaN is in doubt."""
+    from ._loops import in_doubt
+
     if bound.shape[1] == 1:
-        return np.flatnonzero(_in_doubt(scores, bound))
+        return np.flatnonzero(in_doubt(scores, bound))
     return np.flatnonzero(~(np.abs(scores) > bound).all(axis=1))
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc"})  # only for bounds, which need no digits
-def _lengths(z):  # type: ignore[no-untyped-def]
-    out = np.empty((z.shape[0], 1))
-    for i in range(z.shape[0]):
-        total = z.dtype.type(0)
-        for j in range(z.shape[1]):
-            total += z[i, j] * z[i, j]
-        out[i, 0] = np.sqrt(total)
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _in_doubt(scores, bound):  # type: ignore[no-untyped-def]
-    out = np.zeros(scores.shape[0], np.bool_)
-    for i in range(scores.shape[0]):
-        limit, count = bound[i, 0], 0
-        for j in range(scores.shape[1]):
-            count += not abs(scores[i, j]) > limit
-        out[i] = count > 0
-    return out

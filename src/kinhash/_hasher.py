@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._blocks import map_rows, single_blas_thread
+from ._blocks import map_padded_rows, map_rows, single_blas_thread
 from ._callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from ._check import check_features, check_integer, check_n_bits, check_weights, make_rng
 from ._stages import Listener, Stages
@@ -190,7 +190,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def transform(self, X: Any) -> npt.NDArray[np.uint8]:
         """Bits (n, d) as 0 and 1, for scikit-learn pipelines."""
-        return (self.decision_function(X) > 0).astype(np.uint8)
+        return unpack_bits(self.encode(X), self._n_features_out)
 
     def encode(self, X: Any) -> npt.NDArray[np.uint8]:
         """Packed codes (n, ceil(d / 8)) in np.packbits order, what faiss and pgvector take.
@@ -211,7 +211,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return Codes(packed, self._n_features_out, ids=ids, model_id=self.model_id_)
 
     def _scores(self, rows: Rows) -> npt.NDArray[Any]:
-        return map_rows(self._map.scores, rows.read, len(rows), self.n_jobs)
+        return map_padded_rows(self._map.scores, rows.read, len(rows), self.n_jobs)
 
     def _encode_rows(self, rows: Rows) -> npt.NDArray[np.uint8]:
         again: list[int] = []

@@ -68,6 +68,7 @@ def test_rows_far_from_zero_are_decided_once():
     assert plain(np.ones((3, 2), np.float32)).decide(z)[1] == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*encountered in matmul:RuntimeWarning")
 def test_a_score_that_is_no_number_is_in_doubt():
     """Infinities that cancel in float32 do not in float64."""
     w = np.array([[3e38], [-3e38]], np.float32)
