@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from kinhash import _blocks
 from kinhash._blocks import (
     ENCODE_ROWS,
-    PADDED_ROWS,
     block_slices,
     map_blocks,
     map_padded_rows,
@@ -83,7 +82,7 @@ def test_rows_are_handed_over_in_blocks_and_stacked_in_order(n, n_jobs):
     assert np.array_equal(out, 2 * X)
     shapes.clear()
     assert np.array_equal(map_padded_rows(double, lambda rows: X[rows], n, n_jobs), 2 * X)
-    assert set(shapes) == {(PADDED_ROWS, 3)}
+    assert set(shapes) == {(ENCODE_ROWS, 3)}
 
 
 def test_threads_are_counted_as_scikit_learn_counts(monkeypatch):

@@ -22,7 +22,6 @@ from .errors import NotEnoughMemory
 __all__ = [
     "ENCODE_ROWS",
     "FIT_ROWS",
-    "PADDED_ROWS",
     "available_memory",
     "block_slices",
     "map_blocks",
@@ -33,8 +32,7 @@ __all__ = [
     "single_blas_thread",
 ]
 
-ENCODE_ROWS = 512  # rows of a block to encode: large enough for BLAS, small enough to stay in the cache
-PADDED_ROWS = 256  # rows of a padded block
+ENCODE_ROWS = 256  # rows of a block to encode: large enough for BLAS, small enough to stay in the cache
 FIT_ROWS = 4096  # rows of a block whose moments are summed
 
 T = TypeVar("T")
@@ -119,9 +117,8 @@ def map_rows(
     read: Callable[[slice], npt.NDArray[Any]],
     n_rows: int,
     n_jobs: int | None = None,
-    block_rows: int = ENCODE_ROWS,
 ) -> npt.NDArray[Any]:
-    """Stack ``function`` over blocks of at most ``block_rows`` rows.
+    """Stack ``function`` over blocks of at most ``ENCODE_ROWS`` rows.
 
     ``read(slice)`` gives the rows of a slice as a dense array. Peak memory beyond the result: a few blocks
     per thread.
@@ -130,7 +127,7 @@ def map_rows(
     def one(rows: slice) -> npt.NDArray[Any]:
         return function(np.ascontiguousarray(read(rows)))
 
-    slices = block_slices(n_rows, block_rows) or [slice(0, 0)]
+    slices = block_slices(n_rows, ENCODE_ROWS) or [slice(0, 0)]
     out: npt.NDArray[Any] | None = None
     for rows, result in zip(slices, map_blocks(one, slices, n_jobs), strict=True):
         if out is None:
@@ -146,16 +143,16 @@ def map_padded_rows(
     n_rows: int,
     n_jobs: int | None = None,
 ) -> npt.NDArray[Any]:
-    """The same over blocks of exactly ``PADDED_ROWS`` rows: zeros are added and their results dropped.
+    """The same over blocks of exactly ``ENCODE_ROWS`` rows: zeros are added and their results dropped.
 
     Products of one shape mostly agree to the last digit, so scores of a row hardly depend on its batch.
     """
 
     def padded(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        zeros = np.zeros((PADDED_ROWS - len(block), block.shape[1]), block.dtype)
+        zeros = np.zeros((ENCODE_ROWS - len(block), block.shape[1]), block.dtype)
         return function(np.concatenate([block, zeros]))[: len(block)]
 
-    return map_rows(padded, read, n_rows, n_jobs, PADDED_ROWS)
+    return map_rows(padded, read, n_rows, n_jobs)
 
 
 def available_memory() -> int:

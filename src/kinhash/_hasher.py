@@ -199,7 +199,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         or a sparse matrix: rows with a margin within rounding error of zero are decided again in an order of
         operations of our own (`kinhash.maps.Map`). How many is logged to "kinhash" at level DEBUG. Maps with
         a scikit-learn estimator inside are as good as its arithmetic. Peak memory beyond the result: a few
-        blocks of 512 rows per thread.
+        blocks of 256 rows per thread.
         """
         check_is_fitted(self, "_map")
         return self._encode_rows(Rows(check_features(self, X, reset=False)))
