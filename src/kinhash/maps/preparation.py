@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FAST, UNIT, Arithmetic, scatter
+from .._arithmetic import FAST, FIXED, UNIT, Arithmetic, scatter
 from ..errors import InvalidInput
 from .gaussian import Gaussian
 
@@ -47,8 +47,8 @@ class Preparation:
             return self._standardised(block), 0.0
         similarity, error = self.rbf.evaluate(block, by)
         z = self._standardised(similarity)
-        largest = np.abs(z).max(axis=1, keepdims=True).astype(np.float64) + self._largest_origin
-        return z, (error + 8 * UNIT) * largest
+        largest = np.maximum(z.max(axis=1, keepdims=True), -z.min(axis=1, keepdims=True))
+        return z, (error + 8 * UNIT) * (largest + self._largest_origin).astype(np.float64)
 
     def _standardised(self, block: Floats) -> Floats32:
         from ._standardise import standardise
@@ -129,7 +129,7 @@ class RBF:
         u = _unit(block, by)
         columns = self.centers.T if by is FAST else self._columns
         # A zero row stays zero and is at distance 1.
-        away = _squares(u, by)[:, None] + _squares(self.centers, by) - 2 * by.product(u, columns)
+        away = _squares(u, by)[:, None] + self._center_squares - 2 * by.product(u, columns)
         away = np.maximum(away, 0)
         error: Any = 2 * scatter(u.shape[1]) + 24 * UNIT
         if self.power == 1:
@@ -138,6 +138,10 @@ class RBF:
             error = error / nearest.astype(np.float64) + 4 * UNIT
         similarity: Floats = by.exp(away / np.float32(-2 * self.width * self.width)).astype(np.float64)
         return similarity, np.expm1(error / (2 * self.width**2)) + 8 * UNIT
+
+    @cached_property
+    def _center_squares(self) -> Floats32:
+        return _squares(self.centers, FIXED)
 
     @cached_property
     def _columns(self) -> Floats:
