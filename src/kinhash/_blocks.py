@@ -1,14 +1,8 @@
-"""Rows in blocks of one fixed shape: bounded memory, and the same bits on any machine load.
+"""Rows in blocks: bounded memory, and the same numbers on any number of threads.
 
-Two promises live here.
-
-*Any number of threads gives the same numbers.* BLAS splits a product differently on one and on
-two threads, and the last digits follow. So BLAS is held to one thread (`_blas`) and we spread fixed
-blocks over threads ourselves, always gathering results in block order.
-
-*One row is encoded like a batch.* ``X @ W`` of one row and of a thousand differ in the last
-digits too. So blocks handed to a function always have ``ENCODE_ROWS`` rows: the last one is
-padded with zeros and cut afterwards.
+BLAS splits a product differently on one and on two threads, and the last digits follow. So BLAS is held
+to one thread (`_blas`) and we spread fixed blocks over threads ourselves, always gathering results in block
+order.
 """
 
 from __future__ import annotations
@@ -32,12 +26,13 @@ __all__ = [
     "block_slices",
     "map_blocks",
     "map_padded_rows",
+    "map_rows",
     "n_threads",
     "require_memory",
     "single_blas_thread",
 ]
 
-ENCODE_ROWS = 256  # rows of a padded block: small enough for a single query, large enough for BLAS
+ENCODE_ROWS = 256  # rows of a block to encode: large enough for BLAS, small enough to stay in the cache
 FIT_ROWS = 4096  # rows of a block whose moments are summed
 
 T = TypeVar("T")
@@ -81,24 +76,20 @@ def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int 
                     task.cancel()
 
 
-def map_padded_rows(
+def map_rows(
     function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
     read: Callable[[slice], npt.NDArray[Any]],
     n_rows: int,
     n_jobs: int | None = None,
 ) -> npt.NDArray[Any]:
-    """Stack ``function`` over row blocks that all have exactly ``ENCODE_ROWS`` rows.
+    """Stack ``function`` over blocks of at most ``ENCODE_ROWS`` rows.
 
-    ``read(slice)`` gives the rows of a slice as a dense array; the padding rows are zero and
-    their results are dropped. Peak memory beyond the result: a few blocks per thread.
+    ``read(slice)`` gives the rows of a slice as a dense array. Peak memory beyond the result: a few blocks
+    per thread.
     """
 
     def one(rows: slice) -> npt.NDArray[Any]:
-        block = read(rows)
-        count = len(block)
-        if count < ENCODE_ROWS:
-            block = np.concatenate([block, np.zeros((ENCODE_ROWS - count, block.shape[1]), block.dtype)])
-        return function(np.ascontiguousarray(block))[:count]
+        return function(np.ascontiguousarray(read(rows)))
 
     slices = block_slices(n_rows, ENCODE_ROWS) or [slice(0, 0)]
     out: npt.NDArray[Any] | None = None
@@ -108,6 +99,24 @@ def map_padded_rows(
         out[rows] = result
     assert out is not None
     return out
+
+
+def map_padded_rows(
+    function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+    read: Callable[[slice], npt.NDArray[Any]],
+    n_rows: int,
+    n_jobs: int | None = None,
+) -> npt.NDArray[Any]:
+    """The same over blocks of exactly ``ENCODE_ROWS`` rows: zeros are added and their results dropped.
+
+    Products of one shape mostly agree to the last digit, so scores of a row hardly depend on its batch.
+    """
+
+    def padded(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        zeros = np.zeros((ENCODE_ROWS - len(block), block.shape[1]), block.dtype)
+        return function(np.concatenate([block, zeros]))[: len(block)]
+
+    return map_rows(padded, read, n_rows, n_jobs)
 
 
 def require_memory(n_bytes: int, what: str, remedy: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._blocks import map_padded_rows
+from .._blocks import map_rows
 from ..encoders.expected import ExpectedMap, LabelSimilarity
 from ..encoders.expected_labels import ExpectedLabels
 from ..evaluation import LabelScores
@@ -44,7 +44,7 @@ class LabelModelScores(LabelScores):
     def prepare(self, X: Any) -> npt.NDArray[np.float32]:
         """Probabilities (n, labels)."""
         rows = Rows(X)
-        chances = map_padded_rows(
+        chances = map_rows(
             lambda block: self.model_.probabilities(self.prepare_rows_(block)), rows.read, len(rows)
         )
         return np.asarray(chances, np.float32)

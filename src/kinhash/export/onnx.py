@@ -1,10 +1,11 @@
 """A linear hasher as an ONNX graph: features in, packed codes out, no Python needed.
 
-The graph does what `encode` does, in the same precision at every step:
-``bits = float32((x − mean) / scale) @ W + intercept > 0``, eight bits to a byte, the first bit highest.
-Subtraction and division are in float64, the product in float32. Runtimes add the terms of a product in
-different orders, so a margin within rounding error of zero may fall on the other side; all other bits are
-equal. The margins are a second output, so such rows can be seen.
+The graph does what `encode` does first, in the same precision at every step:
+``bits = float32((x − mean) · (1 / scale)) @ W + intercept > 0``, eight bits to a byte, the first bit highest.
+Subtraction and scaling are in float64 and give the same digits everywhere, the product is in float32.
+Runtimes add its terms in different orders, and a graph cannot decide a row again as `encode` does. So a
+margin within rounding error of zero (about 8 √p 2⁻²⁴ ‖z‖‖w‖ for p features) may fall on the other side; all
+other bits are equal. The margins are a second output, so such rows can be seen.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def _model(onnx: Any, linear: LinearMap) -> Any:
     width = n_bytes(n_bits)
     constants: dict[str, npt.NDArray[Any]] = {
         "mean": linear.preparation.mean.astype(np.float64),
-        "scale": linear.preparation.scale.astype(np.float64),
+        "factor": np.minimum(1 / linear.preparation.scale.astype(np.float64), 1e300),  # as in `standardise`
         "weights": linear.weights,
         "intercept": linear.intercept,
         "zero": np.array(0, np.float32),
@@ -77,7 +78,7 @@ def _model(onnx: Any, linear: LinearMap) -> Any:
     node = helper.make_node
     steps = [
         node("Sub", ["X", "mean"], ["centred"]),
-        node("Div", ["centred", "scale"], ["standardised"]),
+        node("Mul", ["centred", "factor"], ["standardised"]),
         node("Cast", ["standardised"], ["prepared"], to=types.FLOAT),
         node("MatMul", ["prepared", "weights"], ["product"]),
         node("Add", ["product", "intercept"], ["margins"]),

@@ -1,13 +1,14 @@
 """The contract every hasher keeps, ours and the rivals': fit, encode, transform, score, save.
 
 A fitted hasher is a map and a sign. Methods differ in how they learn; they implement `_learn` and
-inherit everything else: checks at the door, encoding in blocks of one shape, learned codes of the
+inherit everything else: checks at the door, encoding in blocks, learned codes of the
 training rows, the report, files.
 """
 
 from __future__ import annotations
 
 import copy
+import logging
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._blocks import map_padded_rows, single_blas_thread
+from .._blocks import map_padded_rows, map_rows, single_blas_thread
 from .._callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from .._check import check_features, check_integer, check_n_bits, check_weights, make_rng
 from .._stages import Listener, Stages
@@ -33,6 +34,7 @@ from ..training import Training
 
 __all__ = ["Explanation", "Hasher", "check_supervision", "mapped_codes"]
 
+log = logging.getLogger("kinhash")
 MOST_JOBS = 1024  # more threads than a system starts would be asked for by a stranger's model file
 
 
@@ -155,20 +157,26 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     # -- using ---------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> npt.NDArray[Any]:
-        """Margins (n, d): a bit is 1 where its margin is above zero, and firm where it is far from it."""
+        """Margins (n, d): a bit is 1 where its margin is above zero, and firm where it is far from it.
+
+        Their signs are the bits of `encode`, the same everywhere; their last digits depend on the machine.
+        """
         check_is_fitted(self, "fitted_")
         return self._scores(Rows(check_features(self, X, reset=False)))
 
     def transform(self, X: Any) -> npt.NDArray[np.uint8]:
         """Bits (n, d) as 0 and 1, for scikit-learn pipelines."""
-        return (self.decision_function(X) > 0).astype(np.uint8)
+        return self.encode(X).bits()
 
     def encode(self, X: Any, ids: Any = None) -> Codes:
         """Codes of rows: packed bytes (n, ceil(d / 8)) in np.packbits order that know their length and model.
 
-        ``np.asarray(codes)``, or ``codes.packed``, is the plain array that faiss and pgvector take. A row
-        gets the same bits alone, in a batch of any size, from a memory map or a sparse matrix. Peak memory
-        beyond the result: a few blocks of 256 rows per thread.
+        ``np.asarray(codes)``, or ``codes.packed``, is the plain array that faiss and pgvector take. A model
+        gives a row the same bits on every machine, alone or in a batch of any size, from a memory map or a
+        sparse matrix: rows with a margin within rounding error of zero are decided again in an order of
+        operations of our own (`kinhash.encoders.Map`). How many is logged to "kinhash" at level DEBUG. Maps
+        with a scikit-learn estimator inside are as good as its arithmetic. Peak memory beyond the result: a
+        few blocks of 256 rows per thread.
         """
         check_is_fitted(self, "fitted_")
         packed = self._encode_rows(Rows(check_features(self, X, reset=False)))
@@ -278,9 +286,18 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return hasattr(self, "fitted_")
 
 
-def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None) -> npt.NDArray[np.uint8]:
+def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None) -> Bytes:
     """Packed codes (n, bytes) that a map gives to rows."""
-    return map_padded_rows(lambda block: pack_bits(map_.scores(block) > 0), rows.read, len(rows), n_jobs)
+    again: list[int] = []
+
+    def one(block: Floats) -> Bytes:
+        scores, count = map_.decide(block)
+        again.append(count)
+        return pack_bits(scores > 0)
+
+    packed = map_rows(one, rows.read, len(rows), n_jobs)
+    log.debug("%d of %d rows lay within rounding error of zero and were decided again", sum(again), len(rows))
+    return packed
 
 
 def _training_codes(fitted: Fitted, rows: Rows, n_jobs: int | None) -> npt.NDArray[np.uint8]:
