@@ -175,7 +175,7 @@ class _Worker:
     def _start(self) -> subprocess.Popen[str]:
         threads = {name: str(len(self._cores)) for name in THREAD_VARIABLES}
         return subprocess.Popen(
-            [sys.executable, "-m", f"{__package__}._worker"],
+            [sys.executable, "-m", f"{__package__}.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
