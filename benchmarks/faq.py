@@ -12,9 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from kinhash import Codes, EnergyHasher
-from kinhash.cli._rivals import Rivals
 from kinhash.datasets import load
 from kinhash.errors import FileProblem
+from kinhash.evaluation import CodeReferences, Cosine, score_rows
+from kinhash.evaluation.float_rankings import unit_rows
 from kinhash.metrics import average_precision_from_scores, mean_average_precision
 
 NAME = "cifar10_efficientnet_lite0_pca256"
@@ -64,10 +65,10 @@ def unseen_classes(X: np.ndarray, y: np.ndarray) -> None:
             hasher = EnergyHasher(64, random_state=0, open_set=open_set).fit(X[train], y[train])
             codes = [Codes(hasher.encode(X[part]), 64) for part in (queries, database)]
             found.append(f"open_set={open_set} {mean_average_precision(*codes, *kin):.3f}")
-        rivals = Rivals(X, train, 64, np.random.default_rng(0))
-        lsh = [Codes(rivals.lsh_bits(part), 64) for part in (queries, database)]
-        unit, others = rivals.unit_rows(queries), rivals.unit_rows(database).T
-        cosine = average_precision_from_scores(lambda rows, u=unit, o=others: u[rows] @ o, *kin)
+        references = CodeReferences(X, train, 64, np.random.default_rng(0))
+        lsh = [references.lsh(part) for part in (queries, database)]
+        scores = score_rows(Cosine(), unit_rows(X, queries), unit_rows(X, database))
+        cosine = average_precision_from_scores(scores, *kin)
         found += [f"LSH {mean_average_precision(*lsh, *kin):.3f}", f"cosine {np.nanmean(cosine):.3f}"]
         print(f"  without {left_out}: " + ", ".join(found))
 

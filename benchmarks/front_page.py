@@ -18,9 +18,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from kinhash import Codes, EnergyHasher
-from kinhash.cli._rivals import Rivals
 from kinhash.datasets import load
 from kinhash.errors import FileProblem
+from kinhash.evaluation import CodeReferences, Cosine, score_rows
+from kinhash.evaluation.float_rankings import unit_rows
 from kinhash.metrics import average_precision, average_precision_from_scores
 
 NAME = "cifar10_efficientnet_lite0_pca256"
@@ -32,15 +33,17 @@ def partition(X: np.ndarray, y: np.ndarray, n_bits: int, seed: int) -> dict[str,
     start = time.perf_counter()
     hasher = EnergyHasher(n_bits, random_state=seed).fit(X[train], y[train])
     seconds = time.perf_counter() - start
-    new, mapped = hasher.encode_codes(X[queries]), hasher.encode_codes(X[train])
+    new, mapped = hasher.encode(X[queries]), hasher.encode(X[train])
     learned = Codes(hasher.codes_, n_bits, model_id=new.model_id)
-    rivals = Rivals(X, train, n_bits, np.random.default_rng(seed))
-    unit, others = rivals.unit_rows(queries), rivals.unit_rows(train).T
+    references = CodeReferences(X, train, n_bits, np.random.default_rng(seed))
+    cosines = score_rows(Cosine(), unit_rows(X, queries), unit_rows(X, train))
     scaler = StandardScaler().fit(X[train])
     model = LogisticRegression(C=0.01, max_iter=300).fit(scaler.transform(X[train]), y[train])
     classes = model.predict_proba(scaler.transform(X[queries]))
     kin = y[queries], y[train]
-    signs, lsh = [[make(rows) for rows in (queries, train)] for make in (rivals.sign_bits, rivals.lsh_bits)]
+    signs, lsh = (
+        [make(rows) for rows in (queries, train)] for make in (references.sign_bits, references.lsh)
+    )
 
     def mean(per_query: np.ndarray) -> float:
         return float(np.nanmean(per_query))
@@ -48,12 +51,12 @@ def partition(X: np.ndarray, y: np.ndarray, n_bits: int, seed: int) -> dict[str,
     return {
         "learned database": mean(average_precision(new, learned, *kin)),
         "mapped database": mean(average_precision(new, mapped, *kin)),
-        "float cosine": mean(average_precision_from_scores(lambda rows: unit[rows] @ others, *kin)),
+        "float cosine": mean(average_precision_from_scores(cosines, *kin)),
         "class scores, float": mean(
             average_precision_from_scores(lambda rows: classes[rows][:, y[train]], *kin)
         ),
         "sign bits": mean(average_precision(*signs, *kin, n_bits=X.shape[1])),
-        "LSH": mean(average_precision(*lsh, *kin, n_bits=n_bits)),
+        "LSH": mean(average_precision(*lsh, *kin)),
         "seconds": seconds,
     }
 

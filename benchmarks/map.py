@@ -29,8 +29,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from kinhash.evaluation.tie_groups import average_precisions
 from kinhash.metrics import mean_average_precision
-from kinhash.metrics._groups import average_precisions
 
 N_QUERIES, N_VALIDATION, N_BITS = 1000, 1000, 64
 

@@ -24,7 +24,7 @@ import numpy as np
 from numba import njit
 
 from kinhash.index import HammingIndex
-from kinhash.index import _instructions as instructions
+from kinhash.index import instructions as instructions
 
 K = 100
 ROWS = 1_000_000

@@ -23,7 +23,7 @@ def main() -> float:
     hasher = EnergyHasher(n_bits=64, random_state=0).fit(X[train], y[train])
     with tempfile.TemporaryDirectory() as folder:
         hasher.save(Path(folder) / "model.kin")
-        codes = load(Path(folder) / "model.kin").encode_codes(X[new])
+        codes = load(Path(folder) / "model.kin").encode(X[new])
 
     index = HammingIndex.from_codes(hasher.codes_, ids=train, model_id=hasher.model_id_)
     found = index.search(codes, k=5)

@@ -43,9 +43,9 @@ def main(target: Path) -> float:
     digits = load_digits()
     X, y = digits.data, digits.target
     hasher = EnergyHasher(n_bits=64, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
-    index = HammingIndex.from_codes(hasher.encode_codes(X[:N_TRAIN]))
+    index = HammingIndex.from_codes(hasher.encode(X[:N_TRAIN]))
     queries = range(N_TRAIN, N_TRAIN + N_QUERIES)
-    found = index.search(hasher.encode_codes(X[N_TRAIN : N_TRAIN + N_QUERIES]), K)
+    found = index.search(hasher.encode(X[N_TRAIN : N_TRAIN + N_QUERIES]), K)
     draw(digits.images, y, queries, found).savefig(target, dpi=120, bbox_inches="tight")
 
     everything = index.search(hasher.encode(X[N_TRAIN:]), K)

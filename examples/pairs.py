@@ -21,7 +21,7 @@ def main() -> float:
 
     hasher = EnergyHasher(n_bits=32, random_state=0).fit_pairs(X[:1400], left, right, verdict)
 
-    new = hasher.encode(X[1400:])
+    new = hasher.encode(X[1400:]).packed
     i, j = np.triu_indices(len(new), 1)
     differing = np.bitwise_count(new[i] ^ new[j]).sum(axis=1)
     score = float(roc_auc_score(y[1400:][i] == y[1400:][j], -differing.astype(int)))

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 import kinhash
 from kinhash.advice import Advice, _measure, _speed
 from kinhash.advice._advice import COSINE, OURS, RIVALS
+from kinhash.advice._advise import _rows_for
 from kinhash.advice._picture import GAP, apart
 from kinhash.advice._recommend import shortest_enough
-from kinhash.advice._rows import choose_rows, deal_folds, rows_for
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInput, KinhashError, UnknownName
+from kinhash.evaluation.hold_out import folds, stratified_rows
 from kinhash.labels import read_labels
 from kinhash.metrics import bootstrap_interval
 
@@ -131,12 +132,12 @@ def test_the_numbers_are_those_of_the_metrics_on_rows_kept_out() -> None:
     X, y = hidden_classes()
     X[:, :2] += 0.3 * np.random.default_rng(5).normal(size=(len(X), 2))
     advice = kinhash.advise(X, y, bits=[8], n_folds=2, timings=False, precision=0)
-    rows = choose_rows(read_labels(y), len(X), np.random.default_rng(0))
+    rows = stratified_rows(read_labels(y), len(X), np.random.default_rng(0))
     mapped, learned = [], []
-    for number, fold in enumerate(deal_folds(len(X), 2)):
-        assert not set(rows[fold.train]) & set(rows[fold.kept_out])
+    for number, fold in enumerate(folds(len(X), 2)):
+        assert not set(rows[fold.train]) & set(rows[fold.held_out])
         seed = int(np.random.SeedSequence([0, number]).generate_state(1)[0])
-        train, out = rows[fold.train], rows[fold.kept_out]
+        train, out = rows[fold.train], rows[fold.held_out]
         hasher = kinhash.EnergyHasher(8, random_state=seed).fit(X[train], y[train])
         new = hasher.encode(X[out])
         mapped.append(average_precision(new, new, y[out], y[out], exclude_self=True))
@@ -205,34 +206,12 @@ def test_progress_runs_forward() -> None:
 # ---- rows ------------------------------------------------------------------------------------------
 
 
-def test_a_sample_keeps_the_shares_of_classes() -> None:
-    y = np.repeat([0, 1, 2], [700, 200, 100])
-    rows = choose_rows(read_labels(y), 100, np.random.default_rng(0))
-    assert len(np.unique(rows)) == 100
-    assert np.bincount(y[rows]).tolist() == [70, 20, 10]
-    for fold in deal_folds(100, 5):
-        assert np.bincount(y[rows[fold.kept_out]]).tolist() == [14, 4, 2]
-        assert np.array_equal(np.sort(np.concatenate(fold)), np.arange(100))
-
-
-def test_a_sample_keeps_the_shares_of_rare_tags() -> None:
-    rng = np.random.default_rng(0)
-    tags = np.zeros((1000, 3), np.int8)
-    tags[:, 0] = rng.random(1000) < 0.9
-    tags[rng.permutation(1000)[:100], 1] = 1
-    labels = read_labels(tags)
-    rows = choose_rows(labels, 100, rng)
-    assert tags[rows, 1].sum() == 10
-    folds = deal_folds(100, 5)
-    assert [int(tags[rows[fold.kept_out], 1].sum()) for fold in folds] == [2] * 5
-
-
 def test_wide_data_with_many_labels_uses_fewer_rows() -> None:
     labels = read_labels(np.arange(100_000) % 1000)
-    assert rows_for(labels, 10, 12_000) == 12_000
-    assert rows_for(labels, 200, 12_000) == 5_000
-    assert rows_for(labels, 100_000, 12_000) == 2_000
-    assert rows_for(read_labels([0, 1] * 30), 10, 12_000) == 60
+    assert _rows_for(labels, 10, 12_000) == 12_000
+    assert _rows_for(labels, 200, 12_000) == 5_000
+    assert _rows_for(labels, 100_000, 12_000) == 2_000
+    assert _rows_for(read_labels([0, 1] * 30), 10, 12_000) == 60
 
 
 # ---- the rule for the length -----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Blocks of one shape: order, bounded work, padding, and the same numbers on any number of threads."""
+"""Blocks of rows: order, bounded work, and the same numbers on any number of threads."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kinhash._blocks import (
     block_slices,
     map_blocks,
     map_padded_rows,
+    map_rows,
     n_threads,
     require_memory,
-    single_blas_thread,
 )
 from kinhash.errors import NotEnoughMemory
 
@@ -67,7 +67,7 @@ def test_an_error_in_a_block_reaches_the_caller():
 
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 700])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_every_block_handed_over_has_the_one_shape(n, n_jobs):
+def test_rows_are_handed_over_in_blocks_and_stacked_in_order(n, n_jobs):
     X = np.arange(n * 3, dtype=np.float64).reshape(n, 3)
     shapes = []
 
@@ -75,21 +75,13 @@ def test_every_block_handed_over_has_the_one_shape(n, n_jobs):
         shapes.append(block.shape)
         return 2 * block
 
-    out = map_padded_rows(double, lambda rows: X[rows], n, n_jobs)
-    assert set(shapes) == {(ENCODE_ROWS, 3)}
+    out = map_rows(double, lambda rows: X[rows], n, n_jobs)
+    assert sum(rows for rows, _ in shapes) == n
+    assert max(rows for rows, _ in shapes) <= ENCODE_ROWS
     assert np.array_equal(out, 2 * X)
-
-
-def test_a_row_gives_the_same_digits_alone_and_in_any_batch():
-    rng = np.random.default_rng(0)
-    X, W = rng.normal(size=(600, 17)).astype(np.float32), rng.normal(size=(17, 9)).astype(np.float32)
-
-    def scores(rows):
-        return map_padded_rows(lambda block: block @ W, lambda part: X[rows][part], len(rows), 1)
-
-    whole = scores(np.arange(600))
-    for rows in (np.array([3]), np.arange(100, 341), np.array([599, 0, 5])):
-        assert np.array_equal(scores(rows), whole[rows])
+    shapes.clear()
+    assert np.array_equal(map_padded_rows(double, lambda rows: X[rows], n, n_jobs), 2 * X)
+    assert set(shapes) == {(ENCODE_ROWS, 3)}
 
 
 def test_threads_are_counted_as_scikit_learn_counts(monkeypatch):
@@ -102,41 +94,8 @@ def test_threads_are_counted_as_scikit_learn_counts(monkeypatch):
     assert n_threads(None) == 4
 
 
-def test_blas_is_held_to_one_thread():
-    from threadpoolctl import threadpool_info
-
-    with single_blas_thread():
-        # Other packages may bring a BLAS of their own, loaded later; ours are NumPy's and SciPy's.
-        ours = [
-            lib for lib in threadpool_info() if lib["user_api"] == "blas" and "py.libs" in lib["filepath"]
-        ]
-        counts = [library["num_threads"] for library in ours]
-    assert counts
-    assert set(counts) == {1}
-
-
 def test_work_that_would_not_fit_is_refused_with_its_size(monkeypatch):
     monkeypatch.setattr(_blocks, "available_memory", lambda: 10**9)
     require_memory(10**9, "This", "do that")
     with pytest.raises(NotEnoughMemory, match=r"This needs about 3\.0 GB, and 1\.0 GB are free\. Use less\."):
         require_memory(3 * 10**9, "This", "Use less")
-
-
-def test_blas_stays_on_one_thread_until_the_last_holder_leaves():
-    """Two threads of one process overlap: the first to leave must not lift the other's limit."""
-    from kinhash._blocks import _blas, single_blas_thread
-
-    def threads():
-        return {library.num_threads for library in _blas().lib_controllers if library.user_api == "blas"}
-
-    with _blas().limit(limits=2, user_api="blas"):
-        before = threads()
-        first, second = single_blas_thread(), single_blas_thread()
-        first.__enter__()
-        second.__enter__()
-        first.__exit__(None, None, None)
-        assert threads() == {1}
-        with _blas().limit(limits=2, user_api="blas"), single_blas_thread():  # set by others in between
-            assert threads() == {1}
-        second.__exit__(None, None, None)
-        assert threads() == before

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from kinhash import EMKSH, HammingIndex
 from kinhash.codes import Codes, as_codes, n_bytes, pack_bits, to_words, unpack_bits
 from kinhash.errors import CodesMismatch, InvalidInput
 
@@ -102,3 +103,16 @@ def test_the_name_of_the_value_says_what_it_is():
     assert repr(Codes(np.zeros((3, 1), np.uint8), 5, model_id="0123456789")) == (
         "Codes(3 rows of 5 bits, model 01234567)"
     )
+
+
+@pytest.mark.parametrize("n_bits", [8.0, 7.5, True, "8", None, 0, 1025])
+def test_a_number_of_bits_that_is_no_whole_number_is_refused(n_bits):
+    """Every door says the same; a length of 7.5 bits is not cut to 7."""
+    packed, said = np.zeros((2, 1), np.uint8), "n_bits is .*an integer from 1 to 1024"
+    doors = [lambda: Codes(packed, n_bits), lambda: HammingIndex(n_bits), lambda: EMKSH(n_bits).fit(X, y)]
+    if n_bits is not None:
+        doors.append(lambda: as_codes(packed, n_bits))
+    X, y = np.eye(4), [0, 0, 1, 1]
+    for door in doors:
+        with pytest.raises(InvalidInput, match=said):
+            door()

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,15 @@ import pytest
 import kinhash
 from kinhash import Codes, EnergyHasher
 from kinhash.container import read_container, write_container
-from kinhash.errors import DamagedFile
-from kinhash.encoders import MAPS
+from kinhash.encoders import MAPS, Fitted
+from kinhash.encoders.expected import ExpectedMap, RegressedSimilarity
+from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.encoders.features import RBF
+from kinhash.encoders.ridge import Ridge
 from kinhash.encoders.stored_readout import KINDS as READOUTS
+from kinhash.errors import DamagedFile
 from kinhash.model_file import HASHERS, arrays_id
+from kinhash.solvers.linearised import Linearised
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::kinhash.errors.KinhashWarning")
 
@@ -33,20 +39,20 @@ Contents = tuple[dict[str, Any], dict[str, Any]]
 
 # Every kind of map, of prepared features and of readout that a file can hold.
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
-    "linear": ("EnergyHasher", {"map": "linear"}),
-    "rbf": ("EnergyHasher", {"map": "rbf", "n_centers": 12}),
+    "linear": ("EnergyHasher", {"encoder": "ridge"}),
+    "rbf": ("EnergyHasher", {"encoder": Ridge(features=RBF(n_centers=12))}),
     "gaussian": ("KSH", {}),
     "power": ("SCDH", {}),
     "periodic": ("SpectralHashing", {}),
     "trees": ("FastHash", {"n_rounds": 3, "n_partners": 10}),
     "stacked": ("EnergyHasher", {"open_set": True}),
     "expected": ("EnergyHasher", {}),
-    "ridge labels": ("EnergyHasher", {"label_model": "ridge"}),
+    "ridge labels": ("EnergyHasher", {"encoder": ExpectedLabels(label_model="ridge")}),
     "polish": ("EnergyHasher", {"solver": "coordinate"}),
-    "solve": ("EnergyHasher", {"solver": "linearised"}),
+    "solve": ("EnergyHasher", {"solver": Linearised(n_sweeps=3)}),
     "varying": ("EnergyHasher", {"solver": "linearised", "energy": "lfh"}),
     "varying exph": ("EnergyHasher", {"solver": "linearised", "energy": "exph"}),
-    "similarity": ("EnergyHasher", {"solver": "coordinate", "energy": "lfh"}),
+    "similarity": ("EnergyHasher", {"encoder": "expected"}),  # as old versions wrote them
 }
 
 
@@ -62,13 +68,19 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Contents]:
     found = {}
     for name, (method, parameters) in MODELS.items():
         hasher = HASHERS[method](n_bits=8, random_state=0, n_jobs=1).set_params(**parameters)
+        hasher.fit(X, y)
         if name == "similarity":
-            hasher.fit_similarity(X, np.where(y[:, None] == y, 1.0, -1.0))
-        else:
-            hasher.fit(X, y)
+            hasher.adopt(Fitted(with_regressed_similarities(hasher.fitted_.map)))
         hasher.save(path)
         found[name] = read_container(path)
     return found
+
+
+def with_regressed_similarities(map_: Any) -> ExpectedMap:
+    """The map with similarities that are predicted directly, without labels."""
+    q, m = len(map_.preparation.mean), len(map_.expected.patterns)
+    weights = np.random.default_rng(0).normal(size=(q, m)).astype(np.float32)
+    return replace(map_, expected=RegressedSimilarity(weights, np.zeros(m, np.float32)))
 
 
 def forge(path: Path, contents: Contents, kind: str = "model") -> None:
@@ -94,7 +106,7 @@ def works_or_is_refused(path: Path) -> bool:
     codes = loaded.encode(X)
     assert codes.shape == (3, -(-loaded.n_bits // 8))
     np.testing.assert_array_equal(loaded.encode(X[:1]), codes[:1])
-    stored, used = read_container(path)[0], loaded._map.arrays()
+    stored, used = read_container(path)[0], loaded.fitted_.map.arrays()
     assert stored.keys() == used.keys()
     for name, array in used.items():
         assert (array.dtype, array.shape) == (stored[name].dtype, stored[name].shape)
@@ -366,7 +378,7 @@ def test_ids_that_overlap_are_refused(tmp_path: Path) -> None:
 
 def test_whole_numbers_as_settings_are_one_model_with_floats(tmp_path: Path) -> None:
     X, y = rows()
-    found = [EnergyHasher(8, solver="linearised", clip=clip, random_state=0).fit(X, y) for clip in (2, 2.0)]
+    found = [EnergyHasher(8, solver=Linearised(clip=clip), random_state=0).fit(X, y) for clip in (2, 2.0)]
     found[0].save(tmp_path / "m.kin")
     assert kinhash.load(tmp_path / "m.kin").model_id_ == found[1].model_id_
 

@@ -11,11 +11,64 @@ Public names are imported on first use, so ``import kinhash`` costs nothing.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers and editors see; at run time names are looked up when first used
+    from . import (
+        baselines,
+        codes,
+        datasets,
+        encoders,
+        energies,
+        engines,
+        errors,
+        index,
+        metrics,
+        protocols,
+        solvers,
+    )
+    from .advice import advise
+    from .codes import Codes, pack_bits, unpack_bits
+    from .errors import KinhashError, KinhashWarning
+    from .files import load, load_codes, save_codes
+    from .hashers import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, EnergyHasher
+    from .index import HammingIndex
 
 __version__ = "0.1.0"
 
-# One row per public name: where it lives.
+__all__ = [
+    "EMBRE",
+    "EMKSH",
+    "EMLFH",
+    "EMSPLH",
+    "Codes",
+    "EMExpH",
+    "EnergyHasher",
+    "HammingIndex",
+    "KinhashError",
+    "KinhashWarning",
+    "__version__",
+    "advise",
+    "baselines",
+    "codes",
+    "datasets",
+    "encoders",
+    "energies",
+    "engines",
+    "errors",
+    "evaluation",
+    "index",
+    "load",
+    "load_codes",
+    "metrics",
+    "pack_bits",
+    "protocols",
+    "save_codes",
+    "solvers",
+    "unpack_bits",
+]
+
+# Where the names that are no rooms live.
 _HOMES = {
     "Codes": "codes",
     "EMBRE": "hashers",
@@ -28,33 +81,18 @@ _HOMES = {
     "KinhashError": "errors",
     "KinhashWarning": "errors",
     "advise": "advice",
-    "load": "model_file",
-    "load_codes": "model_file",
+    "load": "files",
+    "load_codes": "codes_file",
     "pack_bits": "codes",
-    "save_codes": "model_file",
+    "save_codes": "codes_file",
     "unpack_bits": "codes",
 }
-_ROOMS = [
-    "baselines",
-    "codes",
-    "datasets",
-    "energies",
-    "engines",
-    "errors",
-    "index",
-    "encoders",
-    "solvers",
-    "metrics",
-    "protocols",
-]
-
-__all__ = sorted([*_HOMES, *_ROOMS, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    if name in _ROOMS:
+    if name in __all__:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module 'kinhash' has no attribute {name!r}")
 

@@ -1,29 +1,22 @@
-"""Rows in blocks of one fixed shape: bounded memory, and the same bits on any machine load.
+"""Rows in blocks: bounded memory, and the same numbers on any number of threads.
 
-Two promises live here.
-
-*Any number of threads gives the same numbers.* BLAS splits a product differently on one and on
-two threads, and the last digits follow. So BLAS is held to one thread and we spread fixed blocks
-over threads ourselves, always gathering results in block order.
-
-*One row is encoded like a batch.* ``X @ W`` of one row and of a thousand differ in the last
-digits too. So blocks handed to a function always have ``ENCODE_ROWS`` rows: the last one is
-padded with zeros and cut afterwards.
+BLAS splits a product differently on one and on two threads, and the last digits follow. So BLAS is held
+to one thread (`_blas`) and we spread fixed blocks over threads ourselves, always gathering results in block
+order.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ._blas import limit_worker, single_blas_thread
+from ._memory import available_memory
 from .errors import NotEnoughMemory
 
 __all__ = [
@@ -33,12 +26,13 @@ __all__ = [
     "block_slices",
     "map_blocks",
     "map_padded_rows",
+    "map_rows",
     "n_threads",
     "require_memory",
     "single_blas_thread",
 ]
 
-ENCODE_ROWS = 256  # rows of a padded block: small enough for a single query, large enough for BLAS
+ENCODE_ROWS = 256  # rows of a block to encode: large enough for BLAS, small enough to stay in the cache
 FIT_ROWS = 4096  # rows of a block whose moments are summed
 
 T = TypeVar("T")
@@ -51,42 +45,6 @@ def n_threads(n_jobs: int | None = None) -> int:
         limit = os.environ.get("OMP_NUM_THREADS", "")
         return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
     return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
-
-
-@lru_cache(maxsize=1)
-def _blas() -> Any:
-    # Looking up the loaded libraries takes milliseconds, so it is done once.
-    import scipy.linalg  # noqa: F401  (brings its own BLAS, which must be found too)
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-_holders = 0
-_held: Any = None
-_holding = threading.Lock()
-
-
-@contextmanager
-def single_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread while the context lasts.
-
-    The limit is one for the whole process, so the last of several threads inside must lift it: lifted by
-    the first, the others' products would be split, and their last digits change.
-    """
-    global _holders, _held
-    with _holding:
-        limit = _blas().limit(limits=1, user_api="blas")  # always: others may have set it since
-        if not _holders:
-            _held = limit
-        _holders += 1
-    try:
-        yield
-    finally:
-        with _holding:
-            _holders -= 1
-            if not _holders:
-                _held.restore_original_limits()
 
 
 def block_slices(n_rows: int, rows: int) -> list[slice]:
@@ -104,7 +62,7 @@ def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int 
         if threads == 1:
             yield from map(function, blocks)
             return
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(threads, initializer=limit_worker) as pool:
             waiting: list[Any] = []
             try:
                 for block in blocks:
@@ -118,24 +76,20 @@ def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int 
                     task.cancel()
 
 
-def map_padded_rows(
+def map_rows(
     function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
     read: Callable[[slice], npt.NDArray[Any]],
     n_rows: int,
     n_jobs: int | None = None,
 ) -> npt.NDArray[Any]:
-    """Stack ``function`` over row blocks that all have exactly ``ENCODE_ROWS`` rows.
+    """Stack ``function`` over blocks of at most ``ENCODE_ROWS`` rows.
 
-    ``read(slice)`` gives the rows of a slice as a dense array; the padding rows are zero and
-    their results are dropped. Peak memory beyond the result: a few blocks per thread.
+    ``read(slice)`` gives the rows of a slice as a dense array. Peak memory beyond the result: a few blocks
+    per thread.
     """
 
     def one(rows: slice) -> npt.NDArray[Any]:
-        block = read(rows)
-        count = len(block)
-        if count < ENCODE_ROWS:
-            block = np.concatenate([block, np.zeros((ENCODE_ROWS - count, block.shape[1]), block.dtype)])
-        return function(np.ascontiguousarray(block))[:count]
+        return function(np.ascontiguousarray(read(rows)))
 
     slices = block_slices(n_rows, ENCODE_ROWS) or [slice(0, 0)]
     out: npt.NDArray[Any] | None = None
@@ -147,16 +101,22 @@ def map_padded_rows(
     return out
 
 
-def available_memory() -> int:
-    """Bytes the system says are free for use; a large number where it does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 1 << 62
+def map_padded_rows(
+    function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+    read: Callable[[slice], npt.NDArray[Any]],
+    n_rows: int,
+    n_jobs: int | None = None,
+) -> npt.NDArray[Any]:
+    """The same over blocks of exactly ``ENCODE_ROWS`` rows: zeros are added and their results dropped.
+
+    Products of one shape mostly agree to the last digit, so scores of a row hardly depend on its batch.
+    """
+
+    def padded(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        zeros = np.zeros((ENCODE_ROWS - len(block), block.shape[1]), block.dtype)
+        return function(np.concatenate([block, zeros]))[: len(block)]
+
+    return map_rows(padded, read, n_rows, n_jobs)
 
 
 def require_memory(n_bytes: int, what: str, remedy: str) -> None:

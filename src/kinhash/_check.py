@@ -7,21 +7,23 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
-from .codes import MAX_BITS
 from .errors import InvalidInput
 
 __all__ = [
+    "MAX_BITS",
     "check_choice",
     "check_features",
+    "check_flag",
     "check_integer",
     "check_n_bits",
     "check_number",
     "check_weights",
+    "is_integer",
     "make_rng",
 ]
 
+MAX_BITS = 1024
 CHECK_ROWS = 65536
 
 
@@ -51,6 +53,8 @@ class _InvalidType(InvalidInput, TypeError):
 
 def check_finite(X: Any, first_row: int = 0) -> None:
     """Refuse NaN and infinity, naming the first place; ``first_row`` is the number of X's first row."""
+    import scipy.sparse as sp  # searching comes here for numbers, and needs no scipy
+
     if sp.issparse(X):
         bad = np.flatnonzero(~np.isfinite(X.data))
         if not len(bad):
@@ -92,10 +96,14 @@ def check_n_bits(n_bits: Any) -> int:
     return check_integer("n_bits", n_bits, 1, MAX_BITS)
 
 
+def is_integer(value: Any) -> bool:
+    """Whether a value is a whole number, Python's or NumPy's; True and False are not."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
 def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
     """An integer parameter within its range."""
-    fits = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if fits and low <= value and (high is None or value <= high):
+    if is_integer(value) and low <= value and (high is None or value <= high):
         return int(value)
     reach = f"from {low} to {high}" if high is not None else f"of at least {low}"
     raise InvalidInput(f"{name} is {value!r}", f"an integer {reach}", f"Set {name} within that range")
@@ -111,6 +119,13 @@ def check_number(name: str, value: Any, low: float, high: float = np.inf, *, ope
     raise InvalidInput(
         f"{name} is {value!r}", f"a number {above} {low}{upto}", f"Set {name} within that range"
     )
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False, NumPy's own included."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidInput(f"{name} is {value!r}", "True or False", "Pass one of them")
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:

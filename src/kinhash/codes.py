@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._check import MAX_BITS, check_n_bits, is_integer
 from .errors import CodesMismatch, InvalidInput
 
 __all__ = ["MAX_BITS", "Codes", "as_codes", "n_bytes", "pack_bits", "to_words", "unpack_bits"]
-
-MAX_BITS = 1024
 
 UInt8 = npt.NDArray[np.uint8]
 
@@ -62,7 +61,8 @@ def to_words(packed: UInt8) -> npt.NDArray[np.uint64]:
 class Codes:
     """Packed codes (n, bytes) with what one must know to use them.
 
-    ``packed`` keeps its padding bits at zero; the constructor checks shape, dtype and padding.
+    ``packed`` keeps its padding bits at zero; the constructor checks shape, dtype and padding. Wherever an
+    array is expected (NumPy, faiss), the packed bytes stand in: ``np.asarray(codes)`` copies nothing.
 
     >>> codes = Codes(np.array([[0b10100000]], np.uint8), n_bits=3)
     >>> len(codes), codes.bits().tolist()
@@ -93,12 +93,26 @@ class Codes:
     def __len__(self) -> int:
         return len(self.packed)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and bytes per row."""
+        rows, width = self.packed.shape
+        return rows, width
+
+    @property
+    def dtype(self) -> np.dtype[np.uint8]:
+        """Bytes."""
+        return self.packed.dtype
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.packed, dtype=dtype, copy=copy)
+
     def __iter__(self) -> Iterator[UInt8]:
         return iter(self.packed)
 
     def __getitem__(self, rows: Any) -> Codes:
         """A selection of rows, as `Codes` again (a single index keeps one row)."""
-        if isinstance(rows, (int, np.integer)):
+        if is_integer(rows):
             rows = [rows]
         ids = None if self.ids is None else self.ids[rows]
         return replace(self, packed=self.packed[rows], ids=ids)
@@ -154,14 +168,11 @@ def as_codes(codes: Codes | npt.ArrayLike, n_bits: int | None = None) -> Codes:
             "packed rows: a 2-D uint8 array, as `encode` returns it",
             "Pack a 0/1 matrix with kinhash.pack_bits first",
         )
-    return Codes(packed, 8 * packed.shape[1] if n_bits is None else int(n_bits))
+    return Codes(packed, 8 * packed.shape[1] if n_bits is None else check_n_bits(n_bits))
 
 
 def _check_shape(packed: UInt8, n_bits: int) -> None:
-    if not 1 <= n_bits <= MAX_BITS:
-        raise InvalidInput(
-            f"n_bits is {n_bits}", f"an integer from 1 to {MAX_BITS}", "Choose a length in that range"
-        )
+    check_n_bits(n_bits)
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != n_bytes(n_bits):
         raise CodesMismatch(
             f"Codes of {n_bits} bits came as an array of shape {packed.shape} and dtype {packed.dtype}",

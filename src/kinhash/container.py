@@ -14,21 +14,19 @@ zeros; see `_digest` for how it is spread over threads.
 
 *Reading* trusts nothing: the header is matched against the exact form written here, on the bytes
 in place, so nothing is allocated beyond the file itself before the digest holds. *Writing* is all
-or nothing: temporary file, fsync, rename, fsync of the folder. Nothing is ever unpickled or
+or nothing, see `_files`. Nothing is ever unpickled or
 imported by name.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import mmap as memory_map
 import os
 import re
-import secrets
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +35,7 @@ import numpy.typing as npt
 
 from ._blocks import n_threads
 from ._digest import DIGEST_LENGTH, tree_digest
+from ._files import replace_file
 from .errors import DamagedFile, FileProblem, InvalidInput
 
 __all__ = ["ALIGNMENT", "FORMAT", "container_kind", "read_container", "replace_file", "write_container"]
@@ -161,55 +160,6 @@ def _raw(name: str, array: npt.NDArray[Any]) -> tuple[memoryview, str]:
 def _entry(name: str, dtype: str, shape: tuple[int, ...], begin: int, end: int) -> bytes:
     fact = {"dtype": dtype, "shape": [int(side) for side in shape], "data_offsets": [begin, end]}
     return f',"{name}":{json.dumps(fact, separators=(",", ":"))}'.encode("ascii")
-
-
-def replace_file(path: PathLike, pieces: Sequence[memoryview]) -> None:
-    """Write all of a file or nothing: temporary file, fsync, rename, fsync of the folder."""
-    try:
-        target = os.path.realpath(path)  # a link stays a link: what it points to is replaced
-        folder, name = os.path.split(target)
-        temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
-        if os.path.isdir(target):
-            raise IsADirectoryError(21, "is a folder")
-        try:
-            handle = os.open(
-                temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
-            )
-            try:
-                for piece in pieces:
-                    _write_all(handle, piece)
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        _sync_folder(folder)
-    except (OSError, ValueError) as problem:
-        raise FileProblem(
-            f"{os.fspath(path)} could not be written: {_reason(problem)}",
-            "",
-            "Choose a folder that exists, is writable and has space",
-        ) from problem
-
-
-def _write_all(handle: int, piece: memoryview) -> None:
-    done = 0
-    while done < len(piece):  # a write may be short, and 1 GiB at a time suits every system
-        done += os.write(handle, piece[done : done + (1 << 30)])
-
-
-def _sync_folder(folder: str) -> None:
-    """Make the rename last through a power cut; the new file is complete with or without it."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 # ---- reading ---------------------------------------------------------------------------------

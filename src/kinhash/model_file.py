@@ -8,25 +8,21 @@ class name; the expected-supervision map keeps the anchors' label patterns as 0/
 from __future__ import annotations
 
 import hashlib
-import json
-from itertools import pairwise
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ._forms import Form, check_forms
+from ._json import plain
 from ._table import Table
-from .codes import MAX_BITS, Codes
+from .codes_file import SENSELESS, require_fields
 from .container import Arrays, read_container, write_container
-from .encoders import ENCODERS, Fitted, Map, map_from_arrays
-from .encoders.features import FEATURES
 from .errors import DamagedFile, InvalidInput
-from .solvers import SOLVERS
 
-__all__ = [
-    "HASHERS", "arrays_id", "load", "load_codes", "model_id", "read_model", "save_codes", "save_model",
-]  # fmt: skip
+if TYPE_CHECKING:
+    from .encoders import Map
+
+__all__ = ["HASHERS", "arrays_id", "load_model", "model_id", "part_tables", "read_model", "save_model"]
 
 HASHERS = Table(
     "hasher",
@@ -51,12 +47,15 @@ MODEL_FIELDS = {
     "feature_names": list,
     "model_id": str,
 }
-CODES_FIELDS = {"n_bits": int, "model_id": (str, type(None))}
-# What contents that make no sense may raise; an energy's or a hasher's own checks are among them.
-SENSELESS = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
-PARTS: dict[str, Any] = {"solver": SOLVERS, "encoder": ENCODERS, "features": FEATURES}
+def part_tables() -> dict[str, Any]:
+    """Where the objects that settings may be are found; loaded late, since codes need no scikit-learn."""
+    from .encoders import ENCODERS
+    from .encoders.features import FEATURES
+    from .solvers import SOLVERS
+
+    return {"solver": SOLVERS, "first": SOLVERS, "encoder": ENCODERS, "features": FEATURES}
 
 
 def model_id(map_: Map) -> str | None:
@@ -109,8 +108,10 @@ def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
     return arrays, header
 
 
-def load(path: Any) -> Any:
+def load_model(path: Any) -> Any:
     """Read a model that ``save`` wrote: a fitted estimator that encodes exactly as it did."""
+    from .encoders import Fitted, map_from_arrays
+
     arrays, header = read_model(path)
     try:
         if header["model_id"] != arrays_id(header["map"], arrays):
@@ -128,18 +129,8 @@ def load(path: Any) -> Any:
     return hasher
 
 
-def _require_fields(header: dict[str, Any], fields: dict[str, Any]) -> None:
-    if header.keys() != fields.keys():
-        raise ValueError("facts that are missing or unknown")
-    for name, kind in fields.items():
-        if not isinstance(header[name], kind) or isinstance(header[name], bool):
-            raise ValueError(f"{name} of the type {type(header[name]).__name__}")
-    if not 1 <= header["n_bits"] <= MAX_BITS:
-        raise ValueError(f"codes of {header['n_bits']} bits")
-
-
 def _require_header(header: dict[str, Any]) -> None:
-    _require_fields(header, MODEL_FIELDS)
+    require_fields(header, MODEL_FIELDS)
     names = header["feature_names"]
     if any(not isinstance(name, str) for name in names) or len(names) not in (0, header["n_features"]):
         raise ValueError("column names that are no text, or of another number")
@@ -169,72 +160,20 @@ def _unusable_model(path: Any, error: BaseException) -> DamagedFile:
     )
 
 
-def save_codes(codes: Codes, path: Any) -> None:
-    """Write codes with their number of bits, ids and model id."""
-    arrays = {"packed": codes.packed}
-    if codes.ids is not None:
-        ids = np.asarray(codes.ids)
-        if ids.dtype.kind in "iu":
-            arrays["ids"] = ids.astype(np.int64)
-        else:
-            text = [str(value).encode() for value in ids]
-            arrays["id_text"] = np.frombuffer(b"".join(text), np.uint8)
-            arrays["id_ends"] = np.cumsum([len(value) for value in text], dtype=np.int64)
-    write_container(path, arrays, {"n_bits": codes.n_bits, "model_id": codes.model_id}, "codes")
-
-
-def load_codes(path: Any, mmap: bool = False) -> Codes:
-    """Read codes that `save_codes` or the command line wrote."""
-    arrays, header = read_container(path, kind="codes", mmap=mmap)
-    try:
-        _require_fields(header, CODES_FIELDS)
-        forms = {"packed": Form("u1", "N*")}
-        if "id_ends" in arrays:
-            forms |= {"id_text": Form("u1", "*"), "id_ends": Form("i8", "N", low=0)}
-        elif "ids" in arrays:
-            forms["ids"] = Form("i8", "N")
-        check_forms(arrays, forms)
-        ids = _id_words(arrays) if "id_ends" in arrays else arrays.get("ids")
-        return Codes(arrays["packed"], header["n_bits"], ids=ids, model_id=header["model_id"])
-    except SENSELESS as error:
-        raise DamagedFile(
-            f"{path} is a codes file with contents this version cannot use ({str(error)[:300]})",
-            "a file written by `save_codes`",
-            "Encode the rows again",
-        ) from error
-
-
-def _id_words(arrays: Arrays) -> npt.NDArray[Any]:
-    """Ids that are text, cut out of all texts in a row."""
-    text, ends = arrays["id_text"], arrays["id_ends"]
-    # Ends that fall would read the same text many times, and give much more than the file holds.
-    if (np.diff(ends) < 0).any() or (ends[-1] if len(ends) else 0) != len(text):
-        raise ValueError("ids that end before they begin, or outside their text")
-    whole, places = text.tobytes(), [0, *ends.tolist()]
-    words = [whole[a:b].decode() for a, b in pairwise(places)]
-    return np.array(words, np.dtypes.StringDType())  # fixed-width text would drop a NUL at its end
-
-
 def _plain_parameters(thing: Any) -> dict[str, Any]:
     """Constructor parameters that JSON can hold; other objects fall back to their defaults on load.
 
     A solver or an encoder is written as its name and settings.
     """
-    kept = {}
+    kept, tables = {}, part_tables()
     for name, value in thing.get_params(deep=False).items():
-        if isinstance(value, np.generic):
-            value = value.item()
-        table = PARTS.get(name)
-        if table is not None and not isinstance(value, str):
-            row = next((row for row in table if type(value) is table[row]), None)
-            value = None if row is None else {"name": row, "settings": _plain_parameters(value)}
-            if value is None:
+        if name in tables and hasattr(value, "get_params"):
+            row = next((row for row in tables[name] if type(value) is tables[name][row]), None)
+            if row is None:
                 continue
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError):
-            continue
-        kept[name] = value
+            value = {"name": row, "settings": _plain_parameters(value)}
+        with suppress(TypeError):
+            kept[name] = plain(value, _refuse)
     return kept
 
 
@@ -244,11 +183,15 @@ def _unfitted(kind: Any, parameters: dict[str, Any]) -> Any:
     A model is its map: the parameters say how it came about, and files of older versions have others.
     """
     known = kind().get_params(deep=False)
-    given = {}
+    given, tables = {}, part_tables()
     for name, value in parameters.items():
-        table = PARTS.get(name)
-        if table is not None and isinstance(value, dict):
-            value = _unfitted(table[value["name"]], value["settings"])
-        if name in known:
-            given[name] = value
+        if name not in known:
+            continue
+        if name in tables and isinstance(value, dict):
+            value = _unfitted(tables[name][value["name"]], value["settings"])
+        given[name] = value
     return kind(**given)
+
+
+def _refuse(value: Any) -> None:
+    raise TypeError(f"{value!r} is no value of JSON")

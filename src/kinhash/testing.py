@@ -11,18 +11,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
 
+from ._stages import Stages
+from ._types import Floats
 from .codes import unpack_bits
+from .encoders import Encoder, Fitted, Map
 from .energies import Energy, PairTerms
 from .errors import InvalidInput
 from .hashers.base import Hasher
+from .rows import Rows
 from .solvers import Solver
 from .solvers.problem import DenseProblem
+from .supervision import from_labels
+from .training import Training
 
-__all__ = ["check_energy", "check_hasher", "check_solver"]
-
-Floats = npt.NDArray[np.float64]
+__all__ = ["check_encoder", "check_energy", "check_hasher", "check_solver"]
 
 
 def check_energy(energy: Energy, n_bits: tuple[int, ...] = (1, 2, 5, 8)) -> None:
@@ -71,28 +75,107 @@ def _gap(energy: Energy, r: Floats, s: float, d: int, xi: float | None) -> Float
 
 
 def check_solver(solver: Solver, energy: Energy | None = None) -> None:
-    """Means come back finite and of the right shape, the same for the same seed, the problem untouched.
+    """Means and scores come back finite and of the right shape, the same for the same seed.
 
-    ``energy`` is what to solve; without it the check takes KSH.
+    The problem, the start and the solver's own settings stay as they were. ``energy`` is what to solve;
+    without it the check takes KSH.
     """
     from .energies.ksh import KSH
 
     law = KSH() if energy is None else energy
+    settings = _copied_settings(solver)
     labels = np.array([0, 0, 1, 1, 2, 2, 2, 0])
-    targets = np.where(labels[:, None] == labels, 1.0, -1.0)
     for d in (1, 4):
-        problem = DenseProblem(law, targets, np.ones(len(labels)), d)
-        first = solver.minimise(problem, np.random.default_rng(5))
-        again = solver.minimise(problem, np.random.default_rng(5))
-        assert first.means.shape == (len(labels), d), f"{solver!r} gave means of shape {first.means.shape}"
-        assert np.isfinite(first.means).all(), f"{solver!r} gave means that are not finite"
-        assert np.isfinite(first.energies).all(), f"{solver!r} reported energies that are not finite"
-        assert first.energies, f"{solver!r} reported no energy"
-        assert np.array_equal(first.means, again.means), f"{solver!r} is not repeatable"
-        assert np.array_equal(problem.targets, targets), f"{solver!r} changed the problem"
-        start = np.full((len(labels), d), 0.5)
-        solver.minimise(problem, np.random.default_rng(5), start)
-        assert (start == 0.5).all(), f"{solver!r} changed the start it was given"
+        _check_minimise(solver, law, np.where(labels[:, None] == labels, 1.0, -1.0), d)
+        _check_solve(solver, law, labels, d)
+    assert repr(solver.get_params()) == settings, f"{solver!r} changed its own settings"
+
+
+def _check_minimise(solver: Solver, law: Energy, targets: Floats, d: int) -> None:
+    m = len(targets)
+    problem = DenseProblem(law, targets.copy(), np.ones(m), d)
+    first = solver.minimise(problem, np.random.default_rng(5))
+    again = solver.minimise(problem, np.random.default_rng(5))
+    assert first.means.shape == (m, d), f"{solver!r} gave means of shape {first.means.shape}"
+    assert np.isfinite(first.means).all(), f"{solver!r} gave means that are not finite"
+    assert np.isfinite(first.energies).all(), f"{solver!r} reported energies that are not finite"
+    assert first.energies, f"{solver!r} reported no energy"
+    assert np.array_equal(first.means, again.means), f"{solver!r} is not repeatable"
+    assert np.array_equal(problem.targets, targets), f"{solver!r} changed the problem"
+    start = np.full((m, d), 0.5)
+    solver.minimise(problem, np.random.default_rng(5), start)
+    assert (start == 0.5).all(), f"{solver!r} changed the start it was given"
+
+
+def _check_solve(solver: Solver, law: Energy, labels: Any, d: int) -> None:
+    supervision = from_labels(labels)
+    solutions = [solver.solve(supervision, law, d, np.random.default_rng(5)) for _ in range(2)]
+    scores, again = (solution.group_scores(supervision) for solution in solutions)
+    assert scores.shape == (supervision.n_groups, d), f"the readout of {solver!r} gave shape {scores.shape}"
+    assert np.isfinite(scores).all(), f"the readout of {solver!r} gave scores that are not finite"
+    assert np.array_equal(scores, again), f"the readout of {solver!r} is not repeatable"
+    phi = solutions[0].marginals(scores)
+    assert ((phi >= 0) & (phi <= 1)).all(), f"the readout of {solver!r} gave marginals outside [0, 1]"
+
+
+def check_encoder(encoder: Encoder, X: Any = None, y: Any = None) -> None:
+    """Fit on a small set: the map has the right shape, is finite, the same for the same seed, and storable
+    or clear about not being so. Rows and settings stay as they were.
+
+    Tried with codes that the encoder may turn and with codes that are as they are.
+    """
+    from .solvers.coordinate import Coordinate
+    from .solvers.spectral import Spectral
+
+    if X is None:
+        X, y = _small_set()
+    settings, before = _copied_settings(encoder), np.array(X)
+    encoder.check()
+    for solver in (Spectral(), Coordinate()):
+        first, again = (_encoded(encoder, solver, X, y) for _ in range(2))
+        assert isinstance(first, Fitted), f"{encoder!r} returned {type(first).__name__} instead of Fitted"
+        assert (first.map.n_features, first.map.n_bits) == (np.shape(X)[1], 8), (
+            f"{encoder!r} made a map of {first.map.n_features} columns to {first.map.n_bits} bits"
+        )
+        scores = first.map.scores(before)
+        assert scores.shape == (len(before), 8), f"{encoder!r} has scores of shape {scores.shape}"
+        assert np.isfinite(scores).all(), f"{encoder!r} has scores that are not finite"
+        assert np.array_equal(scores, again.map.scores(before)), f"{encoder!r} is not repeatable"
+        if first.codes is not None:
+            assert first.codes.shape == (len(before), 1), f"{encoder!r} left codes {first.codes.shape}"
+        _check_stored(first.map, before, scores)
+    assert np.array_equal(before, X), f"{encoder!r} changed the rows"
+    assert repr(encoder.get_params()) == settings, f"{encoder!r} changed its own settings"
+
+
+def _encoded(encoder: Encoder, solver: Solver, X: Any, y: Any) -> Fitted:
+    from .energies.ksh import KSH
+
+    supervision = from_labels(y, len(X))
+    solution = solver.solve(supervision, KSH(), 8, np.random.default_rng(5))
+    return encoder.fit(
+        Training(Rows(X), supervision, None, np.random.default_rng(5), Stages(), n_jobs=1), solution
+    )
+
+
+def _check_stored(map_: Map, X: Floats, scores: Any) -> None:
+    try:
+        arrays = map_.arrays()
+    except InvalidInput:
+        return
+    stored = type(map_).from_arrays(arrays).scores(X)
+    assert np.array_equal(stored, scores), f"a stored {type(map_).__name__} scores rows differently"
+
+
+def _copied_settings(thing: BaseEstimator) -> str:
+    """What scikit-learn knows of the settings; a clone must have the same."""
+    settings = repr(thing.get_params())
+    try:
+        copy = clone(thing)
+    except (RuntimeError, TypeError) as error:
+        raise AssertionError(f"{thing!r} cannot be cloned: {error}") from error
+    assert repr(copy.get_params()) == settings, f"a clone of {thing!r} has other settings"
+    return settings
 
 
 def check_hasher(hasher: Hasher, X: Any = None, y: Any = None) -> None:
@@ -100,12 +183,8 @@ def check_hasher(hasher: Hasher, X: Any = None, y: Any = None) -> None:
 
     Files are not part of it: a map that cannot be stored is allowed.
     """
-    from sklearn.base import clone
-
     if X is None:
-        rng = np.random.default_rng(0)
-        y = np.arange(60) % 3
-        X = rng.normal(size=(60, 5)) + 3 * rng.normal(size=(3, 5))[y]
+        X, y = _small_set()
     seeded = clone(hasher).set_params(random_state=0)
     fitted = clone(seeded).fit(X, y)
     name, d = type(hasher).__name__, seeded.get_params()["n_bits"]
@@ -125,6 +204,13 @@ def check_hasher(hasher: Hasher, X: Any = None, y: Any = None) -> None:
     assert len(fitted.get_feature_names_out()) == d, f"{name} has the wrong number of output names"
     _check_refuses(fitted, np.full((1, np.shape(X)[1]), np.nan), "NaN")
     _check_refuses(fitted, np.zeros((1, np.shape(X)[1] + 1)), "rows of another width")
+
+
+def _small_set() -> tuple[Floats, Any]:
+    """Sixty rows around three centres, and their classes."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    return rng.normal(size=(60, 5)) + 3 * rng.normal(size=(3, 5))[y], y
 
 
 def _check_refuses(fitted: Any, X: Any, what: str) -> None:

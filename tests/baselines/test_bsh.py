@@ -12,12 +12,12 @@ from kinhash.baselines.bsh import (
     Partners,
     Posterior,
     condition,
-    curvature,
     lower_bound,
     pack,
     sweep,
     unpack,
 )
+from kinhash.energies.lfh import curvature
 
 
 def setting(m=25, d=4, k=3, seed=0):

@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
-from kinhash.baselines.cosdish import COSDISH, Codes, balanced_cluster, bit_problem, rebalanced, sweep
+from kinhash.baselines.cosdish import COSDISH, CodesInTurn, balanced_cluster, bit_problem, rebalanced, sweep
 
 
 def setting(n=40, d=7, k=4, seed=0):
     rng = np.random.default_rng(seed)
     member = np.arange(n) % k
-    codes = Codes(np.where(rng.random((n, d)) < 0.5, 1, -1), member)
+    codes = CodesInTurn(np.where(rng.random((n, d)) < 0.5, 1, -1), member)
     columns = rng.choice(n, d, replace=False)
     S = rebalanced(np.where(np.arange(k)[:, None] == member[columns], 1.0, -1.0), np.full(k, n / k), "-r")
     return codes, columns, S, rng
@@ -121,10 +121,10 @@ def clusters(n=120, k=4, p=6, seed=0):
 def test_one_bit_is_constant_with_plus_r_and_not_with_minus_r():
     X, y = clusters()
     constant = COSDISH(1, dissimilar="+r", random_state=0).fit(X, y)
-    assert (constant.codes_ == 0).all()
+    assert (constant.codes_.packed == 0).all()
     telling = COSDISH(1, random_state=0).fit(X, y)
     assert len(np.unique(telling.codes_)) == 2
-    first = telling.codes_[:, 0]
+    first = telling.codes_.packed[:, 0]
     assert [len(np.unique(first[y == c])) for c in range(4)] == [1, 1, 1, 1]  # one class against the rest
 
 
@@ -151,7 +151,7 @@ def test_any_map_takes_its_codes():
         fitted = COSDISH(16, map=map_, n_centers=20, random_state=0).fit(X, y)
         found[str(map_)] = fitted.codes_
         assert fitted.score(X, y) > 0.9
-    assert len({codes.tobytes() for codes in found.values()}) == 1
+    assert len({codes.packed.tobytes() for codes in found.values()}) == 1
 
 
 def test_pairs_are_enough():

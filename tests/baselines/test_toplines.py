@@ -8,19 +8,19 @@ from rival_cases import classes, tags
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from kinhash.baselines.toplines import ClassScores, FloatCosine, PredictedClass
+from kinhash.baselines.toplines import ClassScores, PredictedClass
 from kinhash.errors import InvalidInput
 from kinhash.metrics import average_precision_from_scores
-from kinhash.protocols import evaluate
+from kinhash.protocols import Cosine, evaluate
 
 X, Y = classes(n=300)
 
 
-@pytest.mark.parametrize("make", [ClassScores, PredictedClass, FloatCosine])
+@pytest.mark.parametrize("make", [ClassScores, PredictedClass, Cosine])
 def test_they_are_evaluated_like_codes(make):
     record = evaluate(make(), (X, Y), "paper")
     assert 0.5 < float(record.mapped) <= 1
-    if make is not FloatCosine:
+    if make is not Cosine:
         assert float(record.learned) >= float(record.mapped) - 0.02
 
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinhash.bench._chart import HEIGHT, LETTERS, WIDTH, Axis, Line, line_chart
-from kinhash.bench._figures import mean_curve
-from kinhash.bench._rows import Group
+from kinhash.bench.chart import HEIGHT, LETTERS, WIDTH, Axis, ChartLine, line_chart
+from kinhash.bench.figures import mean_curve
 from kinhash.bench.report import make_report
+from kinhash.bench.rows import Group
 
 from .records import every_section, result, score
 
@@ -42,7 +42,7 @@ def paths(svg: ElementTree.Element) -> list[list[tuple[float, float]]]:
 )
 def test_points_lie_inside_and_in_order(points: list[tuple[float, float]], log: bool) -> None:
     xs, ys = zip(*sorted(points), strict=True)
-    svg = drawn(line_chart("c", "A chart", [Line("one", xs, ys)], Axis("x", log=log), Axis("y")))
+    svg = drawn(line_chart("c", "A chart", [ChartLine("one", xs, ys)], Axis("x", log=log), Axis("y")))
     ((*shown,),) = paths(svg)
     assert len(shown) == len(xs)
     assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in shown)
@@ -53,7 +53,7 @@ def test_points_lie_inside_and_in_order(points: list[tuple[float, float]], log: 
 
 
 def test_a_log_axis_spaces_ratios_evenly() -> None:
-    line = Line("one", (8.0, 16.0, 32.0), (0.1, 0.2, 0.3))
+    line = ChartLine("one", (8.0, 16.0, 32.0), (0.1, 0.2, 0.3))
     axis = Axis("bits", log=True, ticks=(8.0, 16.0, 32.0))
     svg = drawn(line_chart("c", "A chart", [line], axis, Axis("mAP")))
     (((a, _), (b, _), (c, _)),) = paths(svg)
@@ -63,7 +63,7 @@ def test_a_log_axis_spaces_ratios_evenly() -> None:
 
 
 def test_eight_lines_can_be_told_apart_without_colour() -> None:
-    lines = [Line(f"method {n}", (1.0, 2.0), (0.1 * n, 0.1 * n + 0.01)) for n in range(8)]
+    lines = [ChartLine(f"method {n}", (1.0, 2.0), (0.1 * n, 0.1 * n + 0.01)) for n in range(8)]
     html = line_chart("c", "A chart", lines, Axis("x"), Axis("y"))
     svg = drawn(html)
     groups = list(svg.iter("g"))
@@ -81,7 +81,7 @@ def test_eight_lines_can_be_told_apart_without_colour() -> None:
 
 @given(ends=st.lists(st.floats(0, 1), min_size=2, max_size=8))
 def test_letters_never_lie_on_each_other(ends: list[float]) -> None:
-    lines = [Line(f"m{n}", (1.0, 2.0), (0.5, end)) for n, end in enumerate(ends)]
+    lines = [ChartLine(f"m{n}", (1.0, 2.0), (0.5, end)) for n, end in enumerate(ends)]
     svg = drawn(line_chart("c", "A chart", lines, Axis("x"), Axis("y")))
     heights = sorted(float(t.attrib["y"]) for t in svg.iter("text") if t.attrib.get("class") == "letter")
     assert all(b - a >= 12.9 for a, b in itertools.pairwise(heights))
@@ -89,7 +89,7 @@ def test_letters_never_lie_on_each_other(ends: list[float]) -> None:
 
 
 def test_a_chart_says_in_words_what_it_shows() -> None:
-    line = Line("EM-KSH", (0.5, 2.5), (0.61, 0.62), (0.01, None))
+    line = ChartLine("EM-KSH", (0.5, 2.5), (0.61, 0.62), (0.01, None))
     svg = drawn(line_chart("c", "mAP & <c>", [line], Axis("c"), Axis("mAP")))
     title, words = svg.find("title"), svg.find("desc")
     assert title is not None

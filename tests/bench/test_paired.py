@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from kinhash.bench import Result, Score
-from kinhash.bench._paired import difference, first_of, is_level
-from kinhash.bench._rows import Group
-from kinhash.bench._wins import verdicts, wins_sentence
+from kinhash.bench.paired import difference, first_of, is_level
 from kinhash.bench.report import make_report
+from kinhash.bench.rows import Group
+from kinhash.bench.wins import verdicts, wins_sentence
 
 from .records import result
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from kinhash.bench import Result
-from kinhash.bench._grid import Entry, Table
+from kinhash.bench.grid import Entry, ResultTable
 from kinhash.bench.report import Report, make_report
 from kinhash.errors import InvalidInput
 
@@ -91,11 +91,11 @@ def page(report: Report) -> Page:
     return Page(report.html)
 
 
-def table_of(report: Report, name: str) -> Table:
+def table_of(report: Report, name: str) -> ResultTable:
     return next(table for table in report.tables if table.name == name)
 
 
-def cell(table: Table, row: str, column: str) -> Entry:
+def cell(table: ResultTable, row: str, column: str) -> Entry:
     place = [c.full for c in table.columns].index(column)
     return dict(table.rows)[row][place]
 

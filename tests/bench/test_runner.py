@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from kinhash import EMKSH
 from kinhash.bench import Cell, Result, Store, plan, read_results, run, run_cell, runner
 from kinhash.bench import cell as cell_module
-from kinhash.bench._environment import watch_memory
+from kinhash.bench.environment import watch_memory
 from kinhash.bench.result import pack_shares, unpack_shares
 from kinhash.datasets import load
 from kinhash.errors import DamagedFile, InvalidInput, NotEnoughMemory
@@ -195,7 +195,7 @@ def test_a_worker_that_died_between_cells_is_replaced(tmp_path: Path) -> None:
 
 def test_workers_end_with_a_parent_that_was_killed() -> None:
     child = (
-        "import os, time; from kinhash.bench._worker import end_with; end_with(os.getppid());"
+        "import os, time; from kinhash.bench.worker import end_with; end_with(os.getppid());"
         " print(os.getpid(), flush=True); time.sleep(60)"
     )
     parent = subprocess.Popen(

@@ -218,7 +218,7 @@ CODES = [
 def _twin(folder: Path) -> None:
     """Codes of equal length that another model made."""
     from kinhash import Codes
-    from kinhash.model_file import load_codes, save_codes
+    from kinhash.codes_file import load_codes, save_codes
 
     codes = load_codes(folder / "queries.kin")
     save_codes(Codes(codes.packed, codes.n_bits, model_id="f" * 32), folder / "twin.kin")
@@ -285,6 +285,8 @@ def file_cases() -> list[Case]:
         Case("no folder", "demo -o none/out.png", "there is no folder"),
         Case("a folder", FIT.replace("out.kin", "."), "is a folder"),
         Case("a folder", ENCODE.replace("out.kin", "."), "is a folder"),
+        Case("a pipe", FIT.replace("out.kin", "pipe"), "is a device", lambda f: os.mkfifo(f / "pipe")),
+        Case("a pipe", ENCODE.replace("out.kin", "pipe"), "is a device", lambda f: os.mkfifo(f / "pipe")),
         Case("own input", "encode model.kin X.npy -o X.npy", "also an input"),
         Case("own input", "index db.kin -o db.kin", "also an input"),
         Case("missing", "info nothing.kin", "nothing.kin"),

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 import kinhash
-from kinhash.model_file import load_codes
+from kinhash.codes_file import load_codes
 
 from .conftest import Run, three_classes
 
@@ -83,9 +83,9 @@ def test_the_verdict_is_what_the_metrics_say_of_the_rows_kept_out(run: Run, fold
     kept_out = np.flatnonzero((mapped == codes.packed).all(axis=1))
     labels = read_labels(y)
     # Rows kept out carry their mapped code; some rows of the fit may by chance, too. Find the twelve.
-    from kinhash.cli._judge import hold_out
+    from kinhash.evaluation import hold_out_rows
 
-    train, queries = hold_out(labels, 1000, 0.1, np.random.default_rng(3))
+    train, queries = hold_out_rows(labels, 1000, 0.1, np.random.default_rng(3))
     assert set(queries) <= set(kept_out.tolist())
     again = kinhash.EnergyHasher(16, random_state=3).fit(X[train], labels[train])
     np.testing.assert_array_equal(again.codes_, codes.packed[train])
@@ -100,21 +100,6 @@ def test_the_verdict_is_what_the_metrics_say_of_the_rows_kept_out(run: Run, fold
 
     cosine = [average_precision_score(y[train] == y[q], unit[train] @ unit[q]) for q in queries]
     assert scores["float cosine"] == pytest.approx(np.mean(cosine), abs=1e-6)
-
-
-def test_the_last_row_of_a_class_is_never_kept_out() -> None:
-    from kinhash.cli._judge import hold_out
-    from kinhash.labels import read_labels
-
-    labels = read_labels(
-        [*range(15), *range(5), None, None]
-    )  # ten classes have one row, two rows are unknown
-    for seed in range(20):
-        train, kept_out = hold_out(labels, 100, 0.9, np.random.default_rng(seed))
-        assert sorted([*train, *kept_out]) == list(range(22))
-        assert set(labels.classes[train]) >= set(range(15))
-        assert labels.known[kept_out].all()
-        assert len(kept_out) == 5
 
 
 def test_nothing_kept_out_when_asked(run: Run, folder: Path) -> None:
@@ -143,35 +128,6 @@ def test_tags_pairs_and_tables(run: Run, folder: Path) -> None:
     turned.to_csv("turned.csv", index=False)
     succeed(run, "encode c.kin turned.csv -o turned.kin")
     np.testing.assert_array_equal(load_codes("turned.kin").packed, load_codes("by_name.kin").packed)
-
-
-def test_the_pair_score_is_the_area_under_the_roc_curve() -> None:
-    from sklearn.metrics import roc_auc_score
-
-    from kinhash.cli._judge_pairs import _line
-
-    rng = np.random.default_rng(0)
-    distances, kin = rng.integers(0, 6, 200).astype(float), rng.random(200) < 0.4
-    line = _line("x", 1, distances, kin)
-    assert line.score == pytest.approx(roc_auc_score(kin, -distances), abs=1e-12)
-
-
-def test_pairs_kept_out_are_not_learned_from_under_another_number() -> None:
-    from kinhash.cli._judge_pairs import hold_out_pairs
-    from kinhash.cli._supervision import Pairs
-
-    rng = np.random.default_rng(0)
-    i, j = rng.integers(0, 12, 2000), rng.integers(12, 24, 2000)
-    flip = rng.random(2000) < 0.5
-    pairs = Pairs(np.where(flip, i, j), np.where(flip, j, i), np.where((i + j) % 2, 1, -1))
-    learned, kept_out = hold_out_pairs(pairs, 0.02, rng)
-    assert kept_out is not None
-    assert len(learned) + len(kept_out) == 2000
-
-    def names(some: Pairs) -> set[tuple[int, int]]:
-        return set(zip(np.minimum(some.left, some.right), np.maximum(some.left, some.right), strict=True))
-
-    assert not names(learned) & names(kept_out)
 
 
 def write_every_format(folder: Path, X: np.ndarray) -> list[str]:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from kinhash import HammingIndex
+from kinhash.codes_file import load_codes
 from kinhash.engines import ENGINES, search
-from kinhash.model_file import load_codes
 
 from .conftest import Run
 

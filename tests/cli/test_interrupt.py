@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -108,8 +109,15 @@ def test_when_nothing_listens(how: str, folder: Path) -> None:
 
 
 def test_others_temporary_files_are_left_alone(folder: Path) -> None:
-    (folder / ".out.kin.0123456789ab.tmp").write_bytes(b"another process is writing this")
+    others = folder / ".out.kin.0123456789ab.kinhash-tmp"
+    others.write_bytes(b"another process is writing this")
     before = contents(folder)
+    with open(others) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        _interrupt_while_writing(folder, before)
+
+
+def _interrupt_while_writing(folder: Path, before: dict[str, bytes]) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM.format(how=LONG_WRITE)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

@@ -8,7 +8,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils import get_tags
 
+from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.encoders.features import RBF
+from kinhash.encoders.regressor import Regressor
+from kinhash.encoders.ridge import Ridge
 from kinhash.model_file import HASHERS
+from kinhash.solvers import SOLVERS
+from kinhash.solvers.coordinate import Polished
+from kinhash.solvers.spectral import Spectral
 
 
 def classes(n=90, p=6, k=5, seed=0):
@@ -27,27 +34,28 @@ def tags(n=90, p=6, t=7, seed=0):
 
 
 VARIANTS = {
-    "linear": {"map": "linear"},
-    "rbf": {"map": "rbf", "n_centers": 20},
-    "coordinate": {"solver": "coordinate", "map": "linear"},
+    "ridge": {"encoder": "ridge"},
+    "rbf": {"encoder": Ridge(features=RBF(n_centers=20))},
+    "expected on rbf": {"encoder": ExpectedLabels(features=RBF(n_centers=20))},
+    "principal": {"encoder": "principal"},
+    "coordinate": {"solver": "coordinate", "encoder": "ridge"},
     "coordinate, expected": {"solver": "coordinate"},
-    "linearised": {"solver": "linearised", "map": "linear"},
-    "mean field": {"solver": "mean_field", "map": "linear"},
-    "lean": {"solver": "coordinate", "map": "linear", "lean": 0.1},
+    "linearised": {"solver": "linearised", "encoder": "ridge"},
+    "mean field": {"solver": "mean_field", "encoder": "ridge"},
+    "polished": {"solver": Polished(first=Spectral()), "encoder": "ridge"},
     "lfh": {"energy": "lfh"},
     "open set": {"open_set": True, "n_bits": 16},
-    "ridge labels": {"label_model": "ridge"},
-    "classifier": {"label_model": LogisticRegression(max_iter=500)},
-    "regressor": {"map": KNeighborsRegressor(3)},
-    "paper": {"preset": "paper"},
-    "paper-literal": {"preset": "paper-literal"},
+    "ridge labels": {"encoder": ExpectedLabels(label_model="ridge")},
+    "classifier": {"encoder": ExpectedLabels(label_model=LogisticRegression(max_iter=500))},
+    "regressor": {"encoder": Regressor(estimator=KNeighborsRegressor(3))},
 }
 # The rivals' codes with our map, once for classes' codes and once for codes of rows.
 RIVALS_CODES = {"COSDISH, expected": {"map": "expected"}, "LFH, expected": {"map": "expected"}}
+LITERAL = {f"{name}, literal": {"literal": True} for name in ("EMKSH", "EMLFH")}
 # Rivals that are slow by design, in fewer rounds: contracts are about what goes in and out.
 QUICK = {"FastHash": {"n_rounds": 4, "n_partners": 20}, "MLH": {"n_epochs": 2, "n_pairs": 2000}}
 TABLE = list(HASHERS)  # every row of the table, ours and the rivals'
-ALL = [*TABLE, *(f"EnergyHasher, {name}" for name in VARIANTS), *RIVALS_CODES]
+ALL = [*TABLE, *(f"EnergyHasher, {name}" for name in VARIANTS), *LITERAL, *RIVALS_CODES]
 
 
 def make(name):
@@ -55,13 +63,15 @@ def make(name):
     table, _, variant = name.partition(", ")
     settings = {"n_bits": 1 if table == "EMSPLH" else 8, "random_state": 0}
     settings |= QUICK.get(table, {})
-    settings |= (RIVALS_CODES.get(name) or VARIANTS[variant]) if variant else {}
+    settings |= (RIVALS_CODES | LITERAL).get(name) or VARIANTS[variant] if variant else {}
     return clone(HASHERS[table]().set_params(**settings))
 
 
 def learns_codes(hasher):
-    """Whether learned codes are a function of the labels: ours are, the rivals' are the map's."""
-    return not type(hasher).__module__.startswith("kinhash.baselines")
+    """Whether learned codes are a function of the labels: ours are, those of rivals and of principal
+    directions are the map's."""
+    rival = type(hasher).__module__.startswith("kinhash.baselines")
+    return not rival and getattr(hasher, "encoder", None) != "principal"
 
 
 def needs_labels(hasher):
@@ -69,6 +79,15 @@ def needs_labels(hasher):
 
 
 def with_known(hasher, **parameters):
-    """Set those parameters the hasher has."""
+    """Set those parameters the hasher, or its solver, has."""
     known = hasher.get_params()
-    return hasher.set_params(**{name: value for name, value in parameters.items() if name in known})
+    for name, value in parameters.items():
+        if name in known:
+            hasher.set_params(**{name: value})
+        elif "solver" in known:
+            solver = known["solver"]
+            if isinstance(solver, str):
+                automatic = "spectral" if hasher.energy == "ksh" else "coordinate"
+                solver = SOLVERS[automatic if solver == "auto" else solver]()
+            hasher.set_params(solver=solver.set_params(**{name: value}))
+    return hasher

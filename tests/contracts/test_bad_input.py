@@ -7,9 +7,21 @@ import pytest
 import scipy.sparse as sp
 from hasher_cases import ALL, TABLE, classes, learns_codes, make, needs_labels, with_known
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsRegressor
 
-from kinhash import EnergyHasher
+from kinhash import EMKSH, EMSPLH, EnergyHasher
+from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.encoders.features import RBF, Plain
+from kinhash.encoders.principal import Principal
+from kinhash.encoders.regressor import Regressor
+from kinhash.encoders.ridge import Ridge
 from kinhash.errors import InvalidInput, KinhashError, KinhashWarning
+from kinhash.solvers.columns import Columns
+from kinhash.solvers.coordinate import Coordinate, Polished
+from kinhash.solvers.linearised import Linearised
+from kinhash.solvers.mean_field import MeanField
+from kinhash.solvers.spectral import Spectral
 
 X, Y = classes()
 
@@ -123,45 +135,92 @@ def test_parameters_out_of_range_are_named(name, parameter, value):
         hasher.set_params(**{parameter: value}).fit(X, Y)
 
 
-@pytest.mark.parametrize(
-    ("parameter", "value", "says"),
-    [
-        ("energy", "khs", "Did you mean 'ksh'"),
-        ("energy", 3, "energy"),
-        ("solver", "spectrla", "Did you mean 'spectral'"),
-        ("solver", 3, "solver"),
-        ("map", "linaer", "Did you mean 'linear'"),
-        ("map", 3, "regressor"),
-        ("preset", "papre", "Did you mean 'paper'"),
-        ("targets", "balancd", "Did you mean 'balanced'"),
-        ("label_model", "logistik", "Did you mean 'logistic'"),
-        ("label_model", 3, "predict_proba"),
-        ("label_penalty", 0.0, "label_penalty"),
-        ("features", "plian", "Did you mean 'plain'"),
-        ("rotation", "maps", "Did you mean 'map'"),
-        ("n_centers", 0, "n_centers"),
-        ("rbf_width", 0.0, "rbf_width"),
-        ("curvature", 0.0, "curvature"),
-        ("lean", -1.0, "lean"),
-    ],
-)
-def test_names_of_the_product_are_suggested(parameter, value, says):
+BAD_SETTINGS = [
+    ({"energy": "khs"}, "Did you mean 'ksh'"),
+    ({"energy": 3}, "energy"),
+    ({"solver": "spectrla"}, "Did you mean 'spectral'"),
+    ({"solver": 3}, "solver is 3"),
+    ({"solver": Spectral}, "solver is"),
+    ({"encoder": "rigde"}, "Did you mean 'ridge'"),
+    ({"encoder": 3}, "encoder is 3"),
+    ({"encoder": KNeighborsRegressor()}, "encoder is"),
+    ({"encoder": "regressor"}, "estimator is None"),
+    ({"encoder": Regressor(estimator=3)}, "estimator is 3"),
+    ({"open_set": "no"}, "open_set"),
+    ({"solver": Spectral(targets="balancd")}, "Did you mean 'balanced'"),
+    ({"solver": Spectral(rounding="zeros")}, "Did you mean 'zero'"),
+    ({"solver": Spectral(n_anchors=1)}, "n_anchors"),
+    ({"solver": Spectral(anchors=[0, 500])}, "anchors"),
+    ({"solver": Spectral(rotation="map")}, "rotation"),
+    ({"solver": Spectral(n_rounds=-1)}, "n_rounds"),
+    ({"solver": Spectral(rarity=-0.5)}, "rarity"),
+    ({"solver": Spectral(rarity="yes")}, "rarity"),
+    ({"solver": Coordinate(n_sweeps=0)}, "n_sweeps"),
+    ({"solver": Coordinate(curvature=0.0)}, "curvature"),
+    ({"solver": Coordinate(merge="yes")}, "merge"),
+    ({"solver": Coordinate(sums="some")}, "sums"),
+    ({"solver": Linearised(clip=2.5997)}, "clip"),
+    ({"solver": Linearised(renormalize="rows")}, "Did you mean 'row'"),
+    ({"solver": Linearised(blocks="atonce")}, "Did you mean 'at_once'"),
+    ({"solver": MeanField(order="paralell")}, "Did you mean 'parallel'"),
+    ({"solver": Columns(which="larges")}, "Did you mean 'largest'"),
+    ({"solver": Columns(method="dens")}, "Did you mean 'dense'"),
+    ({"solver": Polished(first="spectral")}, "first"),
+    ({"encoder": ExpectedLabels(label_model="logistik")}, "Did you mean 'logistic'"),
+    ({"encoder": ExpectedLabels(label_model=3)}, "predict_proba"),
+    ({"encoder": ExpectedLabels(penalty=0.0)}, "penalty"),
+    ({"encoder": ExpectedLabels(penalty="gcv")}, "penalty"),
+    ({"encoder": ExpectedLabels(temperature=0)}, "temperature"),
+    ({"encoder": ExpectedLabels(features="plian")}, "Did you mean 'plain'"),
+    ({"encoder": ExpectedLabels(recode=-1)}, "recode"),
+    ({"encoder": ExpectedLabels(features=RBF(n_centers=0))}, "n_centers"),
+    ({"encoder": Ridge(features=RBF(width=0.0))}, "width"),
+    ({"encoder": Ridge(features="auto")}, "kind of features"),
+    ({"encoder": Ridge(features=Plain(standardize="no"))}, "standardize"),
+    ({"encoder": Ridge(alpha="aut")}, "Did you mean 'auto'"),
+    ({"encoder": Ridge(alpha=-1.0)}, "alpha"),
+    ({"encoder": Principal(features="plian")}, "Did you mean 'plain'"),
+]
+
+
+@pytest.mark.parametrize(("settings", "says"), BAD_SETTINGS, ids=repr)
+def test_settings_of_the_product_out_of_range_are_named(settings, says):
     with pytest.raises(InvalidInput, match=says):
-        EnergyHasher(8, **{parameter: value}).fit(X, Y)
+        EnergyHasher(8, **settings).fit(X, Y)
 
 
-@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
-def test_parameters_that_exclude_each_other_are_refused():
-    for clash in (
-        {"solver": "spectral", "lean": 0.1},
-        {"solver": "spectral", "curvature": 2.0},
-        {"solver": "spectral", "energy": "lfh"},
-        {"solver": "columns"},
-        {"rounding": "mean"},
-        {"solver": "linearised", "map": "linear", "lean": 0.1},
-    ):
-        with pytest.raises(InvalidInput):
-            EnergyHasher(8, **clash).fit(X, Y)
+NO_EFFECT = [
+    ({"solver": "spectral", "energy": "lfh"}, "ksh or bre"),
+    ({"solver": "columns"}, "splh"),
+    ({"solver": Spectral(rounding="mean")}, "rotation='predictions'"),
+    ({"solver": Coordinate(rounding="mean")}, "rounding"),
+    ({"solver": Spectral(rounding="mean", rotation="codes")}, "rounding"),
+    ({"encoder": ExpectedLabels(label_model=LogisticRegression(), penalty=1.0)}, "penalty"),
+    ({"encoder": ExpectedLabels(label_model=LogisticRegression(), temperature=2.0)}, "temperature"),
+    ({"encoder": ExpectedLabels(label_model="ridge", temperature=2.0)}, "temperature"),
+    ({"encoder": Principal(features=Plain(standardize=False))}, "standardize"),
+    ({"solver": Polished(first=Linearised(curvature=2.0))}, "curvature"),
+]
+
+
+@pytest.mark.parametrize(("settings", "says"), NO_EFFECT, ids=repr)
+def test_settings_that_would_have_no_effect_are_refused(settings, says):
+    with pytest.raises(InvalidInput, match=says):
+        EnergyHasher(8, **settings).fit(X, Y)
+
+
+def test_expected_labels_need_labels():
+    left, right = np.arange(0, 80), np.arange(10, 90)
+    verdict = np.where(Y[left] == Y[right], 1, -1)
+    same = np.where(Y[:, None] == Y, 1.0, -1.0)
+    hasher = EnergyHasher(8, encoder="expected", random_state=0)
+    with pytest.raises(InvalidInput, match=r"pairs or similarities.*encoder='ridge'"):
+        hasher.fit_pairs(X, left, right, verdict)
+    with pytest.raises(InvalidInput, match=r"pairs or similarities.*encoder='ridge'"):
+        hasher.fit_similarity(X, same)
+    hasher.set_params(encoder="auto")
+    for fitted in (hasher.fit_pairs(X, left, right, verdict), hasher.fit_similarity(X, same)):
+        assert fitted.fitted_.map.kind == "linear"
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -253,7 +312,7 @@ def test_fact_12_more_bits_than_rows_and_more_anchors_than_rows_work(name):
 def test_bits_that_never_change_are_reported_and_warned_of():
     """Algorithm 1 to the letter collapses, which is the handiest way to get constant bits."""
     with pytest.warns(KinhashWarning, match="constant on the training rows"):
-        fitted = EnergyHasher(8, preset="paper-literal", random_state=0).fit(X, Y)
+        fitted = EMKSH(8, literal=True, random_state=0).fit(X, Y)
     bits = np.unpackbits(fitted.codes_, axis=1)
     assert fitted.report_["dead_bits"] == np.flatnonzero(np.ptp(bits, axis=0) == 0).tolist()
 
@@ -264,7 +323,7 @@ def test_labels_that_are_all_different_are_doubtful():
 
 
 def test_splh_says_that_it_has_one_bit():
-    with pytest.warns(KinhashWarning, match="one-bit method"):
+    with pytest.warns(KinhashWarning, match="all 3 bits will be the same"):
         fitted = clone(make("EMSPLH")).set_params(n_bits=3).fit(X, Y)
     bits = fitted.transform(X)
     assert (bits == bits[:, :1]).all()
@@ -288,7 +347,7 @@ def test_huge_and_tiny_values_do_not_overflow(name, size):
 
 def test_more_bits_than_an_energy_can_tell_apart_are_warned_of():
     for hasher in (
-        EnergyHasher(8, energy="splh", preset="paper", random_state=0),
+        EMSPLH(8, random_state=0),
         EnergyHasher(8, energy="splh", solver="columns", random_state=0),
     ):
         with pytest.warns(KinhashWarning, match="one"):

@@ -27,7 +27,7 @@ def digest(case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         hasher = make(name).fit(X[:240], y[:240])
-    codes = hasher.codes_.tobytes() + hasher.encode(X[240:]).tobytes()
+    codes = hasher.codes_.packed.tobytes() + hasher.encode(X[240:]).packed.tobytes()
     return hashlib.blake2b(codes, digest_size=8).hexdigest()
 
 

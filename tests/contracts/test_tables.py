@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hasher_cases import ALL, make, tags
+from sklearn.neighbors import KNeighborsRegressor
 
+from kinhash.encoders import ENCODERS, MAPS, Encoder, Map
 from kinhash.energies import ENERGIES, Energy
 from kinhash.energies.splh import SPLH
 from kinhash.errors import UnknownName
-from kinhash.solvers import SOLVERS, Solver
-from kinhash.encoders import MAPS, Map
 from kinhash.model_file import HASHERS
-from kinhash.testing import check_energy, check_hasher, check_solver
+from kinhash.solvers import SOLVERS, Solver
+from kinhash.testing import check_encoder, check_energy, check_hasher, check_solver
 
 # On sixty rows of three classes some methods have a bit to spare, and say so.
+ENCODER_NEEDS = {"regressor": {"estimator": KNeighborsRegressor(3)}}
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 
 
@@ -28,6 +32,12 @@ def test_every_energy(name):
 def test_every_solver(name):
     assert issubclass(SOLVERS[name], Solver)
     check_solver(SOLVERS.make(name), SPLH() if name == "columns" else None)
+
+
+@pytest.mark.parametrize("name", list(ENCODERS))
+def test_every_encoder(name):
+    assert issubclass(ENCODERS[name], Encoder)
+    check_encoder(ENCODERS[name](**ENCODER_NEEDS.get(name, {})))
 
 
 @pytest.mark.parametrize("name", list(MAPS))
@@ -48,7 +58,7 @@ def test_every_hasher_on_tags(name):
     check_hasher(make(name), X, y)
 
 
-@pytest.mark.parametrize("table", [ENERGIES, SOLVERS, MAPS, HASHERS], ids=lambda table: table.kind)
+@pytest.mark.parametrize("table", [ENERGIES, SOLVERS, ENCODERS, MAPS, HASHERS], ids=lambda table: table.kind)
 def test_every_table_says_what_it_holds(table):
     assert len(table) == len(list(table)) > 0
     assert all(name in table for name in table)
@@ -64,7 +74,7 @@ def test_every_table_says_what_it_holds(table):
 def test_a_hasher_that_breaks_its_promise_is_caught():
     class Forgetful(HASHERS["EMKSH"]):
         def encode(self, X):
-            return super().encode(X) ^ np.uint8(len(X) == 1)
+            return super().encode(X).packed ^ np.uint8(len(X) == 1)
 
     with pytest.raises(AssertionError, match="alone and in a batch"):
         check_hasher(Forgetful(8))
@@ -72,8 +82,39 @@ def test_a_hasher_that_breaks_its_promise_is_caught():
 
 def test_a_solver_that_breaks_its_promise_is_caught():
     class Moody(SOLVERS["linearised"]):
-        def solve(self, problem, rng, start=None):
-            return super().solve(problem, np.random.default_rng(), start)
+        def minimise(self, problem, rng, start=None):
+            return super().minimise(problem, np.random.default_rng(), start)
 
     with pytest.raises(AssertionError, match="repeatable"):
         check_solver(Moody())
+
+
+def test_a_readout_that_breaks_its_promise_is_caught():
+    class Blank(SOLVERS["linearised"]):
+        def readout(self, problem, targets, minimum):
+            found = super().readout(problem, targets, minimum)
+            return replace(found, matrix=np.full_like(found.matrix, np.nan))
+
+    with pytest.raises(AssertionError, match="not finite"), np.errstate(all="ignore"):
+        check_solver(Blank())
+
+
+def test_an_encoder_that_breaks_its_promise_is_caught():
+    class Moody(ENCODERS["ridge"]):
+        def fit(self, training, solution):
+            found = super().fit(training, solution)
+            noise = np.random.default_rng().normal(size=found.map.weights.shape).astype(np.float32)
+            return replace(found, map=replace(found.map, weights=noise))
+
+    class Meddling(ENCODERS["ridge"]):
+        def fit(self, training, solution):
+            self.alpha = 3.0
+            return super().fit(training, solution)
+
+    class Short(ENCODERS["principal"]):
+        def fit(self, training, solution):
+            return super().fit(training, replace(solution, n_bits=7))
+
+    for broken, says in ((Moody(), "repeatable"), (Meddling(), "own settings"), (Short(), "7 bits")):
+        with pytest.raises(AssertionError, match=says):
+            check_encoder(broken)

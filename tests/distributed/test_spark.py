@@ -187,7 +187,7 @@ assert model.hasher.model_id_ == expected.model_id_
 model.save(sys.argv[2])
 again = EnergyHasherModel.load(sys.argv[2])
 codes = [list(row.code) for row in again.transform(df).orderBy("id").collect()]
-assert codes == expected.encode(X).tolist()
+assert codes == expected.encode(X).packed.tolist()
 spark.stop()
 """
 

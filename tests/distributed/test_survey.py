@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinhash.distributed.survey import RARE, Survey, choose_rows, spread_rows, survey_block
-from kinhash.distributed.tree import merge_in_order, merge_level
+from kinhash.distributed.tree import merge_in_order
 from kinhash.labels import read_labels
 from kinhash.supervision import from_labels
 
@@ -20,7 +20,7 @@ def survey(blocks, most=1000, seed=3):
 
 @given(n=st.integers(1, 70))
 def test_the_tree_joins_neighbours_and_never_depends_on_when(n):
-    """Level by level, as drawn on paper; and in steps of four, which is the same tree."""
+    """Level by level, as drawn on paper."""
 
     def pair(a, b):
         return f"({a}{b})"
@@ -30,10 +30,6 @@ def test_the_tree_joins_neighbours_and_never_depends_on_when(n):
     while len(level) > 1:
         level = [pair(*level[i : i + 2]) if i + 1 < len(level) else level[i] for i in range(0, len(level), 2)]
     assert merge_in_order(iter(names), pair) == level[0]
-    fours = names
-    while len(fours) > 1:
-        fours = merge_level(fours, pair, 4)
-    assert fours[0] == level[0]
 
 
 def test_nothing_cannot_be_merged():

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -15,10 +16,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import LinearSVR
 from sklearn.tree import DecisionTreeRegressor
 
-from kinhash.energies.lfh import LFH
-from kinhash.errors import InvalidInput
-from kinhash.solvers.readout import LinearReadout, PolishReadout, SolveReadout, VaryingReadout
-from kinhash.solvers.targets import Targets
+from kinhash._stages import Stages
 from kinhash.encoders import map_from_arrays
 from kinhash.encoders.expected import (
     ExpectedMap,
@@ -26,12 +24,22 @@ from kinhash.encoders.expected import (
     RegressedSimilarity,
     expected_similarity,
 )
+from kinhash.encoders.expected_labels import softened
+from kinhash.encoders.features import Plain
 from kinhash.encoders.label_models import ClassifierLabels, LinearLabels
+from kinhash.encoders.labelled import LabelledSet, labelled_set, moments_of_labelled
 from kinhash.encoders.linear import LinearMap
-from kinhash.encoders.logistic import GramBasis, LabelledRows, fit_logistic
-from kinhash.encoders.preparation import RBF, Preparation
+from kinhash.encoders.logistic import Coefficients, fit_logistic
+from kinhash.encoders.preparation import Preparation, UnitRBF
 from kinhash.encoders.regressor import RegressorMap
 from kinhash.encoders.stacked import StackedMap
+from kinhash.energies.lfh import LFH
+from kinhash.errors import InvalidInput
+from kinhash.rows import Rows
+from kinhash.solvers.readout import LinearReadout, PolishReadout, SolveReadout, VaryingReadout
+from kinhash.solvers.targets import Targets
+from kinhash.supervision import from_labels
+from kinhash.training import Training
 
 seeds = st.integers(0, 9999)
 
@@ -81,16 +89,15 @@ def labelled(seed=0, n=200, p=4, correlated=False):
     return Z, Y
 
 
-def fit(Z, Y, penalty, weights=None, block=64, **limits):
-    blocks = [slice(a, min(a + block, len(Z))) for a in range(0, len(Z), block)]
+def labelled_rows(Z, Y, weights=None, exclusive=False):
+    """Rows that are prepared already, as a set with labels."""
+    as_they_are = Preparation(np.zeros(Z.shape[1]), np.ones(Z.shape[1]))
+    return LabelledSet(np.arange(len(Z)), as_they_are, Z, sp.csr_array(Y), weights, exclusive, 1)
 
-    def read(part):
-        return Z[part], Y[part], None if weights is None else weights[part].astype(np.float32)
 
-    w = np.ones(len(Z)) if weights is None else weights
-    gram = ((Z * w[:, None]).T @ Z).astype(np.float64)
-    rows = LabelledRows(blocks, read, 1)
-    return fit_logistic(rows, GramBasis.of(gram), (w @ Y) / w.sum(), float(w.sum()), penalty, **limits)
+def fit(Z, Y, penalty, weights=None, exclusive=False, **limits):
+    found = fit_logistic(labelled_rows(Z, Y, weights, exclusive), penalty, **limits)
+    return found.weights, found.intercept
 
 
 @pytest.mark.parametrize("penalty", [0.1, 1.0, 30.0])
@@ -136,13 +143,76 @@ def test_labels_that_never_or_always_occur_stay_finite():
     assert chances[:, 1].min() > 0.9
 
 
-def test_a_start_is_used_and_blocks_do_not_matter():
+def test_a_start_is_used_and_blocks_do_not_matter(monkeypatch):
     Z, Y = labelled()
     done = fit(Z, Y, 1.0, max_steps=100, tolerance=1e-6)
-    again = fit(Z, Y, 1.0, start=done, max_steps=0)
+    again = fit(Z, Y, 1.0, start=Coefficients(*done), max_steps=0)
     np.testing.assert_allclose(again[0], done[0], atol=1e-5)
-    other = fit(Z, Y, 1.0, block=200, max_steps=100, tolerance=1e-6)
+    for module in ("logistic", "labelled"):
+        monkeypatch.setattr(f"kinhash.encoders.{module}.BLOCK", 64)
+    other = fit(Z, Y, 1.0, max_steps=100, tolerance=1e-6)
     np.testing.assert_allclose(other[0], done[0], atol=1e-3)
+
+
+def test_a_rough_gram_matrix_slows_a_fit_and_leads_to_the_same_answer(monkeypatch):
+    Z, Y = labelled(correlated=True)
+    exact = fit(Z, Y, 1.0, max_steps=200, tolerance=1e-6)
+    monkeypatch.setattr("kinhash.encoders.labelled.GRAM_ROWS", 20)
+    rough = fit(Z, Y, 1.0, max_steps=200, tolerance=1e-6)
+    for one, other in zip(exact, rough, strict=True):
+        np.testing.assert_allclose(one, other, atol=5e-3)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_over_labelled_rows_by_definition(weighted):
+    Z, Y = labelled()
+    w = np.random.default_rng(1).uniform(0.2, 2, len(Z)) if weighted else np.ones(len(Z))
+    rows = labelled_rows(Z, Y, w if weighted else None)
+    W = np.diag(w)
+    assert rows.total_weight == pytest.approx(w.sum())
+    np.testing.assert_allclose(rows.label_means, w @ Y / w.sum(), rtol=1e-6)
+    np.testing.assert_allclose(rows.cross, Z.T @ W @ Y, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(rows.gram, Z.T @ W @ Z, rtol=1e-4, atol=1e-3)
+    moments = moments_of_labelled(rows)
+    centred = Y - w @ Y / w.sum()
+    np.testing.assert_allclose(moments.cross, Z.T @ W @ centred, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(moments.target_squares, (W @ Y**2).sum(axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_a_labelled_set_are_prepared_as_the_map_will_prepare_them(standardize, weighted):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(300, 4)) * [1, 3, 0.1, 0] + 5, rng.integers(0, 3, 300)
+    w = rng.uniform(0.5, 2, 300) if weighted else None
+    training = Training(Rows(X), from_labels(y), w, rng, Stages(None, None, False), 1)
+    found = labelled_set(training, Plain(standardize=standardize), rng, np.arange(0, 300, 2))
+    part = X[::2]
+    mean = np.average(part, axis=0, weights=None if w is None else w[::2])
+    np.testing.assert_allclose(found.preparation.mean, mean, rtol=1e-5)
+    np.testing.assert_allclose(found.features[:, :3], found.preparation(part)[:, :3], atol=1e-4)
+    assert (found.features[:, 3] == 0).all()  # a column that does not vary
+    assert np.array_equal(found.labels.toarray().argmax(axis=1), y[::2])
+    if standardize:
+        spread = np.sqrt(np.average((part - mean) ** 2, axis=0, weights=None if w is None else w[::2]))
+        np.testing.assert_allclose(found.preparation.scale[:3], spread[:3], rtol=1e-4)
+
+
+@given(seed=seeds, temperature=st.sampled_from([0.5, 1.0, 3.0]), link=st.sampled_from(["sigmoid", "softmax"]))
+def test_a_temperature_divides_the_scores_of_a_logistic_model(seed, temperature, link):
+    rng = np.random.default_rng(seed)
+    z, W = rng.normal(size=(5, 3)).astype(np.float32), rng.normal(size=(3, 4)).astype(np.float32)
+    c = rng.normal(size=4).astype(np.float32)
+    raw = (z @ W + c) / temperature
+    odds = np.exp(raw)
+    expected = odds / odds.sum(axis=1, keepdims=True) if link == "softmax" else odds / (1 + odds)
+    found = softened(LinearLabels(W, c, link), temperature).probabilities(z)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_models_without_scores_are_not_softened():
+    ridge = LinearLabels(np.ones((3, 2), np.float32), np.zeros(2, np.float32), "cut")
+    assert softened(ridge, 2.0) is ridge
 
 
 # -- label models ----------------------------------------------------------------------------------------
@@ -213,7 +283,7 @@ def stored_maps():
     regressed = RegressedSimilarity(rng.normal(size=(3, 4)).astype(np.float32), np.zeros(4, np.float32))
     targets = Targets("balanced", np.full(4, 0.25), rng.normal(size=4), -0.2)
     varying = VaryingReadout(LFH(0.5), targets, rng.uniform(-1, 1, (4, 2)), np.ones(4), 1.5, "row", 2.0)
-    rbf = Preparation(np.zeros(5), np.ones(5), RBF.of(rng.normal(size=(5, 3)), 0.4))
+    rbf = Preparation(np.zeros(5), np.ones(5), UnitRBF.of(rng.normal(size=(5, 3)), 0.4))
     return {
         "linear": linear_map(2),
         "rbf": linear_map(2, preparation=rbf),

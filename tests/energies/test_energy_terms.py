@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from kinhash.energies import ENERGIES, Energy, PairTerms
 from kinhash.energies.bre import BRE
-from kinhash.energies.exph import ExpH, expected_loss, mean_field_argument
+from kinhash.energies.exph import ExpH
 from kinhash.energies.ksh import KSH
 from kinhash.energies.lfh import LFH
 from kinhash.energies.splh import SPLH
@@ -93,27 +93,6 @@ def test_exphs_second_order_expansion_would_be_no_bound():
     at, beta = np.exp(-xi / (2 * d)), 1 / (2 * d)
     expansion = at * (1 - beta * (r - xi) + beta**2 * (r - xi) ** 2 / 2)
     assert (np.exp(-beta * r) - expansion).max() == pytest.approx(0.13, abs=0.01)
-
-
-@pytest.mark.parametrize("s", [-1.0, 0.4, 1.0])
-def test_fact_1_exphs_product_formula_by_enumeration(s):
-    """E[exp(−βsr)] over all pairs of codes, and its gradient by differences."""
-    rng = np.random.default_rng(3)
-    d, beta = 3, 0.2
-    q_i, q_j = rng.uniform(-1, 1, (2, d))
-    codes = codes_of(d)
-    chance_i = np.prod((1 + codes * q_i) / 2, axis=1)
-    chance_j = np.prod((1 + codes * q_j) / 2, axis=1)
-    enumerated = chance_i @ np.exp(-beta * s * (codes @ codes.T)) @ chance_j
-    assert expected_loss(q_i, q_j, s, beta) == pytest.approx(enumerated, abs=1e-12)
-
-    argument = mean_field_argument(q_i, q_j[None, :], np.array([s]), beta)
-    step = 1e-6
-    for k in range(d):
-        up, down = q_i.copy(), q_i.copy()
-        up[k], down[k] = up[k] + step, down[k] - step
-        slope = (expected_loss(up, q_j, s, beta) - expected_loss(down, q_j, s, beta)) / (2 * step)
-        assert argument[k] == pytest.approx(-2 * slope, abs=1e-7)  # dq = 2 dφ
 
 
 def test_one_quadratic_for_all_pairs_is_recognised():

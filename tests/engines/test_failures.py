@@ -247,11 +247,11 @@ def test_a_refusal_shows_no_password() -> None:
     place = _base.Place("postgresql://me:secret@host/db", "codes")
     model = OLD.model_id or "a" * 32
     refusals = (
-        lambda: _base.Facts(3, 99, 792).require(OLD, place),
-        lambda: _base.Facts(3, OLD.packed.shape[1], OLD.n_bits, "other").require(
+        lambda: _base.EngineFacts(3, 99, 792).require(OLD, place),
+        lambda: _base.EngineFacts(3, OLD.packed.shape[1], OLD.n_bits, "other").require(
             Codes(OLD.packed, OLD.n_bits, model_id=model), place
         ),
-        lambda: _base.Facts.from_note(None, 3, place),
+        lambda: _base.EngineFacts.from_note(None, 3, place),
     )
     for refuse in refusals:
         with pytest.raises(KinhashError, match=r"me:\*\*\*@host") as raised:

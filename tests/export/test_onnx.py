@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -16,6 +18,21 @@ onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
 X, y = load_digits(return_X_y=True)
+
+
+def test_a_failed_export_keeps_the_old_file(tmp_path, monkeypatch):
+    hasher = EnergyHasher(n_bits=8, encoder="ridge", random_state=0).fit(X[:100], y[:100])
+    path = tmp_path / "hasher.onnx"
+    path.write_bytes(b"old")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileProblem, match="No space left"):
+        to_onnx(hasher, path)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("n_bits", [1, 12, 64, 70])

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+from uuid import NAMESPACE_URL, uuid5
+
 import numpy as np
 from hypothesis import strategies as st
+
+# Ids of every kind, from numbers -50 ... 400. NumPy keeps strings of up to 15 bytes apart from longer ones.
+IDS = {
+    "numbers": lambda number: number,
+    "last numbers": lambda number: 2**63 - 1 - (400 - number),
+    "first numbers": lambda number: -(2**63) + 50 + number,
+    "short strings": lambda number: f"id {number}",
+    "uuids": lambda number: str(uuid5(NAMESPACE_URL, str(number))),
+    "paths": lambda number: f"/archive/{'shared/' * 40}{number}.jpg",
+    "unicode": lambda number: f"{'é' * (number % 12)}{chr(0x10000 - number)}日本語",
+    "zeros": lambda number: f"before the zero\0{number}",
+}
+STRINGS = [kind for kind, name in IDS.items() if isinstance(name(0), str)]
 
 
 def brute_force(packed, ids, queries, k):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -11,23 +14,25 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from kinhash.errors import InvalidInput
 from kinhash.index import HammingIndex
 
-from .oracle import brute_force, random_codes
+from .oracle import IDS, STRINGS, brute_force, random_codes
 
 
 class Changes(RuleBasedStateMachine):
     """An index and a dictionary from id to code must agree after every step."""
 
-    @initialize(strings=st.booleans(), seed=st.integers(0, 2**32), n_bits=st.sampled_from([6, 64, 70]))
-    def start(self, strings, seed, n_bits):
+    @initialize(
+        kind=st.sampled_from(list(IDS)), seed=st.integers(0, 2**32), n_bits=st.sampled_from([6, 64, 70])
+    )
+    def start(self, kind, seed, n_bits):
         self.rng = np.random.default_rng(seed)
-        self.strings = strings
+        self.name, self.strings = IDS[kind], kind in STRINGS
         self.n_bits = n_bits
         self.index = HammingIndex(n_bits)
         self.rows: dict = {}
         self.largest = -1
 
     def fresh(self, numbers):
-        return [f"id {number}" for number in numbers] if self.strings else list(numbers)
+        return [self.name(number) for number in numbers]
 
     def codes(self, count):
         return (
@@ -56,8 +61,11 @@ class Changes(RuleBasedStateMachine):
 
     @rule(count=st.integers(0, 5))
     def add_numbered(self, count):
-        if not self.strings:
-            codes = self.codes(count)
+        codes = self.codes(count)
+        if not self.strings and count and self.largest + count >= 2**63:
+            with pytest.raises(InvalidInput, match="no numbers"):
+                self.index.add(codes, payload={"first": codes[:, 0]})
+        elif not self.strings:
             ids = self.index.add(codes, payload={"first": codes[:, 0]})
             assert ids.tolist() == list(range(self.largest + 1, self.largest + 1 + count))
             self.note(ids.tolist(), codes)
@@ -77,11 +85,20 @@ class Changes(RuleBasedStateMachine):
             del self.rows[i]
         with pytest.raises(InvalidInput, match="no row"):
             self.index.remove([*list(self.rows)[:1], "nobody" if self.strings else 99_999])
+        for i in list(self.rows)[:1]:
+            with pytest.raises(InvalidInput, match="came twice"):
+                self.index.remove([i, i])
 
     @rule()
     def compact(self):
         self.index.compact()
         assert self.index.stats().n_segments <= 1
+
+    @rule(mmap=st.booleans())
+    def save_and_open(self, mmap):
+        with tempfile.TemporaryDirectory() as folder:
+            self.index.save(Path(folder) / "index.kin")
+            self.index = HammingIndex.load(Path(folder) / "index.kin", mmap=mmap)
 
     @rule(k=st.integers(0, 40), passing=st.floats(0, 1))
     def search(self, k, passing):
@@ -115,10 +132,11 @@ class Changes(RuleBasedStateMachine):
     def sizes_agree(self):
         assert len(self.index) == len(self.rows)
         assert self.index.ids.tolist() == sorted(self.rows)
+        assert self.index.ids.dtype.kind in "iT"
         assert self.index.stats().n_segments <= 2 + np.log2(1 + len(self.rows))
 
 
-Changes.TestCase.settings = settings(max_examples=25, stateful_step_count=15)
+Changes.TestCase.settings = settings(max_examples=40, stateful_step_count=15)
 test_changes = Changes.TestCase
 
 
@@ -159,6 +177,7 @@ def test_refusals_change_nothing():
         lambda: index.add(one, [[7]], {"a": [1]}),
         lambda: index.remove([0, 9]),
         lambda: index.remove(["x"]),
+        lambda: index.remove([1, 1]),
     ):
         with pytest.raises(InvalidInput):
             attempt()

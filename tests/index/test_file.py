@@ -129,6 +129,13 @@ def change(arrays, header, **changes):
     return arrays, header
 
 
+def with_padding(blocks):
+    """The same codes of 70 bits, with the last bit of the last byte of code 1 set."""
+    blocks = blocks.copy()
+    blocks[0, 0, 1, 1:2].view(np.uint8)[0] |= 1
+    return blocks
+
+
 FORGED = {
     "row out of range": {"rows": lambda a: np.where(a["rows"] == 3, 10**6, a["rows"]).astype(np.uint32)},
     "row twice": {"rows": lambda a: np.where(a["rows"] == 3, 4, a["rows"]).astype(np.uint32)},
@@ -160,6 +167,11 @@ FORGED = {
     "payload absent": {"payload": lambda a: ["a"]},
     "model no string": {"model_id": lambda a: 5},
     "next id no number": {"next_id": lambda a: 1.5},
+    "next id too large": {"next_id": lambda a: 2**63 + 1},
+    "next id huge": {"next_id": lambda a: 2**80},
+    "next id negative": {"next_id": lambda a: -1},
+    "next id used already": {"next_id": lambda a: int(a["ids"][-1])},
+    "one padding bit": {"blocks": lambda a: with_padding(a["blocks"])},
 }
 
 

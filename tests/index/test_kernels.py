@@ -10,19 +10,19 @@ from numba import njit
 
 from kinhash.codes import to_words
 from kinhash.index import (
-    _asymmetric,
-    _dedupe,
-    _merge,
-    _multi_index,
-    _reference,
-    _scalar,
-    _top_k,
-    _vector,
-    _within,
+    asymmetric,
+    dedupe,
+    merge,
+    multi_index,
+    reference,
+    scalar,
+    top_k,
+    vector,
+    within,
 )
-from kinhash.index._ids import Ids
-from kinhash.index._multi_index import build_tables
-from kinhash.index._segment import Segment, read_only
+from kinhash.index.ids import Ids
+from kinhash.index.multi_index import build_tables
+from kinhash.index.segment import Segment, read_only
 
 from .oracle import cases, random_codes
 
@@ -42,20 +42,20 @@ def compiled(module, name):
 
 INSTRUCTIONS = {
     (module.__name__.rsplit(".")[-1], name): compiled(module, name)
-    for module in (_vector, _scalar)
-    for name in _vector.__all__
+    for module in (vector, scalar)
+    for name in vector.__all__
 }
 
 
 @pytest.mark.parametrize("n_words", [1, 3])
-@pytest.mark.parametrize("kind", ["_vector", "_scalar"])
+@pytest.mark.parametrize("kind", ["vector", "scalar"])
 def test_group_instructions(kind, n_words):
     rng = np.random.default_rng(n_words)
     tag = (0,) * n_words
     for trial in range(20):
         codes = to_words(random_codes(rng, 192, 64 * n_words, 5, 0.1))
-        blocks = _dedupe.aligned_blocks(192, n_words)
-        blocks[:] = _reference.blocks_of(codes)
+        blocks = dedupe.aligned_blocks(192, n_words)
+        blocks[:] = reference.blocks_of(codes)
         queries = to_words(random_codes(rng, 6, 64 * n_words, 5, 0.1))
         queries[0] = codes[70]
         bounds = rng.integers(0, 40 * n_words, 6)
@@ -63,11 +63,11 @@ def test_group_instructions(kind, n_words):
         for name in ("any_below", "any_below_4", "mask_below"):
             for first in range(3):
                 arguments = (blocks, first, queries, first, bounds, tag)
-                assert INSTRUCTIONS[kind, name](*arguments) == getattr(_reference, name)(*arguments)
+                assert INSTRUCTIONS[kind, name](*arguments) == getattr(reference, name)(*arguments)
         planes = rng.integers(0, 2**64, (4, n_words), dtype=np.uint64)
         for bound in (0, 1, 200 * n_words, 10_000):
             arguments = (blocks, 1, queries[0], planes, bound, tag)
-            assert INSTRUCTIONS[kind, "weighted_below"](*arguments) == _reference.weighted_below(*arguments)
+            assert INSTRUCTIONS[kind, "weighted_below"](*arguments) == reference.weighted_below(*arguments)
 
 
 @given(case=cases())
@@ -75,13 +75,13 @@ def test_grouping_and_lists(case):
     _, packed, _, _ = case
     words = read_only(to_words(packed))
     results = []
-    for module in (_dedupe, _reference):
-        blocks = _dedupe.aligned_blocks(len(words), words.shape[1])
+    for module in (dedupe, reference):
+        blocks = dedupe.aligned_blocks(len(words), words.shape[1])
         code_of_row = np.empty(len(words), np.uint32)
         n_codes = module.group_codes(words, blocks, code_of_row) if len(words) else 0
         starts, rows = np.empty(n_codes + 1, np.uint32), np.empty(len(words), np.uint32)
         module.list_rows(code_of_row, n_codes, starts, rows)
-        results.append((n_codes, _reference.codes_of(blocks, n_codes), code_of_row, starts, rows))
+        results.append((n_codes, reference.codes_of(blocks, n_codes), code_of_row, starts, rows))
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -90,8 +90,8 @@ def test_grouping_outgrows_its_table():
     rng = np.random.default_rng(0)
     words = rng.integers(0, 2**64, (40_000, 1), dtype=np.uint64)
     words[20_000:] = words[:20_000]
-    blocks, code_of_row = _dedupe.aligned_blocks(40_000, 1), np.empty(40_000, np.uint32)
-    assert _dedupe.group_codes(read_only(words), blocks, code_of_row) == 20_000
+    blocks, code_of_row = dedupe.aligned_blocks(40_000, 1), np.empty(40_000, np.uint32)
+    assert dedupe.group_codes(read_only(words), blocks, code_of_row) == 20_000
     np.testing.assert_array_equal(code_of_row, np.tile(np.arange(20_000), 2))
 
 
@@ -115,7 +115,7 @@ def test_merging(lists, room, filled):
     outs = [np.full(filled + room, -1), np.full(filled + room, -1)]
     ends = [
         module.merge_level(codes, 0, len(runs), read_only(starts), read_only(rows), out, filled)
-        for module, out in zip((_merge, _reference), outs, strict=True)
+        for module, out in zip((merge, reference), outs, strict=True)
     ]
     assert ends[0] == ends[1]
     np.testing.assert_array_equal(*outs)
@@ -132,7 +132,7 @@ def test_merging_long_interleaved_lists():
         first = int(rng.integers(0, len(runs)))  # so that the rows are not simply 0, 1, 2, ...
         outs = [np.full(rng.integers(1, 40), -1)] * 2
         outs[1] = outs[0].copy()
-        for module, out in zip((_merge, _reference), outs, strict=True):
+        for module, out in zip((merge, reference), outs, strict=True):
             module.merge_level(codes, first, len(runs), read_only(starts), read_only(rows), out, 0)
         np.testing.assert_array_equal(*outs)
 
@@ -149,7 +149,7 @@ def test_top_k(case, share):
     s, words = segment(packed, n_bits), read_only(to_words(queries))
     k = max(1, round(share * len(packed)))
     found = []
-    for module in (_top_k, _reference):
+    for module in (top_k, reference):
         distances, ranks = np.empty((len(words), k), np.uint16), np.empty((len(words), k), np.int64)
         module.top_k(s.blocks, s.n_codes, s.starts, s.rows, words, distances, ranks, (0,) * words.shape[1])
         found.append((distances, ranks))
@@ -164,10 +164,8 @@ def test_scan_and_probe_within_a_radius(case, radius):
         return
     s, words = segment(packed, n_bits), read_only(to_words(queries))
     tag = (0,) * words.shape[1]
-    truth = _reference.scan_within(s.blocks, s.n_codes, words, radius, tag)
-    np.testing.assert_array_equal(
-        np.sort(_within.scan_within(s.blocks, s.n_codes, words, radius, tag)), truth
-    )
+    truth = reference.scan_within(s.blocks, s.n_codes, words, radius, tag)
+    np.testing.assert_array_equal(np.sort(within.scan_within(s.blocks, s.n_codes, words, radius, tag)), truth)
     if radius <= 3 * -(-packed.shape[1] // 2):  # beyond, chunks would be enumerated almost whole
         tables = build_tables(s.blocks, s.n_codes, packed.shape[1])
         np.testing.assert_array_equal(np.sort(tables.within(s.blocks, words, radius)), truth)
@@ -186,10 +184,10 @@ def test_top_k_weighted(case, share, kind):
     values = {"normal": np.abs(rng.normal(size=shape)), "ties": rng.integers(0, 3, shape).astype(float)}
     values |= {"zeros": np.zeros(shape), "one": np.eye(len(words), n_bits) * 7}
     weights[:, :n_bits] = values[kind]
-    planes, steps = _asymmetric.bit_planes(weights)
+    planes, steps = asymmetric.bit_planes(weights)
     k = max(1, round(share * len(packed)))
     found = []
-    for module in (_asymmetric, _reference):
+    for module in (asymmetric, reference):
         distances, ranks = np.empty((len(words), k)), np.empty((len(words), k), np.int64)
         module.top_k_weighted(
             s.blocks,
@@ -228,7 +226,7 @@ def test_tables(case):
     s = segment(packed, n_bits)
     for chunk in range(-(-packed.shape[1] // 2)):
         results = []
-        for module in (_multi_index, _reference):
+        for module in (multi_index, reference):
             offsets, codes = np.empty(65537, np.uint32), np.empty(s.n_codes, np.uint32)
             values = np.empty(s.n_codes if s.blocks.shape[2] == 1 else 0, np.uint64)
             module.build_table(s.blocks, s.n_codes, chunk, offsets, codes, values)
@@ -238,11 +236,11 @@ def test_tables(case):
 
 
 def test_every_kernel_has_a_twin():
-    modules = (_vector, _top_k, _within, _multi_index, _dedupe, _merge, _asymmetric)
+    modules = (vector, top_k, within, multi_index, dedupe, merge, asymmetric)
     public = {name for module in modules for name in module.__all__}
     kernels = {name for name in public if any(hasattr(getattr(m, name, None), "py_func") for m in modules)}
     assert kernels >= {"top_k", "scan_within", "probe", "group_codes", "merge_level", "top_k_weighted"}
-    assert all(hasattr(_reference, name) for name in kernels | set(_vector.__all__))
+    assert all(hasattr(reference, name) for name in kernels | set(vector.__all__))
 
 
 @pytest.mark.parametrize("n_bits", [40, 64, 128])
@@ -253,7 +251,7 @@ def test_probe_finds_every_near_code_once(n_bits):
     s, words = segment(packed, n_bits), read_only(to_words(packed[:20]))
     tables = build_tables(s.blocks, s.n_codes, packed.shape[1])
     for radius in range(12):
-        truth = _reference.scan_within(s.blocks, s.n_codes, words, radius, (0,) * words.shape[1])
+        truth = reference.scan_within(s.blocks, s.n_codes, words, radius, (0,) * words.shape[1])
         np.testing.assert_array_equal(np.sort(tables.within(s.blocks, words, radius)), truth)
 
 
@@ -268,9 +266,9 @@ def test_the_bound_loses_nothing_where_it_is_tight():
         query = read_only(to_words(packed[:1]))
         weights = np.zeros((1, 64))
         weights[0, :8] = rng.integers(1, 16, 8) * rng.choice([1.0, 1.0, 0.7])
-        planes, steps = _asymmetric.bit_planes(weights)
+        planes, steps = asymmetric.bit_planes(weights)
         found = []
-        for module in (_asymmetric, _reference):
+        for module in (asymmetric, reference):
             distances, ranks = np.empty((1, 6)), np.empty((1, 6), np.int64)
             module.top_k_weighted(
                 s.blocks, s.n_codes, s.starts, s.rows, query, weights, planes, steps, distances, ranks, (0,)

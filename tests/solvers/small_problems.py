@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from kinhash.energies import PairTerms
+from kinhash.energies.ksh import KSH
 from kinhash.solvers.problem import DenseProblem, SparseProblem
+
+
+class Offset(KSH):
+    """KSH with a price on agreement: its linear term is no multiple of s."""
+
+    def loss(self, r, s, n_bits):
+        return super().loss(r, s, n_bits) + 0.3 * n_bits * r
+
+    def terms(self, s, n_bits, xi=None):
+        terms = super().terms(s, n_bits, xi)
+        return PairTerms(terms.linear + 0.3 * n_bits, terms.quadratic)
 
 
 def all_codes(n, d):

@@ -12,14 +12,14 @@ from scipy.optimize import brentq
 from kinhash.errors import InvalidInput, UnknownName
 from kinhash.solvers import sigmoid_line
 from kinhash.solvers.linear_systems import (
-    RENORMALISE,
-    _row_bounds,
+    RENORMALIZE,
     renormalize,
     sigmoid,
     solve_each,
     solve_near,
     solve_shared,
 )
+from kinhash.solvers.row_bounds import row_bounds
 from kinhash.solvers.sigmoid_line import MAX_CLIP, line_slope
 
 seeds = st.integers(0, 9999)
@@ -128,14 +128,14 @@ def test_the_bounds_kernel_equals_its_plain_twin(seed, d):
         full = A + factor[i] * np.outer(own[i], own[i])
         np.fill_diagonal(full, 0.0)
         plain.append((np.abs(full).sum(axis=1) + size[i]).max())
-    np.testing.assert_allclose(_row_bounds(A, own, factor, size), plain, rtol=1e-12)
+    np.testing.assert_allclose(row_bounds(A, own, factor, size), plain, rtol=1e-12)
 
 
 def test_a_row_without_any_pull_stays_undecided():
     zero = np.zeros((1, 3))
     assert (solve_each(np.zeros((1, 3, 3)), zero, 2.0, line_slope(2.0)) == 0).all()
     assert (solve_shared(np.zeros((3, 3)), zero, 2.0, line_slope(2.0)) == 0).all()
-    for how in RENORMALISE:
+    for how in RENORMALIZE:
         assert (sigmoid(renormalize(zero, 2.0, how)) == 0.5).all()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from small_problems import all_codes, chances, dense, energy_by_pairs, random_targets, sparse
+from small_problems import Offset, all_codes, chances, dense, energy_by_pairs, random_targets, sparse
 
 from kinhash.energies import Energy, PairTerms
 from kinhash.energies.bre import BRE
@@ -14,7 +14,7 @@ from kinhash.energies.lfh import LFH
 from kinhash.energies.splh import SPLH
 from kinhash.solvers.problem import Background, pair_moments
 
-PARABOLAS = [KSH(), SPLH(), BRE()]
+PARABOLAS = [KSH(), SPLH(), BRE(), Offset()]
 CODES = all_codes(3, 3)
 
 

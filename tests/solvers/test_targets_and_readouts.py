@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_problems import dense, random_targets
+from sklearn.base import clone
+from small_problems import Offset, dense, random_targets
 
+from kinhash._linalg import fit_rotation
 from kinhash.energies.bre import BRE
 from kinhash.energies.exph import ExpH
 from kinhash.energies.ksh import KSH
@@ -15,12 +17,11 @@ from kinhash.energies.lfh import LFH
 from kinhash.energies.splh import SPLH
 from kinhash.errors import InvalidInput, UnknownName
 from kinhash.solvers.coordinate import Coordinate
-from kinhash.solvers.learn import Recipe, infer, infer_sample
 from kinhash.solvers.linear_systems import renormalize, solve_each
 from kinhash.solvers.linearised import Linearised
 from kinhash.solvers.mean_field import MeanField
 from kinhash.solvers.readout import PolishReadout, SolveReadout, VaryingReadout, pull_sums
-from kinhash.solvers.sample import Sample, draw_sample
+from kinhash.solvers.sample import draw_sample
 from kinhash.solvers.sigmoid_line import line_slope
 from kinhash.solvers.spectral import Spectral
 from kinhash.solvers.targets import TARGETS, AnchorSums, Targets
@@ -66,7 +67,9 @@ def test_an_unknown_kind_of_targets_is_suggested_away():
         Targets.of("centered", np.eye(2), np.ones(2))
 
 
-@given(seed=seeds, law=st.sampled_from([KSH(), BRE(), SPLH()]), kind=st.sampled_from(sorted(TARGETS)))
+@given(
+    seed=seeds, law=st.sampled_from([KSH(), BRE(), SPLH(), Offset()]), kind=st.sampled_from(sorted(TARGETS))
+)
 def test_pulls_of_new_rows_are_those_of_one_more_entry(seed, law, kind):
     """b_x = −2 Σ_j w_j linear(T_xj) q_j, from similarities alone."""
     rng = np.random.default_rng(seed)
@@ -86,29 +89,32 @@ def one_more_entry(law, T, w, q, row, d, own=0.0):
     return problem.system(np.array([len(T)]), np.vstack([q, np.zeros(d) + own]))
 
 
-@pytest.mark.parametrize("law", [KSH(), LFH(), ExpH()], ids=repr)
+def solved(solver, law, S, w, d, rng):
+    """The minimum of a sample with targets as given, and the readout for everybody else."""
+    targets = Targets.of("given", S, w)
+    problem = dense(law, targets.rows(S), d, w)
+    minimum = solver.minimise(problem, rng)
+    return minimum, solver.readout(problem, targets, minimum)
+
+
+@pytest.mark.parametrize("law", [KSH(), Offset(), LFH(), ExpH()], ids=repr)
 def test_outside_rows_are_solved_as_if_they_met_the_whole_sample(law):
     rng = np.random.default_rng(1)
     d, m = 3, 6
-    S, sample = (
-        random_targets(rng, m),
-        Sample(np.arange(m), rng.integers(1, 4, m).astype(float), np.arange(m)),
-    )
-    recipe = Recipe(law, Linearised(2), d)
-    inferred = infer_sample(sample, S, recipe, rng)
-    kind = SolveReadout if law.tangent is None else VaryingReadout
-    assert isinstance(inferred.readout, kind)
+    S, w = random_targets(rng, m), rng.integers(1, 4, m).astype(float)
+    minimum, readout = solved(Linearised(n_sweeps=2), law, S, w, d, rng)
+    assert isinstance(readout, SolveReadout if law.tangent is None else VaryingReadout)
     row = rng.choice([-1.0, 1.0], (1, m))
-    scores = inferred.readout.scores(row)
+    scores = readout.scores(row)
     own = np.zeros(d)
     # Where the curvature depends on the row's own means, a few rounds; else one says it all.
     for _ in range(1 if law.tangent is None else 3):
-        system = one_more_entry(law, S, sample.weights, inferred.solution.means, row[0], d, own)
+        system = one_more_entry(law, S, w, minimum.means, row[0], d, own)
         v = renormalize(solve_each(system.A, system.b, 2.0, line_slope(2.0)), 2.0, "row")
         own = np.tanh(v[0] / 2)
     np.testing.assert_allclose(scores, v, atol=1e-9)
     assert np.isfinite(scores).all()
-    phi = inferred.marginals(scores)
+    phi = readout.marginals(scores)
     assert ((phi > 0) & (phi < 1)).all()
 
 
@@ -116,11 +122,11 @@ def test_polished_rows_end_where_no_flip_helps_them():
     rng = np.random.default_rng(2)
     d, m = 4, 7
     S, w = random_targets(rng, m), rng.integers(1, 4, m).astype(float)
-    inferred = infer_sample(Sample(np.arange(m), w, np.arange(m)), S, Recipe(KSH(), Coordinate(), d), rng)
-    assert isinstance(inferred.readout, PolishReadout)
-    B = inferred.solution.means
+    minimum, readout = solved(Coordinate(), KSH(), S, w, d, rng)
+    assert isinstance(readout, PolishReadout)
+    B = minimum.means
     for row in rng.choice([-1.0, 1.0], (5, m)):
-        code = np.where(inferred.readout.scores(row[None])[0] > 0, 1.0, -1.0)
+        code = np.where(readout.scores(row[None])[0] > 0, 1.0, -1.0)
 
         def loss(code, row=row):
             return w @ KSH().loss(B @ code, row, d)
@@ -131,31 +137,55 @@ def test_polished_rows_end_where_no_flip_helps_them():
             assert loss(code) <= loss(flipped) + 1e-9
 
 
-def test_a_spectral_row_outside_the_sample_equals_the_same_row_inside():
+@pytest.mark.parametrize("rotation", ["codes", "predictions"])
+def test_a_spectral_row_outside_the_sample_equals_the_same_row_inside(rotation):
     rng = np.random.default_rng(3)
     y = [set(rng.integers(0, 5, 2).tolist()) for _ in range(30)]
     supervision = from_labels(y)
-    inferred = infer(supervision, Recipe(KSH(), Spectral(), 4, targets="balanced"), rng)
-    scores = inferred.group_scores(supervision)
-    np.testing.assert_allclose(scores[inferred.sample.groups], inferred.solution.means, atol=1e-8)
+    solution = Spectral(targets="balanced", rotation=rotation).solve(supervision, KSH(), 4, rng)
+    scores = solution.group_scores(supervision)
+    inside = solution.minimum.means
+    if rotation == "predictions":  # scores have unit size, since an encoder will turn them
+        inside = inside / np.sqrt((inside**2).mean())
+        assert solution.embedding is not None
+    np.testing.assert_allclose(scores[solution.sample.groups], inside, atol=1e-8)
+
+
+def test_a_free_rotation_turns_scores_by_as_many_rounds_as_the_solver_says():
+    rng = np.random.default_rng(3)
+    supervision = from_labels([set(rng.integers(0, 6, 2).tolist()) for _ in range(40)])
+    predicted = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 20))
+    for n_rounds in (0, 3):
+        solution = Spectral(n_rounds=n_rounds).solve(supervision, KSH(), 4, np.random.default_rng(0))
+        relaxed = predicted[:, : solution.embedding.entries.shape[1]]
+        turned = solution.rotated(relaxed, np.random.default_rng(1))
+        rotation = fit_rotation(relaxed, 4, np.random.default_rng(1), n_rounds)
+        expected = solution.embedding.of(supervision.similarity(np.arange(3), solution.sample.groups))
+        found = turned.readout.scores(supervision.similarity(np.arange(3), solution.sample.groups))
+        size = np.sqrt(((solution.embedding.entries @ rotation) ** 2).mean())
+        np.testing.assert_allclose(found, expected @ rotation / size, atol=1e-9)
 
 
 # -- facts 5, 6, 7, 9, 12 through the front door ----------------------------------------------------
 
 
-def learn(y, recipe, seed=0, **more):
+def learn(y, law, solver, d, seed=0, **settings):
+    """Scores of all rows, with targets as given; settings the solver does not have are left out."""
     supervision = from_labels(y)
-    inferred = infer(supervision, recipe, np.random.default_rng(seed), **more)
-    scores = inferred.group_scores(supervision)
-    return scores[supervision.group_of_row], inferred
+    settings = {"targets": "given", **settings}
+    known = solver.get_params()
+    solver = clone(solver).set_params(**{name: settings[name] for name in settings if name in known})
+    solution = solver.solve(supervision, law, d, np.random.default_rng(seed))
+    scores = solution.group_scores(supervision)
+    return scores[supervision.group_of_row], solution
 
 
 @given(seed=seeds, d=st.sampled_from([1, 2, 4, 8]))
 def test_fact_5_bre_is_ksh_bit_for_bit_when_d_is_a_power_of_two(seed, d):
     y = np.random.default_rng(seed).integers(0, 4, 25)
-    for solver in (Linearised(3), Coordinate(), Spectral()):
-        ksh, _ = learn(y, Recipe(KSH(), solver, d, merge=False), seed)
-        bre, _ = learn(y, Recipe(BRE(), solver, d, merge=False), seed)
+    for solver in (Linearised(n_sweeps=3), Coordinate(), Spectral()):
+        ksh, _ = learn(y, KSH(), solver, d, seed, merge=False)
+        bre, _ = learn(y, BRE(), solver, d, seed, merge=False)
         if isinstance(solver, Coordinate):  # its scores are fields, in the energy's own units
             assert np.array_equal(ksh > 0, bre > 0)
         else:
@@ -165,12 +195,12 @@ def test_fact_5_bre_is_ksh_bit_for_bit_when_d_is_a_power_of_two(seed, d):
 @given(seed=seeds, d=st.sampled_from([3, 5, 6, 7]))
 def test_fact_5_bre_is_ksh_up_to_rounding_for_any_d(seed, d):
     y = np.random.default_rng(seed).integers(0, 4, 25)
-    ksh, _ = learn(y, Recipe(KSH(), Linearised(2), d, merge=False), seed)
-    bre, _ = learn(y, Recipe(BRE(), Linearised(2), d, merge=False), seed)
+    ksh, _ = learn(y, KSH(), Linearised(n_sweeps=2), d, seed, merge=False)
+    bre, _ = learn(y, BRE(), Linearised(n_sweeps=2), d, seed, merge=False)
     np.testing.assert_allclose(bre, ksh, atol=1e-6)
 
 
-SOLVERS = [Linearised(2), Coordinate(), Spectral(), MeanField(3)]
+SOLVERS = [Linearised(n_sweeps=2), Coordinate(), Spectral(), MeanField(n_sweeps=3)]
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
@@ -179,9 +209,8 @@ def test_fact_6_names_of_classes_do_not_matter(solver, merge):
     rng = np.random.default_rng(5)
     y = rng.integers(0, 4, 40)
     renamed = np.array(["d", "b", "z", "a"])[y]
-    recipe = Recipe(KSH(), solver, 4, merge=merge, n_anchors=15)
-    plain, _ = learn(y, recipe)
-    other, _ = learn(renamed, recipe)
+    plain, _ = learn(y, KSH(), solver, 4, merge=merge, n_anchors=15)
+    other, _ = learn(renamed, KSH(), solver, 4, merge=merge, n_anchors=15)
     assert np.array_equal(plain, other)
 
 
@@ -193,19 +222,19 @@ def test_fact_6_permuting_rows_with_the_same_anchors_permutes_codes(solver):
     order = rng.permutation(40)
     place = np.argsort(order)
     for merge in (True, False):
-        before, _ = learn(y, Recipe(KSH(), solver, 4, merge=merge, anchors=anchors))
-        after, _ = learn([y[i] for i in order], Recipe(KSH(), solver, 4, merge=merge, anchors=place[anchors]))
+        before, _ = learn(y, KSH(), solver, 4, merge=merge, anchors=anchors)
+        after, _ = learn([y[i] for i in order], KSH(), solver, 4, merge=merge, anchors=place[anchors])
         np.testing.assert_allclose(after, before[order], atol=1e-9)
 
 
 @pytest.mark.parametrize("law", [KSH(), LFH(), ExpH()], ids=repr)
 @pytest.mark.parametrize(
-    "solver", [Linearised(2), Coordinate(), MeanField(2)], ids=lambda s: type(s).__name__
+    "solver", [Linearised(n_sweeps=2), Coordinate(), MeanField(n_sweeps=2)], ids=lambda s: type(s).__name__
 )
 def test_fact_7_equal_supervision_gives_equal_codes(law, solver):
     rng = np.random.default_rng(7)
     y = [frozenset(rng.integers(0, 4, 2).tolist()) for _ in range(50)]
-    scores, _ = learn(y, Recipe(law, solver, 4, merge=False, n_anchors=10))
+    scores, _ = learn(y, law, solver, 4, merge=False, n_anchors=10)
     for tags in set(y):
         mine = scores[[row == tags for row in y]]
         assert (mine == mine[0]).all()
@@ -215,8 +244,8 @@ def test_fact_12_more_anchors_than_rows_and_more_bits_than_rows():
     y = [0, 1, 0, 1, 2]
     for solver in SOLVERS:
         for d in (1, 9):
-            scores, inferred = learn(y, Recipe(KSH(), solver, d, merge=False, n_anchors=1000))
-            assert len(inferred.sample.rows) == 5
+            scores, solution = learn(y, KSH(), solver, d, merge=False, n_anchors=1000)
+            assert len(solution.sample.rows) == 5
             assert scores.shape == (5, d)
             assert np.isfinite(scores).all()
 

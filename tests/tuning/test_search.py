@@ -76,7 +76,7 @@ def test_nothing_is_tried_where_nothing_is_open_or_rows_are_few(data):
         (classes, Spectral(), 1),
         (tags, Coordinate(), 1),
     ],
-    ids=str,
+    ids=["tags", "tags, given", "classes", "another solver"],
 )
 def test_rarity_is_tried_for_tags_only_and_where_it_is_open(data, solver, n, monkeypatch):
     seen = []

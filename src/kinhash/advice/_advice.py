@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..metrics import Interval
+from ..evaluation import Interval
 
 __all__ = ["COSINE", "OURS", "RIVALS", "Advice", "Figure", "Measurement", "Recommendation", "Search", "Way"]
 

@@ -11,19 +11,21 @@ import numpy as np
 
 from .._check import check_finite, check_integer, check_n_bits, check_number
 from ..errors import InvalidInput
+from ..evaluation import Data, read_data
+from ..evaluation.hold_out import FEWEST_FOLD_ROWS, Split, folds, label_counts, stratified_rows
 from ..hashers.base import check_supervision
 from ..labels import Labels, read_labels
-from ..protocols._data import Data, read_data
 from ..supervision import from_labels
 from ._advice import Advice, Measurement, Way
-from ._measure import Plan, Scores, interval, measure_fold, ways, work_of
+from ._measure import MeasuringPlan, Scores, interval, measure_fold, ways, work_of
 from ._recommend import recommend
-from ._rows import FEWEST_ROWS, Fold, choose_rows, deal_folds, label_counts, rows_for
 
 __all__ = ["advise"]
 
 BITS = (8, 16, 32, 64, 128, 256)
 FEWEST_FOLDS, MOST_FOLDS = 2, 20  # two, so that more than one fit has a say
+FEWEST_SAMPLED = 2_000
+MOST_WORK = 1_000_000_000  # rows · columns · labels of one fit: a minute or less on two cores
 USUAL_SPREAD = 0.6  # twice the deviation of average precisions over queries, as one often meets it
 
 Progress = Callable[[float, str], None]
@@ -69,28 +71,28 @@ def advise(
     ('EnergyHasher', True)
     """
     start = time.perf_counter()
-    plan = Plan(
+    plan = MeasuringPlan(
         _lengths(bits),
         check_number("tolerance", tolerance, 0.0, 1.0),
         check_number("precision", precision, 0.0, 1.0),
         check_integer("random_state", random_state, 0),
         timings,
     )
-    check_integer("n_rows", n_rows, FEWEST_ROWS)
+    check_integer("n_rows", n_rows, FEWEST_FOLD_ROWS)
     check_integer("n_folds", n_folds, FEWEST_FOLDS, MOST_FOLDS)
     data = read_data((X, read_labels(y)))
     features, labels = data.features, data.labels
     check_finite(features)
     check_supervision(from_labels(labels, len(labels)), None)
-    n_used = rows_for(labels, features.shape[1], n_rows)
-    rows = choose_rows(labels, n_used, np.random.default_rng(random_state))
-    scores, folds = Scores(int(features.shape[1])), deal_folds(len(rows), n_folds)
-    _until_narrow(scores, features[rows], labels[rows], folds, plan, progress)
+    n_used = _rows_for(labels, features.shape[1], n_rows)
+    rows = stratified_rows(labels, n_used, np.random.default_rng(random_state))
+    scores, splits = Scores(int(features.shape[1])), folds(len(rows), n_folds)
+    _until_narrow(scores, features[rows], labels[rows], splits, plan, progress)
     return Advice(
         recommend(scores, labels, plan),
         scores.figures(),
         interval(scores.by_chance()),
-        _measurement(data, scores, folds, plan),
+        _measurement(data, scores, splits, plan),
         time.perf_counter() - start,
     )
 
@@ -102,19 +104,31 @@ def _lengths(bits: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted({check_n_bits(n_bits) for n_bits in wanted}))
 
 
+def _rows_for(labels: Labels, n_columns: int, most: int) -> int:
+    """How many rows to use: ``most``, or fewer where columns times labels make a fit long."""
+    n_labels = max(1, len(labels.names))
+    affordable = max(FEWEST_SAMPLED, MOST_WORK // max(1, n_columns * n_labels))
+    return int(min(most, affordable, labels.known.sum()))
+
+
 def _until_narrow(
-    scores: Scores, X: Any, labels: Labels, folds: list[Fold], plan: Plan, progress: Progress | None
+    scores: Scores,
+    X: Any,
+    labels: Labels,
+    splits: list[Split],
+    plan: MeasuringPlan,
+    progress: Progress | None,
 ) -> None:
     """Measure fold after fold until the intervals are narrow enough, or there is none left."""
     bar = _Bar(sum(map(work_of, ways(plan.bits, scores.n_columns))), progress)
-    bar.folds = _folds_needed(USUAL_SPREAD / len(folds[0].kept_out) ** 0.5, 1, plan.precision, len(folds))
-    for done, fold in enumerate(folds, 1):
+    bar.folds = _folds_needed(USUAL_SPREAD / len(splits[0].held_out) ** 0.5, 1, plan.precision, len(splits))
+    for done, split in enumerate(splits, 1):
         bar.fold = done
-        measure_fold(scores, X, labels, fold, plan, bar)
+        measure_fold(scores, X, labels, split, plan, bar)
         width = scores.widest()
         if done >= FEWEST_FOLDS and width <= plan.precision:
             return
-        bar.folds = max(done + 1, _folds_needed(width, done, plan.precision, len(folds)))
+        bar.folds = max(done + 1, _folds_needed(width, done, plan.precision, len(splits)))
 
 
 def _folds_needed(width: float, n_folds: int, precision: float, most: int) -> int:
@@ -141,17 +155,17 @@ class _Bar:
             self._progress(self._shown, f"{self.fold}. {method}" + (f", {n_bits} bits" if n_bits else ""))
 
 
-def _measurement(data: Data, scores: Scores, folds: list[Fold], plan: Plan) -> Measurement:
+def _measurement(data: Data, scores: Scores, splits: list[Split], plan: MeasuringPlan) -> Measurement:
     chance, labels = scores.by_chance(), data.labels
     return Measurement(
         rows=int(labels.known.sum()),
-        rows_used=len(folds[0].train) + len(folds[0].kept_out),
+        rows_used=len(splits[0].train) + len(splits[0].held_out),
         columns=scores.n_columns,
         kind="tags" if labels.is_tags else "classes",
         labels=int((label_counts(labels) > 0).sum()),
         folds=len(scores.chance),
-        folds_possible=len(folds),
-        training_rows=len(folds[0].train),
+        folds_possible=len(splits),
+        training_rows=len(splits[0].train),
         queries=int((~np.isnan(chance)).sum()),
         queries_without_kin=int(np.isnan(chance).sum()),
         tolerance=plan.tolerance,

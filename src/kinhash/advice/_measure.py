@@ -1,4 +1,4 @@
-"""One fold: every method at every length learns from the rows of the fit and is asked with the others."""
+"""One fold: every method at every length learns from the training rows; the held-out rows are the queries."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ import numpy.typing as npt
 from ..baselines import BASELINES
 from ..codes import Codes, n_bytes
 from ..errors import InvalidInput, KinhashWarning
+from ..evaluation import (
+    Cosine,
+    Interval,
+    average_precision,
+    average_precision_from_scores,
+    bootstrap_interval,
+    score_rows,
+)
+from ..evaluation.hold_out import Split
 from ..hashers.energy import EnergyHasher
 from ..labels import Labels
-from ..metrics import Interval, average_precision, average_precision_from_scores, bootstrap_interval
-from ..protocols import Cosine
 from ._advice import COSINE, OURS, RIVALS, Figure, Search, Way
-from ._rows import Fold
 from ._speed import cosine_search, encode_seconds, hamming_search
 
-__all__ = ["Plan", "Scores", "interval", "measure_fold", "ways", "work_of"]
+__all__ = ["MeasuringPlan", "Scores", "interval", "measure_fold", "ways", "work_of"]
 
 MOST_ITQ_COLUMNS = 4096  # its eigenvectors take minutes beyond
 TIMED_ROWS = 2000
@@ -32,8 +38,8 @@ Tell = Callable[[Way], None]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What was asked for."""
+class MeasuringPlan:
+    """The settings of an advice."""
 
     bits: tuple[int, ...]
     tolerance: float
@@ -102,7 +108,9 @@ def work_of(way: Way) -> float:
     return {OURS: 1 + share, "ITQ": share}.get(method, 0.1)
 
 
-def measure_fold(scores: Scores, X: Any, labels: Labels, fold: Fold, plan: Plan, tell: Tell) -> None:
+def measure_fold(
+    scores: Scores, X: Any, labels: Labels, split: Split, plan: MeasuringPlan, tell: Tell
+) -> None:
     """Add the scores of one fold, and with the first one the times.
 
     Peak memory beyond X: its rows once more, a search index of a million codes, and the method's own.
@@ -110,32 +118,33 @@ def measure_fold(scores: Scores, X: Any, labels: Labels, fold: Fold, plan: Plan,
     number = len(scores.chance)
     seed = int(np.random.SeedSequence([plan.random_state, number]).generate_state(1)[0])
     timed = plan.timings and number == 0
-    asked, searched = labels[fold.kept_out], labels[fold.train]
-    scores.chance.append(_chance(asked))
-    X_fit, X_out = X[fold.train], X[fold.kept_out]
+    y, y_fit = labels[split.held_out], labels[split.train]
+    scores.chance.append(_chance(y))
+    X_fit, X_out = X[split.train], X[split.held_out]
     for way in ways(plan.bits, scores.n_columns):
         tell(way)
         method, n_bits = way
         if n_bits is None:
-            _measure_cosine(scores, X_out, asked, timed)
+            _measure_cosine(scores, X_out, y, timed)
             continue
-        hasher = _fitted(method, n_bits, seed, X_fit, searched)
-        new = Codes(hasher.encode(X_out), n_bits)
-        scores.mapped.setdefault(way, []).append(average_precision(new, new, asked, asked, exclude_self=True))
+        hasher = _fitted(method, n_bits, seed, X_fit, y_fit)
+        new = hasher.encode(X_out)
+        scores.mapped.setdefault(way, []).append(average_precision(new, new, y, y, exclude_self=True))
         if timed:
             scores.encode[way] = encode_seconds(hasher, X_out[:TIMED_ROWS])
         if method != OURS:
             continue
-        learned = average_precision(new, Codes(hasher.codes_, n_bits), asked, searched)
+        learned = average_precision(new, hasher.codes_, y, y_fit)
         scores.learned.setdefault(way, []).append(learned)
         if timed:
-            database = Codes(hasher.encode(X_fit), n_bits)
+            database = hasher.encode(X_fit)
             scores.search[way] = hamming_search(new, database, np.random.default_rng(seed))
 
 
-def _measure_cosine(scores: Scores, X: Any, asked: Labels, timed: bool) -> None:
-    unit, way = Cosine().fit(X).prepare(X), (COSINE, None)
-    found = average_precision_from_scores(lambda rows: unit[rows] @ unit.T, asked, asked, exclude_self=True)
+def _measure_cosine(scores: Scores, X: Any, y: Labels, timed: bool) -> None:
+    ranking, way = Cosine().fit(X), (COSINE, None)
+    unit = ranking.prepare(X)
+    found = average_precision_from_scores(score_rows(ranking, unit, unit), y, y, exclude_self=True)
     scores.mapped.setdefault(way, []).append(found)
     if timed:
         scores.search[way] = cosine_search(unit)
@@ -148,13 +157,13 @@ def _fitted(method: str, n_bits: int, seed: int, X: Any, labels: Labels) -> Any:
         return made(n_bits, random_state=seed).fit(X, labels)
 
 
-def _chance(asked: Labels) -> Floats:
+def _chance(y: Labels) -> Floats:
     """Average precision where all rows tie: the mean over all orders."""
-    alike = Codes(np.zeros((len(asked), 1), np.uint8), 8)
-    found = average_precision(alike, alike, asked, asked, exclude_self=True)
+    alike = Codes(np.zeros((len(y), 1), np.uint8), 8)
+    found = average_precision(alike, alike, y, y, exclude_self=True)
     if np.isnan(found).all():
         raise InvalidInput(
-            f"Among the {len(asked):,} rows that would be kept out no two are kin",
+            f"Among the {len(y):,} rows that would be kept out no two are kin",
             "labels that several rows share, ten or more at best",
             "Pass more rows, merge rare labels, or set n_folds=2 (--folds 2)",
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from ..container import replace_file
+from .._files import replace_file
 from ..errors import MissingExtra
 from ._advice import COSINE, OURS, Figure
 

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..codes import n_bytes
+from ..evaluation import Interval
+from ..evaluation.hold_out import label_counts
 from ..labels import Labels
-from ..metrics import Interval
 from ._advice import COSINE, OURS, RIVALS, Recommendation, Way
-from ._measure import MOST_ITQ_COLUMNS, Plan, Scores, interval
-from ._rows import label_counts
+from ._measure import MOST_ITQ_COLUMNS, MeasuringPlan, Scores, interval
 
 __all__ = ["recommend", "shortest_enough"]
 
@@ -55,7 +55,7 @@ def shortest_enough(scores: dict[int, Floats], tolerance: float) -> Choice:
     raise AssertionError("the best length is one of the lengths")
 
 
-def recommend(scores: Scores, labels: Labels, plan: Plan) -> Recommendation:
+def recommend(scores: Scores, labels: Labels, plan: MeasuringPlan) -> Recommendation:
     """The method, the length, what is lost, and what to beware of."""
     case = _Case(scores, plan.bits, plan.tolerance)
     warnings = _warn_of_labels(labels)

@@ -19,7 +19,7 @@ MILLION, HUNDRED_MILLION = 1_000_000, 100_000_000
 GROWN_ROWS = MILLION
 FLOAT_BYTES = 64 << 20  # more than most caches hold, as a large database would be
 NEIGHBOURS = 10
-ASKED = 16  # queries, one at a time
+QUERIES = 16  # queries, one at a time
 TURNS = 3
 
 
@@ -33,28 +33,28 @@ def hamming_search(queries: Codes, database: Codes, rng: np.random.Generator) ->
 
     Peak memory: about 100 bytes per grown row for 256 bits.
     """
-    seconds, _ = _ask(queries, database)
-    grown, distinct = _ask(queries, _grow(database, GROWN_ROWS, rng))
+    seconds, _ = _seconds_per_query(queries, database)
+    grown, distinct = _seconds_per_query(queries, _grow(database, GROWN_ROWS, rng))
     million = grown * max(1.0, min(MILLION, 2.0**database.n_bits) / distinct)
     farther = max(1.0, min(HUNDRED_MILLION, 2.0**database.n_bits) / MILLION)
     return Search(len(database), seconds, million, million * farther)
 
 
-def _ask(queries: Codes, database: Codes) -> tuple[float, int]:
+def _seconds_per_query(queries: Codes, database: Codes) -> tuple[float, int]:
     """Seconds per query, and how many distinct codes were looked at."""
     index = HammingIndex.from_codes(database)
-    single = [Codes(queries.packed[i : i + 1], queries.n_bits) for i in range(min(ASKED, len(queries)))]
+    single = [Codes(queries.packed[i : i + 1], queries.n_bits) for i in range(min(QUERIES, len(queries)))]
 
-    def ask() -> None:
+    def search() -> None:
         for query in single:
             index.search(query, NEIGHBOURS)
 
-    ask()  # the first query of a length compiles
-    return _best(ask) / len(single), index.stats().n_codes
+    search()  # the first query of a length compiles
+    return _best(search) / len(single), index.stats().n_codes
 
 
 def _grow(codes: Codes, n_rows: int, rng: np.random.Generator) -> Codes:
-    """As many codes as asked for: those given, each bit flipped with probability one eighth."""
+    """``n_rows`` codes: those given, each bit flipped with probability one eighth."""
     packed = codes.packed[rng.integers(0, len(codes), n_rows)]
     flips = rng.integers(0, 256, packed.shape, np.uint8)
     for _ in range(2):
@@ -67,14 +67,14 @@ def _grow(codes: Codes, n_rows: int, rng: np.random.Generator) -> Codes:
 def cosine_search(unit: npt.NDArray[np.float32]) -> Search:
     """Times of float cosine by a product with all rows of length one, as NumPy does it."""
     large = np.resize(unit, (max(len(unit), FLOAT_BYTES // (4 * unit.shape[1])), unit.shape[1]))
-    seconds = _best(lambda: _nearest(unit, unit)) / ASKED
-    grown = _best(lambda: _nearest(large, unit)) / ASKED
+    seconds = _best(lambda: _nearest(unit, unit)) / QUERIES
+    grown = _best(lambda: _nearest(large, unit)) / QUERIES
     million = grown * MILLION / len(large)
     return Search(len(unit), seconds, million, million * HUNDRED_MILLION / MILLION)
 
 
 def _nearest(database: npt.NDArray[np.float32], queries: npt.NDArray[np.float32]) -> None:
-    for number in range(ASKED):
+    for number in range(QUERIES):
         scores = database @ queries[number % len(queries)]
         np.argpartition(-scores, min(NEIGHBOURS, len(scores) - 1))
 

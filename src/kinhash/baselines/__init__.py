@@ -1,7 +1,9 @@
 """The rivals: every other method, under the same contract.
 
-Add one: write ``baselines/foo.py`` with a subclass of `Baseline` (or `kinhash.hashers.base.Hasher`) and put a
-row here.
+Add one: write ``baselines/foo.py`` with a subclass of `Baseline`, `Unsupervised` or `TwoStepBaseline` whose
+``_solve(training)`` returns a `Solved`, and put a row here. A rival outside the package needs no other names
+than those of this module. Modules named after a rival hold that rival; those with an underscore
+(``_base.py``, ``_rows.py``, …) are what rivals share.
 
 LLH (Irie et al., CVPR 2014) is named in the paper and absent here: it is unsupervised, no program of its
 authors was found, and what could be read does not fix its objective, its codes of new rows or its constants.
@@ -10,11 +12,19 @@ A guess under its name would say nothing about it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._table import Table
 
-__all__ = ["BASELINES"]
+if TYPE_CHECKING:
+    from ..training import Training as Training
+    from ._base import Baseline as Baseline
+    from ._base import Solved as Solved
+    from ._base import TwoStepBaseline as TwoStepBaseline
+    from ._base import Unsupervised as Unsupervised
+    from ._base import label_matrix as label_matrix
+
+__all__ = ["BASELINES", "Baseline", "Solved", "Training", "TwoStepBaseline", "Unsupervised", "label_matrix"]
 
 BASELINES = Table(
     "baseline",
@@ -47,6 +57,10 @@ BASELINES = Table(
 
 
 def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from . import _base
+
+        return getattr(_base, name)
     for row in BASELINES:
         if row == name:
             return BASELINES[row]

@@ -1,14 +1,15 @@
-"""What the rivals share: our contract, and a map that can be chosen apart from the codes.
+"""What the rivals share: our contract, in two forms.
 
-Any method's learned codes combine with any map: ``map="own"`` is what its authors use, "linear" and "rbf" are
-our ridge maps with the intercept kept, "expected" is our expected supervision, and any scikit-learn
-regressor works too.
+`Baseline` has a map of its own and nothing to choose about it; `Unsupervised` is one that reads no labels.
+`TwoStepBaseline` learns codes first and a map onto them second, so that any method's codes combine with any
+map: ``map="own"`` is what its authors use, "linear" and "rbf" are our ridge maps with the intercept kept,
+"expected" is our expected supervision, and any scikit-learn regressor works too.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -25,18 +26,102 @@ from ..supervision import Supervision
 from ..training import Training
 from ._expected import fit_expected_map, require_labels
 
-__all__ = ["Baseline", "Nothing", "RowCodes", "Solved", "Unsupervised", "fit_row_map", "label_matrix"]
+__all__ = [
+    "Baseline",
+    "Nothing",
+    "RowCodes",
+    "Solved",
+    "TwoStepBaseline",
+    "Unsupervised",
+    "fit_row_map",
+    "label_matrix",
+]
 
 MAP_NAMES = ("own", "linear", "rbf", "expected")
 
 RowCodes = npt.NDArray[np.float64]
-Solved = (
-    tuple[RowCodes | None, Map | None] | tuple[RowCodes | None, Map | None, dict[str, Any]]
-)  # targets, own map, facts
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What a rival found.
+
+    ``targets`` (n, d) have the learned codes as their signs; None if it has no codes of its own.
+    ``map`` is the authors' map; None if that is a ridge onto the targets. ``facts`` go to ``report_``.
+    """
+
+    targets: RowCodes | None = None
+    map: Map | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 class Baseline(Hasher):
-    """A rival. Subclasses implement `_solve`, and have a constructor of their own if they have constants.
+    """A rival with a map of its own. Subclasses implement `_solve`.
+
+    They have a constructor of their own if they have constants.
+
+    Parameters
+    ----------
+    n_bits : length of the codes.
+    random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
+    """
+
+    def __init__(
+        self,
+        n_bits: int = 64,
+        *,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_bits = n_bits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @abstractmethod
+    def _solve(self, training: Training) -> Solved:
+        """Learn from the training rows; everything that came in has been checked."""
+
+    def _learn(self, training: Training) -> Fitted:
+        with training.stages("codes"):
+            solved = self._solve(training)
+        with training.stages("map"):
+            chosen, facts = self._map_of(training, solved)
+        codes = None if solved.targets is None else pack_bits(solved.targets > 0)
+        return Fitted(chosen, codes, training.supervision.group_of_row, facts=solved.facts | facts)
+
+    def _map_of(self, training: Training, solved: Solved) -> tuple[Map, dict[str, Any]]:
+        """The map of new rows, and what was chosen about it."""
+        if solved.map is None:
+            raise InvalidInput(
+                f"{type(self).__name__} gave no map of its own",
+                "a map from a Baseline or an Unsupervised",
+                "Return one from _solve, or subclass TwoStepBaseline, which fits one to the learned codes",
+            )
+        return solved.map, {}
+
+
+class Unsupervised(Baseline):
+    """A rival that looks at the features alone: y may be left out, and is not read where it is given."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows X (n, p); y is there for pipelines only."""
+        return self._fit(X, Nothing, sample_weight, y)
+
+    def _learn(self, training: Training) -> Fitted:
+        return super()._learn(replace(training, supervision=Nothing(len(training.rows))))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
+
+
+class TwoStepBaseline(Baseline):
+    """A rival that learns codes of its training rows, to which any map can be fitted.
+
+    `_solve` gives the targets, and the authors' map where that is no ridge onto them.
 
     Parameters
     ----------
@@ -64,13 +149,10 @@ class Baseline(Hasher):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_bits = n_bits
+        super().__init__(n_bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
         self.map = map
         self.alpha = alpha
         self.n_centers = n_centers
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -89,68 +171,27 @@ class Baseline(Hasher):
         else:
             check_number("alpha", self.alpha, 0.0)
 
-    @abstractmethod
-    def _solve(self, training: Training) -> Solved:
-        """Fitted targets (n, d), whose signs are the learned codes (None if the method has no codes of its
-        own), the authors' own map (None if it is a ridge onto those targets), and facts for the report, if
-        there are any."""
-
     def _learn(self, training: Training) -> Fitted:
-        name = self.map if isinstance(self.map, str) else "regressor"
-        if name == "expected":
+        if self._chosen == "expected":
             require_labels(training)
-        with training.stages("codes"):
-            targets, own, *told = self._solve(training)
-        group = training.supervision.group_of_row
-        facts: dict[str, Any] = {}
-        for some in told:
-            facts |= some
-        with training.stages("map"):
-            chosen = own
-            if name == "expected" and targets is not None:
-                chosen, found = fit_expected_map(training, targets)
-                facts |= found
-            elif own is None or name != "own":
-                chosen = fit_row_map(training, targets, self.map, self.alpha, self.n_centers)
-        assert chosen is not None
-        codes = None if targets is None else pack_bits(targets > 0)
-        return Fitted(chosen, codes, group, facts=facts)
+        return super()._learn(training)
 
+    def _map_of(self, training: Training, solved: Solved) -> tuple[Map, dict[str, Any]]:
+        if solved.targets is None:
+            raise InvalidInput(
+                f"{type(self).__name__} gave no learned codes",
+                "targets (n, d) from a TwoStepBaseline",
+                "Return them from _solve, or subclass Baseline",
+            )
+        if self._chosen == "expected":
+            return fit_expected_map(training, solved.targets)
+        if self._chosen == "own" and solved.map is not None:
+            return solved.map, {}
+        return fit_row_map(training, solved.targets, self.map, self.alpha, self.n_centers), {}
 
-class Unsupervised(Baseline):
-    """A rival that looks at the features alone: y may be left out, and is not read where it is given.
-
-    Its map is its own, always: there are no learned codes that another map could be fitted to.
-    """
-
-    map = "own"
-    alpha = "auto"
-    n_centers = 1
-
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from rows X (n, p); y is there for pipelines only."""
-        return self._fit(X, Nothing, sample_weight, y)
-
-    def _learn(self, training: Training) -> Fitted:
-        return super()._learn(replace(training, supervision=Nothing(len(training.rows))))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        return tags
+    @property
+    def _chosen(self) -> str:
+        return self.map if isinstance(self.map, str) else "regressor"
 
 
 class Nothing(Supervision):
@@ -183,9 +224,7 @@ def label_matrix(training: Training, method: str) -> sp.csr_array:
     return labels.indicator()
 
 
-def fit_row_map(
-    training: Training, targets: RowCodes | None, map_: Any, alpha: float | str, n_centers: int
-) -> Map:
+def fit_row_map(training: Training, targets: RowCodes, map_: Any, alpha: float | str, n_centers: int) -> Map:
     """A ridge map or a regressor onto targets (n, d) that belong to rows, with the intercept kept."""
     from ..encoders.features import standardised_moments
     from ..encoders.least_squares import choose_alpha
@@ -193,12 +232,6 @@ def fit_row_map(
     from ..encoders.prepared import prepare_rows
     from ..encoders.regressor import RegressorMap
 
-    if targets is None:
-        raise InvalidInput(
-            f"map={map_!r} was asked for with a method that has no learned codes",
-            "map='own' for such a method",
-            "Leave map out",
-        )
     options = RBF(n_centers=n_centers) if map_ == "rbf" else Plain()
     preparation = first_preparation(training.rows, options, training.rng)
     if isinstance(map_, str):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from .._blocks import block_slices, map_blocks
+from .._compile import njit
 
 __all__ = ["settle_bits", "settle_rows"]
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._blocks import block_slices, map_blocks, require_memory
+from .._linalg import jittered_cholesky
 from ..encoders.features import Plain, first_preparation, standardised_moments
 from ..encoders.linear import LinearMap
 from ..encoders.moments import Standardised
@@ -187,23 +188,14 @@ class RidgeRows:
 
 def safe_cholesky(gram: Floats, alpha: float) -> Floats:
     """Lower factor of G + αI, with the least jitter that makes it one: twin centres make G singular."""
-    from scipy.linalg import cholesky
-
-    size = max(float(np.trace(gram)) / len(gram), 1e-30)
-    for jitter in (0.0, 1e-12, 1e-10, 1e-8, 1e-6):
-        raised = gram.copy()
-        raised[np.diag_indices_from(raised)] += alpha + jitter * size
-        try:
-            lower: Floats = cholesky(raised, lower=True)
-        except np.linalg.LinAlgError:
-            continue
-        if np.diag(lower).min() > 1e-7 * np.sqrt(size):
-            return lower
-    raise InvalidInput(
-        "The columns of X are so nearly collinear that least squares has no answer",
-        "features that are not copies of each other",
-        "Drop duplicate columns, or fit with map='linear'",
-    )
+    try:
+        return jittered_cholesky(gram, alpha, (0.0, 1e-12, 1e-10, 1e-8, 1e-6), smallest_pivot=1e-7)
+    except np.linalg.LinAlgError:
+        raise InvalidInput(
+            "The columns of X are so nearly collinear that least squares has no answer",
+            "features that are not copies of each other",
+            "Drop duplicate columns, or fit with map='linear'",
+        ) from None
 
 
 def rbf_preparation(training: Training, n_centers: int, power: int = 2) -> Preparation:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from numba import njit
 
 from .._check import check_integer, check_number
+from .._compile import njit
 from ..encoders.linear import LinearMap
 from ..encoders.prepared import prepare_rows
 from ..supervision import PairSupervision
@@ -62,10 +62,6 @@ class BRE(Baseline):
         "targets 0 and 1 for kin and strangers (from memory of the paper); patience of ten sweeps",
     )
 
-    map = "own"
-    alpha = "auto"
-    n_centers = 1
-
     def __init__(
         self,
         n_bits: int = 64,
@@ -112,7 +108,7 @@ class BRE(Baseline):
         size = np.maximum(np.abs(directions).max(axis=0), 1e-30)  # signs alone matter
         weights = (shares[:, None] * directions / size).astype(np.float32)
         own = LinearMap(preparation, weights, np.zeros(d, np.float32))
-        return None, own, {"objective": history}
+        return Solved(None, own, {"objective": history})
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,15 @@ import scipy.sparse as sp
 
 from .._blocks import block_slices, require_memory
 from .._check import check_integer, check_number
+from ..energies.lfh import curvature
 from ..supervision import PairSupervision
 from ..training import Training
-from ._base import Baseline, Solved
+from ._base import Solved, TwoStepBaseline
 from ._card import PAIRS, Card
 from ._sample import draw_rows, known_rows
 from ._without_intercept import centred_ridge
 
-__all__ = ["BSH", "Posterior", "curvature", "lower_bound", "sweep"]
+__all__ = ["BSH", "Posterior", "lower_bound", "sweep"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -27,7 +28,7 @@ VAGUE = 1e-6  # shape and rate of the prior over precisions: next to nothing is 
 READOUT_ROUNDS = 5
 
 
-class BSH(Baseline):
+class BSH(TwoStepBaseline):
     """Bayesian supervised hashing (Hu et al., CVPR 2017), in a reconstruction.
 
     Only the abstract could be read: LFH's likelihood, full Bayesian treatment, hyper-parameters learned, mean
@@ -123,7 +124,7 @@ class BSH(Baseline):
         targets = -np.ones_like(means)
         targets[rows] = np.where(means[rows] > means[rows].mean(axis=0), 1.0, -1.0)
         own = centred_ridge(training, targets, "auto") if _is_own(self.map) else None
-        return targets, own, {"bound": bound, "precision": state.precision}
+        return Solved(targets, own, {"bound": bound, "precision": state.precision})
 
     def _readout(self, state: Posterior, training: Training, sample: Ints) -> Floats:
         """Means (n, d) of all rows given the sample."""
@@ -214,12 +215,6 @@ def unpack(vectors: Floats, d: int) -> Floats:
     matrices = np.empty((*vectors.shape[:-1], d, d))
     matrices[..., i, j] = matrices[..., j, i] = vectors * np.where(i == j, 1.0, np.sqrt(0.5))
     return matrices
-
-
-def curvature(xi: Floats) -> Floats:
-    """``λ(ξ) = −tanh(ξ/2)/(4ξ)``, −1/8 at 0."""
-    safe = np.maximum(xi, 1e-8)
-    return np.where(xi > 1e-8, -np.tanh(safe / 2) / (4 * safe), -0.125)
 
 
 def sweep(state: Posterior, partners: Partners, slope: float) -> None:

@@ -54,10 +54,6 @@ class CCAITQ(Baseline):
         "columns standardised; SVD in place of a general eigensolver",
     )
 
-    map = "own"
-    alpha = "auto"
-    n_centers = 1
-
     def __init__(
         self,
         n_bits: int = 64,
@@ -92,7 +88,7 @@ class CCAITQ(Baseline):
         A, r = canonical_directions(moments.gram / degrees, moments.cross / degrees, Cyy, self.reg)
         A, r = A[:, : self.n_bits], r[: self.n_bits]
         found, errors = rotated_map(training, moments, A * r, self.n_bits, self.n_rounds)
-        return None, found, {"correlations": r, "quantisation_error": errors}
+        return Solved(None, found, {"correlations": r, "quantisation_error": errors})
 
 
 def canonical_directions(Cxx: Floats, Cxy: Floats, Cyy: Floats, reg: float) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._check import check_choice, check_integer
 from ..training import Training
-from ._base import Baseline, Solved
+from ._base import Solved, TwoStepBaseline
 from ._card import PAIRS, Card
 from ._sample import known_rows
 from ._without_intercept import centred_ridge
@@ -23,7 +23,7 @@ DISSIMILAR = ("-r", "+r")
 UNDECIDED = 1e-5  # a sum this small leaves the bit as it was
 
 
-class COSDISH(Baseline):
+class COSDISH(TwoStepBaseline):
     """Column sampling based discrete supervised hashing (Kang, Li, Zhou, AAAI 2016).
 
     ``min Σ_{i, j∈Ω} (d·S̃_ij − b_i·b_j)²`` over random columns Ω, as many as there are bits; S̃ is S with its
@@ -96,7 +96,7 @@ class COSDISH(Baseline):
     def _solve(self, training: Training) -> Solved:
         rows = known_rows(training)
         groups, member = np.unique(training.supervision.group_of_row[rows], return_inverse=True)
-        codes = Codes(np.where(training.rng.random((len(rows), self.n_bits)) < 0.5, 1, -1), member)
+        codes = CodesInTurn(np.where(training.rng.random((len(rows), self.n_bits)) < 0.5, 1, -1), member)
         objective = []
         for _ in range(self.n_samplings):
             columns = self._columns(training, rows)
@@ -110,7 +110,7 @@ class COSDISH(Baseline):
         own = None
         if isinstance(self.map, str) and self.map == "own":
             own = centred_ridge(training, targets, 1.0)
-        return targets, own, {"objective": objective}
+        return Solved(targets, own, {"objective": objective})
 
     def _columns(self, training: Training, rows: Ints) -> Ints:
         """Random positions among ``rows``, as many as bits; rows that have columns, where not all do."""
@@ -121,7 +121,7 @@ class COSDISH(Baseline):
 
 
 @dataclass
-class Codes:
+class CodesInTurn:
     """Bits ±1 (n, d) of rows, and the group each row belongs to."""
 
     bits: npt.NDArray[Any]
@@ -167,7 +167,7 @@ def rebalanced(S: Floats, sizes: Floats, dissimilar: str) -> Floats:
     return kin - r * strangers if dissimilar == "-r" else kin + r * strangers
 
 
-def sweep(codes: Codes, columns: Ints, S: Floats) -> None:
+def sweep(codes: CodesInTurn, columns: Ints, S: Floats) -> None:
     """One alternation, in place: every bit of Ω, then all bits of Γ."""
     d, q = codes.bits.shape[1], len(columns)
     inner = S[codes.member[columns]]

@@ -8,13 +8,13 @@ from .._check import check_integer
 from ..energies.ksh import KSH
 from ..solvers.spectral import Spectral
 from ..training import Training
-from ._base import Baseline, Solved
+from ._base import Solved, TwoStepBaseline
 from ._card import PAIRS, Card
 
 __all__ = ["EigenITQ"]
 
 
-class EigenITQ(Baseline):
+class EigenITQ(TwoStepBaseline):
     """Top eigenvectors of the doubly centred S, turned by an ITQ rotation; ridge for new rows.
 
     Objective: ``min ‖U Uᵀ − d J S J‖²`` over real U (n, d), J taking off the mean; then the rotation of U
@@ -29,7 +29,7 @@ class EigenITQ(Baseline):
     ----------
     n_bits : length of the codes.
     n_anchors : sampled columns of S.
-    map : "own" (= "linear"), "rbf", "expected", or a regressor; see `Baseline`.
+    map : "own" (= "linear"), "rbf", "expected", or a regressor; see `TwoStepBaseline`.
     alpha : ridge penalty; "auto" is n/p.
     n_centers : centres of map="rbf".
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
@@ -76,4 +76,4 @@ class EigenITQ(Baseline):
         solver = Spectral(rotation="codes", rarity=0.0, targets="centred", n_anchors=self.n_anchors)
         solution = solver.solve(supervision, KSH(), self.n_bits, training.rng, training.weights)
         scores = solution.group_scores(supervision, training.n_jobs)
-        return scores[supervision.group_of_row], None
+        return Solved(scores[supervision.group_of_row])

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from numba import njit
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_choice, check_integer, check_number
+from .._compile import njit
 from ..encoders.features import Plain, first_preparation
 from ..encoders.prepared import prepare_rows
 from ..encoders.trees import Steps, Trees, TreesMap
@@ -75,10 +75,6 @@ class FastHash(Baseline):
         "blocks of equal tag sets for tags",
     )
 
-    map = "own"
-    alpha = "auto"
-    n_centers = 1
-
     def __init__(
         self,
         n_bits: int = 64,
@@ -133,7 +129,7 @@ class FastHash(Baseline):
             learned = decided(trees[-1], X, training.n_jobs)
             objective.append((self._value(pairs, hamming, bit, r), self._value(pairs, hamming, learned, r)))
             pairs.add_bit(hamming, learned)
-        return None, TreesMap(preparation, steps, trees), {"objective": objective}
+        return Solved(None, TreesMap(preparation, steps, trees), {"objective": objective})
 
     def _value(self, pairs: ListedPairs, hamming: Ints, bit: npt.NDArray[np.bool_], r: int) -> float:
         after = hamming.copy()
@@ -177,12 +173,12 @@ def _pools() -> Any:
     import sklearn.ensemble  # noqa: F401  (brings the OpenMP library that must be found)
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="openmp")  # so that leaving does not set BLAS as well
 
 
 def one_core() -> AbstractContextManager[Any]:
     """Hold OpenMP to one thread, in the calling thread, while the context lasts."""
-    context: AbstractContextManager[Any] = _pools().limit(limits=1, user_api="openmp")
+    context: AbstractContextManager[Any] = _pools().limit(limits=1)
     return context
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._check import check_integer, check_number
 from ..training import Training
-from ._base import Baseline, Solved, label_matrix
+from ._base import Solved, TwoStepBaseline, label_matrix
 from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, count_rows, rbf_preparation, safe_cholesky, sign_or
 
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 SETTLED = 1e-5  # relative change at which the authors stop
 
 
-class FSDH(Baseline):
+class FSDH(TwoStepBaseline):
     """Fast supervised discrete hashing: regress codes on labels instead of labels on codes.
 
     Objective, over codes B (n, d), W (C, d) and a map P, with the label matrix L:
@@ -38,7 +38,7 @@ class FSDH(Baseline):
     lam, nu, lam_map : λ, ν and λ_F; the authors' 1, 1e-5 and 1e-2.
     n_rounds : rounds; 5.
     n_centers : random training rows to compare with; 1000.
-    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `Baseline`.
+    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `TwoStepBaseline`.
     alpha : penalty of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 
@@ -109,7 +109,7 @@ class FSDH(Baseline):
             if np.linalg.norm(P - old) < SETTLED * np.linalg.norm(old, 2):
                 break
         objective.append(self._objective(B, labels @ W, ridge.predict(P), W, P, weights))
-        return counted.everywhere(B), ridge.as_map(P), {"objective": objective}
+        return Solved(counted.everywhere(B), ridge.as_map(P), {"objective": objective})
 
     def _objective(
         self, B: Floats, from_labels: Floats, predicted: Floats, W: Floats, P: Floats, weights: Floats

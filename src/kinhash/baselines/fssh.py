@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .._check import check_choice, check_integer, check_number
 from ..encoders.features import RBF, first_preparation, standardised_moments
 from ..training import Training
-from ._base import Baseline, Solved, label_matrix
+from ._base import Solved, TwoStepBaseline, label_matrix
 from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, count_rows, safe_cholesky, sign_or
 
@@ -19,7 +19,7 @@ __all__ = ["FSSH", "similarity_times_labels"]
 Floats = npt.NDArray[np.float64]
 
 
-class FSSH(Baseline):
+class FSSH(TwoStepBaseline):
     """Fast scalable supervised hashing, two-step version (FSSH_ts).
 
     Objective, over codes B (n, d), G (C, d) and W (q, d), with the label matrix L and the features Z:
@@ -44,7 +44,7 @@ class FSSH(Baseline):
     n_rounds : rounds; 5.
     similarity : "signed" or "binary".
     n_centers : random training rows to compare with; 1000.
-    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `Baseline`.
+    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `TwoStepBaseline`.
     alpha : penalty of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 
@@ -114,7 +114,7 @@ class FSSH(Baseline):
             from_labels, from_rows = labels @ G, rows.times(W)
             objective.append(self._objective(B, from_labels, from_rows, W, G, A))
         ridge = RidgeRows(rows, 1.0, constant=False, gram=gram)
-        return counted.everywhere(B), ridge.as_map(ridge.fit(B)), {"objective": objective}
+        return Solved(counted.everywhere(B), ridge.as_map(ridge.fit(B)), {"objective": objective})
 
     def _features(self, training: Training) -> TrainingRows:
         options = RBF(n_centers=self.n_centers)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..training import Training
-from ._base import Baseline, Solved, label_matrix
+from ._base import Solved, TwoStepBaseline, label_matrix
 from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, count_rows, rbf_preparation
 
@@ -17,7 +17,7 @@ __all__ = ["HadamardHashing"]
 Floats = npt.NDArray[np.float64]
 
 
-class HadamardHashing(Baseline):
+class HadamardHashing(TwoStepBaseline):
     """HC-SDH: class c has row c of a Hadamard matrix as its code; least squares on RBF features maps to it.
 
     Objective: ``‖B − φ P‖²`` with B given: any two classes differ in exactly half the bits. φ as in `SDH`,
@@ -32,7 +32,7 @@ class HadamardHashing(Baseline):
 
     Learns from classes or tags. Their demo maps the database; `codes_` are the class codes.
 
-    Parameters as in `Baseline`; map="own" is least squares on ``n_centers`` RBF features.
+    Parameters as in `TwoStepBaseline`; map="own" is least squares on ``n_centers`` RBF features.
     Memory beyond X: n·n_centers·4 bytes (see `TrainingRows`), 8·n·n_bits bytes, 3·8·n_centers².
 
     Reference: Koutaki, Shirai, Ambai. Hadamard coding for supervised discrete hashing. TIP 2018.
@@ -50,10 +50,10 @@ class HadamardHashing(Baseline):
         codewords = hadamard_codewords(counted.labels.shape[1], self.n_bits, training.rng)
         B = majority(counted.labels, codewords)
         if not (isinstance(self.map, str) and self.map == "own"):
-            return counted.everywhere(B), None
+            return Solved(counted.everywhere(B), None)
         rows = TrainingRows(counted.training, rbf_preparation(counted.training, self.n_centers))
         least_squares = RidgeRows(rows, 0.0, constant=False)
-        return counted.everywhere(B), least_squares.as_map(least_squares.fit(B))
+        return Solved(counted.everywhere(B), least_squares.as_map(least_squares.fit(B)))
 
 
 def hadamard_codewords(n_classes: int, n_bits: int, rng: np.random.Generator) -> Floats:

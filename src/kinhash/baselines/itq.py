@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_integer
+from .._linalg import fit_rotation
 from ..encoders.linear import LinearMap
 from ..encoders.moments import Standardised
 from ..encoders.prepared import prepare_rows
@@ -71,7 +72,7 @@ class ITQ(Unsupervised):
         moments, shares = centred_moments(training)
         directions = shares[:, None] * principal_directions(moments, shares, self.n_bits)[0]
         found, errors = rotated_map(training, moments, directions, self.n_bits, self.n_rounds)
-        return None, found, {"quantisation_error": errors}
+        return Solved(None, found, {"quantisation_error": errors})
 
 
 def principal_directions(moments: Standardised, shares: Floats, n_most: int) -> tuple[Floats, Floats]:
@@ -113,16 +114,10 @@ def itq_rotation(
     r = projected.shape[1]
     size = float(np.sqrt((projected**2).mean() * r / n_bits)) or 1.0
     V = projected / size
-    weighted = V if weights is None else V * weights[:, None]
-    left, _, right = np.linalg.svd(rng.standard_normal((r, n_bits)), full_matrices=False)
-    rotation: Floats = left @ right
-    errors = []
-    for _ in range(n_rounds):
-        turned = V @ rotation
-        errors.append(_error(turned, weights))
-        signs = np.where(turned >= 0, 1.0, -1.0)
-        left, _, right = np.linalg.svd(weighted.T @ signs, full_matrices=False)
-        rotation = left @ right
+    errors: list[float] = []
+    rotation = fit_rotation(
+        V, n_bits, rng, n_rounds, weights, watch=lambda turned: errors.append(_error(turned, weights))
+    )
     errors.append(_error(V @ rotation, weights))
     return rotation, errors
 

@@ -59,10 +59,6 @@ class KSH(Baseline):
         "symmetric eigenproblem with a small ridge",
     )
 
-    map = "own"
-    alpha = "auto"
-    n_centers = 1
-
     def __init__(
         self,
         n_bits: int = 64,
@@ -102,7 +98,7 @@ class KSH(Baseline):
         A = self._greedy(K, residual)
         weights = A.astype(np.float32)
         own = LinearMap(preparation, weights, np.zeros(self.n_bits, np.float32))
-        return None, own, {"residual": residual.norms, "agreement": residual.agreement}
+        return Solved(None, own, {"residual": residual.norms, "agreement": residual.agreement})
 
     def _greedy(self, K: Floats, residual: Residual) -> Floats:
         from scipy.linalg import cholesky, eigh, solve_triangular

@@ -13,7 +13,7 @@ from .._check import check_integer, check_number
 from ..encoders.prepared import prepare_rows
 from ..supervision import Supervision
 from ..training import Training
-from ._base import Baseline, Solved
+from ._base import Solved, TwoStepBaseline
 from ._card import PAIRS, Card
 from ._rows import RidgeRows, TrainingRows, centred_moments
 from .itq import principal_directions
@@ -27,7 +27,7 @@ BLOCK_ROWS = 4096
 HALF = np.float32(0.5)
 
 
-class LFH(Baseline):
+class LFH(TwoStepBaseline):
     """Latent factor hashing, learned on sampled columns.
 
     Objective, over real U (n, d), with ``Θ = ½ U Uᵀ`` and s = 1 for kin, 0 for strangers:
@@ -115,7 +115,7 @@ class LFH(Baseline):
         gains = self._learn_factors(training, U)
         ridge = RidgeRows(rows, self.lam * rows.total_weight / rows.n_columns, constant=False)
         found = U.astype(np.float64)
-        return found, ridge.as_map(ridge.fit(found)), {"gains": gains}
+        return Solved(found, ridge.as_map(ridge.fit(found)), {"gains": gains})
 
     def _learn_factors(self, training: Training, U: Floats32) -> list[float]:
         supervision, weights = training.supervision, training.known_weights

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..encoders.linear import LinearMap
+from ..evaluation.code_references import random_directions
 from ..training import Training
 from ._base import Solved, Unsupervised
 from ._card import FEATURES, Card
@@ -37,6 +38,6 @@ class LSH(Unsupervised):
 
     def _solve(self, training: Training) -> Solved:
         preparation, shares = centre_columns(training)
-        directions = training.rng.standard_normal((len(shares), self.n_bits))
+        directions = random_directions(len(shares), self.n_bits, training.rng)
         weights = (shares[:, None] * directions).astype(np.float32)
-        return None, LinearMap(preparation, weights, np.zeros(self.n_bits, np.float32))
+        return Solved(None, LinearMap(preparation, weights, np.zeros(self.n_bits, np.float32)))

@@ -63,10 +63,6 @@ class MLH(Baseline):
         "1; pairs from a drawn list",
     )
 
-    map = "own"
-    alpha = "auto"
-    n_centers = 1
-
     def __init__(
         self,
         n_bits: int = 64,
@@ -119,7 +115,7 @@ class MLH(Baseline):
         X /= np.float32(length)
         W, facts = self._descend(X, pairs, training.rng)
         weights = (shares[:, None] / length * W[:-1]).astype(np.float32)
-        return None, LinearMap(preparation, weights, W[-1].astype(np.float32)), facts
+        return Solved(None, LinearMap(preparation, weights, W[-1].astype(np.float32)), facts)
 
     def _descend(
         self, X: npt.NDArray[np.float32], pairs: ListedPairs, rng: np.random.Generator

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from .._check import check_integer, check_number
 from ..training import Training
-from ._base import Baseline, Solved, label_matrix
+from ._base import Solved, TwoStepBaseline, label_matrix
 from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, centred_moments
 from ._sample import known_rows
@@ -20,7 +20,7 @@ __all__ = ["NSH", "orthonormal_rows", "unit_labels"]
 Floats = npt.NDArray[np.float64]
 
 
-class NSH(Baseline):
+class NSH(TwoStepBaseline):
     """Natural supervised hashing (Liu, Lu, IJCAI 2016), in a reconstruction: call its results "NSH-style".
 
     Only the abstract could be read: label vectors are taken for codes, the learned codes should have the
@@ -117,7 +117,7 @@ class NSH(Baseline):
             misfit = ((B - scale * (Z @ R - mean @ R))[known] ** 2).sum()
             spread = ((B - predicted)[known] ** 2).sum() + penalty * (W * W).sum()
             objective.append(float(misfit + self.mu * spread))
-        return B, ridge.as_map(W), {"objective": objective}
+        return Solved(B, ridge.as_map(W), {"objective": objective})
 
 
 def unit_labels(labels: sp.csr_array) -> sp.csr_array:

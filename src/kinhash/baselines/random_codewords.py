@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ..training import Training
-from ._base import Baseline, Solved, label_matrix
+from ._base import Solved, TwoStepBaseline, label_matrix
 from ._card import LABELS, Card
 
 __all__ = ["RandomCodewords"]
 
 
-class RandomCodewords(Baseline):
+class RandomCodewords(TwoStepBaseline):
     """Every class gets a random code; new rows are mapped by ridge regression onto the codes.
 
     Objective: none. Random codes of d bits differ in about d/2 ± √d/2 places, so with many bits they separate
@@ -19,7 +19,7 @@ class RandomCodewords(Baseline):
     With tags, a row's code is the sign of the sum of its tags' normal vectors (random hyperplanes on the
     label matrix): rows that share tags share bits. Learns from classes or tags. `codes_` are these codes.
 
-    Parameters as in `Baseline`; map="own" is "linear". Memory beyond X: 8·n·n_bits bytes and p².
+    Parameters as in `TwoStepBaseline`; map="own" is "linear". Memory beyond X: 8·n·n_bits bytes and p².
     """
 
     card = Card(
@@ -33,4 +33,4 @@ class RandomCodewords(Baseline):
         labels = label_matrix(training, "RandomCodewords")
         vectors = training.rng.standard_normal((labels.shape[1], self.n_bits))
         sums = labels @ vectors
-        return (sums > 0) * 2.0 - 1.0, None
+        return Solved((sums > 0) * 2.0 - 1.0, None)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from .._check import check_integer, check_number
 from ..training import Training
-from ._base import Baseline, Solved, label_matrix
+from ._base import Solved, TwoStepBaseline, label_matrix
 from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, count_rows, rbf_preparation, sign_or
 
@@ -21,7 +21,7 @@ MOST_CENTERS = 2000
 RANK = 1e-10  # directions of a smaller share of the largest singular value are rounding
 
 
-class SCDH(Baseline):
+class SCDH(TwoStepBaseline):
     """Strongly constrained discrete hashing.
 
     Objective, over codes B (n, d), real Z (n, d) with ``Zᵀ1 = 0`` and ``ZᵀZ = nI``, and a map P:
@@ -45,7 +45,7 @@ class SCDH(Baseline):
     alpha_z, beta, lam : the authors' 0.1, 1 and 10.
     n_rounds : rounds; 10.
     n_centers : random training rows to compare with; 2000.
-    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `Baseline`.
+    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `TwoStepBaseline`.
     alpha : penalty of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 
@@ -111,7 +111,7 @@ class SCDH(Baseline):
             P = ridge.fit(B)
             predicted = ridge.predict(P)
             objective.append(self._objective(B, pull, predicted, P))
-        return counted.everywhere(B), ridge.as_map(P), {"objective": objective}
+        return Solved(counted.everywhere(B), ridge.as_map(P), {"objective": objective})
 
     def _objective(self, B: Floats, pull: Floats, predicted: Floats, P: Floats) -> float:
         """Without ``n²d + d²‖S̃‖² + 2α_z n d``, which no step changes."""

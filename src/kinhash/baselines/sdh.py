@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._check import check_integer, check_number
 from ..training import Training
-from ._base import Baseline, Solved, label_matrix
+from ._base import Solved, TwoStepBaseline, label_matrix
 from ._bit_step import settle_bits
 from ._card import LABELS, Card
 from ._rows import Counted, RidgeRows, TrainingRows, count_rows, rbf_preparation
@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 SETTLED = 1e-5  # relative change at which the authors stop
 
 
-class SDH(Baseline):
+class SDH(TwoStepBaseline):
     """Supervised discrete hashing, with the squared loss.
 
     Objective, over codes B (n, d), a classifier W (d, C) and a map P, with the label matrix L:
@@ -41,7 +41,7 @@ class SDH(Baseline):
     lam, nu, lam_map : λ, ν and λ_F; the authors' 1, 1e-5 and 1e-2.
     n_rounds, n_sweeps : rounds and sweeps of the bit step.
     n_centers : random training rows to compare with; 1000.
-    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `Baseline`.
+    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `TwoStepBaseline`.
     alpha : penalty of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 
@@ -110,7 +110,7 @@ class SDH(Baseline):
             objective.append(self._objective(B, W, P, predicted, counted))
             if np.linalg.norm(P - old) < SETTLED * np.linalg.norm(old, 2):
                 break
-        return counted.everywhere(B), ridge.as_map(P), {"objective": objective}
+        return Solved(counted.everywhere(B), ridge.as_map(P), {"objective": objective})
 
     def _classifier(self, B: Floats, counted: Counted) -> Floats:
         """``W = (Bᵀ B + λI)⁻¹ Bᵀ L``, rows by their weights."""

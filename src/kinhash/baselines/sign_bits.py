@@ -37,4 +37,4 @@ class SignBits(Unsupervised):
         weights = np.zeros((len(shares), self.n_bits), np.float32)
         weights[chosen, np.arange(self.n_bits)] = 1.0
         facts = {"columns": chosen}
-        return None, LinearMap(preparation, weights, np.zeros(self.n_bits, np.float32)), facts
+        return Solved(None, LinearMap(preparation, weights, np.zeros(self.n_bits, np.float32)), facts)

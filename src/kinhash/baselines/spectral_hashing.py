@@ -60,7 +60,7 @@ class SpectralHashing(Unsupervised):
         weights = (directions[:, sides] * frequency).astype(np.float32)
         phase = (-low[sides] * frequency).astype(np.float32)
         facts = {"sides": sides, "waves": waves}
-        return None, PeriodicMap(moments.preparation, weights, phase), facts
+        return Solved(None, PeriodicMap(moments.preparation, weights, phase), facts)
 
 
 def slowest_waves(lengths: Floats, n_bits: int) -> tuple[Ints, Ints]:

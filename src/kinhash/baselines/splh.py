@@ -52,10 +52,6 @@ class SPLH(Baseline):
         "centring, and one common scale of the rows, confirmed on validation rows",
     )
 
-    map = "own"
-    alpha = "auto"
-    n_centers = 1
-
     def __init__(
         self,
         n_bits: int = 64,
@@ -90,7 +86,7 @@ class SPLH(Baseline):
         X = prepare_rows(training.rows, moments.preparation, rows, training.n_jobs) * factors
         W = sequential_directions(covariance / length**2, X, S, self.n_bits, self.eta)
         weights = (factors[:, None] * W).astype(np.float32)
-        return None, LinearMap(moments.preparation, weights, np.zeros(self.n_bits, np.float32))
+        return Solved(None, LinearMap(moments.preparation, weights, np.zeros(self.n_bits, np.float32)))
 
 
 def sequential_directions(covariance: Floats, X: Floats, S: Floats, n_bits: int, eta: float) -> Floats:

@@ -1,9 +1,9 @@
 """Toplines: rankings by float scores that codes are measured against. They are not hashers.
 
-What is searched here is a predicted class, the scores of a classifier, or the features themselves; no code
-on the same features is expected to beat all of them. Each is a `kinhash.protocols.FloatRanking`, so
-``evaluate(ClassScores(), data, "paper")`` puts it into the same table, and its ``scores`` go into
-`kinhash.metrics.average_precision_from_scores`.
+What is searched here is a predicted class or the scores of a classifier; `kinhash.protocols.Cosine` searches
+the features themselves. No code on the same features is expected to beat all of them. Each is a
+`kinhash.protocols.FloatRanking`, so ``evaluate(ClassScores(), data, "paper")`` puts it into the same table,
+and its ``scores`` go into `kinhash.metrics.average_precision_from_scores`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 from ..errors import InvalidInput
+from ..evaluation import FloatRanking, LabelScores
 from ..labels import read_labels
-from ..protocols import Cosine, FloatRanking, LabelScores
 
-__all__ = ["ClassScores", "FloatCosine", "PredictedClass"]
-
-FloatCosine = Cosine  # cosine of the features: what search without learning gives
+__all__ = ["ClassScores", "PredictedClass"]
 
 
 def _default_classifier() -> Any:

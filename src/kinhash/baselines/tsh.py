@@ -14,7 +14,7 @@ from ..encoders.gaussian import Gaussian, root_mean_square_distance
 from ..encoders.linear import LinearMap
 from ..encoders.preparation import Preparation
 from ..training import Training
-from ._base import Baseline, RowCodes, Solved
+from ._base import RowCodes, Solved, TwoStepBaseline
 from ._card import PAIRS, Card
 from ._pair_bits import LOSSES, ListedPairs, bit_weights
 
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 SMALL = 100  # rows up to which the whole spectrum is computed
 
 
-class TSH(Baseline):
+class TSH(TwoStepBaseline):
     """Two-step hashing (Lin, Shen, Suter, van den Hengel, ICCV 2013).
 
     ``min Σ_{(i,j)∈N} ℓ(Hamming_ij; S_ij)`` over listed pairs N, bit by bit. Given the earlier bits, the next
@@ -110,7 +110,7 @@ class TSH(Baseline):
         own = None
         if isinstance(self.map, str) and self.map == "own":
             own = self._svm(training, pairs.rows, targets)
-        return targets, own, {"objective": objective}
+        return Solved(targets, own, {"objective": objective})
 
     def _svm(self, training: Training, rows: Any, targets: RowCodes) -> LinearMap:
         """One SVM per bit on shared rows. Scores are ``Σ_j α_j y_j κ(x_j, x) + c``: linear in κ."""

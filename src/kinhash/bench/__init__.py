@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from .cell import Cell, run_cell
 from .result import Result, Score
-from .runner import Plan, plan, run
+from .runner import RunPlan, plan, run
 from .store import Store, read_results
 from .task import Task, named_tasks, read_task
 
 __all__ = [
     "Cell",
-    "Plan",
     "Result",
+    "RunPlan",
     "Score",
     "Store",
     "Task",

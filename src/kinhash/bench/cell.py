@@ -13,10 +13,16 @@ import numpy as np
 from .._stages import Stages
 from ..datasets import Dataset
 from ..errors import InvalidInput, KinhashError, KinhashWarning, UnknownName
-from ..metrics import MeanScore, precision_recall_curve
-from ..protocols import PROTOCOLS, Protocol, Record, evaluate
-from ._environment import environment, watch_memory
-from ._gallery import gallery_of
+from ..evaluation import (
+    PROTOCOLS,
+    ComparedCodes,
+    MeanScore,
+    Protocol,
+    evaluate,
+    precision_recall_curve,
+)
+from .environment import environment, watch_memory
+from .gallery import gallery_of
 from .methods import make_method
 from .result import FORMAT, Result, Score, without_places
 
@@ -100,8 +106,8 @@ class Cell:
 def run_cell(cell: Cell, dataset: Dataset, load_seconds: float = 0.0) -> Result:
     """Fit, encode, rank and score one cell; whatever goes wrong becomes a failed row.
 
-    Distances are counted by `kinhash.metrics` from the codes the method hands out; nothing else it says about
-    itself goes into the result. Memory: as `kinhash.protocols.evaluate`.
+    Distances are counted by `kinhash.evaluation` from the codes the method hands out; nothing else it says
+    about itself goes into the result. Memory: as `kinhash.evaluation.evaluate`.
     """
     try:
         if cell.checksum and cell.checksum != dataset.checksum:
@@ -120,19 +126,19 @@ def run_cell(cell: Cell, dataset: Dataset, load_seconds: float = 0.0) -> Result:
 
 
 def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
-    around = environment()  # before the work, so that the load is that of the neighbours
+    machine = environment()  # before the work, so that the load is that of the neighbours
     curves: dict[str, Any] = {}
     pictures: list[dict[str, Any]] = []
     stages = Stages()
 
-    def look(searched: Any) -> None:
+    def look(compared: ComparedCodes) -> None:
         with stages("look"):
-            for which, codes in searched.databases.items():
+            for which, codes in compared.databases.items():
                 curves[which] = precision_recall_curve(
-                    searched.queries, codes, searched.asked_labels, searched.searched_labels
+                    compared.queries, codes, compared.query_labels, compared.database_labels
                 )
             if cell.gallery:
-                pictures.extend(gallery_of(dataset, searched))
+                pictures.extend(gallery_of(dataset, compared))
 
     method = make_method(cell.method, cell.given, cell.n_bits, cell.partition)
     with warnings.catch_warnings(), watch_memory() as peak:
@@ -148,15 +154,15 @@ def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
         n_encoded=record.n_encoded,
         seconds={"load": load_seconds, **record.seconds},
         peak_bytes=peak.bytes,
-        learned=_score(record, record.learned, curves.get("learned")),
-        mapped=_score(record, record.mapped, curves.get("mapped")),
+        learned=_score(record.learned, curves.get("learned")),
+        mapped=_score(record.mapped, curves.get("mapped")),
         health=record.health,
-        environment=around,
+        environment=machine,
         gallery=tuple(pictures),
     )
 
 
-def _score(record: Record, score: MeanScore | None, curve: Any) -> Score | None:
+def _score(score: MeanScore | None, curve: Any) -> Score | None:
     if score is None:
         return None
     if not np.isfinite(score.value):

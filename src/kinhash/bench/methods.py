@@ -14,9 +14,9 @@ __all__ = ["RANKINGS", "REGRESSORS", "check_given", "is_ranking", "make_method"]
 RANKINGS = Table(
     "float ranking",
     {
-        "Cosine": "kinhash.protocols:Cosine",
+        "Cosine": "kinhash.evaluation:Cosine",
         "ClassScores": "kinhash.baselines.toplines:ClassScores",
-        "LabelModel": "kinhash.bench._topline:LabelModelScores",
+        "LabelModel": "kinhash.bench.topline:LabelModelScores",
         "PredictedClass": "kinhash.baselines.toplines:PredictedClass",
     },
 )

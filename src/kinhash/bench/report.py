@@ -6,21 +6,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..errors import InvalidInput
-from ._credit import maps, toplines
-from ._field import field
-from ._figures import curves
-from ._grid import Table
-from ._memory import memory
-from ._page import page
-from ._paper_tables import stand_ins, table_1, table_2, table_3, table_4
-from ._pictures import gallery
-from ._protocols import protocols
-from ._rows import arrange
-from ._sections import Section
-from ._summary import failures, summary
-from ._sweeps import figure_2, figure_3, sweeps
-from ._wins import wins
+from .credit import maps, toplines
+from .field import field
+from .figures import curves
+from .grid import ResultTable
+from .memory import memory
+from .page import page
+from .paper_tables import stand_ins, table_1, table_2, table_3, table_4
+from .pictures import gallery
+from .protocols import protocols
 from .result import Result
+from .rows import arrange
+from .sections import Section
+from .summary import failures, summary
+from .sweeps import figure_2, figure_3, sweeps
+from .wins import wins
 
 __all__ = ["Report", "make_report"]
 
@@ -37,7 +37,7 @@ class Report:
     """The page, its tables in order, and the lines that say what no result exists for."""
 
     html: str
-    tables: tuple[Table, ...]
+    tables: tuple[ResultTable, ...]
     missing: tuple[str, ...]
 
 
@@ -56,5 +56,5 @@ def make_report(results: Iterable[Result], title: str = TITLE) -> Report:
     )
 
 
-def _tables(sections: Iterable[Section]) -> Iterable[Table]:
+def _tables(sections: Iterable[Section]) -> Iterable[ResultTable]:
     return (table for section in sections for part in section.parts for table in part.tables)

@@ -19,7 +19,7 @@ from .cell import Cell
 from .result import Result
 from .store import Store
 
-__all__ = ["Plan", "plan", "run"]
+__all__ = ["RunPlan", "plan", "run"]
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -28,7 +28,7 @@ Listener = Callable[[Cell, Result], None]
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """Cells to run, results that are there already, and what cannot be run because its data is missing.
 
     ``adopted`` are the results that were run for other tables or figures, marked as these cells', too.
@@ -40,7 +40,7 @@ class Plan:
     missing: dict[str, tuple[Cell, ...]]
 
 
-def plan(cells: Iterable[Cell], store: Store, *, retry_failed: bool = False) -> Plan:
+def plan(cells: Iterable[Cell], store: Store, *, retry_failed: bool = False) -> RunPlan:
     """Look at what is there, results and data, before any work is done; nothing is written."""
     todo, done, adopted = [], [], []
     missing: dict[str, list[Cell]] = {}
@@ -57,7 +57,7 @@ def plan(cells: Iterable[Cell], store: Store, *, retry_failed: bool = False) -> 
         else:
             todo.append(cell)
     not_there = {name: tuple(some) for name, some in missing.items()}
-    return Plan(tuple(todo), tuple(done), tuple(adopted), not_there)
+    return RunPlan(tuple(todo), tuple(done), tuple(adopted), not_there)
 
 
 def run(

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..container import replace_file
+from .._files import replace_file
 from ..errors import DamagedFile, InvalidInput
 from .result import Result
 

@@ -32,8 +32,8 @@ from typing import Any
 from .._check import check_integer, check_n_bits
 from ..datasets import DATASETS
 from ..errors import FileProblem, InvalidInput, UnknownName
+from ..evaluation import PROTOCOLS
 from ..model_file import HASHERS
-from ..protocols import PROTOCOLS
 from .cell import Cell
 from .methods import RANKINGS, check_given, is_ranking
 

@@ -67,7 +67,7 @@ def encode_file(
     with bar("encoding", matrix.n_rows) as move:
         for block in matrix.blocks(BLOCK_ROWS):
             check_finite(block, done)  # names the row of the file, not of the block
-            parts.append(hasher.encode(block))
+            parts.append(hasher.encode(block).packed)
             done += block.shape[0]
             move(done, None)
     return np.concatenate(parts)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._files import expect_plain_file, replace_file
 from ..codes import Codes
 from ..errors import FileProblem, InvalidInput, KinhashWarning
-from ._interrupt import watch_output
 
 __all__ = ["expect_output", "open_codes", "read_ids", "write_codes"]
 
@@ -21,12 +21,11 @@ def expect_output(path: str | None, *inputs: str | None) -> None:
     """Say before the work starts that its result could not be written, or would overwrite an input."""
     if path is None:
         return
+    expect_plain_file(path)
     target = Path(path)
     folder = target.resolve().parent
     reason = None
-    if target.is_dir():
-        reason = "is a folder"
-    elif not folder.is_dir():
+    if not folder.is_dir():
         reason = f"cannot be written: there is no folder {folder}"
     elif not os.access(folder, os.W_OK):
         reason = f"cannot be written: the folder {folder} is read-only"
@@ -35,14 +34,13 @@ def expect_output(path: str | None, *inputs: str | None) -> None:
     for source in inputs:
         if source is not None and target.exists() and Path(source).exists() and target.samefile(source):
             raise FileProblem(f"{path} is also an input", "another file for the result", "Rename the output")
-    watch_output(path)
 
 
-def open_codes(path: str, n_bits: int | None = None, model_id: str | None = None) -> Codes:
+def open_codes(path: str, n_bits: int | None = None) -> Codes:
     """Codes from a file of ours, or packed bytes from ``.npy``, which carry no model id."""
     if not path.lower().endswith(".npy"):
         from ..codes import as_codes
-        from ..model_file import load_codes
+        from ..codes_file import load_codes
 
         return as_codes(load_codes(path), n_bits)
     import warnings
@@ -56,18 +54,16 @@ def open_codes(path: str, n_bits: int | None = None, model_id: str | None = None
         KinhashWarning,
         stacklevel=2,
     )
-    return Codes(codes.packed, codes.n_bits, model_id=model_id)
+    return codes
 
 
 def write_codes(codes: Codes, path: str) -> None:
     """A codes file, or for the extension ``.npy`` the packed bytes alone. All or nothing."""
     if not path.lower().endswith(".npy"):
-        from ..model_file import save_codes
+        from ..codes_file import save_codes
 
         save_codes(codes, path)
         return
-    from ..container import replace_file
-
     content = io.BytesIO()
     np.save(content, codes.packed, allow_pickle=False)
     replace_file(path, [content.getbuffer()])

@@ -14,23 +14,23 @@ import numpy.typing as npt
 from .._check import check_finite
 from ..codes import Codes
 from ..errors import DamagedFile, InvalidInput
+from ..evaluation import Comparison, Pairs, compare_labels, compare_pairs, hold_out_pairs, hold_out_rows
+from ..evaluation.hold_out import FEWEST_PAIRS, FEWEST_ROWS
 from ..labels import Labels
 from ._files import read_ids, write_codes
-from ._judge import FEWEST_ROWS, Verdict, hold_out, judge_labels
-from ._judge_pairs import FEWEST_PAIRS, hold_out_pairs, judge_pairs
-from ._supervision import Pairs, read_supervision, require_one_kind
+from ._supervision import read_supervision, require_one_kind
 
 __all__ = ["Done", "Request", "make_hasher", "read_features", "run"]
 
 SHARE_KEPT_OUT = 0.1
 
-# Rows kept out, how to judge by them, and why there is no verdict where there is none.
-Learnt = tuple[npt.NDArray[np.int64], Callable[[], Verdict] | None, str | None]
+# Rows held out, how to compare by them, and why there is no verdict where there is none.
+Learnt = tuple[npt.NDArray[np.int64], Callable[[], Comparison] | None, str | None]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for on the command line."""
+    """The options of the command line."""
 
     features: str
     output: str
@@ -58,7 +58,7 @@ class Done:
     """What came out: the facts for ``--json``, and the verdict if there is one."""
 
     result: dict[str, Any]
-    verdict: Verdict | None
+    verdict: Comparison | None
 
 
 def run(request: Request, listener: Callable[[str], None]) -> Done:
@@ -160,13 +160,13 @@ def read_features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
 
 
 def _learn_labels(hasher: Any, X: Any, labels: Labels, most: int, rng: np.random.Generator) -> Learnt:
-    train, queries = hold_out(labels, most, SHARE_KEPT_OUT, rng)
+    train, queries = hold_out_rows(labels, most, SHARE_KEPT_OUT, rng)
     if not len(queries):
         hasher.fit(X, labels)
         why = f"Nothing was kept out (that takes {FEWEST_ROWS} rows), so there is no verdict."
         return queries, None, "Nothing was kept out, as asked, so there is no verdict." if most == 0 else why
     hasher.fit(X[train], labels[train])
-    return queries, lambda: judge_labels(hasher, X, labels, train, queries, rng), None
+    return queries, lambda: compare_labels(hasher, X, labels, train, queries, rng), None
 
 
 def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Generator) -> Learnt:
@@ -179,17 +179,17 @@ def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Ge
     if kept_out is None:
         why = f"Nothing was kept out (that takes {FEWEST_PAIRS} pairs of each kind), so there is no verdict."
         return none, None, why
-    return none, lambda: judge_pairs(hasher, X, learned, kept_out, rng), None
+    return none, lambda: compare_pairs(hasher, X, learned, kept_out, rng), None
 
 
 def _all_codes(hasher: Any, X: Any, kept_out: Any, ids: Any) -> Codes:
     """One code per row of the file: learned for rows of the fit, mapped for rows kept out."""
-    packed = hasher.codes_
+    packed = hasher.codes_.packed
     if len(kept_out):
         whole = np.empty((X.shape[0], packed.shape[1]), np.uint8)
         learned = np.ones(X.shape[0], bool)
         learned[kept_out] = False
-        whole[learned], whole[kept_out] = packed, hasher.encode(X[kept_out])
+        whole[learned], whole[kept_out] = packed, hasher.encode(X[kept_out]).packed
         packed = whole
     return Codes(packed, hasher.n_bits, ids=ids, model_id=hasher.model_id_)
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._files import replace_file
 from ..codes import Codes
-from ..container import replace_file
 from ..errors import MissingExtra
 from ..index import HammingIndex
 

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import click
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import InvalidInput
+from ..evaluation.pairs import Pairs
 from ..labels import Labels, read_labels
 
-__all__ = ["Pairs", "read_pairs", "read_some_labels", "read_supervision", "require_one_kind"]
-
-Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of row numbers with a verdict: 1 for kin, −1 for strangers."""
-
-    left: Ints
-    right: Ints
-    verdict: Ints
-
-    def __len__(self) -> int:
-        return len(self.left)
-
-    def __getitem__(self, rows: Any) -> Pairs:
-        return Pairs(self.left[rows], self.right[rows], self.verdict[rows])
+__all__ = ["read_pairs", "read_some_labels", "read_supervision", "require_one_kind"]
 
 
 def require_one_kind(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,20 +20,9 @@ header_option = click.option(
 
 def emit(result: Mapping[str, Any], text: str, as_json: bool) -> None:
     """The result of a command, for machines or for people."""
-    click.echo(json.dumps(_plain(result), indent=2, allow_nan=False) if as_json else text)
+    from .._json import plain
 
-
-def _plain(value: Any) -> Any:
-    """Arrays, NumPy numbers, paths and NaN in forms that JSON knows."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (str, int)) else str(value)
+    click.echo(json.dumps(plain(result), indent=2, allow_nan=False) if as_json else text)
 
 
 def talk(text: str) -> None:

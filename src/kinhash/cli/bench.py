@@ -12,7 +12,7 @@ import click
 from ._terminal import bar, counted, emit, json_option
 
 if TYPE_CHECKING:
-    from ..bench import Cell, Plan, Result, Task
+    from ..bench import Cell, Result, RunPlan, Task
 
 __all__ = ["bench"]
 
@@ -106,7 +106,7 @@ def _numbers(texts: tuple[str, ...]) -> list[int]:
         raise click.BadParameter(f"{', '.join(texts)}: whole numbers, such as 8,16,32.") from None
 
 
-def _expect_fresh(planned: Plan, resume: bool, output: str) -> None:
+def _expect_fresh(planned: RunPlan, resume: bool, output: str) -> None:
     from ..errors import InvalidInput
 
     if planned.done and not resume:
@@ -120,7 +120,7 @@ def _expect_fresh(planned: Plan, resume: bool, output: str) -> None:
 class _Progress:
     """Moves the bar by expected work, and writes a line per cell where there is no terminal."""
 
-    def __init__(self, planned: Plan, move: Any) -> None:
+    def __init__(self, planned: RunPlan, move: Any) -> None:
         self._move, self._start = move, time.perf_counter()
         self._left = list(planned.todo)
         self.done = 0
@@ -174,7 +174,9 @@ def _described(task: Task) -> str:
     return "\n".join([task.name, *("  " + line for line in about + listed)])
 
 
-def _report(task: Task, planned: Plan, new: list[Result], output: str, seconds: float, as_json: bool) -> None:
+def _report(
+    task: Task, planned: RunPlan, new: list[Result], output: str, seconds: float, as_json: bool
+) -> None:
     everything = [*planned.done, *new]
     failed = [result for result in everything if not result.ok]
     result = {

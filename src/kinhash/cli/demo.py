@@ -32,20 +32,21 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
 
     from ..datasets import load
     from ..errors import MissingExtra
+    from ..evaluation import compare_labels, hold_out_rows
     from ..hashers.energy import EnergyHasher
     from ._files import expect_output
-    from ._judge import hold_out, judge_labels
+    from ._verdict import verdict_text
 
     expect_output(output)
     start = time.perf_counter()
     digits = load("digits")
     assert digits.labels is not None
     X, labels, rng = digits.features, digits.labels, np.random.default_rng(seed)
-    train, queries = hold_out(labels, len(labels), SHARE_KEPT_OUT, rng)
+    train, queries = hold_out_rows(labels, len(labels), SHARE_KEPT_OUT, rng)
     with bar("learning codes", 1) as move:
         hasher = EnergyHasher(n_bits=n_bits, random_state=seed).fit(X[train], labels[train])
         move(0.6, "judging them")
-        verdict = judge_labels(hasher, X, labels, train, queries, rng)
+        verdict = compare_labels(hasher, X, labels, train, queries, rng)
         move(0.8, "drawing")
         try:
             _draw(hasher, digits, train, queries, rng, output)
@@ -57,7 +58,7 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
     lines = [
         f"{len(X):,} handwritten digits of 8 x 8 pixels, {len(labels.names)} classes; {n_bits} bits each.",
         "",
-        str(verdict),
+        verdict_text(verdict),
         "",
         drawn,
         f"Done in {seconds:.0f} s. Try next:",
@@ -70,14 +71,13 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
 
 def _draw(hasher: Any, digits: Any, train: Any, queries: Any, rng: Any, output: str) -> None:
     """Every second class's first query, and the one our codes do worst on; by our codes and by LSH."""
-    from ..codes import Codes
+    from ..evaluation import CodeReferences
     from ._picture import Panel, Pictures, draw_neighbours
-    from ._rivals import Rivals
 
-    rivals = Rivals(digits.features, train, hasher.n_bits, rng)
+    references = CodeReferences(digits.features, train, hasher.n_bits, rng)
     size = hasher.codes_.shape[1]
-    ours = [hasher.encode_codes(digits.features[rows]) for rows in (queries, train)]
-    lsh = [Codes(rivals.lsh_bits(rows), hasher.n_bits) for rows in (queries, train)]
+    ours = [hasher.encode(digits.features[rows]) for rows in (queries, train)]
+    lsh = [references.lsh(rows) for rows in (queries, train)]
     panels = [
         Panel(f"kinhash: {size} bytes that know the labels", *ours),
         Panel(f"LSH: {size} bytes that do not", *lsh),

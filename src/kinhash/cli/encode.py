@@ -41,13 +41,13 @@ def encode(
       zcat huge.csv.gz | kinhash encode model.kin - -o codes.npy
     """
     from ..codes import Codes
-    from ..model_file import load
+    from ..model_file import load_model
     from ._features import encode_file
     from ._files import expect_output, read_ids, write_codes
 
     expect_output(output, model, features, ids)
     start = time.perf_counter()
-    hasher = load(model)
+    hasher = load_model(model)
     packed = encode_file(hasher, features, array, header)
     names = read_ids(ids or (features if id_column else None), id_column, len(packed))
     codes = Codes(packed, hasher.fitted_.map.n_bits, ids=names, model_id=hasher.model_id_)

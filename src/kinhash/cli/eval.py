@@ -61,7 +61,7 @@ def evaluate(
 def _scores(
     codes: list[Any], labels: list[Any], ties: str, top: int | None, k: int, radius: int
 ) -> tuple[dict[str, Any], str]:
-    from ..metrics import (
+    from ..evaluation import (
         bootstrap_interval,
         code_health,
         mean_average_precision,

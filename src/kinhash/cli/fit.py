@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ._terminal import bar, counted, emit, header_option, json_option, talk
+from ._verdict import verdict_text
 
 __all__ = ["fit"]
 
@@ -96,7 +97,7 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
     seconds = result["seconds"]
     lines = []
     if verdict is not None:
-        lines += [str(verdict), "", _sentence(verdict)]
+        lines += [verdict_text(verdict), "", _sentence(verdict)]
         if "unseen_codes" in verdict.facts:
             lines.append(
                 "The rows kept out, searched among themselves (both sides unseen): codes "
@@ -127,9 +128,9 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
 
 def _sentence(verdict: Any) -> str:
     """The answer in one sentence, whichever way it falls."""
-    from ._judge import MAPPED
+    from ..evaluation.comparison import COSINE, MAPPED
 
-    mine, cosine = verdict.score(MAPPED), verdict.score("float cosine")
+    mine, cosine = verdict.score(MAPPED), verdict.score(COSINE)
     before, after = verdict.facts["bytes_per_item_before"], verdict.facts["bytes_per_item_after"]
     sizes = f"{counted(after, 'byte')} per item instead of {before:,}"
     if math.isnan(mine):

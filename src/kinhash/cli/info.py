@@ -63,7 +63,7 @@ def _model(file: str) -> dict[str, Any]:
 
 
 def _codes(file: str) -> dict[str, Any]:
-    from ..model_file import load_codes
+    from ..codes_file import load_codes
 
     codes = load_codes(file)
     return _facts_of(codes, codes.model_id)

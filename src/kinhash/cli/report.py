@@ -37,9 +37,9 @@ def report(
       kinhash bench smoke -o runs
       kinhash report runs -o report.html --csv tables --latex tables
     """
+    from .._files import replace_file
     from ..bench import read_results
     from ..bench.report import TITLE, make_report
-    from ..container import replace_file
     from ._files import expect_output
 
     expect_output(output, runs)
@@ -81,7 +81,7 @@ def _expect_folder(folder: str | None) -> None:
 
 def _write_tables(made: Report, csv: str | None, latex: str | None) -> list[str]:
     """Every table in the forms that were asked for; names of files are the ids of tables."""
-    from ..container import replace_file
+    from .._files import replace_file
 
     written = []
     for folder, ending, form in ((csv, "csv", "csv"), (latex, "tex", "latex")):

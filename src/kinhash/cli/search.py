@@ -64,10 +64,10 @@ def _bits(queries: str, n_bits: int) -> int | None:
 
 def _encoded(model: str, features: str) -> Any:
     from ..codes import Codes
-    from ..model_file import load
+    from ..model_file import load_model
     from ._features import encode_file
 
-    hasher = load(model)
+    hasher = load_model(model)
     return Codes(encode_file(hasher, features), hasher.fitted_.map.n_bits, model_id=hasher.model_id_)
 
 

@@ -44,9 +44,9 @@ class EnergyHasher(energy_hasher.EnergyHasher):
             self.feature_names_in_ = np.array(names, object)
         return self
 
-    def encode(self, X: Any) -> Any:
+    def encode(self, X: Any, ids: Any = None) -> Any:
         """Packed codes (n, ceil(d / 8)) of dask X as a lazy dask array; other input as ever."""
-        return self._lazily("encode", X) if dask.is_dask_collection(X) else super().encode(X)
+        return self._lazily("encode", X) if dask.is_dask_collection(X) else super().encode(X, ids)
 
     def transform(self, X: Any) -> Any:
         """Bits (n, d) of dask X as a lazy dask array of 0 and 1; other input as ever."""

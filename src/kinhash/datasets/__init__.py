@@ -14,7 +14,6 @@ from ._home import DATASETS, Status, check, data_folder, load
 
 if TYPE_CHECKING:
     from ._compact_write import write_compact
-    from ._cosine import CosineRanking, cosine_ranking
     from ._gist import gist
     from ._labels_file import open_labels
     from ._matrix import Matrix, open_matrix
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DATASETS",
-    "CosineRanking",
     "Dataset",
     "Facts",
     "Matrix",
@@ -32,7 +30,6 @@ __all__ = [
     "Status",
     "Wanted",
     "check",
-    "cosine_ranking",
     "data_folder",
     "gist",
     "load",
@@ -45,9 +42,7 @@ __all__ = [
 ]
 
 _LATER = {
-    "CosineRanking": "_cosine",
     "Matrix": "_matrix",
-    "cosine_ranking": "_cosine",
     "gist": "_gist",
     "open_labels": "_labels_file",
     "open_matrix": "_matrix",

@@ -8,22 +8,21 @@ the file, before anything is allocated.
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import os
 import re
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, BinaryIO, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import FileProblem
+from .._files import replacing_file
 from ._files import MAX_INFLATION, damaged, read_bytes, reading
 
 __all__ = [
@@ -105,7 +104,7 @@ def read_npy(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
         return np.memmap(path, header.dtype, "r", header.size, header.shape, "F" if header.fortran else "C")
 
 
-@contextmanager
+@contextlib.contextmanager
 def npz_members(path: str | os.PathLike[str]) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
     """Open a ``.npz`` and list its arrays by name, refusing sizes the file cannot hold."""
     with reading(path, NPZ) as stream, zipfile.ZipFile(stream) as archive:
@@ -129,7 +128,7 @@ def npz_members(path: str | os.PathLike[str]) -> Iterator[tuple[zipfile.ZipFile,
         yield archive, members
 
 
-@contextmanager
+@contextlib.contextmanager
 def member_stream(
     path: str | os.PathLike[str], archive: zipfile.ZipFile, info: zipfile.ZipInfo
 ) -> Iterator[tuple[NpyHeader, BinaryIO]]:
@@ -157,24 +156,8 @@ def read_npz(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
 
 def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Write a compressed ``.npz``, all or nothing; the folder is made if it is not there."""
-    target = Path(path)
-    temporary = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=target.parent, prefix=".", suffix=".part", delete=False) as stream:
-            temporary = Path(stream.name)
-            # The stubs of savez count every keyword as one of its own options.
-            np.savez_compressed(stream, **cast(dict[str, Any], dict(arrays)))
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, target)
-        temporary = None
-    except OSError as error:
-        raise FileProblem(
-            f"{target}: the file could not be written ({error.strerror or error})",
-            "a folder you may write to, on a disk with room",
-            "Name another folder",
-        ) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # said when the file cannot be written
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with replacing_file(path) as handle, os.fdopen(handle, "wb", closefd=False) as stream:
+        # The stubs of savez count every keyword as one of its own options.
+        np.savez_compressed(stream, **cast(dict[str, Any], dict(arrays)))

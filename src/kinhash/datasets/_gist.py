@@ -32,6 +32,7 @@ import numpy.typing as npt
 import scipy.fft
 
 from .._blocks import block_slices, map_blocks
+from .._check import is_integer
 from ..errors import FileProblem, InvalidInput
 from ._arrays import read_npz, write_npz
 
@@ -203,13 +204,13 @@ def _check(images: Images, n_blocks: int, orientations: Sequence[int]) -> None:
             "numbers of shape (n, height, width) or (n, height, width, 3)",
             "Stack pictures of one size; drop an alpha channel with images[..., :3]",
         )
-    if not isinstance(n_blocks, (int, np.integer)) or not 1 <= n_blocks <= min(images.shape[1:3]):
+    if not is_integer(n_blocks) or not 1 <= n_blocks <= min(images.shape[1:3]):
         raise InvalidInput(
             f"n_blocks is {n_blocks!r} for pictures of {images.shape[1]} x {images.shape[2]} pixels",
             "an integer from 1 to the smaller side",
             "Use fewer blocks or larger pictures",
         )
-    if not orientations or any(not isinstance(K, (int, np.integer)) or K < 1 for K in orientations):
+    if not orientations or any(not is_integer(K) or K < 1 for K in orientations):
         raise InvalidInput(
             f"orientations is {orientations!r}",
             "one positive number of orientations per scale",

@@ -39,7 +39,7 @@ KIND = "labels, one per row"
 
 
 @dataclass(frozen=True)
-class Options:
+class LabelOptions:
     """How to read, where a file alone does not say it."""
 
     column: str | None = None
@@ -76,7 +76,7 @@ def open_labels(
     if separator == "":
         raise InvalidInput("The separator is empty", "one or more characters", "Pass for example ';'")
     try:
-        labels = read_labels(FORMATS[suffix](file, Options(column, separator, header)))
+        labels = read_labels(FORMATS[suffix](file, LabelOptions(column, separator, header)))
     except InvalidInput as error:
         if isinstance(error, UnknownName):
             raise
@@ -86,7 +86,7 @@ def open_labels(
     return labels
 
 
-def _from_text(file: Path, options: Options) -> list[Any]:
+def _from_text(file: Path, options: LabelOptions) -> list[Any]:
     with inflated(file, KIND) as stream:
         lines = read_lines(stream)
     if any("\0" in line for line in lines[:100]):
@@ -96,7 +96,7 @@ def _from_text(file: Path, options: Options) -> list[Any]:
     return _values([line.strip() for line in lines], options)
 
 
-def _from_csv(file: Path, options: Options) -> list[Any]:
+def _from_csv(file: Path, options: LabelOptions) -> list[Any]:
     with inflated(file, KIND) as stream:
         lines = read_lines(stream)
         if any("\0" in line for line in lines[:100]):
@@ -121,10 +121,10 @@ def _from_csv(file: Path, options: Options) -> list[Any]:
     if options.column not in names:
         raise UnknownName.among("column", options.column, names)
     place = names.index(options.column)
-    return _values([row[place].strip() for row in rows[1:]], Options(None, options.separator, False))
+    return _values([row[place].strip() for row in rows[1:]], LabelOptions(None, options.separator, False))
 
 
-def _values(fields: list[str], options: Options) -> list[Any]:
+def _values(fields: list[str], options: LabelOptions) -> list[Any]:
     header = options.header
     if options.separator is not None:
         rows = fields[1:] if header else fields
@@ -149,12 +149,12 @@ def _numbers_if_whole(fields: list[str | None]) -> list[Any]:
     return [None if field is None else int(float(field)) for field in fields]
 
 
-def _from_npy(file: Path, options: Options) -> Any:
+def _from_npy(file: Path, options: LabelOptions) -> Any:
     array = np.array(read_npy(file))
     return _sound(file, array)
 
 
-def _from_npz(file: Path, options: Options) -> Any:
+def _from_npz(file: Path, options: LabelOptions) -> Any:
     arrays = read_npz(file)
     if options.column is not None:
         if options.column not in arrays:
@@ -181,7 +181,7 @@ def _sound(file: Path, array: Any) -> Any:
     return array
 
 
-def _from_json(file: Path, options: Options) -> list[Any]:
+def _from_json(file: Path, options: LabelOptions) -> list[Any]:
     with reading(file, "a JSON list of labels") as stream:
         rows = json.load(stream)
     if not isinstance(rows, list):
@@ -195,7 +195,7 @@ def _from_json(file: Path, options: Options) -> list[Any]:
     return [set(row) if isinstance(row, list) else row for row in rows]
 
 
-def _from_svmlight(file: Path, options: Options) -> list[Any]:
+def _from_svmlight(file: Path, options: LabelOptions) -> list[Any]:
     from ._svmlight import svmlight_targets
 
     targets = svmlight_targets(file)
@@ -205,7 +205,7 @@ def _from_svmlight(file: Path, options: Options) -> list[Any]:
 
 
 TEXT = {".txt", ".csv", ".tsv", ".svm", ".svmlight", ".libsvm"}
-FORMATS: dict[str, Callable[[Path, Options], Any]] = {
+FORMATS: dict[str, Callable[[Path, LabelOptions], Any]] = {
     ".txt": _from_text,
     ".csv": _from_csv,
     ".tsv": _from_csv,

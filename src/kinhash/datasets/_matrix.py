@@ -51,7 +51,7 @@ SPARSE_MARKS = {"format", "data", "indices", "indptr", "shape"}
 
 
 @dataclass(frozen=True)
-class Options:
+class MatrixOptions:
     """How to read, where a file alone does not say it."""
 
     name: str | None = None
@@ -80,7 +80,7 @@ def open_matrix(
     can be wrong with a file raises ``FileProblem``; values are not judged here (NaN passes).
     """
     pick = Pick(None if columns is None else tuple(columns), tuple(without))
-    options = Options(name, header, delimiter, n_columns, pick)
+    options = MatrixOptions(name, header, delimiter, n_columns, pick)
     if not isinstance(path, (str, os.PathLike)):
         return _from_pipe(path, "the stream", options)
     if str(path) == "-":
@@ -110,13 +110,13 @@ def _is_pipe(file: Path) -> bool:
     return not stat.S_ISREG(mode)
 
 
-def _open_npy(file: Path, options: Options) -> Matrix:
+def _open_npy(file: Path, options: MatrixOptions) -> Matrix:
     array = read_npy(file)
     _require_matrix(file, array.shape, array.dtype)
     return _in_memory(file, array)
 
 
-def _open_npz(file: Path, options: Options) -> Matrix:
+def _open_npz(file: Path, options: MatrixOptions) -> Matrix:
     with npz_members(file) as (archive, members):
         if options.name is None and COMPACT_MARKS & set(members):
             return _compact(file)
@@ -183,23 +183,23 @@ def sparse_from_npz(file: Path) -> sp.csr_array:
     return matrix
 
 
-def _open_csv(file: Path, options: Options) -> Matrix:
+def _open_csv(file: Path, options: MatrixOptions) -> Matrix:
     return csv_matrix(file, options.header, options.delimiter, pick=options.pick)
 
 
-def _open_svmlight(file: Path, options: Options) -> Matrix:
+def _open_svmlight(file: Path, options: MatrixOptions) -> Matrix:
     from ._svmlight import svmlight_matrix
 
     return svmlight_matrix(file, options.n_columns)
 
 
-def _open_parquet(file: Path, options: Options) -> Matrix:
+def _open_parquet(file: Path, options: MatrixOptions) -> Matrix:
     from ._parquet import parquet_matrix
 
     return parquet_matrix(file, options.name, options.pick)
 
 
-def _from_pipe(stream: Any, what: str, options: Options) -> Matrix:
+def _from_pipe(stream: Any, what: str, options: MatrixOptions) -> Matrix:
     buffered: Any = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
     with translating(what, TABLE_OF_NUMBERS):
         start = buffered.peek(len(NPY_MAGIC))[: len(NPY_MAGIC)]
@@ -254,7 +254,7 @@ def _require_matrix(path: object, shape: tuple[int, ...], dtype: np.dtype[Any]) 
 
 READ_BY_NAME = {".csv", ".tsv", ".txt", ".parquet"}  # these pick their columns while they read
 TEXT = {".csv", ".tsv", ".txt", ".svm", ".svmlight", ".libsvm"}
-FORMATS: dict[str, Callable[[Path, Options], Matrix]] = {
+FORMATS: dict[str, Callable[[Path, MatrixOptions], Matrix]] = {
     ".npy": _open_npy,
     ".npz": _open_npz,
     ".csv": _open_csv,

@@ -27,5 +27,4 @@ def code_block(X: Any, *, model: Hasher, how: str = "encode") -> npt.NDArray[np.
     if not X.shape[0]:
         bits = model.fitted_.map.n_bits
         return np.empty((0, n_bytes(bits) if how == "encode" else bits), np.uint8)
-    coded: npt.NDArray[np.uint8] = getattr(model, how)(X)
-    return coded
+    return np.asarray(getattr(model, how)(X))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import InvalidInput
-from ..index._segments import best_of
+from ..index.ids import sort_keys
 from ..index.neighbours import Neighbours
+from ..index.segments import best_of
 
 __all__ = ["merge_neighbours"]
 
@@ -42,11 +41,6 @@ def _merge_radius(parts: Sequence[Neighbours]) -> Neighbours:
     query = np.concatenate([np.repeat(np.arange(len(s) - 1), np.diff(s)) for s in splits])
     ids = np.concatenate([part.ids for part in parts])
     distances = np.concatenate([part.distances for part in parts])
-    order = np.lexsort((_sortable(ids), distances, query))
+    order = np.lexsort((sort_keys(ids), distances, query))
     ends = np.searchsorted(query[order], np.arange(len(splits[0])))
     return Neighbours(ids[order], distances[order], ends, parts[0].full)
-
-
-def _sortable(ids: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Numbers in the order of the ids; lexsort knows no strings of varying length."""
-    return ids if ids.dtype.kind in "iu" else np.unique(ids, return_inverse=True)[1]

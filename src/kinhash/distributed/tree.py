@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-__all__ = ["merge_in_order", "merge_level"]
+__all__ = ["merge_in_order"]
 
 T = TypeVar("T")
 
@@ -32,8 +32,3 @@ def merge_in_order(parts: Iterable[T], merge: Callable[[T, T], T]) -> T:
     while waiting:
         result = merge(waiting.pop()[1], result)
     return result
-
-
-def merge_level(parts: list[T], merge: Callable[[T, T], T], fan_in: int = 2) -> list[T]:
-    """One level up the same tree: groups of ``fan_in`` (a power of two) neighbours, each merged in order."""
-    return [merge_in_order(parts[first : first + fan_in], merge) for first in range(0, len(parts), fan_in)]

@@ -1,4 +1,8 @@
-"""Encoders learn maps; a map gives rows their scores, and a bit is 1 where its score is above zero."""
+"""Encoders learn maps; a map gives rows their scores, and a bit is 1 where its score is above zero.
+
+The bits of a row are the same on every machine, alone or in any batch. Its scores are not: they agree to
+the last digits or so, and only their signs are promised. `Map.scores` keeps the promise.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from .._arithmetic import FAST, FIXED, Arithmetic, doubtful_rows
 from .._types import Array, Bools, Bytes, Floats, Floats32, Ints
 from ..codes import pack_bits
 from ..errors import InvalidInput
@@ -29,8 +34,32 @@ class Map(ABC):
     n_features: int
 
     @abstractmethod
+    def evaluate(
+        self, block: npt.NDArray[np.float64], by: Arithmetic
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+        """Scores (k, d) of raw rows (k, p), and how far FAST scores may be from the FIXED ones.
+
+        The bounds are (k, 1) or (k, d). None says that there is nothing to decide: scores are the same in
+        both arithmetics, or are somebody else's, of which we know no bound.
+        """
+
     def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-        """Scores (k, d) of raw rows (k, p)."""
+        """Scores (k, d) of raw rows (k, p); their signs are those of the FIXED scores."""
+        return self.decide(block)[0]
+
+    def decide(self, block: npt.NDArray[np.float64]) -> tuple[npt.NDArray[Any], int]:
+        """Those scores, and how many rows lay so near zero that they were computed again."""
+        scores, bound = self.evaluate(block, FAST)
+        if bound is None:
+            return scores, 0
+        doubtful = doubtful_rows(scores, bound)
+        if len(doubtful):
+            fixed = self.evaluate(block[doubtful], FIXED)[0]
+            # Errors are a few hundredths of their bounds. Where one comes near, no bound is to be trusted.
+            if (np.abs(fixed - scores[doubtful]) > 0.5 * bound[doubtful]).any():
+                return self.evaluate(block, FIXED)[0].astype(scores.dtype), len(block)
+            scores[doubtful] = fixed
+        return scores, len(doubtful)
 
     def arrays(self) -> Arrays:
         """What a model file stores; `from_arrays` undoes it."""

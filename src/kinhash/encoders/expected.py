@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import FAST, FIXED, UNIT, Arithmetic, affine_error, column_size
 from .._forms import Form, check_forms
 from ..solvers.readout import Readout
 from .base import Arrays, Map
@@ -38,9 +40,26 @@ FLOOR = np.float32(1e-4)  # no tag is ever certain: keeps the logarithm finite
 class ExpectedSimilarity(ABC):
     """Similarities to the anchors that a row can be expected to have."""
 
-    @abstractmethod
     def similarity(self, z: Floats32) -> npt.NDArray[np.float64]:
         """Expected similarities (k, m) of prepared rows (k, q)."""
+        return self.evaluate(z, 0.0, FAST)[0]
+
+    @abstractmethod
+    def evaluate(
+        self, z: Floats32, error: Any, by: Arithmetic
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any] | None]:
+        """The same, and bounds (k, r) of errors in what they are made of; None where these are not ours.
+
+        ``error`` is what `Preparation.evaluate` says of z.
+        """
+
+    @abstractmethod
+    def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """How far each of those r errors may move any entry of ``S @ matrix``: (r, 1)."""
+
+    def moved(self, errors: npt.NDArray[Any], spread: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """How far they may move it together (k, 1), taken as independent."""
+        return np.sqrt(errors**2 @ spread**2)
 
 
 @dataclass(frozen=True)
@@ -51,8 +70,24 @@ class LabelSimilarity(ExpectedSimilarity):
     patterns: npt.NDArray[np.uint8]
     exclusive: bool
 
-    def similarity(self, z: Floats32) -> npt.NDArray[np.float64]:
-        return expected_similarity(self.model.probabilities(z), self.patterns, self.exclusive)
+    def evaluate(
+        self, z: Floats32, error: Any, by: Arithmetic
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any] | None]:
+        chances = self.model.probabilities(z, by)
+        similarity = expected_similarity(chances, self.patterns, self.exclusive, by)
+        errors = self.model.error(z, error, chances)
+        # Logarithms of T tags and their sum add (T + 6) |x| eˣ ≤ (T + 6) / e roundings, the exponential few.
+        return similarity, None if errors is None else errors + 8 * UNIT
+
+    def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        # A product of numbers up to 1 is off by no more than they are together.
+        known = self.patterns.T.astype(np.float64)
+        far = np.abs(known @ matrix) if self.exclusive else known @ np.abs(matrix)
+        return 2 * far.max(axis=1, keepdims=True)
+
+    def moved(self, errors: npt.NDArray[Any], spread: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        # Shares of classes have a common denominator, so their errors are anything but independent.
+        return errors @ spread if self.exclusive else super().moved(errors, spread)
 
 
 @dataclass(frozen=True)
@@ -62,19 +97,29 @@ class RegressedSimilarity(ExpectedSimilarity):
     weights: Floats32
     intercept: Floats32
 
-    def similarity(self, z: Floats32) -> npt.NDArray[np.float64]:
-        return np.clip(z @ self.weights + self.intercept, -1.0, 1.0).astype(np.float64)
+    def evaluate(
+        self, z: Floats32, error: Any, by: Arithmetic
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        similarity = np.clip(by.product(z, self.weights) + self.intercept, -1.0, 1.0).astype(np.float64)
+        return similarity, affine_error(z, error, self._size, self.intercept) + 4 * UNIT
+
+    def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return np.abs(matrix).sum(axis=0).max(keepdims=True)[None, :]
+
+    @cached_property
+    def _size(self) -> float:
+        return column_size(self.weights)
 
 
 def expected_similarity(
-    chances: Floats32, patterns: npt.NDArray[np.uint8], exclusive: bool
+    chances: npt.NDArray[Any], patterns: npt.NDArray[np.uint8], exclusive: bool, by: Arithmetic = FAST
 ) -> npt.NDArray[np.float64]:
     """S̄ (k, m) from label probabilities (k, t) and label patterns (m, t)."""
     known = patterns.T.astype(np.float32)
     if exclusive:
-        return (2 * (chances @ known) - 1).astype(np.float64)
-    log_absent = np.log(np.clip(1 - chances, FLOOR, 1))
-    return (1 - 2 * np.exp(log_absent @ known)).astype(np.float64)
+        return (2 * by.product(chances, known) - 1).astype(np.float64)
+    log_absent = by.log(np.clip(1 - chances, FLOOR, 1))
+    return (1 - 2 * by.exp(by.product(log_absent, known))).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -97,9 +142,25 @@ class ExpectedMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
-    def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        z = self.preparation(block)
-        return self.readout.scores(self.expected.similarity(z)) - self.threshold
+    def evaluate(
+        self, block: npt.NDArray[np.float64], by: Arithmetic
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+        before = FIXED if self.readout.steep else by
+        z, error = self.preparation.evaluate(block, before)
+        similarity, errors = self.expected.evaluate(z, error, before)
+        moved: Any = 0.0
+        if errors is not None and not self.readout.steep:
+            moved = self.expected.moved(errors, self._spread)
+        scores, bound = self.readout.evaluate(similarity, moved, by)
+        return scores - self.threshold, None if errors is None else bound + self._rounded
+
+    @cached_property
+    def _rounded(self) -> float:
+        return 2.0**-50 * float(np.abs(self.threshold).max())
+
+    @cached_property
+    def _spread(self) -> npt.NDArray[np.float64]:
+        return self.expected.spread(self.readout.matrix)
 
     def arrays(self) -> Arrays:
         stored = {"threshold": self.threshold, **self.preparation.arrays()}

@@ -37,10 +37,14 @@ LABEL_MODELS = ("logistic", "ridge")
 
 @dataclass(frozen=True)
 class Start:
-    """A label model of some of the rows, from which the fit of all of them may begin."""
+    """What was fitted to some of the rows, from which the fit of all of them may begin.
+
+    ``rotation`` (r, d) is the best of several where the solver leaves it free, else None.
+    """
 
     labelled: LabelledSet
-    model: LinearLabels
+    model: LabelModel
+    rotation: Floats | None = None
 
 
 @dataclass(repr=False, kw_only=True)
@@ -105,6 +109,10 @@ class ExpectedLabels(Encoder):
         supervision, rng = training.supervision, training.rng
         labels = self._required_labels(training, solution)
         features = feature_map("plain" if self.features == "auto" else self.features)
+        rotation = None if start is None else start.rotation
+        if isinstance(features, RBF) and start is not None:
+            enough = features.count(len(training.known_rows)) <= len(start.labelled.preparation.mean)
+            start = start if enough else None  # rows that were held out may become centres now
         with training.stages("features"):
             centers = None if start is None else start.labelled.preparation.rbf
             labelled = labelled_set(training, features, rng, rbf=centers)
@@ -116,7 +124,7 @@ class ExpectedLabels(Encoder):
             if solution.embedding is not None:
                 some = labelled.some(rng, ROTATION_ROWS)
                 predicted = solution.embedding.of(expected.similarity(labelled.features[some]))
-                solution = solution.rotated(predicted, rng)
+                solution = solution.rotated(predicted, rng, None if rotation is None else 20, rotation)
             scores = solution.group_scores(supervision, training.n_jobs)
             bits = scores > 0
             assert solution.readout is not None
@@ -172,7 +180,7 @@ def fit_label_model(
         weights = ridge_weights(moments, choose_alpha("gcv" if penalty is None else penalty, moments))
         intercept = moments.target_mean.astype(np.float32)
         return LinearLabels(weights.astype(np.float32), intercept, link="cut")
-    begin = None if start is None else _carried_over(start, rows)
+    begin = None if start is None else _carried_over(start.labelled, start.model, rows)
     found = fit_logistic(rows, 1.0 if penalty is None else penalty, start=begin, **limits)
     return LinearLabels(found.weights, found.intercept, link="softmax" if rows.exclusive else "sigmoid")
 
@@ -188,13 +196,15 @@ def _fit_classifier(classifier: Any, rows: LabelledSet) -> LabelModel:
     return ClassifierLabels.fit(classifier, rows.features[counted], target, labels.shape[1], weights)
 
 
-def _carried_over(start: Start, rows: LabelledSet) -> Coefficients:
+def _carried_over(fitted_on: LabelledSet, model: LabelModel, rows: LabelledSet) -> Coefficients | None:
     """A model of rows prepared one way, for rows prepared another way: only mean and scale differ."""
-    old, new = start.labelled.preparation, rows.preparation
-    weights = start.model.weights.astype(np.float64)
+    if not isinstance(model, LinearLabels):
+        return None
+    old, new = fitted_on.preparation, rows.preparation
+    weights = model.weights.astype(np.float64)
     shift = ((new.mean - old.mean) / old.scale) @ weights
     scaled = (new.scale / old.scale)[:, None] * weights
-    return Coefficients(scaled.astype(np.float32), (start.model.intercept + shift).astype(np.float32))
+    return Coefficients(scaled.astype(np.float32), (model.intercept + shift).astype(np.float32))
 
 
 def softened(model: LabelModel, temperature: float) -> LabelModel:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._check import check_integer, check_number
+from .._check import check_flag, check_integer, check_number
 from .._types import Array, Floats, Ints
-from ..errors import InvalidInput, UnknownName
+from ..errors import UnknownName
 from ..rows import Rows
 from ..training import Training
 from .moments import Standardised, moments_of_rows
@@ -40,8 +40,7 @@ class FeatureMap(BaseEstimator):
 
     def check(self) -> None:
         """Refuse settings outside their range."""
-        if not isinstance(self.standardize, bool | np.bool_):
-            raise InvalidInput(f"standardize is {self.standardize!r}", "True or False", "Pass one of them")
+        check_flag("standardize", self.standardize)
 
     def centers(self, rows: Rows, among: Ints, rng: np.random.Generator) -> UnitRBF | None:
         """Similarities in place of columns; None leaves the columns."""
@@ -70,10 +69,12 @@ class RBF(FeatureMap):
             check_integer("n_centers", self.n_centers, 1)
         check_number("width", self.width, 0.0, open_low=True)
 
+    def count(self, n_rows: int) -> int:
+        """Centres for so many rows."""
+        return min(n_rows, self.n_centers or int(np.clip(3_000_000 // n_rows, 1000, 1500)))
+
     def centers(self, rows: Rows, among: Ints, rng: np.random.Generator) -> UnitRBF | None:
-        wanted = self.n_centers or int(np.clip(3_000_000 // len(among), 1000, 1500))
-        count = min(len(among), wanted)
-        drawn = np.sort(rng.choice(among, count, replace=False))
+        drawn = np.sort(rng.choice(among, self.count(len(among)), replace=False))
         return UnitRBF.of(rows.read(drawn), self.width)
 
 

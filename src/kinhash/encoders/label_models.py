@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import FAST, UNIT, Arithmetic, affine_error, column_size, sum_error
 from .._forms import Form
 from .base import Arrays
 
@@ -27,8 +29,15 @@ class LabelModel(ABC):
     """P(label | row) for every label, tags taken as independent given the row."""
 
     @abstractmethod
-    def probabilities(self, z: Floats32) -> Floats32:
+    def probabilities(self, z: Floats32, by: Arithmetic = FAST) -> npt.NDArray[Any]:
         """Probabilities (k, t) of prepared rows (k, q)."""
+
+    def error(self, z: Floats32, error: Any, chances: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+        """Bounds (k, t) of the errors of FAST probabilities ``chances``.
+
+        ``error`` is what `Preparation.evaluate` says of z. None where the arithmetic is not ours.
+        """
+        return None
 
 
 @dataclass(frozen=True)
@@ -39,14 +48,30 @@ class LinearLabels(LabelModel):
     intercept: Floats32
     link: str = "sigmoid"
 
-    def probabilities(self, z: Floats32) -> Floats32:
-        raw: Floats32 = z @ self.weights + self.intercept
+    def probabilities(self, z: Floats32, by: Arithmetic = FAST) -> npt.NDArray[Any]:
+        raw = by.product(z, self.weights) + self.intercept
         if self.link == "cut":
             return np.clip(raw, 0.0, 1.0)
         if self.link == "sigmoid":
-            return np.float32(0.5) * (1 + np.tanh(np.float32(0.5) * raw))
-        odds = np.exp(raw - raw.max(axis=1, keepdims=True))
-        return odds / odds.sum(axis=1, keepdims=True)
+            return 0.5 * (1 + by.tanh(0.5 * raw))
+        odds = by.exp(raw - raw.max(axis=1, keepdims=True))
+        shares: npt.NDArray[Any] = odds / by.sums(odds)[:, None]
+        return shares
+
+    def error(self, z: Floats32, error: Any, chances: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        raw = affine_error(z, error, self._size, self.intercept)
+        if self.link == "cut":
+            return np.broadcast_to(raw, chances.shape)
+        # The slope of σ is p(1 − p). Where all scores move by ε, shares move by 2ε·p(1 − p).
+        slope = np.maximum(chances * (1 - chances), 0)
+        if self.link == "sigmoid":
+            return slope * np.expm1(np.minimum(raw, 1.0)) + 8 * UNIT
+        moved = np.expm1(2 * np.minimum(raw, 1.0))
+        return slope * moved + (sum_error(len(self.intercept)) + 8 * UNIT) * chances
+
+    @cached_property
+    def _size(self) -> float:
+        return column_size(self.weights)
 
     def arrays(self) -> Arrays:
         """What a model file stores."""
@@ -63,6 +88,8 @@ class LinearLabels(LabelModel):
 @dataclass(frozen=True)
 class ClassifierLabels(LabelModel):
     """Any fitted scikit-learn classifier with ``predict_proba``; kept in memory only.
+
+    Its arithmetic is its own: what `RegressorMap` says of regressors goes for it too.
 
     ``columns`` says where each class of the classifier stands among our labels; ``always`` are tags that
     every row carried.
@@ -96,7 +123,7 @@ class ClassifierLabels(LabelModel):
         always = np.flatnonzero(labels.min(axis=0) == 1)
         return cls(fitted, varies, n_labels, always)
 
-    def probabilities(self, z: Floats32) -> Floats32:
+    def probabilities(self, z: Floats32, by: Arithmetic = FAST) -> npt.NDArray[Any]:
         found = self.classifier.predict_proba(z)
         if isinstance(found, list):  # one (k, 2) array per tag
             found = np.column_stack([tag[:, 1] for tag in found])

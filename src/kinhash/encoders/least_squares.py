@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from .._linalg import jittered_cholesky
 from ..errors import InvalidInput
 from .moments import Standardised
 
-__all__ = ["cholesky_factor", "choose_alpha", "leverage_factor", "ridge_weights", "triangular_inverse"]
+__all__ = ["cholesky_factor", "choose_alpha", "leverage_factor", "ridge_weights"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,36 +45,20 @@ def leverage_factor(moments: Standardised, alpha: float) -> Floats:
     return inverse.T
 
 
-def triangular_inverse(lower: Floats) -> Floats:
-    """L⁻¹ of a lower triangular matrix without zeros on its diagonal."""
-    from scipy.linalg.lapack import dtrtri
-
-    inverse: Floats = dtrtri(lower, lower=1)[0]
-    return inverse
-
-
 def cholesky_factor(gram: Floats, alpha: float) -> Floats:
     """Cholesky factor of G + αI, plus the least jitter that makes it one.
 
     Products were taken in float32, so on nearly collinear columns G has eigenvalues that are negative by
     rounding; a penalty below that needs help.
     """
-    from scipy.linalg import cholesky
-
-    size = max(float(np.trace(gram)) / len(gram), 1e-30)
-    for jitter in (1e-10, 1e-8, 1e-6, 1e-4):
-        raised = gram.copy()
-        raised[np.diag_indices_from(raised)] += alpha + jitter * size
-        try:
-            lower: Floats = cholesky(raised, lower=True)
-            return lower
-        except np.linalg.LinAlgError:
-            continue
-    raise InvalidInput(
-        "The columns of X are so nearly collinear that ridge regression has no answer",
-        "a larger penalty",
-        "Set alpha='auto', or a number above 0",
-    )
+    try:
+        return jittered_cholesky(gram, alpha, (1e-10, 1e-8, 1e-6, 1e-4))
+    except np.linalg.LinAlgError:
+        raise InvalidInput(
+            "The columns of X are so nearly collinear that ridge regression has no answer",
+            "a larger penalty",
+            "Set alpha='auto', or a number above 0",
+        ) from None
 
 
 def _generalised_cross_validation(moments: Standardised) -> float:

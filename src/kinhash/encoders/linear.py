@@ -6,11 +6,13 @@ On RBF features (`Preparation.rbf`) the same class is the RBF map.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import Arithmetic, affine_error, column_size
 from .._forms import Form, check_forms
 from .base import Arrays, Map
 from .least_squares import ridge_weights
@@ -52,9 +54,16 @@ class LinearMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
-    def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-        result: npt.NDArray[np.float32] = self.preparation(block) @ self.weights + self.intercept
-        return result
+    def evaluate(
+        self, block: npt.NDArray[np.float64], by: Arithmetic
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+        z, error = self.preparation.evaluate(block, by)
+        scores = by.product(z, self.weights) + self.intercept
+        return scores, affine_error(z, error, self._size, self.intercept)
+
+    @cached_property
+    def _size(self) -> float:
+        return column_size(self.weights)
 
     def arrays(self) -> Arrays:
         return {"weights": self.weights, "intercept": self.intercept, **self.preparation.arrays()}

@@ -19,7 +19,6 @@ import numpy as np
 from .._blocks import block_slices, map_blocks
 from .._types import Bools, Floats, Floats32
 from .labelled import LabelledSet
-from .least_squares import cholesky_factor, triangular_inverse
 
 __all__ = ["Coefficients", "fit_logistic"]
 
@@ -82,8 +81,7 @@ class _Problem:
         means, self.total = rows.label_means, rows.total_weight
         self.chance = (means * self.total + 0.5) / (self.total + 1)
         spread = np.minimum(self.chance * (1 - self.chance), 0.25)
-        self.factor = cholesky_factor(rows.gram_estimate * float(spread.mean()), penalty)
-        self.inverse = triangular_inverse(self.factor).astype(np.float32)  # W = L⁻ᵀ θ
+        self.factor, self.inverse = _preconditioner(rows.gram_estimate * float(spread.mean()), penalty)
         self.intercept_scale = 1 / np.sqrt(np.maximum(self.total * spread, 1e-12))
 
     def starting_point(self, start: Coefficients | None) -> Floats:
@@ -128,6 +126,24 @@ class _Problem:
         raw = by_weight - self.rows.cross + self.penalty * plain
         turned = self.inverse @ raw.astype(np.float32)
         return value, np.vstack([turned, ((by_intercept - sums) * self.intercept_scale)[None]])
+
+
+def _preconditioner(hessian: Floats, penalty: float) -> tuple[Floats32, Floats32]:
+    """Cholesky factor L of the Hessian plus the penalty, and L⁻¹, so that W = L⁻ᵀ θ.
+
+    In float32, which is enough for what only speeds up a fit, with as much added as its rounding needs.
+    """
+    from scipy.linalg.lapack import spotrf, strtri
+
+    size = float(np.trace(hessian)) / len(hessian)
+    for jitter in (1e-6, 1e-5, 1e-4, 1e-3):
+        raised = hessian.astype(np.float32)
+        raised[np.diag_indices_from(raised)] += np.float32(penalty + jitter * size)
+        lower, failed = spotrf(raised, lower=1, overwrite_a=1)
+        if not failed:
+            return lower, strtri(lower, lower=1)[0]
+    diagonal = np.sqrt(np.diag(hessian) + penalty + 1e-3 * size).astype(np.float32)
+    return np.diag(diagonal), np.diag(1 / diagonal)
 
 
 def _sigmoid_parts(z: Floats32) -> tuple[Floats32, Floats32]:

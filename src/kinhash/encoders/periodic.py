@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import UNIT, Arithmetic, affine_error, column_size
 from .._forms import Form, check_forms
 from .base import Arrays, Map
 from .preparation import Preparation
@@ -36,9 +38,17 @@ class PeriodicMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
-    def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-        result: npt.NDArray[np.float32] = np.cos(self.preparation(block) @ self.weights + self.phase)
-        return result
+    def evaluate(
+        self, block: npt.NDArray[np.float64], by: Arithmetic
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+        z, error = self.preparation.evaluate(block, by)
+        scores = by.cos(by.product(z, self.weights) + self.phase)
+        # A cosine never moves more than its argument; 8 roundings are more than any library's cosine needs.
+        return scores, affine_error(z, error, self._size, self.phase) + 8 * UNIT
+
+    @cached_property
+    def _size(self) -> float:
+        return column_size(self.weights)
 
     def arrays(self) -> Arrays:
         return {"weights": self.weights, "phase": self.phase, **self.preparation.arrays()}

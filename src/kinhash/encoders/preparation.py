@@ -7,11 +7,13 @@ and products run at float32 speed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import FAST, FIXED, UNIT, Arithmetic, scatter
 from .._forms import NUMBER, POSITIVE, Form, Forms
 from ..errors import InvalidInput
 from .gaussian import Gaussian
@@ -32,15 +34,34 @@ class Preparation:
     scale: Floats
     rbf: UnitRBF | Gaussian | None = None
 
-    def __call__(self, block: Floats) -> Floats32:
+    def __call__(self, block: Floats, by: Arithmetic = FAST) -> Floats32:
         """Prepared rows (k, q) float32 of raw rows (k, p), float64 or float32."""
-        if self.rbf is not None:
-            block = self.rbf(block)
+        return self._standardised(block if self.rbf is None else self.rbf.evaluate(block, by)[0])
+
+    def evaluate(self, block: Floats, by: Arithmetic) -> tuple[Floats32, Floats | float]:
+        """The same, and what errors of a row do at most to its product with a vector of length 1: (k, 1).
+
+        Plain columns have no errors: a subtraction, a product and a rounding, the same everywhere. A relative
+        error of the similarities s moves ``z = (s − mean) / scale`` by that share of ``z + mean / scale``;
+        errors of different columns are taken as independent.
+        """
+        if self.rbf is None:
+            return self._standardised(block), 0.0
+        similarity, error = self.rbf.evaluate(block, by)
+        z = self._standardised(similarity)
+        largest = np.maximum(z.max(axis=1, keepdims=True), -z.min(axis=1, keepdims=True))
+        return z, (error + 8 * UNIT) * (largest + self._largest_origin).astype(np.float64)
+
+    def _standardised(self, block: Floats) -> Floats32:
         from .standardise import standardise
 
         out = np.empty(block.shape, np.float32)
         standardise(block, self.mean, self.scale, FAR, out)
         return out
+
+    @cached_property
+    def _largest_origin(self) -> float:
+        return float(np.abs(self.mean / self.scale).max())
 
     @classmethod
     def first_guess(cls, block: Floats, rbf: UnitRBF | Gaussian | None, standardize: bool) -> Preparation:
@@ -111,17 +132,39 @@ class UnitRBF:
     @classmethod
     def of(cls, centers: Floats, width: float, power: int = 2) -> UnitRBF:
         """Centres from raw rows."""
-        return cls(_unit(centers), float(width), power)
+        return cls(_unit(centers, FAST), float(width), power)
 
     def __call__(self, block: Floats) -> Floats:
-        # ‖u − z‖² = 2 − 2 u·z for unit vectors; a zero row stays zero and is at distance 1.
-        u = _unit(block)
-        norms = (u * u).sum(axis=1, keepdims=True)
-        squared = np.maximum(norms + (self.centers * self.centers).sum(axis=1) - 2 * (u @ self.centers.T), 0)
+        """Similarities (k, centres) of raw rows (k, p)."""
+        return self.evaluate(block, FAST)[0]
+
+    def evaluate(self, block: Floats, by: Arithmetic) -> tuple[Floats, Floats | float]:
+        """The same, and a bound of their relative errors, one number or (k, 1).
+
+        ‖u − z‖² = ‖u‖² + ‖z‖² − 2 u·z for unit vectors has the error of twice a sum of products, and of some
+        roundings of numbers up to 4; a root divides it by the distance. The exponential turns the error of
+        its argument into a relative one.
+        """
+        u = _unit(block, by)
+        columns = self.centers.T if by is FAST else self._columns
+        # A zero row stays zero and is at distance 1.
+        away = _squares(u, by)[:, None] + self._center_squares - 2 * by.product(u, columns)
+        away = np.maximum(away, 0)
+        error: Any = 2 * scatter(u.shape[1]) + 24 * UNIT
         if self.power == 1:
-            squared = np.sqrt(squared)
-        similarity: Floats = np.exp(squared / np.float32(-2 * self.width**2)).astype(np.float64)
-        return similarity
+            away = np.sqrt(away)
+            nearest = np.maximum(away.min(axis=1, keepdims=True), np.sqrt(error))
+            error = error / nearest.astype(np.float64) + 4 * UNIT
+        similarity: Floats = by.exp(away / np.float32(-2 * self.width * self.width)).astype(np.float64)
+        return similarity, np.expm1(error / (2 * self.width**2)) + 8 * UNIT
+
+    @cached_property
+    def _center_squares(self) -> Floats32:
+        return _squares(self.centers, FIXED)
+
+    @cached_property
+    def _columns(self) -> Floats:
+        return np.ascontiguousarray(self.centers.T, np.float64)
 
 
 def column_statistics(block: Floats) -> tuple[Floats, Floats]:
@@ -140,9 +183,15 @@ def column_statistics(block: Floats) -> tuple[Floats, Floats]:
     return mean * peak, scale
 
 
-def _unit(rows: Floats) -> Floats32:
+def _squares(rows: Floats32, by: Arithmetic) -> Floats32:
+    """Squared lengths, summed in float64: an error here would be common to all columns."""
+    wide = rows.astype(np.float64)
+    return by.sums(wide * wide).astype(np.float32)
+
+
+def _unit(rows: Floats, by: Arithmetic) -> Floats32:
     peak = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300)
     scaled = rows / peak
-    length = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
+    length = np.sqrt(by.sums(scaled * scaled))[:, None]
     unit: Floats32 = (scaled / np.where(length > 0, length, 1.0)).astype(np.float32)
     return unit

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._linalg import fit_rotation
+from ..errors import InvalidInput
 from ..solvers import Solution
-from ..solvers.rotation import fit_rotation
 from ..training import Training
 from .base import Encoder, Fitted
 from .features import feature_map, first_preparation, standardised_moments
@@ -26,7 +27,14 @@ class Principal(Encoder):
     features: Any = "plain"
 
     def check(self) -> None:
-        feature_map(self.features).check()
+        features = feature_map(self.features)
+        features.check()
+        if not features.standardize:
+            raise InvalidInput(
+                "standardize=False was asked for with principal directions",
+                "features with standardize=True: directions are those of the columns as they came anyway",
+                "Leave standardize out",
+            )
 
     def fit(self, training: Training, solution: Solution) -> Fitted:
         features, rng, n_bits = feature_map(self.features), training.rng, solution.n_bits

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import Arithmetic
 from ..errors import InvalidInput
 from ..solvers import Solution
 from ..training import Training
@@ -61,7 +62,10 @@ class Regressor(Encoder):
 class RegressorMap(Map):
     """``scores = regressor.predict(z)``; regressors with one output are fitted once per bit.
 
-    Lives in memory only: an arbitrary object cannot be stored in a model file safely.
+    Lives in memory only: an arbitrary object cannot be stored in a model file safely. Its arithmetic is its
+    own, too: a row gets the same bits in any batch and on any machine where the regressor predicts every row
+    by itself in one order (trees, neighbours in a tree), and up to scores within rounding error of zero
+    elsewhere.
     """
 
     preparation: Preparation
@@ -93,6 +97,11 @@ class RegressorMap(Map):
             fitted.fit(features, values, sample_weight=weights)
         return cls(preparation, fitted, targets.shape[1])
 
-    def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-        predicted = np.asarray(self.regressor.predict(self.preparation(block)))
-        return predicted.reshape(len(block), self.n_bits)
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        """Columns of the raw rows."""
+        return self.preparation.n_features
+
+    def evaluate(self, block: npt.NDArray[np.float64], by: Arithmetic) -> tuple[npt.NDArray[Any], None]:
+        predicted = np.asarray(self.regressor.predict(self.preparation(block, by)))
+        return predicted.reshape(len(block), self.n_bits), None

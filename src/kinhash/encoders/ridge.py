@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from .._check import check_choice, check_number
+from .._linalg import fit_rotation
 from .._types import Floats, Ints
 from ..solvers import Solution
 from ..solvers.linear_systems import sigmoid
 from ..solvers.readout import LinearReadout
-from ..solvers.rotation import fit_rotation
 from ..training import Training
 from .base import Encoder, Fitted
 from .features import (
@@ -93,7 +93,7 @@ class Ridge(Encoder):
         weights = ridge_weights(moments, strength)
         rows = training.some_known_rows(rng, ROTATION_ROWS)
         predicted = leave_one_out(training, moments, strength, weights, embedding, rows)
-        rotation = fit_rotation(predicted, solution.n_bits, rng)
+        rotation = fit_rotation(predicted, solution.n_bits, rng, solution.embedding.n_rounds)
         scores = embedding @ rotation
         size = float(np.sqrt((scores**2).mean())) or 1.0
         found = LinearMap(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import Arithmetic
 from .._forms import TEXT, check_forms, text_of
 from .base import Arrays, Map, select
 
@@ -31,8 +32,13 @@ class StackedMap(Map):
         """Columns of the raw rows, the same for all parts."""
         return self.parts[0].n_features
 
-    def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-        return np.concatenate([part.scores(block) for part in self.parts], axis=1)
+    def evaluate(
+        self, block: npt.NDArray[np.float64], by: Arithmetic
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+        found = [part.evaluate(block, by) for part in self.parts]
+        # A part with nothing to decide is never in doubt, not even at zero.
+        bounds = [np.broadcast_to(-1.0 if bound is None else bound, scores.shape) for scores, bound in found]
+        return np.concatenate([scores for scores, _ in found], axis=1), np.concatenate(bounds, axis=1)
 
     def arrays(self) -> Arrays:
         stored: Arrays = {}

@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from .._arithmetic import FIXED, Arithmetic
+from .._compile import njit
 from .._forms import Form, check_forms
 from .base import Arrays, Map
 from .preparation import Preparation
@@ -131,7 +132,11 @@ def walk(
 
 @dataclass(frozen=True)
 class TreesMap(Map):
-    """Prepared row → steps → one sum of trees per bit."""
+    """Prepared row → steps → one sum of trees per bit.
+
+    Rows are always prepared by FIXED arithmetic (for plain features there is no other): at the edge of a step
+    the last digit decides. The rest is comparisons, and sums in the order of the trees.
+    """
 
     preparation: Preparation
     steps: Steps
@@ -148,9 +153,9 @@ class TreesMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
-    def scores(self, block: npt.NDArray[np.float64]) -> Floats:
-        steps = self.steps(self.preparation(block))
-        return np.stack([trees.scores(steps) for trees in self.bits], axis=1)
+    def evaluate(self, block: npt.NDArray[np.float64], by: Arithmetic) -> tuple[Floats, None]:
+        steps = self.steps(self.preparation(block, FIXED))
+        return np.stack([trees.scores(steps) for trees in self.bits], axis=1), None
 
     def arrays(self) -> Arrays:
         sizes = [len(trees.starts) - 1 for trees in self.bits]

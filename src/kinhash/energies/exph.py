@@ -11,9 +11,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from .._elementary import exp, expm1
 from ._base import Energy, Floats, PairTerms
 
-__all__ = ["ExpH", "expected_loss", "mean_field_argument"]
+__all__ = ["ExpH"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class ExpH(Energy):
     def terms(self, s: Floats, n_bits: int, xi: Floats | None = None) -> PairTerms:
         assert xi is not None
         rate = self._rate(n_bits) * s
-        at = np.exp(-rate * xi)
+        at = exp(-rate * xi)
         reach = np.abs(rate) * n_bits + rate * xi  # x at the far end, never negative
         quadratic = rate**2 * at * _second_order(reach)
         return PairTerms(linear=-rate * at - 2 * quadratic * xi, quadratic=quadratic)
@@ -48,20 +49,4 @@ def _second_order(x: Floats) -> Floats:
     """(eˣ − 1 − x)/x², with its limit ½ at 0."""
     small = np.abs(x) < 1e-3
     safe = np.where(small, 1.0, x)
-    return np.where(small, 0.5 + x / 6 + x**2 / 24, (np.expm1(safe) - safe) / safe**2)
-
-
-def expected_loss(q_i: Floats, q_j: Floats, s: float, beta: float) -> float:
-    """E[exp(−β s r)] under independent bits with means ``q_i`` and ``q_j`` (d,): a product, exact."""
-    return float(np.prod(np.cosh(beta * s) - np.sinh(beta * s) * q_i * q_j))
-
-
-def mean_field_argument(q_i: Floats, q_others: Floats, s: Floats, beta: float) -> Floats:
-    """−∂E/∂φ_i (d,) for the loss itself, by the product formula; the parabola's counterpart is A q + b.
-
-    ``g_k = 2 Σ_j sinh(βs_j) q_jk Π_{l≠k}(cosh(βs_j) − sinh(βs_j) q_il q_jl)``.
-    """
-    sinh, cosh = np.sinh(beta * s)[:, None], np.cosh(beta * s)[:, None]
-    factors = cosh - sinh * q_i * q_others
-    argument: Floats = 2 * (sinh * q_others * factors.prod(axis=1, keepdims=True) / factors).sum(axis=0)
-    return argument
+    return np.where(small, 0.5 + x / 6 + x**2 / 24, (expm1(safe) - safe) / safe**2)

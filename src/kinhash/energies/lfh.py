@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from .._elementary import tanh
 from ..errors import InvalidInput
 from ._base import Energy, Floats, PairTerms
 
@@ -45,12 +46,14 @@ class LFH(Energy):
 
     def terms(self, s: Floats, n_bits: int, xi: Floats | None = None) -> PairTerms:
         assert xi is not None
-        return PairTerms(linear=-self.alpha * s / 2, quadratic=-(self.alpha**2) * _bound(self.alpha * xi))
+        return PairTerms(
+            linear=-self.alpha * s / 2, quadratic=-self.alpha * self.alpha * curvature(self.alpha * xi)
+        )
 
 
-def _bound(xi: Floats) -> Floats:
+def curvature(xi: Floats) -> Floats:
     """λ(ξ) = −tanh(ξ/2)/(4ξ), with its limit −1/8 at 0."""
     small = np.abs(xi) < 1e-4
     safe = np.where(small, 1.0, xi)
     # Series −1/8 + ξ²/96 keeps full precision where the quotient would be 0/0.
-    return np.where(small, -0.125 + xi**2 / 96, -np.tanh(safe / 2) / (4 * safe))
+    return np.where(small, -0.125 + xi**2 / 96, -tanh(safe / 2) / (4 * safe))

@@ -17,11 +17,22 @@ from typing import TYPE_CHECKING, Any
 from .._table import Table
 
 if TYPE_CHECKING:
-    from ._base import Engine, Facts, Place, Reader
+    from ._base import Engine, EngineFacts, Place, Reader
     from ._check import Check, check
     from ._run import search, statement, write
 
-__all__ = ["ENGINES", "Check", "Engine", "Facts", "Place", "Reader", "check", "search", "statement", "write"]
+__all__ = [
+    "ENGINES",
+    "Check",
+    "Engine",
+    "EngineFacts",
+    "Place",
+    "Reader",
+    "check",
+    "search",
+    "statement",
+    "write",
+]
 
 ENGINES = Table(
     "engine",
@@ -45,7 +56,7 @@ ENGINES = Table(
 _HOMES = {
     "Check": "_check",
     "Engine": "_base",
-    "Facts": "_base",
+    "EngineFacts": "_base",
     "Place": "_base",
     "Reader": "_base",
     "check": "_check",

@@ -24,7 +24,7 @@ from ..errors import CodesMismatch, InvalidInput, MissingExtra
 
 __all__ = [
     "Engine",
-    "Facts",
+    "EngineFacts",
     "Found",
     "Place",
     "Reader",
@@ -51,7 +51,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Facts:
+class EngineFacts:
     """What is known about written codes. ``n_bits`` is None where an engine knows whole bytes only."""
 
     n_rows: int
@@ -82,7 +82,7 @@ class Facts:
         return json.dumps({"kinhash": 1, "n_bits": codes.n_bits, "model_id": codes.model_id})
 
     @classmethod
-    def from_note(cls, note: str | bytes | None, n_rows: int, place: Place) -> Facts:
+    def from_note(cls, note: str | bytes | None, n_rows: int, place: Place) -> EngineFacts:
         """Read the note back; a table without one was not written by us, so its bit order is unknown."""
         try:
             found = json.loads(note or "null")
@@ -100,7 +100,7 @@ class Facts:
 class Reader:
     """An open place: its facts, and the ``k`` nearest rows of one packed code, by (distance, id)."""
 
-    facts: Facts
+    facts: EngineFacts
     nearest: Callable[[UInt8, int], Found]
 
 
@@ -108,7 +108,7 @@ class Engine(ABC):
     """One engine. Everything that may be slow or absent is imported inside its methods."""
 
     answers: ClassVar[bool] = True  # False: we write files for it and cannot ask its server
-    file: ClassVar[bool] = True  # whether the target is a file, which the command line can watch
+    file: ClassVar[bool] = True  # whether the target is one file
 
     @abstractmethod
     def problems(self) -> tuple[type[Exception], ...]:

@@ -6,11 +6,7 @@ decodes the documents as the server would and searches them here, which proves t
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import secrets
-import shutil
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,10 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._blocks import block_slices
+from .._files import replacing_folder
 from ..codes import Codes, UInt8
 from ..errors import InvalidInput
 from ..index import HammingIndex
-from ._base import Engine, Facts, Found, Place, Reader
+from ._base import Engine, EngineFacts, Found, Place, Reader
 from ._sql import already_there
 
 __all__ = ["DocumentFiles", "signed"]
@@ -55,10 +52,12 @@ class DocumentFiles(Engine):
 
     def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
         assert codes.ids is not None
-        with _new_folder(Path(place.target), overwrite) as folder:
+        target = Path(place.target).absolute()
+        _expect_room(target, overwrite)
+        with replacing_folder(target) as folder:
             for name, text in self.settings(codes, place).items():
                 (folder / name).write_text(text)
-            (folder / "kinhash.json").write_text(Facts.note(codes) + "\n")
+            (folder / "kinhash.json").write_text(EngineFacts.note(codes) + "\n")
             if len(codes):
                 example = self.statement(codes.packed[0], codes.n_bits, 10, place)
                 (folder / "search.txt").write_text(example + "\n")
@@ -79,7 +78,7 @@ class DocumentFiles(Engine):
                 for found in filter(None, map(self.row, map(json.loads, file))):
                     ids.append(found[0])
                     packed.append(found[1])
-        facts = Facts.from_note((folder / "kinhash.json").read_text(), len(ids), place)
+        facts = EngineFacts.from_note((folder / "kinhash.json").read_text(), len(ids), place)
         assert facts.n_bits is not None
         rows = np.frombuffer(b"".join(packed), np.uint8).reshape(len(ids), facts.n_bytes)
         index = HammingIndex.from_codes(rows, facts.n_bits, ids=np.array(ids, np.int64))
@@ -96,28 +95,11 @@ def signed(code: UInt8) -> list[int]:
     return code.view(np.int8).tolist()
 
 
-@contextmanager
-def _new_folder(target: Path, overwrite: bool) -> Iterator[Path]:
-    """A folder that appears under its name when it is complete, or not at all."""
-    target = target.absolute()
+def _expect_room(target: Path, overwrite: bool) -> None:
+    """Refuse to write over something, unless we wrote it and may."""
     if target.exists() and not overwrite:
         raise already_there(Place(str(target), ""), "file")
     if target.exists() and not (target / "kinhash.json").is_file():
         raise InvalidInput(
             f"{target} is not a folder that kinhash wrote", "a new name", "Choose another place"
         )
-    mark = secrets.token_hex(6)
-    fresh, old = (target.with_name(f".{target.name}.{mark}.{end}") for end in ("tmp", "old"))
-    try:
-        fresh.mkdir()
-        yield fresh
-        if target.exists():
-            os.rename(target, old)
-        os.rename(fresh, target)
-    except BaseException:
-        if old.exists() and not target.exists():
-            with contextlib.suppress(OSError):
-                os.rename(old, target)
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise
-    shutil.rmtree(old, ignore_errors=True)

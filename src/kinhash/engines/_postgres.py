@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from .._blocks import block_slices
 from ..codes import Codes, UInt8
-from ._base import Engine, Facts, Place, Reader, as_bits, driver
+from ._base import Engine, EngineFacts, Place, Reader, as_bits, driver
 from ._sql import already_there, not_there, quoted, select, sql_reader
 
 __all__ = ["PostgresTable"]
@@ -45,7 +45,7 @@ class PostgresTable(Engine):
             cursor.execute(
                 f'create table "{place.table}" (id bigint primary key, code bit({codes.n_bits}) not null)'
             )
-            cursor.execute(f'comment on table "{place.table}" is {quoted(Facts.note(codes))}')
+            cursor.execute(f'comment on table "{place.table}" is {quoted(EngineFacts.note(codes))}')
             with cursor.copy(f'copy "{place.table}" from stdin') as copy:
                 for rows in block_slices(len(codes), BLOCK):
                     text = as_bits(codes.packed[rows], codes.n_bits).tolist()
@@ -60,7 +60,7 @@ class PostgresTable(Engine):
             if comment is None:
                 raise not_there(place)
             n_rows = cursor.execute(f'select count(*) from "{place.table}"').fetchone()[0]
-            facts = Facts.from_note(comment, n_rows, place)
+            facts = EngineFacts.from_note(comment, n_rows, place)
             yield sql_reader(self, place, facts, lambda text: cursor.execute(text).fetchall())
 
     def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:

@@ -15,7 +15,7 @@ from .._check import check_integer
 from ..codes import Codes, as_codes
 from ..errors import EngineProblem, InvalidInput, KinhashError
 from ..index import Neighbours
-from ..index._ids import as_ids
+from ..index.ids import as_ids
 from . import ENGINES
 from ._base import Engine, Place, without_password
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..codes import UInt8
 from ..errors import InvalidInput
-from ._base import Engine, Facts, Found, Place, Reader
+from ._base import Engine, EngineFacts, Found, Place, Reader
 
 __all__ = ["already_there", "fresh_file", "not_there", "quoted", "select", "sql_reader"]
 
@@ -26,7 +26,7 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def sql_reader(engine: Engine, place: Place, facts: Facts, run: Callable[[str], list[Any]]) -> Reader:
+def sql_reader(engine: Engine, place: Place, facts: EngineFacts, run: Callable[[str], list[Any]]) -> Reader:
     """A search that runs exactly the statement the engine prints."""
     assert facts.n_bits is not None
     n_bits = facts.n_bits

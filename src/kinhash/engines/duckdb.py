@@ -11,7 +11,7 @@ import numpy as np
 
 from .._blocks import block_slices
 from ..codes import Codes, UInt8
-from ._base import Engine, Facts, Place, Reader, as_bits, driver
+from ._base import Engine, EngineFacts, Place, Reader, as_bits, driver
 from ._sql import already_there, fresh_file, not_there, quoted, select, sql_reader
 
 __all__ = ["DuckDB"]
@@ -35,7 +35,7 @@ class DuckDB(Engine):
             elif _comment(db, place) is not None:
                 raise already_there(place)
             db.execute(f'create table "{place.table}" (id BIGINT primary key, code BIT not null)')
-            db.execute(f'comment on table "{place.table}" is {quoted(Facts.note(codes))}')
+            db.execute(f'comment on table "{place.table}" is {quoted(EngineFacts.note(codes))}')
             for rows in block_slices(len(codes), BLOCK):
                 text = as_bits(codes.packed[rows], codes.n_bits).astype(np.str_)
                 db.register("kinhash_block", {"id": codes.ids[rows], "code": text})
@@ -50,7 +50,7 @@ class DuckDB(Engine):
             if comment is None:
                 raise not_there(place)
             n_rows = db.execute(f'select count(*) from "{place.table}"').fetchone()[0]
-            facts = Facts.from_note(comment, n_rows, place)
+            facts = EngineFacts.from_note(comment, n_rows, place)
             yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
     def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:

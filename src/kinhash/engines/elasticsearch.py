@@ -9,7 +9,7 @@ import json
 from typing import Any, ClassVar
 
 from ..codes import Codes, UInt8
-from ._base import Facts, Place
+from ._base import EngineFacts, Place
 from ._documents import DocumentFiles, signed
 
 __all__ = ["Elasticsearch"]
@@ -28,7 +28,11 @@ class Elasticsearch(DocumentFiles):
             "index": False,  # a script reads every code; an HNSW graph would be for approximate search
         }
         properties = {"id": {"type": "long"}, "code": code}
-        mappings = {"_meta": json.loads(Facts.note(codes)), "dynamic": "strict", "properties": properties}
+        mappings = {
+            "_meta": json.loads(EngineFacts.note(codes)),
+            "dynamic": "strict",
+            "properties": properties,
+        }
         return {"mapping.json": json.dumps({"mappings": mappings}, indent=2) + "\n"}
 
     def document(self, number: int, code: UInt8, place: Place) -> str:

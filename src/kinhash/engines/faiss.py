@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .._files import replace_file
 from ..codes import Codes, UInt8
-from ..container import replace_file
 from ..index import HammingIndex
-from ._base import Engine, Facts, Place, Reader, driver, with_ties
+from ._base import Engine, EngineFacts, Place, Reader, driver, with_ties
 from ._sql import already_there
 
 __all__ = ["Faiss"]
@@ -49,7 +49,7 @@ class Faiss(Engine):
 
             return with_ties(fetch, k, n_rows)
 
-        yield Reader(Facts(n_rows, index.d // 8), nearest)
+        yield Reader(EngineFacts(n_rows, index.d // 8), nearest)
 
     def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
         return (

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
 from ..codes import Codes, UInt8
-from ._base import Engine, Facts, Place, Reader, driver, with_ties
+from ._base import Engine, EngineFacts, Place, Reader, driver, with_ties
 from ._sql import already_there, not_there
 
 __all__ = ["Lance"]
@@ -32,7 +32,7 @@ class Lance(Engine):
         pa = driver("pyarrow", "lance")
         packed = pa.FixedSizeListArray.from_arrays(pa.array(codes.packed.ravel()), codes.packed.shape[1])
         rows = pa.table({"id": pa.array(codes.ids), "code": packed})
-        rows = rows.replace_schema_metadata({"kinhash": Facts.note(codes)})
+        rows = rows.replace_schema_metadata({"kinhash": EngineFacts.note(codes)})
         folder_is_new = "://" not in place.target and not os.path.exists(place.target)
         db = _lance().connect(place.target)
         there = _table(db, place) is not None
@@ -58,7 +58,7 @@ class Lance(Engine):
         if table is None:
             raise not_there(place)
         n_rows = table.count_rows()
-        facts = Facts.from_note((table.schema.metadata or {}).get(b"kinhash"), n_rows, place)
+        facts = EngineFacts.from_note((table.schema.metadata or {}).get(b"kinhash"), n_rows, place)
 
         def nearest(code: UInt8, k: int) -> Any:
             def fetch(wanted: int) -> tuple[Any, Any]:

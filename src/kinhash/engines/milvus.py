@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from .._blocks import block_slices
 from ..codes import Codes, UInt8
 from ..errors import InvalidInput
-from ._base import Engine, Facts, Place, Reader, driver, with_ties
+from ._base import Engine, EngineFacts, Place, Reader, driver, with_ties
 from ._sql import already_there, fresh_file, not_there
 
 __all__ = ["Milvus"]
@@ -68,7 +68,9 @@ class Milvus(Engine):
                 raise not_there(place)
             client.load_collection(place.table)
             n_rows = int(client.query(place.table, output_fields=["count(*)"])[0]["count(*)"])
-            facts = Facts.from_note(client.describe_collection(place.table)["description"], n_rows, place)
+            facts = EngineFacts.from_note(
+                client.describe_collection(place.table)["description"], n_rows, place
+            )
 
             def nearest(code: UInt8, k: int) -> Any:
                 def fetch(wanted: int) -> tuple[Any, Any]:
@@ -92,7 +94,9 @@ class Milvus(Engine):
 def _fill(client: Any, name: str, codes: Codes) -> None:
     types = _milvus().DataType
     assert codes.ids is not None
-    schema = client.create_schema(auto_id=False, enable_dynamic_field=False, description=Facts.note(codes))
+    schema = client.create_schema(
+        auto_id=False, enable_dynamic_field=False, description=EngineFacts.note(codes)
+    )
     schema.add_field("id", types.INT64, is_primary=True)
     schema.add_field("code", types.BINARY_VECTOR, dim=8 * codes.packed.shape[1])
     index = client.prepare_index_params()

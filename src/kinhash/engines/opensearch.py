@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..codes import Codes, UInt8
-from ._base import Facts, Place
+from ._base import EngineFacts, Place
 from ._documents import DocumentFiles, signed
 
 __all__ = ["OpenSearch"]
@@ -33,7 +33,7 @@ class OpenSearch(DocumentFiles):
         mapping = {
             "settings": {"index": {"knn": True}},
             "mappings": {
-                "_meta": json.loads(Facts.note(codes)),
+                "_meta": json.loads(EngineFacts.note(codes)),
                 "dynamic": "strict",
                 "properties": {"id": {"type": "long"}, "code": code},
             },

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
+from .._files import replace_file
 from ..codes import Codes, UInt8
-from ..container import replace_file
-from ._base import Engine, Facts, Place, Reader, as_bits, driver
+from ._base import Engine, EngineFacts, Place, Reader, as_bits, driver
 from ._sql import already_there, quoted, select, sql_reader
 
 __all__ = ["Parquet"]
@@ -33,14 +33,14 @@ class Parquet(Engine):
         packed = pa.FixedSizeBinaryArray.from_buffers(width, len(codes), [None, pa.py_buffer(codes.packed)])
         table = pa.table({"id": pa.array(codes.ids), "code": packed})
         content = pa.BufferOutputStream()
-        parquet.write_table(table.replace_schema_metadata({"kinhash": Facts.note(codes)}), content)
+        parquet.write_table(table.replace_schema_metadata({"kinhash": EngineFacts.note(codes)}), content)
         replace_file(place.target, [memoryview(content.getvalue())])
 
     @contextmanager
     def open(self, place: Place) -> Iterator[Reader]:
         with driver("pyarrow.parquet", "parquet").ParquetFile(place.target) as file:
             note = (file.schema_arrow.metadata or {}).get(b"kinhash")
-            facts = Facts.from_note(note, file.metadata.num_rows, place)
+            facts = EngineFacts.from_note(note, file.metadata.num_rows, place)
         with closing(driver("duckdb", "duckdb").connect()) as db:
             yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from .._blocks import block_slices
 from ..codes import Codes, UInt8
-from ._base import Engine, Facts, Place, Reader
+from ._base import Engine, EngineFacts, Place, Reader
 from ._sql import already_there, fresh_file, not_there, sql_reader
 
 __all__ = ["SQLite"]
@@ -39,7 +39,7 @@ class SQLite(Engine):
         assert codes.ids is not None
         words = _words(codes.packed)
         columns = "".join(f", w{i} integer not null" for i in range(words.shape[1]))
-        note = Facts.note(codes).replace("*/", "*\\/")  # the note is a comment that SQLite keeps
+        note = EngineFacts.note(codes).replace("*/", "*\\/")  # the note is a comment that SQLite keeps
         path = os.path.abspath(place.target)
         with fresh_file(path), closing(sqlite3.connect(path, isolation_level=None)) as db:
             db.execute("begin immediate")
@@ -68,7 +68,7 @@ class SQLite(Engine):
                 raise not_there(place)
             n_rows = db.execute(f'select count(*) from "{place.table}"').fetchone()[0]
             note = definition.partition("/*")[2].partition("*/")[0]
-            facts = Facts.from_note(note, n_rows, place)
+            facts = EngineFacts.from_note(note, n_rows, place)
             yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
     def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .._files import replace_file
 from ..codes import Codes, UInt8, n_bytes
-from ..container import replace_file
 from ..errors import InvalidInput
-from ._base import Engine, Facts, Place, Reader, driver, with_ties
+from ._base import Engine, EngineFacts, Place, Reader, driver, with_ties
 from ._sql import already_there
 
 __all__ = ["USearch"]
@@ -59,7 +59,7 @@ class USearch(Engine):
 
             return with_ties(fetch, k, n_rows)
 
-        yield Reader(Facts(n_rows, n_bytes(index.ndim), index.ndim), nearest)
+        yield Reader(EngineFacts(n_rows, n_bytes(index.ndim), index.ndim), nearest)
 
     def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
         return (

@@ -1,10 +1,11 @@
 """A linear hasher as an ONNX graph: features in, packed codes out, no Python needed.
 
-The graph does what `encode` does, in the same precision at every step:
-``bits = float32((x − mean) / scale) @ W + intercept > 0``, eight bits to a byte, the first bit highest.
-Subtraction and division are in float64, the product in float32. Runtimes add the terms of a product in
-different orders, so a margin within rounding error of zero may fall on the other side; all other bits are
-equal. The margins are a second output, so such rows can be seen.
+The graph does what `encode` does first, in the same precision at every step:
+``bits = float32((x − mean) · (1 / scale)) @ W + intercept > 0``, eight bits to a byte, the first bit highest.
+Subtraction and scaling are in float64 and give the same digits everywhere, the product is in float32.
+Runtimes add its terms in different orders, and a graph cannot decide a row again as `encode` does. So a
+margin within rounding error of zero (about 8 √p 2⁻²⁴ ‖z‖‖w‖ for p features) may fall on the other side; all
+other bits are equal. The margins are a second output, so such rows can be seen.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._files import replace_file
 from ..codes import n_bytes
 from ..encoders.linear import LinearMap
-from ..errors import FileProblem, InvalidInput, MissingExtra
+from ..errors import InvalidInput, MissingExtra
 
 __all__ = ["to_onnx"]
 
@@ -25,7 +27,7 @@ OPSET = 17
 
 
 def to_onnx(hasher: Any, path: str | os.PathLike[str] | None = None) -> Any:
-    """The fitted hasher as an ONNX model, written to ``path`` if one is given.
+    """The fitted hasher as an ONNX model, written to ``path``, all or nothing, if one is given.
 
     Input ``X`` (n, p) float64; outputs ``codes`` (n, bytes) uint8 in np.packbits order and ``margins`` (n, d)
     float32. The metadata holds ``n_bits`` and ``model_id``. Only linear maps on plain features can be
@@ -48,7 +50,7 @@ def to_onnx(hasher: Any, path: str | os.PathLike[str] | None = None) -> Any:
     onnx.helper.set_model_props(model, facts)
     onnx.checker.check_model(model)
     if path is not None:
-        _write(path, model.SerializeToString())
+        replace_file(path, [memoryview(model.SerializeToString())])
     return model
 
 
@@ -64,7 +66,7 @@ def _model(onnx: Any, linear: LinearMap) -> Any:
     width = n_bytes(n_bits)
     constants: dict[str, npt.NDArray[Any]] = {
         "mean": linear.preparation.mean.astype(np.float64),
-        "scale": linear.preparation.scale.astype(np.float64),
+        "factor": np.minimum(1 / linear.preparation.scale.astype(np.float64), 1e300),  # as in `standardise`
         "weights": linear.weights,
         "intercept": linear.intercept,
         "zero": np.array(0, np.float32),
@@ -76,7 +78,7 @@ def _model(onnx: Any, linear: LinearMap) -> Any:
     node = helper.make_node
     steps = [
         node("Sub", ["X", "mean"], ["centred"]),
-        node("Div", ["centred", "scale"], ["standardised"]),
+        node("Mul", ["centred", "factor"], ["standardised"]),
         node("Cast", ["standardised"], ["prepared"], to=types.FLOAT),
         node("MatMul", ["prepared", "weights"], ["product"]),
         node("Add", ["product", "intercept"], ["margins"]),
@@ -100,13 +102,3 @@ def _model(onnx: Any, linear: LinearMap) -> Any:
     )
     opset = helper.make_opsetid("", OPSET)
     return helper.make_model(graph, opset_imports=[opset], ir_version=8, producer_name="kinhash")
-
-
-def _write(path: str | os.PathLike[str], raw: bytes) -> None:
-    try:
-        with open(path, "wb") as file:
-            file.write(raw)
-    except OSError as problem:
-        raise FileProblem(
-            f"{os.fspath(path)} could not be written: {problem.strerror}", "", "Choose another place"
-        ) from problem

@@ -1,13 +1,14 @@
 """The contract every hasher keeps, ours and the rivals': fit, encode, transform, score, save.
 
 A fitted hasher is a map and a sign. Methods differ in how they learn; they implement `_learn` and
-inherit everything else: checks at the door, encoding in blocks of one shape, learned codes of the
+inherit everything else: checks at the door, encoding in blocks, learned codes of the
 training rows, the report, files.
 """
 
 from __future__ import annotations
 
 import copy
+import logging
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -19,12 +20,12 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._blocks import map_padded_rows, single_blas_thread
+from .._blocks import map_padded_rows, map_rows, single_blas_thread
 from .._callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from .._check import check_features, check_integer, check_n_bits, check_weights, make_rng
 from .._stages import Listener, Stages
-from .._types import Floats
-from ..codes import Codes, pack_bits, unpack_bits
+from .._types import Array, Bytes, Floats
+from ..codes import Codes, pack_bits
 from ..encoders import Fitted, Map
 from ..errors import InvalidInput, KinhashWarning
 from ..rows import Rows
@@ -33,6 +34,7 @@ from ..training import Training
 
 __all__ = ["Explanation", "Hasher", "check_supervision", "mapped_codes"]
 
+log = logging.getLogger("kinhash")
 MOST_JOBS = 1024  # more threads than a system starts would be asked for by a stranger's model file
 
 
@@ -155,27 +157,32 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     # -- using ---------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> npt.NDArray[Any]:
-        """Margins (n, d): a bit is 1 where its margin is above zero, and firm where it is far from it."""
+        """Margins (n, d): a bit is 1 where its margin is above zero, and firm where it is far from it.
+
+        Their signs are the bits of `encode`, the same everywhere; their last digits depend on the machine.
+        """
         check_is_fitted(self, "fitted_")
         return self._scores(Rows(check_features(self, X, reset=False)))
 
     def transform(self, X: Any) -> npt.NDArray[np.uint8]:
         """Bits (n, d) as 0 and 1, for scikit-learn pipelines."""
-        return (self.decision_function(X) > 0).astype(np.uint8)
+        return self.encode(X).bits()
 
-    def encode(self, X: Any) -> npt.NDArray[np.uint8]:
-        """Packed codes (n, ceil(d / 8)) in np.packbits order, what faiss and pgvector take.
+    def encode(self, X: Any, ids: Any = None) -> Codes:
+        """Codes of rows: packed bytes (n, ceil(d / 8)) in np.packbits order that know their length and model.
 
-        A row gets the same bits alone, in a batch of any size, from a memory map or a sparse matrix.
-        Peak memory beyond the result: a few blocks of 256 rows per thread.
+        ``np.asarray(codes)``, or ``codes.packed``, is the plain array that faiss and pgvector take. A model
+        gives a row the same bits on every machine, alone or in a batch of any size, from a memory map or a
+        sparse matrix: rows with a margin within rounding error of zero are decided again in an order of
+        operations of our own (`kinhash.encoders.Map`). How many is logged to "kinhash" at level DEBUG. Maps
+        with a scikit-learn estimator inside are as good as its arithmetic. Peak memory beyond the result: a
+        few blocks of 256 rows per thread.
         """
         check_is_fitted(self, "fitted_")
-        return self._encode_rows(Rows(check_features(self, X, reset=False)))
+        packed = self._encode_rows(Rows(check_features(self, X, reset=False)))
+        return self._as_codes(packed, None if ids is None else np.asarray(ids))
 
-    def encode_codes(self, X: Any, ids: Any = None) -> Codes:
-        """The same as a `Codes` value, which knows its length and its model."""
-        packed = self.encode(X)
-        ids = None if ids is None else np.asarray(ids)
+    def _as_codes(self, packed: Bytes, ids: Array | None = None) -> Codes:
         return Codes(packed, self._n_features_out, ids=ids, model_id=self.model_id_)
 
     def _scores(self, rows: Rows) -> npt.NDArray[Any]:
@@ -185,15 +192,15 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return mapped_codes(self.fitted_.map, rows, self.n_jobs)
 
     @property
-    def codes_(self) -> npt.NDArray[np.uint8]:
-        """Learned packed codes of the training rows: a function of their labels, not of their features."""
+    def codes_(self) -> Codes:
+        """Learned codes of the training rows: a function of their labels, not of their features."""
         check_is_fitted(self, "fitted_")
         codes = self.fitted_.codes
         if codes is None:
             raise AttributeError(
                 "codes_ is kept only right after fit; use encode(X), or learned_codes(y) where there is one"
             )
-        return codes
+        return self._as_codes(codes)
 
     @property
     def marginals_(self) -> npt.NDArray[np.float32]:
@@ -211,9 +218,9 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
         Codes are mapped on both sides. 1 is perfect; the share of kin is chance.
         """
-        from ..metrics import mean_average_precision
+        from ..evaluation import mean_average_precision
 
-        codes = Codes(self.encode(X), self._n_features_out)
+        codes = self.encode(X)
         return float(mean_average_precision(codes, codes, y, y, exclude_self=True))
 
     def explain(self, x: Any, y: Any) -> Explanation:
@@ -245,7 +252,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     # -- housekeeping --------------------------------------------------------------------------
 
     def _describe(self, how: str, training: Training) -> dict[str, Any]:
-        bits = unpack_bits(self.codes_, self._n_features_out)
+        bits = self.codes_.bits()
         share = bits.mean(axis=0, dtype=np.float64)
         dead = np.flatnonzero((share == 0) | (share == 1))
         if len(dead):
@@ -259,7 +266,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             "n_rows": len(training.rows),
             "n_groups": training.supervision.n_groups,
             "codes": how,
-            "unique_codes": _count_distinct(self.codes_, self.fitted_.group_of_row),
+            "unique_codes": _count_distinct(self.codes_.packed, self.fitted_.group_of_row),
             "dead_bits": dead.tolist(),
             "bit_balance": share,
             "seconds": dict(training.stages.seconds),
@@ -279,9 +286,18 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return hasattr(self, "fitted_")
 
 
-def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None) -> npt.NDArray[np.uint8]:
+def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None) -> Bytes:
     """Packed codes (n, bytes) that a map gives to rows."""
-    return map_padded_rows(lambda block: pack_bits(map_.scores(block) > 0), rows.read, len(rows), n_jobs)
+    again: list[int] = []
+
+    def one(block: Floats) -> Bytes:
+        scores, count = map_.decide(block)
+        again.append(count)
+        return pack_bits(scores > 0)
+
+    packed = map_rows(one, rows.read, len(rows), n_jobs)
+    log.debug("%d of %d rows lay within rounding error of zero and were decided again", sum(again), len(rows))
+    return packed
 
 
 def _training_codes(fitted: Fitted, rows: Rows, n_jobs: int | None) -> npt.NDArray[np.uint8]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._check import check_flag
 from ..codes import pack_bits, unpack_bits
 from ..encoders import ENCODERS, Encoder, Fitted
 from ..energies import ENERGIES, Energy
@@ -44,7 +45,7 @@ class EnergyHasher(StreamingHasher):
 
     Attributes
     ----------
-    codes_ : learned packed codes of the training rows (n, ceil(n_bits / 8)).
+    codes_ : learned codes of the training rows, a `kinhash.Codes` of (n, ceil(n_bits / 8)) bytes.
     marginals_ : P(bit = 1) of the training rows.
     report_ : what was chosen, dead bits, unique codes, bit balance, seconds per stage.
 
@@ -85,6 +86,7 @@ class EnergyHasher(StreamingHasher):
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        check_flag("open_set", self.open_set)
         if not isinstance(self.energy, Energy) and self.energy not in ENERGIES:
             raise UnknownName.among("energy", self.energy, ENERGIES)
         for name, table, base in (("solver", SOLVERS, Solver), ("encoder", ENCODERS, Encoder)):

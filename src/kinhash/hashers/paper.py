@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._check import check_choice
+from .._check import check_flag
 from ..codes import pack_bits
 from ..encoders import Fitted
 from ..encoders.features import Plain
@@ -83,6 +83,7 @@ class PaperMethod(StreamingHasher):
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        check_flag("literal", self.literal)
         self._solver().check()
         self._encoder().check()
 
@@ -205,10 +206,6 @@ class EMSPLH(PaperMethod):
             verbose=verbose,
         )
         self.which = which
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        check_choice("which", self.which, ("largest", "literal"))
 
     def _solver(self) -> Solver:
         from ..solvers.columns import Columns

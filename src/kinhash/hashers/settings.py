@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from ..errors import InvalidInput, UnknownName
-from ..model_file import PARTS
+from ..model_file import part_tables
 
 __all__ = ["with_settings"]
 
@@ -37,13 +37,14 @@ def with_settings(estimator: E, settings: Mapping[str, Any]) -> E:
 
 def _part(name: str, value: Any, setting: str) -> Any:
     """The object whose settings are meant."""
-    table = PARTS.get(name)
+    tables = part_tables()
+    table = tables.get(name)
     if hasattr(value, "get_params"):
         return value
     if table is None:
         raise InvalidInput(
             f"{name}__{setting} was set, and {name} has no settings of its own",
-            f"settings of {', '.join(PARTS)}",
+            f"settings of {', '.join(tables)}",
             "Check the name",
         )
     if value == "auto":

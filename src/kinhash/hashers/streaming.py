@@ -7,13 +7,11 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
 from .._blocks import single_blas_thread
 from .._check import check_features, check_weights, make_rng
-from ..codes import pack_bits
+from ..codes import Codes, pack_bits
 from ..encoders import Fitted
 from ..encoders.ridge import Ridge
 from ..energies import Energy
@@ -89,15 +87,15 @@ class StreamingHasher(Hasher):
             "seconds": {"all blocks": stream.seconds},
         }
 
-    def learned_codes(self, y: Any) -> npt.NDArray[np.uint8]:
-        """Packed learned codes of rows with labels y, after ``partial_fit``; no features are needed."""
+    def learned_codes(self, y: Any) -> Codes:
+        """Learned codes of rows with labels y, after ``partial_fit``; no features are needed."""
         if not hasattr(self, "_stream"):
             raise InvalidInput(
                 "learned_codes was asked of a model that was not fitted by partial_fit",
                 "a model fitted block by block",
                 "After fit, codes_ holds the learned codes of the training rows",
             )
-        return pack_bits(self._stream.learned_bits(read_labels(y)))
+        return self._as_codes(pack_bits(self._stream.learned_bits(read_labels(y))))
 
 
 def require_streamable(conditions: dict[str, bool]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._files import replacing_file
 from ..codes import n_bytes
 from ..errors import FileProblem, InvalidInput, MissingExtra
 from .hamming_index import HammingIndex
@@ -65,14 +66,12 @@ def from_faiss(index: Any, n_bits: int | None = None, model_id: str | None = Non
 
 
 def to_npy(index: HammingIndex, path: str | os.PathLike[str]) -> None:
-    """The packed codes as ``.npy``, in the order of ``index.ids``; ids, payload and model id stay behind."""
-    try:
-        with open(path, "wb") as file:
-            np.save(file, index.codes().packed, allow_pickle=False)
-    except OSError as problem:
-        raise FileProblem(
-            f"{os.fspath(path)} could not be written: {problem.strerror}", "", "Choose another place"
-        ) from problem
+    """The packed codes as ``.npy``, in the order of ``index.ids``; ids, payload and model id stay behind.
+
+    All or nothing.
+    """
+    with replacing_file(path) as handle, os.fdopen(handle, "wb", closefd=False) as stream:
+        np.save(stream, index.codes().packed, allow_pickle=False)
 
 
 def from_npy(path: str | os.PathLike[str], n_bits: int | None = None) -> HammingIndex:

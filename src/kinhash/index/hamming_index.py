@@ -12,7 +12,6 @@ committed state.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,16 +19,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..codes import MAX_BITS, Codes, as_codes, n_bytes
+from .._check import check_integer, check_n_bits
+from .._locks import new_lock
+from ..codes import Codes, as_codes, n_bytes
 from ..errors import InvalidInput
-from . import _door as door
-from ._file import read_index, write_index
-from ._ids import as_ids
-from ._payload import Where, as_payload, select
-from ._rerank import Vectors, rerank
-from ._segment import Segment
-from ._segments import all_ids, best_of, in_order, merged, segment_of, settled, without
+from . import door
+from .file import read_index, write_index
+from .ids import as_ids, sort_keys, sorting_order
 from .neighbours import Neighbours
+from .payload import Where, as_payload, select
+from .rerank import Vectors, rerank
+from .segment import Segment
+from .segments import all_ids, best_of, in_order, merged, segment_of, settled, without
 
 __all__ = ["HammingIndex", "IndexStats"]
 
@@ -76,18 +77,10 @@ class HammingIndex:
     """
 
     def __init__(self, n_bits: int, model_id: str | None = None) -> None:
-        if (
-            isinstance(n_bits, bool)
-            or not isinstance(n_bits, (int, np.integer))
-            or not 1 <= n_bits <= MAX_BITS
-        ):
-            raise InvalidInput(
-                f"n_bits is {n_bits!r}", f"an integer from 1 to {MAX_BITS}", "Choose a length in that range"
-            )
-        self.n_bits = int(n_bits)
+        self.n_bits = check_n_bits(n_bits)
         self.model_id = model_id
         self._state = _State()
-        self._writing = threading.RLock()
+        self._writing = new_lock()
 
     @classmethod
     def from_codes(
@@ -168,7 +161,7 @@ class HammingIndex:
         ``codes`` may then be None, for the signs of the margins. ``vectors``, a pair (query vectors, row
         vectors by id), re-ranks the ``shortlist`` (default ``10 k``) by Euclidean distance.
         """
-        k = door.whole_number(k, "k")
+        k = check_integer("k", k, 0)
         weights: Any = None
         full: Any = float(self.n_bits)
         if margins is not None:
@@ -180,7 +173,7 @@ class HammingIndex:
         wide = (
             k
             if vectors is None
-            else max(k, 10 * k if shortlist is None else door.whole_number(shortlist, "shortlist"))
+            else max(k, 10 * k if shortlist is None else check_integer("shortlist", shortlist, 0))
         )
         parts = []
         for segment in segments:
@@ -202,7 +195,7 @@ class HammingIndex:
         Small radii on many distinct codes use multi-index hashing, once enough time went into scanning to
         pay for its tables (or after `prepare_radius`); the answers are the same.
         """
-        r = min(door.whole_number(r, "r"), self.n_bits)
+        r = min(check_integer("r", r, 0), self.n_bits)
         queries = door.query_words(codes, self.n_bits, self.model_id)
         segments: Sequence[Segment] = select(self._state.segments, where)
         parts = [segment.within(queries, r) for segment in segments]
@@ -211,7 +204,7 @@ class HammingIndex:
         query = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
         distances = np.concatenate([np.empty(0, np.uint16), *(part[1] for part in parts)])
         if len(parts) > 1:
-            order = np.lexsort((all_ids, distances, query))
+            order = np.lexsort((sort_keys(all_ids), distances, query))
             all_ids, query, distances = all_ids[order], query[order], distances[order]
         splits = np.searchsorted(query, np.arange(len(queries) + 1))
         return Neighbours(all_ids, distances, splits, float(self.n_bits))
@@ -236,14 +229,18 @@ class HammingIndex:
         return self._put(codes, ids, payload, replace=True)
 
     def remove(self, ids: IdsLike) -> None:
-        """Remove rows by id, all or none; unknown ids are refused. Costs one pass over their segments."""
+        """Remove rows by id, all or none. Costs one pass over their segments.
+
+        Ids that are not there are refused, and so is an id that comes twice.
+        """
         with self._writing:
             state = self._state
             values = door.same_type(as_ids(ids), state.segments)
+            sorting_order(values)  # refuses an id that comes twice
             segments, found = without(state.segments, values)
             if not found.all():
                 raise InvalidInput(
-                    f"There is no row with the id {values[int(found.argmin())]!r}",
+                    f"There is no row with the id {values.tolist()[int(found.argmin())]!r}",
                     "ids of rows in the index",
                     "Leave it out; nothing was removed",
                 )
@@ -300,7 +297,7 @@ class HammingIndex:
             segments, found = without(state.segments, values)
             if found.any() and not replace:
                 raise InvalidInput(
-                    f"There is a row with the id {values[int(found.argmax())]!r} already",
+                    f"There is a row with the id {values.tolist()[int(found.argmax())]!r} already",
                     "new ids",
                     "Use upsert to replace rows; nothing was added",
                 )

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._check import check_choice, check_integer, check_number
+from .._check import check_choice, check_flag, check_integer, check_number
 from .._types import Floats
 from ..energies import Energy
 from ..errors import InvalidInput
@@ -149,6 +149,7 @@ class SweepingSolver(Solver):
         super().check()
         check_integer("n_sweeps", self.n_sweeps, 1)
         check_number("curvature", self.curvature, 0.0, open_low=True)
+        check_flag("merge", self.merge)
         check_choice("sums", self.sums, ("sample", "all"))
 
 

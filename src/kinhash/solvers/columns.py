@@ -32,6 +32,7 @@ from .targets import AnchorSums, Targets
 
 __all__ = ["Columns", "Eigenvector", "leading_eigenvector"]
 
+WHICH = ("largest", "literal")
 METHODS = ("auto", "dense", "lanczos")
 TIE = 1e-8  # eigenvalues this close (relative) are one eigenspace
 
@@ -62,6 +63,7 @@ class Columns(Solver):
     def check(self) -> None:
         super().check()
         line_slope(self.clip)
+        check_choice("which", self.which, WHICH)
         check_choice("method", self.method, METHODS)
 
     def refuse(self, energy: Energy, n_bits: int) -> None:

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from .._compile import njit
 from .._types import Floats
-from .base import SweepingSolver, random_means
+from ..energies import Energy
+from ..errors import InvalidInput
+from .base import Solver, SweepingSolver, random_means
 from .linearised import Linearised
 from .problem import DenseProblem, Problem, SparseProblem
 from .readout import PolishReadout, Readout, VaryingReadout, pull_sums
@@ -26,6 +28,9 @@ from .solution import Minimum
 from .targets import Targets
 
 __all__ = ["Coordinate", "Polished"]
+
+# Settings that say what is solved, which a first solver does not decide.
+SHARED = {"targets", "rounding", "n_anchors", "anchors", "curvature", "merge", "sums", "rarity"}
 
 
 @dataclass(repr=False, kw_only=True)
@@ -57,6 +62,28 @@ class Polished(SweepingSolver):
 
     first: Any = None
 
+    def check(self) -> None:
+        super().check()
+        if self.first is None:
+            return
+        if not isinstance(self.first, Solver):
+            raise InvalidInput(
+                f"first is {self.first!r}", "None or a kinhash Solver", "Pass an object with its settings"
+            )
+        self.first.check()
+        given, plain = self.first.get_params(deep=False), type(self.first)().get_params(deep=False)
+        for name in sorted(SHARED & given.keys()):
+            if not np.array_equal(given[name], plain[name]):
+                raise InvalidInput(
+                    f"{name} was set on the first solver of a polished one",
+                    "a first solver without it: sample, targets and weights are those of the polished one",
+                    "Set it there, or leave it out",
+                )
+
+    def refuse(self, energy: Energy, n_bits: int) -> None:
+        if self.first is not None:
+            self.first.refuse(energy, n_bits)
+
     def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
         first = Linearised(n_sweeps=5) if self.first is None else self.first
         begin = first.minimise(problem, rng, start)
@@ -75,7 +102,7 @@ def polish_readout(problem: DenseProblem, targets: Targets, q: Floats) -> Readou
     matrix, constant = pull_sums(problem.law, targets, q, problem.weights).folded()
     gram = (q * problem.weights[:, None]).T @ q
     polish = PolishReadout(matrix, constant, gram, common[1])
-    fields = polish.settle(problem.pull(np.arange(problem.n_entries), q))
+    fields, _ = polish.settle(problem.pull(np.arange(problem.n_entries), q))
     return PolishReadout(matrix, constant, gram, common[1], float(np.abs(fields).mean()) or 1.0)
 
 

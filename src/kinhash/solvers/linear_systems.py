@@ -7,13 +7,24 @@ may be singular: it is never inverted. (This v is the paper's v′ = v + b/λ, e
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from .._arithmetic import FAST, Arithmetic
 from ..errors import UnknownName
 
-__all__ = ["RENORMALIZE", "renormalize", "sigmoid", "solve_each", "solve_near", "solve_shared"]
+__all__ = [
+    "RENORMALIZE",
+    "renormalised_error",
+    "renormalize",
+    "row_scale",
+    "sigmoid",
+    "solve_each",
+    "solve_near",
+    "solve_shared",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,22 +33,28 @@ SMALLEST = 1e-290  # numbers below lose digits
 RENORMALIZE = ("row", "symmetric", "none")
 
 
-def sigmoid(x: Floats) -> Floats:
+def sigmoid(x: Floats, by: Arithmetic = FAST) -> Floats:
     """1 / (1 + e⁻ˣ), without overflow."""
-    return 0.5 * (1 + np.tanh(0.5 * x))
+    return 0.5 * (1 + by.tanh(0.5 * x))
 
 
-def solve_each(A: Floats, b: Floats, clip: float, slope: float) -> Floats:
+def row_scale(A: Floats, b: Floats, clip: float, by: Arithmetic = FAST) -> Floats:
+    """λ (k,) of rows with pulls b (k, d): one A (d, d) for all, or one each (k, d, d)."""
+    scale: Floats = (by.sums(np.abs(A)) + np.abs(b)).max(axis=1) / clip
+    return scale
+
+
+def solve_each(A: Floats, b: Floats, clip: float, slope: float, by: Arithmetic = FAST) -> Floats:
     """One system per row: A (k, d, d), b (k, d). Rows whose system is zero stay zero.
 
     Where λ is no number, or too small to have digits, v is b: such a matrix might be singular.
     """
-    lam = (np.abs(A).sum(axis=2) + np.abs(b)).max(axis=1) / clip
+    lam = row_scale(A, b, clip, by)
     sound = (lam > SMALLEST) & (lam < np.inf)
     matrices, lam = -2 * slope * A, np.where(sound, lam, 1.0)
     matrices[~sound] = 0.0
     matrices[:, np.arange(b.shape[1]), np.arange(b.shape[1])] += lam[:, None]
-    return np.asarray(np.linalg.solve(matrices, b[:, :, None])[:, :, 0], np.float64)
+    return by.solve(matrices, b)
 
 
 def solve_shared(
@@ -45,7 +62,7 @@ def solve_shared(
 ) -> Floats:
     """Many rows, one A (d, d): a single eigendecomposition, ours or given, serves all. O(d³ + k d²)."""
     values, vectors = np.linalg.eigh(A) if eigen is None else eigen
-    lam = _positive((np.abs(A).sum(axis=1) + np.abs(b)).max(axis=1) / clip)
+    lam = _positive(row_scale(A, b, clip))
     return _through(values, vectors, lam, b, slope)
 
 
@@ -56,7 +73,9 @@ def solve_near(A: Floats, own: Floats, factor: Floats, b: Floats, clip: float, s
     every row; that is far cheaper than a factorisation per row, or one eigendecomposition per block.
     Rows that have not settled after sixty (c near its limit) are solved singly.
     """
-    lam = _positive(_row_bounds(A, own, factor, np.abs(b)) / clip)[:, None]
+    from .row_bounds import row_bounds  # compiled code waits until it is needed
+
+    lam = _positive(row_bounds(A, own, factor, np.abs(b)) / clip)[:, None]
     twice, factor = 2 * slope, factor[:, None]
 
     def apply(v: Floats) -> Floats:
@@ -106,6 +125,18 @@ def renormalize(v: Floats, clip: float, how: str) -> Floats:
     return np.where(flat, clip * np.sign(v), stretched)
 
 
+def renormalised_error(v: Floats, error: Any, clip: float, how: str) -> Any:
+    """How far `renormalise` may carry an error (k, 1) of every entry of v; infinite without a range."""
+    if how == "none":
+        return error
+    with np.errstate(divide="ignore"):
+        if how == "symmetric":
+            return 2 * clip * error / np.abs(v).max(axis=1, keepdims=True)
+        if v.shape[1] == 1:  # nothing is stretched: the sign alone counts
+            return np.where(np.abs(v) > error, 0.0, np.inf)
+        return 8 * clip * error / np.ptp(v, axis=1, keepdims=True)
+
+
 def _through(values: Floats, vectors: Floats, lam: Floats, b: Floats, slope: float) -> Floats:
     solution: Floats = ((b @ vectors) / (lam[:, None] - 2 * slope * values)) @ vectors.T
     return solution
@@ -113,20 +144,3 @@ def _through(values: Floats, vectors: Floats, lam: Floats, b: Floats, slope: flo
 
 def _positive(x: Floats) -> Floats:
     return np.where(x > 0, x, 1.0)
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc"})  # sums of absolute values may be reordered
-def _row_bounds(A, own, factor, size):  # type: ignore[no-untyped-def]
-    """max_k (Σ_l |A_kl + factor_i own_ik own_il| + |b_ik|), without forming every A_i."""
-    rows, d = own.shape
-    out = np.zeros(rows)
-    for i in range(rows):
-        for k in range(d):
-            total = size[i, k]
-            scale = factor[i] * own[i, k]
-            for l in range(d):
-                if l != k:
-                    total += abs(A[k, l] + scale * own[i, l])
-            if total > out[i]:
-                out[i] = total
-    return out

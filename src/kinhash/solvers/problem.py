@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .._arithmetic import FAST, Arithmetic
 from ..energies import Energy
 
 __all__ = ["Background", "DenseProblem", "Problem", "SparseProblem", "System", "offdiagonal"]
@@ -192,8 +193,9 @@ class DenseProblem(Problem):
 
     def _with_extras(self, b: Floats, rows: Ints) -> Floats:
         if self.background is not None:
-            slope = self.law.terms(np.array([1.0, -1.0]), self.n_bits).linear
-            b = b - (slope[0] - slope[1]) * self.background.sums[rows]
+            high, low = self.law.terms(np.array([1.0, -1.0]), self.n_bits).linear
+            means = self.background.means.sum(axis=0)  # met by the part of the slope that is no multiple of S
+            b = b - (high - low) * self.background.sums[rows] - (high + low) * means
         if self.field is not None:
             b = b + self.field[rows]
         return b
@@ -244,10 +246,10 @@ def offdiagonal(A: Floats) -> Floats:
     return A
 
 
-def pair_moments(q_rows: Floats, q: Floats, n_bits: int) -> tuple[Floats, Floats]:
+def pair_moments(q_rows: Floats, q: Floats, n_bits: int, by: Arithmetic = FAST) -> tuple[Floats, Floats]:
     """E[r] and E[r²] (k, m): bits are independent, so E[r²] = d + E[r]² − Σ (q_i q_j)²."""
-    first = q_rows @ q.T
-    return first, n_bits + first**2 - (q_rows**2) @ (q**2).T
+    first = by.product(q_rows, q.T)
+    return first, n_bits + first**2 - by.product(q_rows**2, (q**2).T)
 
 
 def tangent_point(law: Energy, first: Floats, second: Floats) -> Floats | None:
@@ -257,19 +259,21 @@ def tangent_point(law: Energy, first: Floats, second: Floats) -> Floats | None:
     return first if law.tangent == "mean" else np.sqrt(np.maximum(second, 0.0))
 
 
-def varying_terms(law: Energy, s: Floats, q_rows: Floats, q: Floats, n_bits: int) -> tuple[Floats, Floats]:
+def varying_terms(
+    law: Energy, s: Floats, q_rows: Floats, q: Floats, n_bits: int, by: Arithmetic = FAST
+) -> tuple[Floats, Floats]:
     """Linear and quadratic coefficients (k, m) at the current means."""
-    xi = tangent_point(law, *pair_moments(q_rows, q, n_bits))
+    xi = tangent_point(law, *pair_moments(q_rows, q, n_bits, by))
     terms = law.terms(s, n_bits, xi)
     return terms.linear, np.broadcast_to(np.asarray(terms.quadratic, np.float64), s.shape)
 
 
-def weighted_grams(weights: Floats, q: Floats) -> Floats:
+def weighted_grams(weights: Floats, q: Floats, by: Arithmetic = FAST) -> Floats:
     """offdiag(Σ_j weights_ij q_j q_jᵀ) for each row i: (k, d, d)."""
     k, d = len(weights), q.shape[1]
     stacked = np.empty((k, d, d))
     for i in range(k):
-        stacked[i] = (q * weights[i][:, None]).T @ q
+        stacked[i] = by.product((q * weights[i][:, None]).T, q)
     return offdiagonal(stacked)
 
 

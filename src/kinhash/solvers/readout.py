@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import FAST, Arithmetic
 from .._blocks import block_slices, map_blocks
 from ..energies import Energy
 from ..supervision import Supervision
-from .linear_systems import renormalize, sigmoid, solve_each, solve_shared
-from .polish import polish_rows
+from .linear_systems import renormalised_error, renormalize, sigmoid, solve_each, solve_shared
 from .problem import DenseProblem, varying_terms, weighted_grams
 from .sigmoid_line import line_slope
 from .targets import AnchorSums, Targets
@@ -37,15 +38,29 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+SOLVED = (
+    1e-9  # error of a solution of linear systems in float64: 10⁵ times the largest seen on real rows (7e-15)
+)
 GROUPS = 1024  # groups per block: its similarities to 1,000 anchors take 8 MB
 
 
 class Readout(ABC):
     """Scores (k, d) of rows from their similarities (k, m) to the anchors."""
 
-    @abstractmethod
+    matrix: Floats
+    # True where similarities must be FIXED: errors in them would grow beyond a useful bound.
+    steep: ClassVar[bool] = False
+
     def scores(self, similarity: Floats) -> Floats:
         """Scores of rows with known or expected similarities."""
+        return self.evaluate(similarity, 0.0, FAST)[0]
+
+    @abstractmethod
+    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
+        """Scores, and how far FAST ones may be from FIXED ones: (k, 1), infinite for rows in doubt anyway.
+
+        ``error`` (k, 1) bounds what errors of the similarities do to ``similarity @ matrix``.
+        """
 
     @abstractmethod
     def marginals(self, scores: Floats) -> Floats:
@@ -69,11 +84,12 @@ class Readout(ABC):
 @dataclass(frozen=True)
 class Embedding:
     """Relaxed codes before rotation: ``S_x @ matrix − constant``, (m, r) and (r,); ``entries`` (m, r) has
-    those of the sample itself."""
+    those of the sample itself. A rotation of them takes ``n_rounds`` rounds."""
 
     matrix: Floats
     constant: Floats
     entries: Floats
+    n_rounds: int = 50
 
     def of(self, similarity: Floats) -> Floats:
         """Relaxed codes (k, r) of rows with these similarities (k, m)."""
@@ -104,8 +120,13 @@ class LinearReadout(Readout):
         matrix, constant = sums.folded()
         return cls(matrix, constant, scale)
 
-    def scores(self, similarity: Floats) -> Floats:
-        return similarity @ self.matrix - self.constant
+    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
+        scores = by.product(similarity, self.matrix) - self.constant
+        return scores, np.asarray(error + self._roundings)
+
+    @cached_property
+    def _roundings(self) -> float:
+        return _roundings(self.matrix, self.constant)
 
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(2 * scores / self.scale)
@@ -120,16 +141,21 @@ class SolveReadout(Readout):
     coupling: Floats
     clip: float
     how: str
+    steep: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         values, vectors = np.linalg.eigh(self.coupling)
         object.__setattr__(self, "_eigen", (values, vectors))  # derived, so not a field
 
-    def scores(self, similarity: Floats) -> Floats:
-        b = similarity @ self.matrix - self.constant
-        eigen: tuple[Floats, Floats] = vars(self)["_eigen"]
-        v = solve_shared(self.coupling, b, self.clip, line_slope(self.clip), eigen)
-        return renormalize(v, self.clip, self.how)
+    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
+        b, slope = by.product(similarity, self.matrix) - self.constant, line_slope(self.clip)
+        if by is FAST:
+            eigen: tuple[Floats, Floats] = vars(self)["_eigen"]
+            v = solve_shared(self.coupling, b, self.clip, slope, eigen)
+        else:
+            shared = np.broadcast_to(self.coupling, (len(b), *self.coupling.shape))
+            v = solve_each(shared, b, self.clip, slope, by)
+        return renormalize(v, self.clip, self.how), renormalised_error(v, SOLVED, self.clip, self.how)
 
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(scores)
@@ -146,17 +172,29 @@ class PolishReadout(Readout):
     scale: float = 1.0
     n_sweeps: int = 10
 
-    def scores(self, similarity: Floats) -> Floats:
-        return self.settle(similarity @ self.matrix - self.constant)
+    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
+        b = by.product(similarity, self.matrix) - self.constant
+        scores, least = self.settle(b, by)
+        bound = error + self._roundings
+        # Every turn on the way was a decision: one in doubt makes the whole row doubtful.
+        return scores, np.where(least > bound, bound, np.inf)
 
-    def settle(self, b: Floats) -> Floats:
-        """Fields of rows with pulls ``b`` (k, d)."""
+    def settle(self, b: Floats, by: Arithmetic = FAST) -> tuple[Floats, Floats]:
+        """Fields of rows with pulls ``b`` (k, d), and the least (k, 1) by which a bit was ever decided."""
+        from .polish import polish_rows  # compiled code waits until it is needed
+
         bits = np.where(b > 0, 1.0, -1.0)
-        polish_rows(bits, np.ascontiguousarray(b), self.gram, self.bend, self.n_sweeps)
+        least = np.abs(b).min(axis=1, keepdims=True)
+        polish_rows(bits, np.ascontiguousarray(b), self.gram, self.bend, self.n_sweeps, least)
         off = self.gram - np.diag(np.diag(self.gram))
-        fields: Floats = b - self.bend * (bits @ off)
+        fields: Floats = b - self.bend * by.product(bits, off)
         # A field of exactly zero keeps the bit it has.
-        return np.where(fields == 0, 1e-12 * bits, fields)
+        return np.where(fields == 0, 1e-12 * bits, fields), least
+
+    @cached_property
+    def _roundings(self) -> float:
+        fields = 2.0**-40 * abs(self.bend) * float(np.abs(self.gram).sum(axis=0).max())
+        return _roundings(self.matrix, self.constant) + fields
 
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(2 * scores / self.scale)
@@ -177,24 +215,26 @@ class VaryingReadout(Readout):
     how: str
     curvature: float = 1.0
     n_sweeps: int = 3
+    steep: ClassVar[bool] = True
 
-    def scores(self, similarity: Floats) -> Floats:
-        T, d = self.targets.rows(similarity), self.means.shape[1]
+    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
+        T, d = self.targets.rows(similarity, by), self.means.shape[1]
         q = np.zeros((len(T), d))  # nothing is known of the row yet: E[r²] = d
-        v = q
+        v, bound = q, np.zeros((len(T), 1))
         for _ in range(self.n_sweeps):
-            linear, quadratic = varying_terms(self.law, T, q, self.means, d)
-            b = -2 * (linear * self.weights) @ self.means
-            v = self._solve(-4 * self.curvature * quadratic * self.weights, b)
-            v = renormalize(v, self.clip, self.how)
-            q = 2 * sigmoid(v) - 1
-        return v
+            linear, quadratic = varying_terms(self.law, T, q, self.means, d, by)
+            b = by.product(-2 * (linear * self.weights), self.means)
+            solved = self._solve(-4 * self.curvature * quadratic * self.weights, b, by)
+            v = renormalize(solved, self.clip, self.how)
+            bound = np.maximum(bound, renormalised_error(solved, SOLVED, self.clip, self.how))
+            q = 2 * sigmoid(v, by) - 1
+        return v, bound
 
-    def _solve(self, bends: Floats, b: Floats) -> Floats:
+    def _solve(self, bends: Floats, b: Floats, by: Arithmetic) -> Floats:
         """The system of each row, bends (k, m) and pulls (k, d); a block of A's stays near 64 MB."""
         v, slope = np.empty_like(b), line_slope(self.clip)
         for rows in block_slices(len(b), max(1, 8_000_000 // b.shape[1] ** 2)):
-            v[rows] = solve_each(weighted_grams(bends[rows], self.means), b[rows], self.clip, slope)
+            v[rows] = solve_each(weighted_grams(bends[rows], self.means, by), b[rows], self.clip, slope, by)
         return v
 
     def marginals(self, scores: Floats) -> Floats:
@@ -209,6 +249,11 @@ class VaryingReadout(Readout):
             return self.scores(supervision.similarity(groups, anchors))
 
         return np.concatenate(list(map_blocks(one, block_slices(supervision.n_groups, size), n_jobs)))
+
+
+def _roundings(matrix: Floats, constant: Floats) -> float:
+    """What float64 rounds off ``S @ matrix − constant`` for up to 2¹³ anchors."""
+    return 2.0**-40 * float((np.abs(matrix).sum(axis=0) + np.abs(constant)).max())
 
 
 def linear_slope(law: Energy, n_bits: int) -> tuple[float, float]:

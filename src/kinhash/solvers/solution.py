@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .._linalg import fit_rotation
 from .._types import Bools, Floats
 from ..rounding import round_marginals
 from ..supervision import Supervision
 from .readout import Embedding, LinearReadout, Readout
-from .rotation import fit_rotation
 from .sample import Sample
 
 __all__ = ["GroupCodes", "Minimum", "Solution"]
@@ -80,15 +80,23 @@ class Solution:
         rounded = round_marginals(phi, counts, self.rounding)
         return GroupCodes(phi, rounded.threshold, rounded.bits, phi)
 
-    def rotated(self, predicted: Floats, rng: np.random.Generator, n_rounds: int = 50) -> Solution:
+    def rotated(
+        self,
+        predicted: Floats,
+        rng: np.random.Generator,
+        n_rounds: int | None = None,
+        start: Floats | None = None,
+    ) -> Solution:
         """The same solution, turned so that ``predicted`` (k, r) relaxed codes round well."""
         assert self.embedding is not None
-        rotation = fit_rotation(predicted, self.n_bits, rng, n_rounds)
+        n_rounds = self.embedding.n_rounds if n_rounds is None else n_rounds
+        rotation = fit_rotation(predicted, self.n_bits, rng, n_rounds, start=start)
         return replace(self, readout=LinearReadout.rotated(self.embedding, rotation))
 
     def rotated_for_itself(self, rng: np.random.Generator) -> Solution:
         """The same solution, turned so that the sample's own codes round well."""
         if self.embedding is None:
             return self
-        rotation = fit_rotation(self.embedding.entries, self.n_bits, rng, weights=self.sample.weights)
+        entries, n_rounds = self.embedding.entries, self.embedding.n_rounds
+        rotation = fit_rotation(entries, self.n_bits, rng, n_rounds, self.sample.weights)
         return replace(self, readout=LinearReadout.rotated(self.embedding, rotation))

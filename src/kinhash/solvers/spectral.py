@@ -17,13 +17,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._check import check_choice, check_integer, check_number
+from .._linalg import fit_rotation
 from .._types import Floats
 from ..energies import Energy
 from ..errors import InvalidInput
 from .base import Solver
 from .problem import DenseProblem, Problem, SparseProblem
 from .readout import Embedding, LinearReadout, linear_slope
-from .rotation import fit_rotation
 from .sample import Sample
 from .solution import Minimum
 from .targets import AnchorSums, Targets
@@ -118,7 +118,7 @@ class Spectral(Solver):
         assert minimum.rotation is not None
         if self.rotation == "predictions":
             matrix, constant = AnchorSums.of(targets, minimum.basis.readout).folded()
-            embedding = Embedding(matrix, constant, minimum.basis.embedding)
+            embedding = Embedding(matrix, constant, minimum.basis.embedding, self.n_rounds)
             return LinearReadout.rotated(embedding, minimum.rotation)
         scale = float(np.sqrt((minimum.means**2).mean()))
         return LinearReadout.of(AnchorSums.of(targets, minimum.basis.readout @ minimum.rotation), scale)

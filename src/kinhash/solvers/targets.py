@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import FAST, Arithmetic
 from ..errors import UnknownName
 
 __all__ = ["TARGETS", "AnchorSums", "Targets"]
@@ -55,9 +56,9 @@ class Targets:
         own, common = TARGETS[self.kind]
         return own * row_means + common * self.grand_mean
 
-    def rows(self, similarity: Floats) -> Floats:
+    def rows(self, similarity: Floats, by: Arithmetic = FAST) -> Floats:
         """Targets (k, m) of rows with these similarities (k, m) to the anchors."""
-        rho = self.row_offsets(similarity @ self.weights)
+        rho = self.row_offsets(by.product(similarity, self.weights[:, None])[:, 0])
         return similarity - rho[:, None] - self.offsets
 
 

@@ -31,7 +31,7 @@ from ..distributed.fit import learn_from
 from ..errors import InvalidInput
 from ..hashers import energy as energy_hasher
 from ..hashers.settings import with_settings
-from ..model_file import load
+from ..model_file import load_model
 from ._arrow import binary_column, features_of
 from ._blocks import SparkBlocks
 
@@ -162,7 +162,7 @@ class _Reader(MLReader[EnergyHasherModel]):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "model.kin")
             file.write_bytes(content)
-            model = EnergyHasherModel(load(file))
+            model = EnergyHasherModel(load_model(file))
         DefaultParamsReader.getAndSetParams(model, facts)
         model._resetUid(facts["uid"])
         return model

@@ -26,7 +26,7 @@ def recoding_gain(
     training: Training, solution: Solution, judge: Judge, best: Candidate, curvature: float
 ) -> float:
     """Held-out mAP against learned codes: recoded ones less those of the solver."""
-    from ..metrics import mean_average_precision
+    from ..evaluation import mean_average_precision
 
     supervision, shown = training.supervision, judge.split.part[:RECODE_ROWS]
     model, labelled = best.softened, best.trial.labelled

@@ -11,27 +11,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from .._compile import njit
+from .._linalg import fit_rotation
 from .._types import Bools, Bytes, Floats, Floats32
 from ..encoders.expected import expected_similarity
 from ..solvers import Solution
-from ..solvers.rotation import fit_rotation
 from ..training import Training
-from .splits import Split
+from .splits import ValidationSplit
 
 __all__ = ["Judge", "binned_average_precision"]
 
-SEEN_ROWS = 2000  # of the rows a candidate was fitted on, so many are ranked
+SEEN_ROWS = 1500  # of the rows a candidate was fitted on, so many are ranked
 HELD_ROWS = 1000
-ROUNDS = 12  # of the rotation: enough to compare candidates
+ROUNDS = 8  # of the rotation: enough to compare candidates
 
 
 @dataclass(frozen=True)
 class Judge:
     """Held-out rows, and who is kin to them among the sample, the rows fitted on, and themselves."""
 
-    split: Split
+    split: ValidationSplit
     patterns: Bytes
     weights: Floats
     exclusive: bool
@@ -40,10 +40,10 @@ class Judge:
     kin_held: Bools
 
     @classmethod
-    def of(cls, training: Training, solution: Solution, patterns: Bytes, split: Split) -> Judge:
+    def of(cls, training: Training, solution: Solution, patterns: Bytes, split: ValidationSplit) -> Judge:
         """Ask the supervision once, for all candidates."""
         supervision = training.supervision
-        small = Split(split.part, split.held[:HELD_ROWS])
+        small = ValidationSplit(split.part, split.held[:HELD_ROWS])
         held, seen = (supervision.group_of_row[rows] for rows in (small.held, small.part[:SEEN_ROWS]))
         unique, inverse = np.unique(held, return_inverse=True)
 
@@ -65,27 +65,47 @@ class Judge:
         )
 
     def value(self, solution: Solution, held: Floats32, seen: Floats32) -> float:
-        """Score from label probabilities (k, t): the learned database counts as much as both mapped ones."""
-        asked, database, sample = self._codes(solution, held, seen)
+        """Score from label probabilities (k, t) of the held-out rows and of rows fitted on."""
+        relaxed = self._relaxed(solution, held, seen)
+        if solution.embedding is not None:
+            start = np.random.default_rng(0)
+            rotation = fit_rotation(relaxed[1], solution.n_bits, start, ROUNDS)
+            relaxed = [one @ rotation for one in relaxed]
+        return self._score(relaxed)
+
+    def best_rotation(
+        self, solution: Solution, held: Floats32, seen: Floats32
+    ) -> tuple[Floats | None, float]:
+        """The best of several random rotations, and its score; fewer where each takes long."""
+        relaxed = self._relaxed(solution, held, seen)
+        if solution.embedding is None:
+            return None, self._score(relaxed)
+        best: tuple[Floats | None, float] = (None, -1.0)
+        for start in range(int(np.clip(200 // relaxed[0].shape[1], 3, 12))):
+            draw = np.random.default_rng(start)
+            rotation = fit_rotation(relaxed[1], solution.n_bits, draw, 4 * ROUNDS)
+            value = self._score([one @ rotation for one in relaxed])
+            if value > best[1]:
+                best = (rotation, value)
+        return best
+
+    def _relaxed(self, solution: Solution, held: Floats32, seen: Floats32) -> list[Floats]:
+        """Codes before rotation (scores where there is none) of held-out rows, rows fitted on, sample."""
+        similar = (expected_similarity(chances, self.patterns, self.exclusive) for chances in (held, seen))
+        if solution.embedding is not None:
+            return [*(solution.embedding.of(one) for one in similar), solution.embedding.entries]
+        assert solution.readout is not None
+        return [*(solution.readout.scores(one) for one in similar), solution.minimum.means]
+
+    def _score(self, scores: list[Floats]) -> float:
+        """Mean average precision by Hamming distance: the databases of training rows count twice each."""
+        size = np.float32(1 / np.sqrt(scores[0].shape[1]))
+        asked, database, sample = (np.where(one > 0, size, -size) for one in scores)
         ones = np.ones(max(len(database), len(asked)))
         learned = binned_average_precision(asked @ sample.T, self.kin_sample, self.weights, False)
         mapped = binned_average_precision(asked @ database.T, self.kin_seen, ones, False)
         unseen = binned_average_precision(asked @ asked.T, self.kin_held, ones, True)
-        return float(learned + 0.5 * (mapped + unseen)) / 2
-
-    def _codes(self, solution: Solution, held: Floats32, seen: Floats32) -> list[Floats32]:
-        """±1 codes, at length 1, of the held-out rows, the rows fitted on and the sample."""
-        similar = (expected_similarity(chances, self.patterns, self.exclusive) for chances in (held, seen))
-        if solution.embedding is not None:
-            relaxed = [*(solution.embedding.of(one) for one in similar), solution.embedding.entries]
-            start = np.random.default_rng(0)
-            rotation = fit_rotation(relaxed[1].astype(np.float32), solution.n_bits, start, ROUNDS)
-            scores = [one @ rotation for one in relaxed]
-        else:
-            assert solution.readout is not None
-            scores = [*(solution.readout.scores(one) for one in similar), solution.minimum.means]
-        size = np.float32(1 / np.sqrt(solution.n_bits))
-        return [np.where(one > 0, size, -size) for one in scores]
+        return float(2 * learned + 2 * mapped + unseen) / 5
 
 
 @njit(cache=True, nogil=True)

@@ -31,11 +31,13 @@ from .splits import validation_split
 
 __all__ = ["Chosen", "choose", "tune"]
 
-RBF_GAIN = 0.004  # what RBF features must gain: they cost more to encode with
+RBF_GAIN = 0.014  # what RBF features must gain: they cost more to encode with
 GAIN = 0.001  # what any other departure from the plain method must gain
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
-FIRST = 10.0  # where the path of penalties begins
-TEMPERATURES = (1.0, 1.5, 2.5, 4.5, 8.0)
+HOPELESS = 0.03  # so far behind, features are not looked at any longer
+SLACK = 0.003  # what a stronger penalty must gain: all rows are more than were tried on, and need less
+STEPS = 12  # of the label model's fit while tuning
+TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 RARITY = 0.5
 RECODE = 1.5
 
@@ -73,9 +75,12 @@ class Trial:
     held: Floats32
 
     def value(self, judge: Judge, solution: Solution, model: LabelModel) -> float:
-        """Score of a label model, before rounding."""
-        seen = self.labelled.features[:SEEN_ROWS]
-        return judge.value(solution, model.probabilities(self.held), model.probabilities(seen))
+        """Score of a label model."""
+        return judge.value(solution, *self.chances(model))
+
+    def chances(self, model: LabelModel) -> tuple[Floats32, Floats32]:
+        """Label probabilities of the held-out rows, and of some of those fitted on."""
+        return model.probabilities(self.held), model.probabilities(self.labelled.features[:SEEN_ROWS])
 
 
 @dataclass(frozen=True)
@@ -89,9 +94,9 @@ class Candidate:
     value: float
 
     @property
-    def start(self) -> Start | None:
+    def start(self) -> Start:
         """Where another fit may begin."""
-        return Start(self.trial.labelled, self.model) if isinstance(self.model, LinearLabels) else None
+        return Start(self.trial.labelled, self.model)
 
     @property
     def softened(self) -> LabelModel:
@@ -101,6 +106,7 @@ class Candidate:
 
 def tune(training: Training, energy: Energy, n_bits: int, solver: Solver, encoder: Encoder) -> Chosen:
     """Solve, and settle what is "auto" on held-out rows; what is not, stays."""
+    encoder.check()
 
     def solve(solver: Solver, rng: np.random.Generator) -> Solution:
         return solver.solve(training.supervision, energy, n_bits, rng, training.weights)
@@ -134,13 +140,14 @@ def choose(training: Training, solutions: Sequence[Solution], encoder: Encoder) 
         if recode == "auto":
             gain = recoding_gain(training, solution, judge, best, RECODE) if labels.is_tags else 0.0
             recode = RECODE if gain > GAIN else 0.0
-    settled = clone(encoder).set_params(
-        features=best.trial.features,
-        penalty="auto" if best.penalty is None else best.penalty,
-        temperature=best.temperature,
-        recode=recode,
-    )
-    return Chosen(solution, settled, best.start, best.value)
+        settled = clone(encoder).set_params(
+            features=best.trial.features,
+            penalty="auto" if best.penalty is None else best.penalty,
+            temperature=best.temperature,
+            recode=recode,
+        )
+        rotation, value = judge.best_rotation(solution, *best.trial.chances(best.softened))
+    return Chosen(solution, settled, replace(best.start, rotation=rotation), value)
 
 
 def _leaves_open(encoder: ExpectedLabels) -> bool:
@@ -151,8 +158,10 @@ def _best_candidate(
     training: Training, judge: Judge, solution: Solution, encoder: ExpectedLabels
 ) -> Candidate:
     best: Candidate | None = None
-    for features in _kinds(encoder.features, training):
-        found = _best_on_path(training, judge, solution, encoder, features)
+    for features in _kinds(training, encoder.features):
+        labelled = labelled_set(training, features, training.rng, judge.split.part)
+        trial = Trial(features, labelled, prepared_like(training, labelled, judge.split.held))
+        found = _Path(judge, solution, encoder, trial).best(None if best is None else best.value)
         margin = RBF_GAIN if isinstance(features, RBF) else 0.0
         if best is None or found.value > best.value + margin:
             best = found
@@ -160,51 +169,68 @@ def _best_candidate(
     return best
 
 
-def _kinds(features: Any, training: Training) -> list[FeatureMap]:
-    """What to try. Centres are kept dense, which sparse rows of many columns could not afford."""
-    if isinstance(features, str) and features == "auto":
-        return [Plain()] if training.rows.mostly_zero() else [Plain(), RBF()]
-    return [feature_map(features)]
+def _kinds(training: Training, features: Any) -> list[FeatureMap]:
+    """What to try: distances between rows that are mostly zeros (words, tags) say little."""
+    if not isinstance(features, str) or features != "auto":
+        return [feature_map(features)]
+    return [Plain()] if training.rows.mostly_zero() else [Plain(), RBF()]
 
 
-def _best_on_path(
-    training: Training, judge: Judge, solution: Solution, encoder: ExpectedLabels, features: FeatureMap
-) -> Candidate:
-    """The best penalty and temperature for one kind of features."""
-    labelled = labelled_set(training, features, training.rng, judge.split.part)
-    trial = Trial(features, labelled, prepared_like(training, labelled, judge.split.held))
+@dataclass(frozen=True)
+class _Path:
+    """Penalties and temperatures for one kind of features, tried one after the other."""
 
-    def attempt(penalty: float | None, near: Candidate | None) -> Candidate:
-        warm = None if near is None else near.start
-        model = fit_label_model(encoder.label_model, labelled, penalty, warm, max_steps=15, tolerance=1e-2)
-        return max(_temperatures(judge, solution, encoder, trial, model, penalty), key=lambda one: one.value)
+    judge: Judge
+    solution: Solution
+    encoder: ExpectedLabels
+    trial: Trial
 
-    if encoder.penalty != "auto":
-        return attempt(float(encoder.penalty), None)
-    if not isinstance(encoder.label_model, str) or encoder.label_model != "logistic":
-        return attempt(None, None)
-    best = attempt(FIRST, None)
-    middle = PENALTIES.index(FIRST)
-    for way in (PENALTIES[middle + 1 :], PENALTIES[middle - 1 :: -1]):
-        last = best  # weaker penalties as long as they gain, and stronger ones likewise
-        for penalty in way:
-            last = attempt(penalty, last)
-            if last.value <= best.value:
+    def best(self, to_beat: float | None) -> Candidate:
+        """The best penalty and temperature; gives up early where another kind of features is far ahead."""
+        if self.encoder.penalty != "auto":
+            return self._attempt(float(self.encoder.penalty), None)
+        if not isinstance(self.encoder.label_model, str) or self.encoder.label_model != "logistic":
+            return self._attempt(None, None)
+        middle = PENALTIES.index(1.0 if isinstance(self.trial.features, RBF) else 10.0)
+        best = self._attempt(PENALTIES[middle], None)
+        if to_beat is not None and best.value < to_beat - HOPELESS:
+            return best
+        for way in (PENALTIES[middle + 1 :], PENALTIES[middle - 1 :: -1]):
+            last = best  # weaker penalties as long as they gain; if none does, stronger ones
+            for penalty in way:
+                last = self._attempt(penalty, last)
+                margin = SLACK if penalty > PENALTIES[middle] else 0.0
+                if last.value <= best.value + margin:
+                    break
+                best = last
+            if best.penalty != PENALTIES[middle]:
                 break
-            best = last
-    return best
+        return self._refined(best)
 
+    def _refined(self, best: Candidate) -> Candidate:
+        """Half a step to either side of a temperature, and then to a weaker penalty."""
+        between = [best.temperature * factor for factor in (0.7, 1.4)]
+        best = max([best, *self._at(best.model, best.penalty, between)], key=lambda one: one.value)
+        assert best.penalty is not None
+        weaker = self._attempt(best.penalty / 10**0.5, best, (best.temperature,))
+        return weaker if weaker.value > best.value else best
 
-def _temperatures(
-    judge: Judge,
-    solution: Solution,
-    encoder: ExpectedLabels,
-    trial: Trial,
-    model: LabelModel,
-    penalty: float | None,
-) -> Iterator[Candidate]:
-    fixed = encoder.temperature != "auto" or not isinstance(model, LinearLabels) or model.link == "cut"
-    given = 1.0 if encoder.temperature == "auto" else float(encoder.temperature)
-    for temperature in (given,) if fixed else TEMPERATURES:
-        value = trial.value(judge, solution, softened(model, temperature))
-        yield Candidate(trial, model, penalty, temperature, value)
+    def _attempt(
+        self, penalty: float | None, near: Candidate | None, temperatures: Sequence[float] = TEMPERATURES
+    ) -> Candidate:
+        start = None if near is None else near.start
+        kind, rows = self.encoder.label_model, self.trial.labelled
+        model = fit_label_model(kind, rows, penalty, start, max_steps=STEPS, tolerance=2e-2)
+        return max(self._at(model, penalty, temperatures), key=lambda one: one.value)
+
+    def _at(
+        self, model: LabelModel, penalty: float | None, temperatures: Sequence[float]
+    ) -> Iterator[Candidate]:
+        given = self.encoder.temperature
+        if given != "auto":
+            temperatures = (float(given),)
+        elif not isinstance(model, LinearLabels) or model.link == "cut":
+            temperatures = (1.0,)
+        for temperature in temperatures:
+            value = self.trial.value(self.judge, self.solution, softened(model, temperature))
+            yield Candidate(self.trial, model, penalty, temperature, value)

@@ -9,25 +9,25 @@ import numpy as np
 from .._types import Ints
 from ..training import Training
 
-__all__ = ["ENOUGH_ROWS", "Split", "validation_split"]
+__all__ = ["ENOUGH_ROWS", "ValidationSplit", "validation_split"]
 
 ENOUGH_ROWS = 250  # below this nothing is held out: the rows would be too few to judge by
 MOST_ROWS = 8000  # candidates are fitted and judged on so many rows
 
 
 @dataclass(frozen=True)
-class Split:
+class ValidationSplit:
     """Row numbers: ``part`` to fit on (in random order), ``held`` to judge by."""
 
     part: Ints
     held: Ints
 
 
-def validation_split(training: Training, rng: np.random.Generator) -> Split | None:
+def validation_split(training: Training, rng: np.random.Generator) -> ValidationSplit | None:
     """A fifth of at most `MOST_ROWS` known rows is held out; None where there are too few."""
     rows = training.some_known_rows(rng, MOST_ROWS)
     if len(rows) < ENOUGH_ROWS:
         return None
     order = rng.permutation(rows)
     n_held = len(order) // 5
-    return Split(order[n_held:], order[:n_held])
+    return ValidationSplit(order[n_held:], order[:n_held])

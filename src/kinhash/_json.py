@@ -1,0 +1,37 @@
+"""Values in forms that JSON knows."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["null_or_text", "plain"]
+
+
+def null_or_text(value: Any) -> str | None:
+    """Null for NaN and infinity; paths and other objects as text."""
+    return None if isinstance(value, numbers.Real) else str(value)
+
+
+def plain(value: Any, otherwise: Callable[[Any], Any] = null_or_text) -> Any:
+    """Arrays, NumPy numbers, tuples and mappings as lists, numbers and dictionaries, however deep they lie.
+
+    ``otherwise`` says what becomes of what JSON does not know: NaN, infinity, and all other objects.
+    """
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry, otherwise) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(entry, otherwise) for entry in value]
+    return otherwise(value)

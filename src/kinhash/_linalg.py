@@ -1,0 +1,67 @@
+"""Linear algebra that several rooms need and neither NumPy nor SciPy has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["fit_rotation", "jittered_cholesky"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def jittered_cholesky(
+    gram: Floats, alpha: float, jitters: Sequence[float], smallest_pivot: float = 0.0
+) -> Floats:
+    """Lower factor of ``G + (α + jitter·size) I`` with the first jitter that gives one.
+
+    ``size`` is the mean of G's diagonal. A factor with an entry of ``smallest_pivot·√size`` or less on its
+    diagonal does not count. Raises `numpy.linalg.LinAlgError` where no jitter is enough.
+    """
+    from scipy.linalg import cholesky
+
+    size = max(float(np.trace(gram)) / len(gram), 1e-30)
+    for jitter in jitters:
+        raised = gram.copy()
+        raised[np.diag_indices_from(raised)] += alpha + jitter * size
+        try:
+            lower: Floats = cholesky(raised, lower=True)
+        except np.linalg.LinAlgError:
+            continue
+        if np.diag(lower).min() > smallest_pivot * np.sqrt(size):
+            return lower
+    raise np.linalg.LinAlgError("not positive definite, even with the largest jitter")
+
+
+def fit_rotation(
+    codes: Floats,
+    n_bits: int,
+    rng: np.random.Generator,
+    n_rounds: int = 50,
+    weights: Floats | None = None,
+    start: Floats | None = None,
+    watch: Callable[[Floats], None] | None = None,
+) -> Floats:
+    """Matrix R (r, d) that brings ``codes @ R`` near its own signs: orthonormal rows, or columns if r > d.
+
+    Starts from a random rotation unless ``start`` is given. ``weights`` (n,) say how much rows count;
+    ``watch`` is shown ``codes @ R`` before every round.
+
+    Gong, Lazebnik. Iterative quantization: a procrustean approach to learning binary codes. CVPR 2011.
+    """
+    rotation = _nearest_rotation(rng.standard_normal((codes.shape[1], n_bits))) if start is None else start
+    weighted = codes if weights is None else codes * weights[:, None]
+    for _ in range(n_rounds):
+        turned = codes @ rotation
+        if watch is not None:
+            watch(turned)
+        rotation = _nearest_rotation(weighted.T @ np.sign(turned))
+    return rotation
+
+
+def _nearest_rotation(matrix: Floats) -> Floats:
+    left, _, right = np.linalg.svd(matrix, full_matrices=False)
+    rotation: Floats = left @ right
+    return rotation

@@ -1,0 +1,143 @@
+"""The whole field: every method on every data set under every protocol, and the headline of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from .commands import command_of
+from .grid import Column, Entry, ResultTable
+from .paired import first_of, mark_first
+from .paper_tables import bits_of
+from .result import Result
+from .rows import KINDS, Group, entry, group_by, is_plain, usual_partitions, without_band
+from .sections import Part, Section
+from .tables import Cells, method_table, paired_table
+
+__all__ = ["MADE_BY", "OURS", "Setting", "field", "headline", "multi_label", "settings"]
+
+OURS = "EnergyHasher"
+MADE_BY = ("field", "network", "smoke", "standins", "table1")  # sections of plain rows, whichever has them
+PROTOCOLS = ("paper", "inductive", "unseen-classes")
+SINGLE_LABEL = ("digits", "mnist", "fashion_mnist", "nuswide_bow500_subset3996")
+ABOUT = {
+    "paper": "searched are the training rows, by learned or by mapped codes",
+    "inductive": "searched are rows that were never trained on, by mapped codes",
+    "unseen-classes": "asked for and searched are classes that were never trained on, by mapped codes",
+}
+
+
+class Setting(NamedTuple):
+    """What must be equal before two numbers may stand in one table."""
+
+    dataset: str
+    protocol: str
+    digest: str
+
+    @classmethod
+    def of(cls, result: Result) -> Setting:
+        """That of a result."""
+        return cls(result.dataset, result.protocol, result.protocol_digest)
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """Its place in the page: by data set, then in the order of the protocols."""
+        known = PROTOCOLS.index(self.protocol) if self.protocol in PROTOCOLS else len(PROTOCOLS)
+        return (self.dataset, known, self.protocol + self.digest)
+
+    @property
+    def name(self) -> str:
+        """For headings and captions."""
+        return f"{self.dataset}, {self.protocol}"
+
+
+def settings(results: Iterable[Result]) -> dict[Setting, list[Result]]:
+    """Results by setting, in the order of the page."""
+    found = group_by(results, Setting.of)
+    return {setting: found[setting] for setting in sorted(found, key=lambda s: s.place)}
+
+
+def field(results: Sequence[Result]) -> Section:
+    """A table for every setting, and the paired differences to our method below it."""
+    parts: list[Part] = []
+    shown = [r for r in results if r.n_bits not in (None, 1) and is_plain(r)]
+    last = ""
+    for setting, some in settings(shown).items():
+        if setting.dataset != last:
+            parts.append(Part.heading(setting.dataset, f"field-of-{setting.dataset}"))
+            last = setting.dataset
+        parts += _setting_parts(setting, some)
+    if not parts:
+        return Section(
+            "field", "The field", (), (("No results of methods on data sets.", "kinhash bench field"),)
+        )
+    return Section("field", "The field: every method on every data set", tuple(parts))
+
+
+def _setting_parts(setting: Setting, some: Sequence[Result]) -> list[Part]:
+    cells = Cells.of(some)
+    places = bits_of([n for n in cells.places if n is not None])
+    name = f"field-{setting.dataset}-{setting.protocol}-{setting.digest[:6]}"
+    caption = f"{setting.dataset}, protocol {setting.protocol}: mAP"
+    about = (f"Protocol {setting.protocol}: {ABOUT[setting.protocol]}.",) if setting.protocol in ABOUT else ()
+    empty = ResultTable(name, caption, "method", (), (), about, command_of(some, *MADE_BY))
+    parts = [Part.table(method_table(cells, places, empty))]
+    reference = OURS if OURS in cells.labels else "EM-KSH"
+    pairs = ResultTable(
+        f"{name}-paired", f"{caption}, paired differences", "method", (), (), (), empty.command
+    )
+    filled = paired_table(cells, places, pairs, reference)
+    if filled is not None:
+        parts.append(Part.folded(f"Paired differences to {reference}, with 95 % intervals", filled))
+    return parts
+
+
+def headline(results: Sequence[Result]) -> ResultTable | None:
+    """For every setting at its longest code up to 64 bits: ours, the best of the others, EM-KSH."""
+    rows = []
+    shown = [r for r in results if r.n_bits is not None and 1 < r.n_bits <= 64 and is_plain(r)]
+    for setting, some in settings(shown).items():
+        if not any(r.label == OURS for r in some):
+            continue
+        n_bits = max(r.n_bits or 0 for r in some if r.label == OURS)
+        groups = Cells.of(some).column(n_bits)
+        rows.append((f"{setting.name}, {n_bits} bits", tuple(_headline_entries(groups, some))))
+    if not rows:
+        return None
+    names = (OURS, "best other", "which", "EM-KSH")
+    columns = tuple(Column(name, kind, words=name == "which") for kind in KINDS for name in names)
+    note = (
+        f"Other settings of {OURS} are not counted among the others. ± is the deviation over partitions; "
+        '"level" is within one paired standard error of the first.'
+    )
+    return ResultTable(
+        "headline",
+        "The longest codes up to 64 bits: mAP",
+        "data set, protocol",
+        columns,
+        tuple(rows),
+        (note,),
+    )
+
+
+def _headline_entries(groups: dict[str, Group], some: Sequence[Result]) -> list[Entry]:
+    methods = {r.label: r.method for r in some}
+    others = {label: group for label, group in groups.items() if methods[label] != OURS}
+    usual = usual_partitions(groups.values())
+    found = []
+    for kind in KINDS:
+        best = first_of(others, kind)
+        two = {name: groups[name] for name in (OURS, best) if name is not None and name in groups}
+        shown = mark_first({name: without_band(entry(two[name], kind, usual)) for name in two}, two, kind)
+        found += [
+            shown.get(OURS, Entry(text="–")),
+            shown[best] if best else Entry(text="–"),
+            Entry(text=best or "–"),
+            without_band(entry(groups.get("EM-KSH"), kind, usual)),
+        ]
+    return found
+
+
+def multi_label(dataset: str) -> bool:
+    """Whether rows of a data set may have several labels. Sets we do not know count as such."""
+    return dataset not in SINGLE_LABEL and not dataset.startswith("cifar10")

@@ -1,0 +1,75 @@
+"""Codes as one verified file: the packed bytes, their number of bits, ids and model id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._forms import Form, check_forms
+from ._texts import from_bytes, to_bytes
+from ._types import Array
+from .codes import MAX_BITS, Codes
+from .container import Arrays, read_container, write_container
+from .errors import DamagedFile, InvalidInput
+
+__all__ = ["SENSELESS", "load_codes", "require_fields", "save_codes"]
+
+CODES_FIELDS = {"n_bits": int, "model_id": (str, type(None))}
+# What contents that make no sense may raise; an energy's or a hasher's own checks are among them.
+SENSELESS = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError)
+
+
+def save_codes(codes: Codes, path: Any) -> None:
+    """Write codes with their number of bits, ids and model id."""
+    arrays: Arrays = {"packed": codes.packed}
+    if codes.ids is not None:
+        ids = np.asarray(codes.ids)
+        if ids.dtype.kind in "iu":
+            _check_numbers(ids)
+            arrays["ids"] = ids.astype(np.int64)
+        else:
+            arrays["id_text"], arrays["id_ends"] = to_bytes(str(value) for value in ids)
+    write_container(path, arrays, {"n_bits": codes.n_bits, "model_id": codes.model_id}, "codes")
+
+
+def load_codes(path: Any, mmap: bool = False) -> Codes:
+    """Read codes that `save_codes` or the command line wrote."""
+    arrays, header = read_container(path, kind="codes", mmap=mmap)
+    try:
+        require_fields(header, CODES_FIELDS)
+        forms = {"packed": Form("u1", "N*")}
+        if "id_ends" in arrays:
+            forms |= {"id_text": Form("u1", "*"), "id_ends": Form("i8", "N", low=0)}
+        elif "ids" in arrays:
+            forms["ids"] = Form("i8", "N")
+        check_forms(arrays, forms)
+        ids = from_bytes(arrays["id_text"], arrays["id_ends"]) if "id_ends" in arrays else arrays.get("ids")
+        return Codes(arrays["packed"], header["n_bits"], ids=ids, model_id=header["model_id"])
+    except SENSELESS as error:
+        raise DamagedFile(
+            f"{path} is a codes file with contents this version cannot use ({str(error)[:300]})",
+            "a file written by `save_codes`",
+            "Encode the rows again",
+        ) from error
+
+
+def _check_numbers(ids: Array) -> None:
+    """Refuse ids that int64 does not hold."""
+    if len(ids) and int(ids.max()) >= 2**63:
+        raise InvalidInput(
+            f"The number {int(ids.max())} is among the ids",
+            "integers from -2**63 to 2**63 - 1",
+            "Pass such ids as strings, with list(map(str, ...))",
+        )
+
+
+def require_fields(header: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Refuse a header that has not exactly these fields, of these types, and a sensible length."""
+    if header.keys() != fields.keys():
+        raise ValueError("facts that are missing or unknown")
+    for name, kind in fields.items():
+        if not isinstance(header[name], kind) or isinstance(header[name], bool):
+            raise ValueError(f"{name} of the type {type(header[name]).__name__}")
+    if not 1 <= header["n_bits"] <= MAX_BITS:
+        raise ValueError(f"codes of {header['n_bits']} bits")

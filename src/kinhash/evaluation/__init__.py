@@ -1,0 +1,140 @@
+"""How good are these codes? Metrics, protocols, held-out rows and pairs, and reference methods.
+
+*Metrics* are exact about ties and say what they were taken over. *Protocols* are named ways to evaluate:
+``evaluate(method, data, "paper")`` splits the rows, fits, encodes, ranks and gives a `Record`; the name and
+the digest of the `Protocol` stand beside every number. *Reference methods* are what one would use without
+learned codes: float cosine, sign bits, LSH. ``compare_labels`` and ``compare_pairs`` put them beside a
+fitted hasher. The public doors are `kinhash.metrics` and `kinhash.protocols`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .._table import Table
+
+if TYPE_CHECKING:
+    from .at_k import ndcg, precision_at_k, recall_at_k
+    from .code_references import CodeReferences
+    from .comparison import Comparison
+    from .confidence import Interval, PairedTest, bootstrap_interval, paired_test
+    from .cosine_figures import CosineRanking, cosine_ranking
+    from .data import Data, read_data
+    from .float_rankings import Cosine, FloatRanking, LabelScores, score_rows
+    from .given_rankings import average_precision_from_order, average_precision_from_scores
+    from .hamming_rankings import MeanAveragePrecision, average_precision, mean_average_precision
+    from .health import CodeHealth, code_health
+    from .hold_out import hold_out_pairs, hold_out_rows
+    from .labels_comparison import compare_labels
+    from .mean_score import MeanScore
+    from .pairs import Pairs
+    from .pairs_comparison import compare_pairs
+    from .partition import Partition
+    from .protocol import Protocol
+    from .radius import (
+        PrecisionRecallCurve,
+        PrecisionWithinRadius,
+        precision_recall_curve,
+        precision_within_radius,
+        radius_for_precision,
+    )
+    from .record import Record
+    from .run_protocol import ComparedCodes, evaluate
+
+__all__ = [
+    "PROTOCOLS",
+    "CodeHealth",
+    "CodeReferences",
+    "ComparedCodes",
+    "Comparison",
+    "Cosine",
+    "CosineRanking",
+    "Data",
+    "FloatRanking",
+    "Interval",
+    "LabelScores",
+    "MeanAveragePrecision",
+    "MeanScore",
+    "PairedTest",
+    "Pairs",
+    "Partition",
+    "PrecisionRecallCurve",
+    "PrecisionWithinRadius",
+    "Protocol",
+    "Record",
+    "average_precision",
+    "average_precision_from_order",
+    "average_precision_from_scores",
+    "bootstrap_interval",
+    "code_health",
+    "compare_labels",
+    "compare_pairs",
+    "cosine_ranking",
+    "evaluate",
+    "hold_out_pairs",
+    "hold_out_rows",
+    "mean_average_precision",
+    "ndcg",
+    "paired_test",
+    "precision_at_k",
+    "precision_recall_curve",
+    "precision_within_radius",
+    "radius_for_precision",
+    "read_data",
+    "recall_at_k",
+    "score_rows",
+]
+
+PROTOCOLS = Table(
+    "protocol",
+    {
+        "paper": "kinhash.evaluation.named_protocols:PAPER",
+        "paper-one-bit": "kinhash.evaluation.named_protocols:PAPER_ONE_BIT",
+        "inductive": "kinhash.evaluation.named_protocols:INDUCTIVE",
+        "unseen-classes": "kinhash.evaluation.named_protocols:UNSEEN_CLASSES",
+        "pairs": "kinhash.evaluation.named_protocols:PAIRS",
+    },
+    entry_points="kinhash.protocols",
+)
+
+# Loaded on first use: a protocol needs neither the compiled metrics nor scikit-learn.
+_MODULES = {
+    "at_k": ("ndcg", "precision_at_k", "recall_at_k"),
+    "code_references": ("CodeReferences",),
+    "comparison": ("Comparison",),
+    "confidence": ("Interval", "PairedTest", "bootstrap_interval", "paired_test"),
+    "cosine_figures": ("CosineRanking", "cosine_ranking"),
+    "data": ("Data", "read_data"),
+    "float_rankings": ("Cosine", "FloatRanking", "LabelScores", "score_rows"),
+    "given_rankings": ("average_precision_from_order", "average_precision_from_scores"),
+    "hamming_rankings": ("MeanAveragePrecision", "average_precision", "mean_average_precision"),
+    "health": ("CodeHealth", "code_health"),
+    "hold_out": ("hold_out_pairs", "hold_out_rows"),
+    "labels_comparison": ("compare_labels",),
+    "mean_score": ("MeanScore",),
+    "pairs": ("Pairs",),
+    "pairs_comparison": ("compare_pairs",),
+    "partition": ("Partition",),
+    "protocol": ("Protocol",),
+    "radius": (
+        "PrecisionRecallCurve",
+        "PrecisionWithinRadius",
+        "precision_recall_curve",
+        "precision_within_radius",
+        "radius_for_precision",
+    ),
+    "record": ("Record",),
+    "run_protocol": ("ComparedCodes", "evaluate"),
+}
+_LATER = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(f".{_LATER[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,108 @@
+"""What may come into an index, checked once; inside, everything is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._texts import STRING
+from ..codes import Codes, as_codes, to_words
+from ..errors import CodesMismatch, InvalidInput
+from .ids import MOST_IDS, as_ids
+from .segment import Segment, read_only
+
+__all__ = ["new_ids", "query_words", "same_columns", "same_type", "weighted_queries"]
+
+Words = npt.NDArray[np.uint64]
+Values = npt.NDArray[Any]
+Columns = dict[str, Values]
+
+
+def query_words(codes: Codes | npt.ArrayLike | None, n_bits: int, model_id: str | None) -> Words:
+    """Codes of the right length and model as words (n, W)."""
+    if codes is None:
+        raise InvalidInput("No codes came", "packed codes, or margins", "Pass the queries")
+    codes = as_codes(codes, None if isinstance(codes, Codes) else n_bits)
+    if codes.n_bits != n_bits:
+        raise CodesMismatch(
+            f"Codes of {codes.n_bits} bits came to an index of {n_bits} bits",
+            "codes of one length",
+            "Encode with the model the index was made with",
+        )
+    if model_id and codes.model_id and model_id != codes.model_id:
+        raise CodesMismatch(
+            f"Codes of model {codes.model_id[:12]} came to an index of model {model_id[:12]}",
+            "codes made by one model",
+            "Encode with the model the index was made with",
+        )
+    return read_only(to_words(codes.packed))
+
+
+def weighted_queries(
+    codes: Codes | npt.ArrayLike | None, margins: npt.ArrayLike, n_bits: int
+) -> tuple[Codes | npt.ArrayLike, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The query codes, the weight of every bit of their words (q, 64 W), and the sum of the weights."""
+    margins = np.asarray(margins, np.float64)
+    if margins.ndim != 2 or margins.shape[1] != n_bits or not np.isfinite(margins).all():
+        raise InvalidInput(
+            f"The margins came with shape {margins.shape}, or are not finite",
+            f"finite numbers of shape (queries, {n_bits})",
+            "Pass the scores whose signs are the query bits",
+        )
+    if codes is None:
+        codes = np.packbits(margins > 0, axis=1)
+    elif len(codes) != len(margins):  # type: ignore[arg-type]
+        raise InvalidInput(
+            f"{len(margins)} rows of margins came with another number of codes", "one per query", "Pass both"
+        )
+    weights = np.zeros((len(margins), -(-n_bits // 64) * 64))
+    weights[:, :n_bits] = np.abs(margins)
+    total = weights.sum(axis=1)
+    return codes, weights, np.where(total > 0, total, 1.0)
+
+
+def new_ids(ids: Any, n_rows: int, next_id: int, segments: Sequence[Segment]) -> Values:
+    """Ids for new rows: those given, or the next numbers."""
+    if ids is None:
+        if n_rows and segments and segments[0].ids.are_strings:
+            raise InvalidInput("Rows came without ids", "string ids, as the index has", "Pass ids")
+        if n_rows and next_id + n_rows > MOST_IDS:
+            raise InvalidInput(
+                f"There are no numbers for {n_rows} rows after the id {next_id - 1}",
+                "ids up to 2**63 - 1",
+                "Pass ids for these rows",
+            )
+        return np.arange(next_id, next_id + n_rows, dtype=np.int64)
+    values = as_ids(ids)
+    if len(values) != n_rows:
+        raise InvalidInput(f"{len(values)} ids came with {n_rows} codes", "one id per code", "Pass both")
+    return same_type(values, segments)
+
+
+def same_type(ids: Values, segments: Sequence[Segment]) -> Values:
+    """Refuse numbers among strings and the other way round."""
+    if segments and len(ids) and (ids.dtype == STRING) != segments[0].ids.are_strings:
+        raise InvalidInput(
+            "Numbers and strings came together as ids",
+            "strings" if segments[0].ids.are_strings else "integers",
+            "Pass ids as the index has them",
+        )
+    return ids
+
+
+def same_columns(columns: Columns, segments: Sequence[Segment]) -> Columns:
+    """The payload columns in the order of the index; other columns or types are refused."""
+    if not segments:
+        return columns
+    known = segments[0].payload
+    if {name: known[name].dtype for name in known} != {name: columns[name].dtype for name in columns}:
+        names = ", ".join(f"{name} ({column.dtype})" for name, column in known.items())
+        raise InvalidInput(
+            f"The payload has the columns {', '.join(columns) or 'none'}",
+            f"those of the index: {names or 'none'}",
+            "Pass the same columns with the same types",
+        )
+    return {name: columns[name] for name in known}

@@ -1,0 +1,144 @@
+"""An index as one file: the arrays of its segment in the container all kinhash files share.
+
+What the digest cannot promise is checked here: a file written by a stranger may hold numbers that point
+outside the arrays, and the kernels trust what they are given.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._check import is_integer
+from .._texts import STRING, from_bytes, to_bytes
+from ..codes import MAX_BITS, n_bytes, pack_bits, to_words
+from ..container import read_container, write_container
+from ..errors import DamagedFile
+from .ids import MOST_IDS, Ids, is_ascending
+from .segment import EMPTY, Segment
+
+__all__ = ["IndexFile", "read_index", "write_index"]
+
+Arrays = dict[str, npt.NDArray[Any]]
+PathLike = str | os.PathLike[str]
+IndexFile = tuple[Segment, int, str | None]  # the rows, the next free id, the model
+
+KIND = "index"
+
+
+def write_index(path: PathLike, segment: Segment, next_id: int, model_id: str | None) -> None:
+    """Save a segment, all or nothing. Working memory: the strings among ids and payload, encoded."""
+    arrays: Arrays = {"blocks": segment.blocks}
+    if segment.starts.size:
+        arrays |= {"starts": segment.starts, "rows": segment.rows}
+    if segment.ids.values is not None:
+        arrays |= _stored("ids", segment.ids.values)
+    for number, column in enumerate(segment.payload.values()):
+        arrays |= _stored(f"payload.{number}", column)
+    header = {
+        "n_bits": segment.n_bits,
+        "n_rows": len(segment),
+        "n_codes": segment.n_codes,
+        "first_id": segment.ids.first,
+        "next_id": next_id,
+        "model_id": model_id,
+        "payload": list(segment.payload),
+    }
+    write_container(path, arrays, header, KIND)
+
+
+def _stored(name: str, values: npt.NDArray[Any]) -> Arrays:
+    if values.dtype != STRING:
+        return {name: values}
+    text, ends = to_bytes(values.tolist())
+    return {f"{name}.text": text, f"{name}.ends": ends}
+
+
+def read_index(path: PathLike, mmap: bool) -> IndexFile:
+    """Open and verify what `write_index` wrote."""
+    arrays, header = read_container(path, KIND, mmap=mmap)
+    try:
+        return _assemble(arrays, header)
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
+        raise DamagedFile(
+            f"{os.fspath(path)} holds an index whose parts do not fit together",
+            "an index as kinhash writes it",
+            "Build the index again from its codes",
+        ) from None
+
+
+def _assemble(arrays: Arrays, header: Mapping[str, Any]) -> IndexFile:
+    n_bits, n_rows, n_codes = (_whole(header, name) for name in ("n_bits", "n_rows", "n_codes"))
+    _need(1 <= n_bits <= MAX_BITS and 0 <= n_codes <= n_rows < 2**32)
+    blocks = arrays["blocks"]
+    n_words = -(-n_bytes(n_bits) // 8)
+    _need(blocks.dtype == np.uint64 and blocks.shape == (-(-n_codes // 64), 8, n_words, 8))
+    _check_padding(blocks, n_bits)
+    starts, rows = arrays.get("starts", EMPTY), arrays.get("rows", EMPTY)
+    if n_codes < n_rows:
+        _check_lists(starts, rows, n_codes, n_rows)
+    else:
+        _need(not starts.size and not rows.size)
+    ids = _ids(arrays, _whole(header, "first_id"), n_rows)
+    next_id = _whole(header, "next_id")
+    _need(0 <= next_id <= MOST_IDS)
+    _need(ids.are_strings or not n_rows or next_id > int(ids.take(np.array([n_rows - 1]))[0]))
+    names = header["payload"]
+    _need(isinstance(names, list) and all(isinstance(name, str) for name in names))
+    payload = {name: _restored(arrays, f"payload.{number}") for number, name in enumerate(names)}
+    _need(len(payload) == len(names) and all(column.shape == (n_rows,) for column in payload.values()))
+    model_id = header["model_id"]
+    _need(model_id is None or isinstance(model_id, str))
+    segment = Segment(n_bits, blocks, n_codes, starts, rows, ids, payload)
+    return segment, next_id, model_id
+
+
+def _check_padding(blocks: npt.NDArray[Any], n_bits: int) -> None:
+    """No bits after the last one of a code: they would count as differing."""
+    ones = to_words(pack_bits(np.ones((1, n_bits))))[0, -1]
+    _need(np.bitwise_or.reduce(blocks[:, :, -1], axis=None) & ~ones == 0)
+
+
+def _check_lists(starts: npt.NDArray[Any], rows: npt.NDArray[Any], n_codes: int, n_rows: int) -> None:
+    """Every row in exactly one list, lists not empty, ascending, and in the order of their first rows."""
+    _need(starts.dtype == np.uint32 and starts.shape == (n_codes + 1,))
+    _need(rows.dtype == np.uint32 and rows.shape == (n_rows,))
+    _need(starts[0] == 0 and starts[-1] == n_rows and bool((starts[1:] > starts[:-1]).all()))
+    _need(bool((rows < n_rows).all()))
+    seen = np.zeros(n_rows, bool)
+    seen[rows] = True
+    falls = np.flatnonzero(rows[1:] <= rows[:-1]) + 1
+    _need(bool(seen.all()) and bool(np.isin(falls, starts, assume_unique=True).all()))
+    heads = rows[starts[:-1]]
+    _need(bool((heads[1:] > heads[:-1]).all()))
+
+
+def _ids(arrays: Arrays, first: int, n_rows: int) -> Ids:
+    _need(-MOST_IDS <= first < MOST_IDS and first + n_rows <= MOST_IDS)
+    if not {"ids", "ids.text"} & set(arrays):
+        return Ids(n_rows, first)
+    values = _restored(arrays, "ids")
+    _need(values.dtype in (np.int64, STRING) and values.shape == (n_rows,))
+    _need(is_ascending(values))
+    return Ids(n_rows, first, values)
+
+
+def _restored(arrays: Arrays, name: str) -> npt.NDArray[Any]:
+    if name in arrays:
+        return arrays[name]
+    return from_bytes(arrays[f"{name}.text"], arrays[f"{name}.ends"])
+
+
+def _whole(header: Mapping[str, Any], name: str) -> int:
+    value = header[name]
+    _need(is_integer(value))
+    return int(value)
+
+
+def _need(holds: bool | np.bool_) -> None:
+    if not holds:
+        raise ValueError("the parts do not fit together")

@@ -1,0 +1,270 @@
+"""Rows that never change: distinct codes, who has them, their ids and payload.
+
+An index is a few of these. A change makes new segments and leaves the old ones to searches that still
+read them. Arrays are read-only, which also gives the kernels one type to compile for, mapped or not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._blocks import n_threads
+from .._locks import new_lock
+from ..codes import n_bytes
+from .asymmetric import bit_planes, top_k_weighted
+from .dedupe import aligned_blocks, group_codes, list_rows
+from .ids import Ids
+from .multi_index import Tables, build_tables, expected_candidates
+from .threads import map_threads
+from .top_k import top_k
+from .within import CODE_BITS, DISTANCE_BITS, scan_within
+
+__all__ = ["Segment", "read_only"]
+
+Words = npt.NDArray[np.uint64]
+Pair = tuple[npt.NDArray[Any], npt.NDArray[np.int64]]
+Finds = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], npt.NDArray[np.int64]]
+
+TASK = 100  # queries of one task; also what the kernel takes at a time
+WORTH_A_THREAD = 4_000_000  # word comparisons, about half a millisecond
+FEW_CODES = 50_000  # below, a radius search scans: it takes microseconds
+EMPTY = np.empty(0, np.uint32)
+
+
+def read_only(words: Words) -> Words:
+    """The same words as every kernel expects them: aligned and not to be written."""
+    if not (words.flags.c_contiguous and words.flags.aligned):
+        words = np.require(words, requirements=["C", "A"])
+    words = words.view()
+    words.setflags(write=False)
+    return words
+
+
+@dataclass
+class _Hashing:
+    """The lazily built tables for radius search, and the time spent without them."""
+
+    tables: Tables | None = None
+    seconds_scanning: float = 0.0
+    lock: Any = field(default_factory=new_lock)
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """``n_codes`` distinct codes in ``blocks``; ``rows[starts[c]:starts[c + 1]]`` are the rows of code ``c``.
+
+    Codes are in the order of their smallest rank. When every code has one row, code ``c`` belongs to rank
+    ``c``, and ``starts`` and ``rows`` are empty.
+    """
+
+    n_bits: int
+    blocks: Words
+    n_codes: int
+    starts: npt.NDArray[np.uint32]
+    rows: npt.NDArray[np.uint32]
+    ids: Ids
+    payload: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    hashing: _Hashing = field(default_factory=_Hashing)
+
+    def __post_init__(self) -> None:
+        assert self.blocks.ctypes.data % 64 == 0 or not self.blocks.size, "vector loads need alignment"
+        for array in (self.blocks, self.starts, self.rows, self.ids.values, *self.payload.values()):
+            if array is not None:
+                array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    # ---- making ------------------------------------------------------------------------------
+
+    @classmethod
+    def build(cls, words: Words, n_bits: int, ids: Ids, payload: Mapping[str, Any] | None = None) -> Segment:
+        """From codes (n, W) in the order of their ids. Working memory: 4 bytes per row, 20 per code."""
+        words = read_only(words)
+        n_rows, n_words = words.shape
+        blocks = aligned_blocks(n_rows, n_words)
+        code_of_row = np.empty(n_rows, np.uint32)
+        n_codes = group_codes(words, blocks, code_of_row)
+        starts = rows = EMPTY
+        if n_codes < n_rows:
+            starts, rows = np.empty(n_codes + 1, np.uint32), np.empty(n_rows, np.uint32)
+            list_rows(code_of_row, n_codes, starts, rows)
+            full, blocks = blocks, aligned_blocks(n_codes, n_words)
+            blocks[:] = full[: len(blocks)]
+        _clear_tail(blocks, n_codes)
+        return cls(n_bits, blocks, n_codes, starts, rows, ids, payload or {})
+
+    def words(self) -> Words:
+        """The codes (n, W), one per row, in the order of the ids."""
+        codes = self._codes()
+        if not self.starts.size:
+            return codes
+        words = np.empty((len(self), codes.shape[1]), np.uint64)
+        words[self.rows] = np.repeat(codes, self.list_sizes(), axis=0)
+        return words
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> Segment:
+        """The rows of a boolean mask in the order of the ids, as a segment of their own.
+
+        One pass over the rows, no hashing. Memory: as much as the segment that results.
+        """
+        ranks = np.flatnonzero(mask)
+        ids = self.ids.keep(ranks)
+        payload = {name: column[ranks] for name, column in self.payload.items()}
+        if not self.starts.size:
+            return self._of_codes(self._codes()[ranks], EMPTY, EMPTY, ids, payload)
+        stays = mask[self.rows]
+        sizes = np.add.reduceat(stays, self.starts[:-1], dtype=np.int64)
+        new_rank = np.cumsum(mask) - 1
+        rows = new_rank[self.rows[stays]]
+        codes, sizes = self._codes()[sizes > 0], sizes[sizes > 0]
+        if len(codes) == len(rows):
+            order = np.argsort(rows)
+            return self._of_codes(codes[order], EMPTY, EMPTY, ids, payload)
+        # The smallest row of a code may be gone, so the codes are put in order again.
+        starts = np.cumsum(sizes) - sizes
+        order = np.argsort(rows[starts]) if len(rows) else np.empty(0, np.int64)
+        new_starts = np.concatenate([[0], np.cumsum(sizes[order])])
+        within_list = np.arange(len(rows)) - np.repeat(new_starts[:-1], sizes[order])
+        rows = rows[np.repeat(starts[order], sizes[order]) + within_list]
+        return self._of_codes(
+            codes[order], new_starts.astype(np.uint32), rows.astype(np.uint32), ids, payload
+        )
+
+    def _of_codes(self, codes: Words, starts: Any, rows: Any, ids: Ids, payload: Any) -> Segment:
+        blocks = aligned_blocks(len(codes), codes.shape[1])
+        _clear_tail(blocks, len(codes))
+        whole = len(codes) // 64
+        by_lane = blocks.transpose(0, 1, 3, 2)
+        by_lane[:whole] = codes[: 64 * whole].reshape(whole, 8, 8, codes.shape[1])
+        places = np.arange(64 * whole, len(codes))
+        blocks[places >> 6, (places >> 3) & 7, :, places & 7] = codes[64 * whole :]
+        return Segment(self.n_bits, blocks, len(codes), starts, rows, ids, payload)
+
+    def _codes(self) -> Words:
+        by_lane = np.ascontiguousarray(self.blocks.transpose(0, 1, 3, 2))
+        return by_lane.reshape(-1, self.blocks.shape[2])[: self.n_codes]
+
+    def list_sizes(self) -> npt.NDArray[np.int64]:
+        """How many rows each code has, where codes repeat."""
+        return (self.starts[1:] - self.starts[:-1]).astype(np.int64)
+
+    def longest_list(self) -> int:
+        """Most rows with one code."""
+        return int(self.list_sizes().max()) if self.starts.size else min(1, self.n_codes)
+
+    # ---- searching ---------------------------------------------------------------------------
+
+    def top_k(self, queries: Words, k: int) -> Pair:
+        """Distances (q, k) uint16 and ranks (q, k) of the nearest rows; k at most the number of rows."""
+        distances = np.empty((len(queries), k), np.uint16)
+        ranks = np.empty((len(queries), k), np.int64)
+
+        def one(part: slice) -> None:
+            top_k(
+                self.blocks, self.n_codes, self.starts, self.rows,
+                queries[part], distances[part], ranks[part], (0,) * queries.shape[1],
+            )  # fmt: skip
+
+        if k:
+            self._spread(one, len(queries))
+        return distances, ranks
+
+    def top_k_weighted(self, queries: Words, weights: npt.NDArray[np.float64], k: int) -> Pair:
+        """Weighted distances (q, k) float64 and ranks (q, k), see `_asymmetric`."""
+        distances = np.empty((len(queries), k), np.float64)
+        ranks = np.empty((len(queries), k), np.int64)
+        planes, steps = bit_planes(weights)
+
+        def one(part: slice) -> None:
+            top_k_weighted(
+                self.blocks, self.n_codes, self.starts, self.rows, queries[part], weights[part],
+                planes[part], steps[part], distances[part], ranks[part], (0,) * queries.shape[1],
+            )  # fmt: skip
+
+        if k:
+            self._spread(one, len(queries))
+        return distances, ranks
+
+    def within(self, queries: Words, radius: int) -> Finds:
+        """Number of its query, distance and rank of every row within the radius, in that order."""
+        tables = self._tables_for(len(queries), radius)
+
+        def one(part: slice) -> Finds:
+            if tables is not None:
+                finds = tables.within(self.blocks, queries[part], radius)
+            else:
+                finds = scan_within(self.blocks, self.n_codes, queries[part], radius, (0,) * queries.shape[1])
+            return _decode(self._rows_of(finds), part.start)
+
+        begin = time.perf_counter()
+        found = self._spread(one, len(queries))
+        if tables is None:
+            self.hashing.seconds_scanning += time.perf_counter() - begin
+        columns = zip(_decode(np.empty(0, np.int64), 0), *found, strict=True)
+        query, distances, ranks = (np.concatenate(column) for column in columns)
+        return query, distances, ranks
+
+    def _rows_of(self, finds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Finds of rows instead of codes, sorted."""
+        if self.starts.size:
+            codes = finds & ((1 << CODE_BITS) - 1)
+            sizes = self.list_sizes()[codes]
+            ends = np.cumsum(sizes)
+            places = np.arange(int(sizes.sum())) + np.repeat(self.starts[codes] - (ends - sizes), sizes)
+            finds = np.repeat(finds - codes, sizes) + self.rows[places]
+        return np.sort(finds)
+
+    def _spread(self, one: Callable[[slice], Any], n_queries: int) -> list[Any]:
+        """Run the tasks of all queries, on all threads if there is enough to do."""
+        if n_queries == 1:
+            return [one(slice(0, 1))]
+        work = n_queries * self.n_codes * self.blocks.shape[2]
+        size = TASK
+        if work > WORTH_A_THREAD:  # whole fours, something for every thread
+            size = min(TASK, -(-n_queries // (4 * n_threads())) * 4)
+        parts = [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
+        return map_threads(one, parts)
+
+    # ---- multi-index hashing -----------------------------------------------------------------
+
+    def _tables_for(self, n_queries: int, radius: int) -> Tables | None:
+        """The tables, if they exist or are due, and if they beat the scan at this radius.
+
+        They are due once scanning, this search included, would have taken as long as building them: then
+        the detour costs at most twice the better choice, whatever comes.
+        """
+        tables = self.hashing.tables
+        if tables is None and self.n_codes >= FEW_CODES:
+            n_chunks = -(-n_bytes(self.n_bits) // 2)
+            scan = 2e-10 * self.n_codes * self.blocks.shape[2]
+            probing = 3e-9 * expected_candidates(self.n_codes, n_chunks, radius)
+            spent = self.hashing.seconds_scanning + n_queries * scan
+            if probing < scan and spent > 4e-8 * self.n_codes * n_chunks:
+                tables = self.build_tables()
+        return tables if tables is not None and radius <= tables.largest_radius else None
+
+    def build_tables(self) -> Tables:
+        """Build the tables for radius search now; searches use them up to the radius where they win."""
+        with self.hashing.lock:
+            if self.hashing.tables is None:
+                self.hashing.tables = build_tables(self.blocks, self.n_codes, n_bytes(self.n_bits))
+            return self.hashing.tables
+
+
+def _decode(finds: npt.NDArray[np.int64], first_query: int) -> Finds:
+    query = (finds >> CODE_BITS + DISTANCE_BITS) + first_query
+    distances = ((finds >> CODE_BITS) & ((1 << DISTANCE_BITS) - 1)).astype(np.uint16)
+    return query, distances, finds & ((1 << CODE_BITS) - 1)
+
+
+def _clear_tail(blocks: Words, n_codes: int) -> None:
+    """Zero the lanes after the last code, so that equal segments are equal bytes."""
+    places = np.arange(n_codes, 64 * len(blocks))
+    blocks[places >> 6, (places >> 3) & 7, :, places & 7] = 0
