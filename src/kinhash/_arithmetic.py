@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _elementary
+from ._types import Floats
 
 __all__ = [
     "FAST",
@@ -34,7 +35,6 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 UNIT = 2.0**-24  # rounding error of a float32 operation, relative to its result
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._types import Floats
+
 __all__ = ["cos", "exp", "expm1", "log", "tanh"]
 
-Floats = npt.NDArray[np.float64]
 
 # Constants in two or three parts; the leading ones end in zeros, so that whole multiples of them are exact.
 LN2 = (float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33"))

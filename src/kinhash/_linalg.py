@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
+
+from ._types import Floats
 
 __all__ = ["fit_rotation", "jittered_cholesky"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def jittered_cholesky(

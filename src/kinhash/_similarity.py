@@ -9,11 +9,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ._blocks import block_slices
+from ._types import Ints
 from .errors import InvalidInput
 
 __all__ = ["all_alike", "check_similarity", "check_symmetric", "check_varies", "has_unknown"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def check_similarity(matrix: Any, anchors: Any, n_rows: int | None) -> int:

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ._types import Floats
 from .errors import UnknownName
 
 __all__ = ["ROUNDING", "Rounded", "round_marginals"]
 
 ROUNDING = ("mean", "median", "half")
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

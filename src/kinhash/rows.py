@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-__all__ = ["Rows"]
+from ._types import Floats
 
-Floats = npt.NDArray[np.float64]
+__all__ = ["Rows"]
 
 
 class Rows:

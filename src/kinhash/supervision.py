@@ -23,6 +23,7 @@ import scipy.sparse as sp
 
 from ._blocks import block_slices
 from ._similarity import all_alike, check_similarity, check_symmetric, check_varies, has_unknown
+from ._types import Floats, Ints
 from .errors import InvalidInput
 from .labels import Labels, read_labels
 
@@ -37,8 +38,6 @@ __all__ = [
     "from_similarity",
 ]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 NOBODY = -1  # the group of rows nothing is known about
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._types import Floats
 from ..baselines import BASELINES
 from ..codes import Codes, n_bytes
 from ..errors import InvalidInput, KinhashWarning
@@ -33,7 +33,6 @@ MOST_ITQ_COLUMNS = 4096  # its eigenvectors take minutes beyond
 TIMED_ROWS = 2000
 TABLE_NAMES = {"sign bits": "SignBits"}
 
-Floats = npt.NDArray[np.float64]
 Tell = Callable[[Way], None]
 
 

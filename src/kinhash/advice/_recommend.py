@@ -7,8 +7,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from .._types import Floats
 from ..codes import n_bytes
 from ..evaluation import Interval
 from ..evaluation.hold_out import label_counts
@@ -24,8 +24,6 @@ FEW_ROWS = 10  # of a label
 SHARE_OF_FEW = 0.02  # of the rows; fewer rows in small labels do not move a mean
 
 SHOWN = 0.0005  # a difference that the last digit we print does not show is none
-
-Floats = npt.NDArray[np.float64]
 
 
 class Choice(NamedTuple):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks
 from .._compile import njit
+from .._types import Floats
 
 __all__ = ["settle_bits", "settle_rows"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def settle_bits(

@@ -15,14 +15,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._blocks import require_memory
+from .._types import Floats, Ints
 from ..supervision import PairSupervision
 from ..training import Training
 from ._sample import known_rows
 
 __all__ = ["LOSSES", "ListedPairs", "bit_weights"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def ksh_loss(share: Floats, S: Floats) -> Floats:

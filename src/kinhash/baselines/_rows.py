@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from .._blocks import block_slices, map_blocks, require_memory
 from .._linalg import jittered_cholesky
+from .._types import Floats
 from ..encoders.features import Plain, first_preparation, standardised_moments
 from ..encoders.linear import LinearMap
 from ..encoders.moments import Standardised
@@ -37,7 +38,6 @@ __all__ = [
     "sign_or",
 ]
 
-Floats = npt.NDArray[np.float64]
 WIDTH = 0.4  # of the kernels of SDH and its heirs, on rows of unit length
 
 

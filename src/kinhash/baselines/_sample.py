@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from .._types import Floats, Ints
 from ..supervision import PairSupervision
 from ..training import Training
 
 __all__ = ["GroupedSimilarity", "draw_rows", "known_rows"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def known_rows(training: Training) -> Ints:

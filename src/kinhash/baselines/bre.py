@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from .._check import check_integer, check_number
 from .._compile import njit
+from .._types import Floats, Ints
 from ..encoders.linear import LinearMap
 from ..encoders.prepared import prepare_rows
 from ..supervision import PairSupervision
@@ -22,8 +23,6 @@ from ._sample import draw_rows
 
 __all__ = ["BRE", "PairList", "best_place", "descend"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 BEYOND = 1e-6  # how far past the outermost threshold the end candidates lie
 PATIENCE = 10  # sweeps without progress before giving up
 

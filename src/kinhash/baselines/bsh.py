@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._blocks import block_slices, require_memory
 from .._check import check_integer, check_number
+from .._types import Floats, Ints
 from ..energies.lfh import curvature
 from ..supervision import PairSupervision
 from ..training import Training
@@ -22,8 +22,6 @@ from ._without_intercept import centred_ridge
 
 __all__ = ["BSH", "Posterior", "lower_bound", "sweep"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 VAGUE = 1e-6  # shape and rate of the prior over precisions: next to nothing is known
 READOUT_ROUNDS = 5
 

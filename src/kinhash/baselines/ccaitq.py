@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._check import check_integer, check_number
+from .._types import Floats
 from ..training import Training
 from ._base import Baseline, Solved, label_matrix
 from ._card import LABELS, Card
@@ -15,8 +15,6 @@ from ._rows import centred_moments, safe_cholesky
 from .itq import rotated_map
 
 __all__ = ["CCAITQ"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class CCAITQ(Baseline):

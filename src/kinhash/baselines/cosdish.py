@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_choice, check_integer
+from .._types import Floats, Ints
 from ..training import Training
 from ._base import Solved, TwoStepBaseline
 from ._card import PAIRS, Card
@@ -17,8 +18,6 @@ from ._without_intercept import centred_ridge
 
 __all__ = ["COSDISH", "balanced_cluster", "bit_problem"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 DISSIMILAR = ("-r", "+r")
 UNDECIDED = 1e-5  # a sum this small leaves the bit as it was
 

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from .._blocks import block_slices, map_blocks
 from .._check import check_choice, check_integer, check_number
 from .._compile import njit
+from .._types import Floats, Ints
 from ..encoders.features import Plain, first_preparation
 from ..encoders.prepared import prepare_rows
 from ..encoders.trees import Steps, Trees, TreesMap
@@ -23,8 +24,6 @@ from ._pair_bits import LOSSES, ListedPairs, bit_weights
 
 __all__ = ["FastHash", "block_bits", "coordinate_sweep", "cut_block"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 INFERENCE = ("cut", "sweeps")
 SWEEPS = 2
 NODE_FEATURES = 200  # features a tree looks at in each node

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._check import check_integer, check_number
+from .._types import Floats
 from ..training import Training
 from ._base import Solved, TwoStepBaseline, label_matrix
 from ._card import LABELS, Card
@@ -15,7 +15,6 @@ from ._rows import RidgeRows, TrainingRows, count_rows, rbf_preparation, safe_ch
 
 __all__ = ["FSDH"]
 
-Floats = npt.NDArray[np.float64]
 SETTLED = 1e-5  # relative change at which the authors stop
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._check import check_choice, check_integer, check_number
+from .._types import Floats
 from ..encoders.features import RBF, first_preparation, standardised_moments
 from ..training import Training
 from ._base import Solved, TwoStepBaseline, label_matrix
@@ -15,8 +15,6 @@ from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, count_rows, safe_cholesky, sign_or
 
 __all__ = ["FSSH", "similarity_times_labels"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class FSSH(TwoStepBaseline):

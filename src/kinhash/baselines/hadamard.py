@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._types import Floats
 from ..training import Training
 from ._base import Solved, TwoStepBaseline, label_matrix
 from ._card import LABELS, Card
 from ._rows import RidgeRows, TrainingRows, count_rows, rbf_preparation
 
 __all__ = ["HadamardHashing"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class HadamardHashing(TwoStepBaseline):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._check import check_integer
 from .._linalg import fit_rotation
+from .._types import Floats
 from ..encoders.linear import LinearMap
 from ..encoders.moments import Standardised
 from ..encoders.prepared import prepare_rows
@@ -18,8 +18,6 @@ from ._card import FEATURES, Card
 from ._rows import centred_moments
 
 __all__ = ["ITQ", "itq_rotation", "principal_directions", "rotated_map"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class ITQ(Unsupervised):

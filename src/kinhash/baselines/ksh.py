@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_integer, check_number
+from .._types import Floats
 from ..encoders.gaussian import Gaussian, root_mean_square_distance
 from ..encoders.linear import LinearMap
 from ..encoders.preparation import Preparation
@@ -20,8 +20,6 @@ from ._card import PAIRS, Card
 from ._sample import GroupedSimilarity, draw_rows
 
 __all__ = ["KSH", "Residual", "smooth_objective"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class KSH(Baseline):

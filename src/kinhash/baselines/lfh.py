@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_integer, check_number
+from .._types import Floats, Floats32, Ints
 from ..encoders.prepared import prepare_rows
 from ..supervision import Supervision
 from ..training import Training
@@ -20,9 +20,6 @@ from .itq import principal_directions
 
 __all__ = ["LFH", "Block", "columns_step", "row_step", "start_from_features"]
 
-Floats = npt.NDArray[np.float64]
-Floats32 = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 BLOCK_ROWS = 4096
 HALF = np.float32(0.5)
 

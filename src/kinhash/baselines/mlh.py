@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_integer, check_number
+from .._types import Floats, Ints
 from ..encoders.linear import LinearMap
 from ..encoders.prepared import prepare_rows
 from ..training import Training
@@ -18,8 +19,6 @@ from ._rows import centre_columns
 
 __all__ = ["MLH", "hinge_table", "loss_augmented"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 TIMES = 10  # an epoch draws a pair at most this often on average, however few there are
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._check import check_integer, check_number
+from .._types import Floats
 from ..training import Training
 from ._base import Solved, TwoStepBaseline, label_matrix
 from ._card import LABELS, Card
@@ -16,8 +16,6 @@ from ._rows import RidgeRows, TrainingRows, centred_moments
 from ._sample import known_rows
 
 __all__ = ["NSH", "orthonormal_rows", "unit_labels"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class NSH(TwoStepBaseline):

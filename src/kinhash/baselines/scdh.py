@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._check import check_integer, check_number
+from .._types import Floats
 from ..training import Training
 from ._base import Solved, TwoStepBaseline, label_matrix
 from ._card import LABELS, Card
@@ -16,7 +16,6 @@ from ._rows import RidgeRows, TrainingRows, count_rows, rbf_preparation, sign_or
 
 __all__ = ["SCDH", "balanced_factor", "similarity_times"]
 
-Floats = npt.NDArray[np.float64]
 MOST_CENTERS = 2000
 RANK = 1e-10  # directions of a smaller share of the largest singular value are rounding
 

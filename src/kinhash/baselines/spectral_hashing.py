@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks
+from .._types import Floats, Ints
 from ..encoders.moments import Standardised
 from ..encoders.periodic import PeriodicMap
 from ..training import Training
@@ -15,9 +15,6 @@ from ._rows import centred_moments
 from .itq import principal_directions
 
 __all__ = ["SpectralHashing", "slowest_waves"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class SpectralHashing(Unsupervised):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._check import check_integer, check_number
+from .._types import Floats
 from ..encoders.linear import LinearMap
 from ..encoders.prepared import prepare_rows
 from ..training import Training
@@ -17,8 +17,6 @@ from ._rows import centred_moments
 from ._sample import draw_rows
 
 __all__ = ["SPLH", "raise_violated"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class SPLH(Baseline):

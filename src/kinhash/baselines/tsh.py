@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._blocks import block_slices, map_blocks
 from .._check import check_choice, check_integer, check_number
+from .._types import Floats
 from ..encoders.gaussian import Gaussian, root_mean_square_distance
 from ..encoders.linear import LinearMap
 from ..encoders.preparation import Preparation
@@ -20,7 +20,6 @@ from ._pair_bits import LOSSES, ListedPairs, bit_weights
 
 __all__ = ["TSH", "refined_bit", "spectral_bit"]
 
-Floats = npt.NDArray[np.float64]
 SMALL = 100  # rows up to which the whole spectrum is computed
 
 

@@ -10,16 +10,14 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._types import Floats
 from ..errors import DamagedFile
 
 __all__ = ["FORMAT", "Result", "Score", "pack_shares", "unpack_shares", "without_places"]
 
 FORMAT = 1
 STEPS = 65534  # a share of 1; 65535 stands for "no score"
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ __all__ = ["LabelModelScores"]
 
 
 class LabelModelScores(LabelScores):
-    """Rows rank by the label probabilities of the default recipe: same features, same label model, no code.
+    """Rows rank by the label probabilities of the default: same features, same label model, no code.
 
     ``features`` as in `kinhash.encoders.ExpectedLabels`. See `LabelScores` for the two databases. Memory:
     (n, labels) floats.

@@ -6,17 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from .._blocks import block_slices, map_blocks
 from .._check import check_integer
+from .._types import Ints
 from ..errors import InvalidInput
 from .tree import merge_in_order
 
 __all__ = ["Blocks", "LocalBlocks", "cut_rows"]
 
-Ints = npt.NDArray[np.int64]
 T = TypeVar("T")
 
 

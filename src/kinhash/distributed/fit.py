@@ -1,10 +1,10 @@
 """The fit over blocks: one short story, whatever engine holds the rows.
 
-Two kinds of recipe, told apart by the hasher itself:
+Two kinds of settings, which the hasher itself can distinguish:
 
-* a *fixed recipe* (what ``partial_fit`` takes: a ridge encoder, nothing left to choose) is a reduction.
+* *fixed settings* (what ``partial_fit`` takes: a ridge encoder, nothing left to choose) are a reduction.
   Codes of the labels come from the counts of all rows, the map from sums over all rows.
-* *every other recipe*, the default among them, makes choices on held-out rows and fits a label model on at
+* *all other settings*, the default among them, make choices on held-out rows and fits a label model on at
   most 100,000 rows even in ``fit``. So that many rows are gathered and ``fit`` learns from them.
 """
 
@@ -51,11 +51,11 @@ def learn_from(hasher: H, blocks: Blocks, *, sample_rows: int = SAMPLE_ROWS) -> 
     """Fit a hasher to blocks that an engine holds, and return it.
 
     Equal blocks and an integer ``random_state`` give the same model, bit for bit, on every engine. Up to
-    ``sample_rows`` rows, all of them labelled, a recipe that is not fixed gives exactly the model of ``fit``.
+    ``sample_rows`` rows, all of them labelled, settings that are not fixed give exactly the model of ``fit``.
     ``codes_`` is not kept, unless all rows were gathered.
 
     Memory here: the gathered rows (at most ``sample_rows`` and a few of each rare name) and what ``fit``
-    needs for them; for a fixed recipe about 1000 rows and a few p × p matrices.
+    needs for them; for fixed settings about 1000 rows and a few p × p matrices.
     """
     start = time.perf_counter()
     hasher.check_parameters()
@@ -121,7 +121,7 @@ def _reduce(hasher: StreamingHasher, plan: StreamPlan, taken: Taken, survey: Sur
 
 
 def _fixed_plan(hasher: Hasher) -> StreamPlan | None:
-    """The plan of a fixed recipe; None where something is left to choose."""
+    """The plan of fixed settings; None where something is left to choose."""
     if not isinstance(hasher, StreamingHasher):
         return None
     try:

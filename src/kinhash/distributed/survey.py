@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._types import Floats, Ints
 from ..labels import Labels, read_labels
 from ..supervision import from_labels
 
 __all__ = ["RARE", "Survey", "choose_rows", "spread_rows", "survey_block"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 RARE = 5  # rows of a rare name that are gathered beside the draw, so that no name is lost by chance
 
 

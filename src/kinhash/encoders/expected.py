@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from .._arithmetic import FAST, FIXED, UNIT, Arithmetic, affine_error, column_size
 from .._forms import Form, check_forms
+from .._types import Floats32
 from ..solvers.readout import Readout
 from .base import Arrays, Map
 from .label_models import LABEL_FORMS, LabelModel, LinearLabels
@@ -31,7 +32,6 @@ from .stored_readout import can_be_stored, readout_arrays, readout_forms, readou
 
 __all__ = ["ExpectedMap", "ExpectedSimilarity", "LabelSimilarity", "RegressedSimilarity"]
 
-Floats32 = npt.NDArray[np.float32]
 LABELLED = {**LABEL_FORMS, "patterns": Form("u1", "mt", 0, 1), "exclusive": Form("u1", "1", 0, 1)}
 REGRESSED = {"similarity_weights": Form("f4", "qm"), "similarity_intercept": Form("f4", "m")}
 FLOOR = np.float32(1e-4)  # no tag is ever certain: keeps the logarithm finite

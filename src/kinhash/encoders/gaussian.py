@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from .._arithmetic import FAST, Arithmetic
+from .._types import Floats
 
 __all__ = ["Gaussian", "root_mean_square_distance"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from .._arithmetic import FAST, UNIT, Arithmetic, affine_error, column_size, sum_error
 from .._forms import Form
+from .._types import Floats32
 from .base import Arrays
 
 __all__ = ["LABEL_FORMS", "ClassifierLabels", "LabelModel", "LinearLabels"]
 
-Floats32 = npt.NDArray[np.float32]
 LINKS = ("cut", "sigmoid", "softmax")  # their places are what model files store
 LABEL_FORMS = {
     "label_weights": Form("f4", "qt"),

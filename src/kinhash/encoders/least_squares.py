@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from .._linalg import jittered_cholesky
+from .._types import Floats
 from ..errors import InvalidInput
 from .moments import Standardised
 
 __all__ = ["cholesky_factor", "choose_alpha", "leverage_factor", "ridge_weights"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def choose_alpha(alpha: float | str, moments: Standardised) -> float:

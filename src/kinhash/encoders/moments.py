@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks, require_memory
+from .._types import Floats
 from ..rows import Rows
 from .preparation import Preparation
 
 __all__ = ["Moments", "Standardised", "moments_of_block", "moments_of_rows"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,12 @@ import numpy.typing as npt
 
 from .._arithmetic import FAST, FIXED, UNIT, Arithmetic, scatter
 from .._forms import NUMBER, POSITIVE, Form, Forms
+from .._types import Floats, Floats32
 from ..errors import InvalidInput
 from .gaussian import Gaussian
 
 __all__ = ["Preparation", "UnitRBF"]
 
-Floats = npt.NDArray[np.float64]
-Floats32 = npt.NDArray[np.float32]
 FAR = 1e15  # prepared values are cut here; their products still fit into float32
 WIDTH = NUMBER._replace(low=POSITIVE)
 

@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import available_memory, block_slices, map_blocks
+from .._types import Floats32
 from ..rows import Rows
 from .preparation import Preparation
 
 __all__ = ["PreparedRows", "prepare_rows"]
 
-Floats32 = npt.NDArray[np.float32]
 MOST_BYTES = 4 << 30  # prepared features beyond this are not kept
 
 

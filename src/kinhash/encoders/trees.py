@@ -16,14 +16,12 @@ import numpy.typing as npt
 from .._arithmetic import FIXED, Arithmetic
 from .._compile import njit
 from .._forms import Form, check_forms
+from .._types import Bytes, Floats, Ints
 from .base import Arrays, Map
 from .preparation import Preparation
 
 __all__ = ["Steps", "Trees", "TreesMap", "walk"]
 
-Floats = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
 FORMS = {  # N nodes in T trees of d bits
     "edges": Form("f4", "*"),
     "edge_starts": Form("i8", "*", low=0),

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
+
+from .._types import Floats
 
 __all__ = ["Energy", "Floats", "PairTerms"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._types import Floats
 from .mean_score import MeanScore, check_choice, check_count, report
 from .ranking import read_ranking
 from .scan import QueryBlock
 from .tie_groups import arranged, discounted_gains, kin_among_first
 
 __all__ = ["ndcg", "precision_at_k", "recall_at_k"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def precision_at_k(

@@ -10,13 +10,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._blocks import block_slices, map_blocks
+from .._types import Floats
 from ..codes import Codes, pack_bits
 
 __all__ = ["CodeReferences", "random_directions"]
 
 BLOCK_ROWS = 2048
 
-Floats = npt.NDArray[np.float64]
 Packed = npt.NDArray[np.uint8]
 Rows = npt.NDArray[np.int64]
 

@@ -6,16 +6,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._types import Floats
 from .confidence import bootstrap_interval
 
 __all__ = ["COSINE", "LEARNED", "MAPPED", "SIGN_BITS", "Comparison", "Line", "lsh_name", "scored"]
 
 LEARNED, MAPPED = "codes, learned database", "codes, mapped database"
 COSINE, SIGN_BITS = "float cosine", "sign bits"
-
-Floats = npt.NDArray[np.float64]
 
 
 def lsh_name(n_bits: int) -> str:

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Floats
 from ..errors import InvalidInput
 from .mean_score import check_count
 
 __all__ = ["Interval", "PairedTest", "bootstrap_interval", "paired_test"]
 
 DRAW_BYTES = 16 << 20
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from .._blocks import block_slices
+from .._types import Floats
 from ..datasets import Dataset
 from ..errors import InvalidInput
 from .float_rankings import Cosine, score_rows
@@ -18,8 +18,6 @@ from .given_rankings import BLOCK_BYTES, precision_of_scores
 from .ranking import Sides, read_sides
 
 __all__ = ["CosineRanking", "cosine_ranking"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._blocks import FIT_ROWS, block_slices, require_memory
+from .._types import Floats
 from ..datasets import Dataset
 from ..errors import InvalidInput
 from ..labels import Labels, read_labels
@@ -18,7 +19,6 @@ from .partition import Partition
 
 __all__ = ["Data", "kin_labels", "read_data", "standardised", "training_labels"]
 
-Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._blocks import block_slices, n_threads
+from .._types import Floats
 from ..errors import InvalidInput
 from ..labels import read_labels
 from .mean_score import TIES, check_choice, check_count, spread
@@ -26,7 +27,6 @@ __all__ = ["average_precision_from_order", "average_precision_from_scores", "pre
 
 BLOCK_BYTES = 16 << 20
 
-Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 

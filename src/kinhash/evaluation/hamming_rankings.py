@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
-import numpy as np
-import numpy.typing as npt
-
+from .._types import Floats
 from .mean_score import NO_KIN, MeanScore, check_choice, check_count, mean_of, report, score_queries, spread
 from .ranking import read_ranking
 from .scan import QueryBlock
@@ -20,7 +18,6 @@ from .tie_groups import arranged, average_precisions, per_kin
 
 __all__ = ["MeanAveragePrecision", "average_precision", "mean_average_precision"]
 
-Floats = npt.NDArray[np.float64]
 MeanAveragePrecision = MeanScore  # what ``return_details=True`` gives
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import block_slices
+from .._types import Floats
 from ..codes import Codes, as_codes, unpack_bits
 from ..errors import InvalidInput
 
@@ -16,7 +17,6 @@ __all__ = ["CodeHealth", "code_health"]
 
 BLOCK_ROWS = 1 << 14
 
-Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Floats
 from ..codes import MAX_BITS, n_bytes, to_words
 from ..labels import Labels
 from .code_references import CodeReferences
@@ -24,7 +25,6 @@ __all__ = ["compare_labels"]
 MOST_DATABASE = 10_000
 MOST_NUMBERS = 50_000_000  # of a database of wide rows
 
-Floats = npt.NDArray[np.float64]
 Packed = npt.NDArray[np.uint8]
 Rows = npt.NDArray[np.int64]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from .._types import Floats
 from ..errors import InvalidInput, KinhashWarning, UnknownName
 from .ranking import Ranking, Sides
 from .scan import QueryBlock, query_blocks
@@ -27,8 +27,6 @@ __all__ = [
 
 TIES = ("expected", "index", "optimistic", "pessimistic")
 NO_KIN = ("skip", "zero")
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Pairs", "auc_shares", "strangers_below"]
+from .._types import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+__all__ = ["Pairs", "auc_shares", "strangers_below"]
 
 
 @dataclass(frozen=True, eq=False)

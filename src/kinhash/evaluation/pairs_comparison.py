@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import block_slices
+from .._types import Floats
 from ..codes import n_bytes
 from .code_references import CodeReferences
 from .comparison import COSINE, LEARNED, MAPPED, SIGN_BITS, Comparison, lsh_name, scored
@@ -16,7 +17,6 @@ from .pairs import Pairs, auc_shares
 
 __all__ = ["compare_pairs"]
 
-Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
 

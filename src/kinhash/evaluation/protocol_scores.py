@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import block_slices, require_memory
+from .._types import Floats
 from ..codes import Codes
 from ..errors import KinhashWarning
 from ..labels import Labels
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["score_codes", "score_floats"]
 
 Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 AUC = "ROC AUC over pairs"
 SCORE_ROWS = 64

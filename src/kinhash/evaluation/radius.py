@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Floats
 from ..errors import InvalidInput
 from .mean_score import NO_KIN, check_choice, mean_of, spread
 from .ranking import Ranking, read_ranking
@@ -21,7 +22,6 @@ __all__ = [
     "radius_for_precision",
 ]
 
-Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._blocks import block_slices, n_threads
+from .._types import Floats
 from ..codes import to_words
 from .kernels import LANES, tally, walk
 from .kin import GradeBlocks, LabelWords, writable
@@ -29,7 +30,6 @@ TABLE_BYTES = 8 << 20  # counters of one block of queries
 GRADE_BYTES = 16 << 20  # grades of one block of queries
 
 Table = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Floats
+
 __all__ = [
     "arranged",
     "average_precisions",
@@ -26,7 +28,6 @@ __all__ = [
 ]
 
 Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _SMALL = 64
 _H = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, _SMALL + 1))])

@@ -1,4 +1,4 @@
-"""What a fixed recipe knows before the sums begin: the codes of the anchors, and how rows are prepared.
+"""What fixed settings know before the sums begin: the codes of the anchors, and how rows are prepared.
 
 From here on a row's target follows from its labels alone and the ridge map needs only sums, so blocks of
 rows can be summed anywhere, in any order, and merged.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Floats
 from ..encoders.features import feature_map, first_preparation
 from ..encoders.least_squares import choose_alpha
 from ..encoders.linear import LinearMap
@@ -25,12 +26,10 @@ from .streaming import StreamPlan
 
 __all__ = ["Anchored"]
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Anchored:
-    """A fixed recipe with its anchors solved: targets of any labels, and the map of any moments."""
+    """Fixed settings with their anchors solved: targets of any labels, and the map of any moments."""
 
     plan: StreamPlan
     solution: Solution

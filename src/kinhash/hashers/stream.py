@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Floats
 from ..encoders.linear import LinearMap
 from ..encoders.moments import Moments, moments_of_block
 from ..errors import InvalidInput
@@ -20,8 +21,6 @@ from ..rows import Rows
 from .anchored import Anchored
 
 __all__ = ["Stream"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class Stream:

@@ -43,7 +43,7 @@ class StreamingHasher(Hasher):
 
     @abstractmethod
     def stream_plan(self) -> StreamPlan:
-        """The fixed recipe, or an error that says which options exclude it."""
+        """The fixed settings, or an error that says which options exclude it."""
 
     @available_if(lambda self: self.stream_plan() is not None)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -52,7 +52,7 @@ class StreamingHasher(Hasher):
         The first block is where the anchors are drawn from (or ``anchors`` point into), so it should hold
         every kind of label. The result is the model of one ``fit`` on all rows with the same anchors, up to
         rounding. Memory: p² and a few thousand rows, however many come. ``codes_`` is not kept; use
-        `learned_codes`. For a fixed recipe only: nothing can be chosen on held-out rows. After ``fit``, the
+        `learned_codes`. For fixed settings only: nothing can be chosen on held-out rows. After ``fit``, the
         first call starts from nothing.
         """
         start = time.perf_counter()
@@ -104,6 +104,6 @@ def require_streamable(conditions: dict[str, bool]) -> None:
     if missing:
         raise InvalidInput(
             "partial_fit was called on a hasher that needs all rows at once",
-            "a fixed recipe: " + ", ".join(conditions),
+            "fixed settings: " + ", ".join(conditions),
             "Set " + ", ".join(missing) + "; or use fit",
         )

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._arithmetic import FAST, Arithmetic
+from .._types import Floats
 from ..errors import UnknownName
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "solve_shared",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 SETTLED = 1e-8  # relative size of a residual that is zero for our purposes
 SMALLEST = 1e-290  # numbers below lose digits

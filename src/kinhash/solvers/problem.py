@@ -16,16 +16,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._arithmetic import FAST, Arithmetic
+from .._types import Floats, Ints
 from ..energies import Energy
 
 __all__ = ["Background", "DenseProblem", "Problem", "SparseProblem", "System", "offdiagonal"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

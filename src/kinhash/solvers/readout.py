@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .._arithmetic import FAST, Arithmetic
 from .._blocks import block_slices, map_blocks
+from .._types import Floats, Ints
 from ..energies import Energy
 from ..supervision import Supervision
 from .linear_systems import renormalised_error, renormalize, sigmoid, solve_each, solve_shared
@@ -36,8 +36,6 @@ __all__ = [
     "solve_readout",
 ]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 SOLVED = (
     1e-9  # error of a solution of linear systems in float64: 10⁵ times the largest seen on real rows (7e-15)
 )

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from .._types import Floats, Ints
 from ..errors import InvalidInput
 from ..supervision import Supervision, row_numbers
 
 __all__ = ["Sample", "draw_sample"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from .._arithmetic import FAST, Arithmetic
+from .._types import Floats
 from ..errors import UnknownName
 
 __all__ = ["TARGETS", "AnchorSums", "Targets"]
 
-Floats = npt.NDArray[np.float64]
 
 # share of the row's own mean, and of the grand mean, that is taken off
 TARGETS = {"given": (0.0, 0.0), "mean": (0.0, 0.5), "balanced": (0.5, 0.0), "centred": (1.0, -0.5)}

@@ -81,9 +81,9 @@ class Judge:
         if solution.embedding is None:
             return None, self._score(relaxed)
         best: tuple[Floats | None, float] = (None, -1.0)
-        for start in range(int(np.clip(200 // relaxed[0].shape[1], 3, 12))):
+        for start in range(int(np.clip(60 // relaxed[0].shape[1], 3, 6))):
             draw = np.random.default_rng(start)
-            rotation = fit_rotation(relaxed[1], solution.n_bits, draw, 4 * ROUNDS)
+            rotation = fit_rotation(relaxed[1], solution.n_bits, draw, 3 * ROUNDS)
             value = self._score([one @ rotation for one in relaxed])
             if value > best[1]:
                 best = (rotation, value)

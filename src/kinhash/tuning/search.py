@@ -170,10 +170,15 @@ def _best_candidate(
 
 
 def _kinds(training: Training, features: Any) -> list[FeatureMap]:
-    """What to try: distances between rows that are mostly zeros (words, tags) say little."""
+    """What to try: distances between rows that are mostly zeros (words, tags) say little.
+
+    A map that remembers all of few rows serves databases of tags; classes gain nothing by more centres.
+    """
     if not isinstance(features, str) or features != "auto":
         return [feature_map(features)]
-    return [Plain()] if training.rows.mostly_zero() else [Plain(), RBF()]
+    labels = training.supervision.labels
+    rbf = RBF() if labels is not None and labels.is_tags else RBF(n_centers=1000)
+    return [Plain()] if training.rows.mostly_zero() else [Plain(), rbf]
 
 
 @dataclass(frozen=True)
@@ -195,7 +200,8 @@ class _Path:
         best = self._attempt(PENALTIES[middle], None)
         if to_beat is not None and best.value < to_beat - HOPELESS:
             return best
-        for way in (PENALTIES[middle + 1 :], PENALTIES[middle - 1 :: -1]):
+        stronger = () if isinstance(self.trial.features, RBF) else PENALTIES[middle - 1 :: -1]
+        for way in (PENALTIES[middle + 1 :], stronger):
             last = best  # weaker penalties as long as they gain; if none does, stronger ones
             for penalty in way:
                 last = self._attempt(penalty, last)
