@@ -29,8 +29,8 @@ class Column(Map):
     def n_bits(self):
         return len(self.thresholds)
 
-    def scores(self, X):
-        return np.asarray(X)[:, :1] - self.thresholds
+    def evaluate(self, block, by):
+        return block[:, :1] - self.thresholds, None
 
     def arrays(self):
         return {"thresholds": self.thresholds}
