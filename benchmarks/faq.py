@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash import Codes, EnergyHasher
+from kinhash import EnergyHasher
 from kinhash.datasets import load
 from kinhash.errors import FileProblem
 from kinhash.evaluation import CodeReferences, Cosine, score_rows
@@ -63,7 +63,7 @@ def unseen_classes(X: np.ndarray, y: np.ndarray) -> None:
         found = []
         for open_set in (False, True):
             hasher = EnergyHasher(64, random_state=0, open_set=open_set).fit(X[train], y[train])
-            codes = [Codes(hasher.encode(X[part]), 64) for part in (queries, database)]
+            codes = [hasher.encode(X[part]) for part in (queries, database)]
             found.append(f"open_set={open_set} {mean_average_precision(*codes, *kin):.3f}")
         references = CodeReferences(X, train, 64, np.random.default_rng(0))
         lsh = [references.lsh(part) for part in (queries, database)]

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from kinhash import Codes, EnergyHasher
+from kinhash import EnergyHasher
 from kinhash.datasets import load
 from kinhash.errors import FileProblem
 from kinhash.evaluation import CodeReferences, Cosine, score_rows
@@ -34,7 +34,6 @@ def partition(X: np.ndarray, y: np.ndarray, n_bits: int, seed: int) -> dict[str,
     hasher = EnergyHasher(n_bits, random_state=seed).fit(X[train], y[train])
     seconds = time.perf_counter() - start
     new, mapped = hasher.encode(X[queries]), hasher.encode(X[train])
-    learned = Codes(hasher.codes_, n_bits, model_id=new.model_id)
     references = CodeReferences(X, train, n_bits, np.random.default_rng(seed))
     cosines = score_rows(Cosine(), unit_rows(X, queries), unit_rows(X, train))
     scaler = StandardScaler().fit(X[train])
@@ -49,7 +48,7 @@ def partition(X: np.ndarray, y: np.ndarray, n_bits: int, seed: int) -> dict[str,
         return float(np.nanmean(per_query))
 
     return {
-        "learned database": mean(average_precision(new, learned, *kin)),
+        "learned database": mean(average_precision(new, hasher.codes_, *kin)),
         "mapped database": mean(average_precision(new, mapped, *kin)),
         "float cosine": mean(average_precision_from_scores(cosines, *kin)),
         "class scores, float": mean(
