@@ -32,6 +32,7 @@ from .ridge import ROTATION_ROWS
 __all__ = ["ExpectedLabels", "Start", "fit_label_model", "label_patterns", "recoded_groups", "softened"]
 
 RECODE_ROWS = 4000
+WARM_STEPS = 15  # of a label model that starts from one of some of the rows
 LABEL_MODELS = ("logistic", "ridge")
 
 
@@ -117,7 +118,8 @@ class ExpectedLabels(Encoder):
             centers = None if start is None else start.labelled.preparation.rbf
             labelled = labelled_set(training, features, rng, rbf=centers)
         with training.stages("label model"):
-            model = fit_label_model(self.label_model, labelled, self._penalty, start)
+            limits = {} if start is None else {"max_steps": WARM_STEPS}
+            model = fit_label_model(self.label_model, labelled, self._penalty, start, **limits)
             patterns = label_patterns(labels, solution.sample, supervision.group_of_row)
             expected = LabelSimilarity(softened(model, self._temperature), patterns, labelled.exclusive)
         with training.stages("codes"):

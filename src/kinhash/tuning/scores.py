@@ -81,7 +81,7 @@ class Judge:
         if solution.embedding is None:
             return None, self._score(relaxed)
         best: tuple[Floats | None, float] = (None, -1.0)
-        for start in range(int(np.clip(60 // relaxed[0].shape[1], 3, 6))):
+        for start in range(int(np.clip(100 // relaxed[0].shape[1], 3, 10))):
             draw = np.random.default_rng(start)
             rotation = fit_rotation(relaxed[1], solution.n_bits, draw, 3 * ROUNDS)
             value = self._score([one @ rotation for one in relaxed])

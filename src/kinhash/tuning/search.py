@@ -34,7 +34,6 @@ __all__ = ["Chosen", "choose", "tune"]
 RBF_GAIN = 0.014  # what RBF features must gain: they cost more to encode with
 GAIN = 0.001  # what any other departure from the plain method must gain
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
-HOPELESS = 0.03  # so far behind, features are not looked at any longer
 SLACK = 0.003  # what a stronger penalty must gain: all rows are more than were tried on, and need less
 STEPS = 12  # of the label model's fit while tuning
 TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
@@ -191,15 +190,15 @@ class _Path:
     trial: Trial
 
     def best(self, to_beat: float | None) -> Candidate:
-        """The best penalty and temperature; gives up early where another kind of features is far ahead."""
+        """The best penalty and temperature; gives up early where another kind of features is ahead."""
         if self.encoder.penalty != "auto":
             return self._attempt(float(self.encoder.penalty), None)
         if not isinstance(self.encoder.label_model, str) or self.encoder.label_model != "logistic":
             return self._attempt(None, None)
         middle = PENALTIES.index(1.0 if isinstance(self.trial.features, RBF) else 10.0)
         best = self._attempt(PENALTIES[middle], None)
-        if to_beat is not None and best.value < to_beat - HOPELESS:
-            return best
+        if to_beat is not None and best.value < to_beat:
+            return best  # on every set where RBF features won, their first penalty was ahead already
         stronger = () if isinstance(self.trial.features, RBF) else PENALTIES[middle - 1 :: -1]
         for way in (PENALTIES[middle + 1 :], stronger):
             last = best  # weaker penalties as long as they gain; if none does, stronger ones
