@@ -1,7 +1,7 @@
 """Encoders learn maps; a map gives rows their scores, and a bit is 1 where its score is above zero.
 
 The bits of a row are the same on every machine, alone or in any batch. Its scores are not: they agree to
-the last digits or so, and only their signs are promised. `Map.scores` keeps the promise.
+the last digits or so, and only their signs are promised. `Map.decide` keeps the promise.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Map(ABC):
         if len(doubtful):
             fixed = self.evaluate(block[doubtful], FIXED)[0]
             # Errors are a few hundredths of their bounds. Where one comes near, no bound is to be trusted.
-            if (np.abs(fixed - scores[doubtful]) > 0.5 * bound[doubtful]).any():
+            if (np.abs(fixed - scores[doubtful]) > 0.5 * np.abs(bound[doubtful])).any():
                 return self.evaluate(block, FIXED)[0].astype(scores.dtype), len(block)
             scores[doubtful] = fixed
         return scores, len(doubtful)
