@@ -32,7 +32,8 @@ from .ridge import ROTATION_ROWS
 __all__ = ["ExpectedLabels", "Start", "fit_label_model", "label_patterns", "recoded_groups", "softened"]
 
 RECODE_ROWS = 4000
-WARM_STEPS = 15  # of a label model that starts from one of some of the rows
+MANY_ROWS = 20_000  # a label model of more rows, which starts from one of some of them,
+WARM_STEPS = 15  # takes no more steps than this
 LABEL_MODELS = ("logistic", "ridge")
 
 
@@ -118,7 +119,8 @@ class ExpectedLabels(Encoder):
             centers = None if start is None else start.labelled.preparation.rbf
             labelled = labelled_set(training, features, rng, rbf=centers)
         with training.stages("label model"):
-            limits = {} if start is None else {"max_steps": WARM_STEPS}
+            short = start is not None and len(labelled.rows) > MANY_ROWS
+            limits = {"max_steps": WARM_STEPS} if short else {}
             model = fit_label_model(self.label_model, labelled, self._penalty, start, **limits)
             patterns = label_patterns(labels, solution.sample, supervision.group_of_row)
             expected = LabelSimilarity(softened(model, self._temperature), patterns, labelled.exclusive)

@@ -32,6 +32,8 @@ from .splits import validation_split
 __all__ = ["Chosen", "choose", "tune"]
 
 RBF_GAIN = 0.014  # what RBF features must gain: they cost more to encode with
+MANY_ROWS = 20_000  # of so many rows most were not tried on, and they serve plain columns more than centres:
+RBF_GAIN_OF_MANY = 0.03  # then this much
 GAIN = 0.001  # what any other departure from the plain method must gain
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
 SLACK = 0.003  # what a stronger penalty must gain: all rows are more than were tried on, and need less
@@ -156,12 +158,13 @@ def _leaves_open(encoder: ExpectedLabels) -> bool:
 def _best_candidate(
     training: Training, judge: Judge, solution: Solution, encoder: ExpectedLabels
 ) -> Candidate:
+    rbf_gain = RBF_GAIN if len(training.known_rows) <= MANY_ROWS else RBF_GAIN_OF_MANY
     best: Candidate | None = None
     for features in _kinds(training, encoder.features):
         labelled = labelled_set(training, features, training.rng, judge.split.part)
         trial = Trial(features, labelled, prepared_like(training, labelled, judge.split.held))
         found = _Path(judge, solution, encoder, trial).best(None if best is None else best.value)
-        margin = RBF_GAIN if isinstance(features, RBF) else 0.0
+        margin = rbf_gain if isinstance(features, RBF) else 0.0
         if best is None or found.value > best.value + margin:
             best = found
     assert best is not None
