@@ -3,7 +3,7 @@
 An *encoder* holds settings and learns (``fit(training, solution)``); what it learns is a *map*, plain arrays
 that give any row its scores. Add one: write ``encoders/foo.py`` with a subclass of `Encoder`, and of `Map`
 if none of ours fits, and put a row into each table; other packages use the entry point groups
-"kinhash.encoders" and "kinhash.encoders".
+"kinhash.encoders" and "kinhash.maps".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAPS = Table(
         "stacked": "kinhash.encoders.stacked:StackedMap",
         "trees": "kinhash.encoders.trees:TreesMap",
     },
-    entry_points="kinhash.encoders",
+    entry_points="kinhash.maps",
 )
 
 
