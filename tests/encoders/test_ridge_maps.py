@@ -232,8 +232,6 @@ def test_prepared_rows_are_the_same_kept_or_read_again(monkeypatch):
     assert kept._kept is not None
     assert again._kept is None
     assert np.array_equal(kept.read(slice(3, 9)), again.read(slice(3, 9)))
-    chosen = np.array([7, 2])
-    assert np.array_equal(kept.take(chosen), again.take(chosen))
     assert np.array_equal(prepare_rows(Rows(X), first), kept.read(slice(0, 50)))
 
 

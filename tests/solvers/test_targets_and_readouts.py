@@ -57,7 +57,6 @@ def test_sums_over_anchors_equal_the_dense_product(seed, kind):
     targets = Targets.of(kind, S, w)
     sums = AnchorSums.of(targets, V)
     expected = targets.rows(rows) @ V
-    np.testing.assert_allclose(sums.from_product(rows @ sums.matrix), expected, atol=1e-12)
     matrix, constant = sums.folded()
     np.testing.assert_allclose(rows @ matrix - constant, expected, atol=1e-12)
 

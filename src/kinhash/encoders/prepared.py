@@ -35,12 +35,6 @@ class PreparedRows:
             return self._kept[part]
         return self.preparation(self.rows.read(part))
 
-    def take(self, chosen: npt.NDArray[np.int64], n_jobs: int | None = None) -> Floats32:
-        """Prepared rows of any choice."""
-        if self._kept is not None:
-            return self._kept[chosen]
-        return prepare_rows(self.rows, self.preparation, chosen, n_jobs)
-
 
 def prepare_rows(
     rows: Rows,

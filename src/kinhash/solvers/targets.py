@@ -87,13 +87,7 @@ class AnchorSums:
             common=common * targets.grand_mean,
         )
 
-    def from_product(self, product: Floats) -> Floats:
-        """Finish from ``S_x @ matrix`` (k, d + 1)."""
-        rho = self.own_share * product[:, -1:] + self.common
-        result: Floats = product[:, :-1] - rho * self.totals - self.constant
-        return result
-
     def folded(self) -> tuple[Floats, Floats]:
-        """The same as one affine map ``S_x @ M − c``: M (m, d) and c (d,)."""
+        """The sums as one affine map ``S_x @ M − c``: M (m, d) and c (d,)."""
         slope = self.matrix[:, :-1] - self.own_share * self.matrix[:, -1:] * self.totals
         return slope, self.common * self.totals + self.constant
