@@ -31,7 +31,18 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 @click.option("--tag-separator", metavar="TEXT", default=";", show_default=True, help="Between tags in text.")
 @click.option("--method", metavar="NAME", default="EnergyHasher", show_default=True, help="How to learn.")
 @click.option("--bits", "n_bits", type=int, default=64, show_default=True, help="Length, from 1 to 1024.")
-@click.option("--open-set", is_flag=True, help="Items of kinds never labelled will be searched, too.")
+@click.option(
+    "--alike",
+    default="auto",
+    show_default=True,
+    help="Share of the bits that say what a row looks like; 0 is kinship alone.",
+)
+@click.option(
+    "--kin-weight",
+    default="auto",
+    show_default=True,
+    help="What a kin bit counts; 1 serves kinds never labelled best.",
+)
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help=SETTING)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same bits.")
 @click.option(
@@ -87,7 +98,7 @@ def _work(features: str, output: str, codes: str | None, options: dict[str, Any]
 
     def begin(stage: str) -> None:
         nonlocal farthest
-        farthest = max(farthest, STAGE_BEGINS.get(stage, 0.98))  # open-set codes go through stages again
+        farthest = max(farthest, STAGE_BEGINS.get(stage, 0.98))
         move(farthest, stage)
 
     return run(request, begin)

@@ -32,7 +32,7 @@ from ..rows import Rows
 from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
 from ..training import Training
 
-__all__ = ["Explanation", "Hasher", "check_supervision", "mapped_codes"]
+__all__ = ["Explanation", "Hasher", "check_looks", "check_supervision", "mapped_codes"]
 
 log = logging.getLogger("kinhash")
 MOST_JOBS = 1024  # more threads than a system starts would be asked for by a stranger's model file
@@ -109,7 +109,9 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return self._fit(X, lambda n: from_similarity(S, anchors, n), None)
 
     @with_callbacks
-    def _fit(self, X: Any, supervise: Any, sample_weight: Any, y: Any = None) -> Self:
+    def _fit(
+        self, X: Any, supervise: Any, sample_weight: Any, y: Any = None, looks: Rows | None = None
+    ) -> Self:
         self.check_parameters()
         self.__dict__.pop("_stream", None)  # a new fit forgets blocks that came before
         X = check_features(self, X, reset=True)
@@ -119,7 +121,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         rng = make_rng(self.random_state)
         task = FitTask(self, X, y)
         stages = Stages(self._listener, task.stage, bool(self.verbose))
-        training = Training(Rows(X), supervision, weights, rng, stages, self.n_jobs)
+        training = Training(Rows(X), supervision, weights, rng, stages, self.n_jobs, looks)
         with single_blas_thread():  # small products would differ in their last digits on more threads
             self._finish(self._learn(training), training)
         task.end()
@@ -284,6 +286,24 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
+
+
+def check_looks(looks: Any, X: Any) -> Any:
+    """The columns that say who looks alike: finite numbers, a row for each row of X."""
+    from sklearn.utils.validation import check_array
+
+    try:
+        looks = check_array(looks, accept_sparse="csr", input_name="alike_to")
+    except ValueError as problem:
+        raise InvalidInput(
+            f"alike_to cannot be used: {problem}", "a matrix of finite numbers", "Check it"
+        ) from problem
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if looks.shape[0] != n_rows:
+        raise InvalidInput(
+            f"alike_to has {looks.shape[0]} rows and X has {n_rows}", "one row per row of X", "Pass both"
+        )
+    return looks
 
 
 def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None) -> Bytes:

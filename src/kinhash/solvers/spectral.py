@@ -28,7 +28,7 @@ from .sample import Sample
 from .solution import Minimum
 from .targets import AnchorSums, Targets
 
-__all__ = ["Spectral", "SpectralBasis", "spectral_basis"]
+__all__ = ["Spectral", "SpectralBasis", "n_directions", "spectral_basis"]
 
 SMALLEST = 1e-3  # eigenvalues below this share of the largest are noise
 NEARLY = 0.3  # directions beyond the bits are kept down to this share of the last one needed
@@ -128,9 +128,8 @@ def spectral_basis(problem: Problem) -> SpectralBasis:
     """Scaled top eigenvectors of ``W^½ T W^½`` and how other rows are read off them."""
     d = problem.n_bits
     values, vectors = _top_eigenpairs(problem, min(MOST * d, problem.n_entries))
-    last = values[min(d, len(values)) - 1]
     noise = max(SMALLEST * values[0], 1e-9 * problem.weights.sum())
-    keep = (values > noise) & ((np.arange(len(values)) < d) | (values >= NEARLY * last))
+    keep = (values > noise) & (np.arange(len(values)) < n_directions(values, d))
     if not keep.any():
         raise InvalidInput(
             "The targets have no positive eigenvalue: no two rows attract each other",
@@ -142,6 +141,12 @@ def spectral_basis(problem: Problem) -> SpectralBasis:
     vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
     root = np.sqrt(problem.weights)[:, None]
     return SpectralBasis(vectors * np.sqrt(d * values) / root, root * vectors * np.sqrt(d / values))
+
+
+def n_directions(values: Floats, n_bits: int) -> int:
+    """How many of the directions with these eigenvalues, in falling order, so many bits should know."""
+    last = values[min(n_bits, len(values)) - 1]
+    return max(n_bits, int((values[: MOST * n_bits] >= NEARLY * last).sum()))
 
 
 def _top_eigenpairs(problem: Problem, n_vectors: int) -> tuple[Floats, Floats]:
