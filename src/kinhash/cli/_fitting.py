@@ -19,6 +19,7 @@ from ..evaluation.hold_out import FEWEST_PAIRS, FEWEST_ROWS
 from ..labels import Labels
 from ._files import read_ids, write_codes
 from ._supervision import read_supervision, require_one_kind
+from ._table import settled
 
 __all__ = ["Done", "Request", "make_hasher", "read_features", "run"]
 
@@ -63,6 +64,7 @@ class Done:
 
 def run(request: Request, listener: Callable[[str], None]) -> Done:
     """Read, keep rows out, fit once, judge, save. The model is the one that was judged."""
+    request = settled(request)
     require_one_kind(request.labels, request.tags, request.pairs, request.label_column)
     hasher = make_hasher(request)
     clock = [time.perf_counter()]
@@ -141,9 +143,9 @@ def read_features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
     from ..datasets import open_matrix
 
     no_features = set(request.leave_out)
-    if request.label_column and not (request.labels or request.tags or request.pairs):
+    if request.label_column and (request.labels or request.tags or request.pairs) in (None, request.features):
         no_features.add(request.label_column)
-    if request.id_column and not request.ids:
+    if request.id_column and request.ids in (None, request.features):
         no_features.add(request.id_column)
     matrix = open_matrix(
         request.features, name=request.array, header=request.header, without=sorted(no_features)

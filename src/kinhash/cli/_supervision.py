@@ -56,7 +56,7 @@ def read_some_labels(path: str, tags: bool, column: str | None, separator: str) 
 
     if not tags:
         return open_labels(path, column=column)
-    text = path.lower().removesuffix(".gz").endswith((".txt", ".csv", ".tsv"))
+    text = path.lower().removesuffix(".gz").endswith((".txt", ".csv", ".tsv", ".parquet"))
     found = open_labels(path, column=column, separator=separator if text else None)
     if not found.is_tags:
         raise InvalidInput(

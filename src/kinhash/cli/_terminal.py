@@ -10,11 +10,18 @@ from typing import Any
 
 import click
 
-__all__ = ["bar", "counted", "emit", "header_option", "json_option", "table", "talk"]
+__all__ = ["array_option", "bar", "counted", "emit", "header_option", "json_option", "table", "talk"]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 header_option = click.option(
     "--header/--no-header", default=None, help="Whether FEATURES (CSV) begins with names; guessed otherwise."
+)
+array_option = click.option(
+    "--array",
+    "--features",
+    "array",
+    metavar="NAME",
+    help="Which array of a .npz, or list column of a .parquet.",
 )
 
 

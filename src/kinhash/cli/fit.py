@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ._terminal import bar, counted, emit, header_option, json_option, talk
+from ._terminal import array_option, bar, counted, emit, header_option, json_option, talk
 from ._verdict import verdict_text
 
 __all__ = ["fit"]
@@ -23,7 +23,11 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 
 @click.command()
 @click.argument("features")
-@click.option("--labels", metavar="FILE", help="One class per row (.txt, .csv, .npy, .npz, .json).")
+@click.option(
+    "--labels",
+    metavar="FILE",
+    help="One class per row (.txt, .csv, .npy, .npz, .json, .parquet), or a column of FEATURES.",
+)
 @click.option("--tags", metavar="FILE", help="The tags of each row: text, JSON lists, or a 0/1 matrix.")
 @click.option("--pairs", metavar="FILE", help="Lines of row, row, 1 (kin) or -1 (strangers); first row: 0.")
 @click.option("--label-column", metavar="NAME", help="The column with the labels; alone, of FEATURES itself.")
@@ -41,8 +45,12 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
     show_default=True,
     help="Rows to keep out as queries, a tenth at most; 0 learns from all rows and judges nothing.",
 )
-@click.option("--array", metavar="NAME", help="Which array of a .npz, or list column of a .parquet.")
-@click.option("--ids", metavar="FILE", help="Ids of the rows, kept in the file of --codes.")
+@array_option
+@click.option(
+    "--ids",
+    metavar="FILE",
+    help="Ids of the rows, kept in the file of --codes: a file, or a column of FEATURES.",
+)
 @click.option("--id-column", metavar="NAME", help="The column with the ids; alone, of FEATURES itself.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where the model goes, e.g. model.kin.")
 @click.option("--codes", metavar="FILE", help="Where the learned codes of the rows go, e.g. db.kin.")
@@ -58,6 +66,7 @@ def fit(features: str, output: str, codes: str | None, as_json: bool, **options:
     Examples:
       kinhash fit X.npy --labels y.txt --bits 64 -o model.kin --codes db.kin
       kinhash fit table.csv --label-column species --leave-out name -o model.kin
+      kinhash fit rows.parquet --features embedding --labels label --ids id -o model.kin --codes db.kin
       kinhash fit X.npy --tags tags.txt -o model.kin
       kinhash fit X.npy --pairs clicks.csv -o model.kin
       kinhash fit X.npy --labels y.txt --set encoder=expected --set encoder__features=plain -o model.kin
