@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._inputs import as_matrix, in_order_of
 from .errors import InvalidInput
 
 __all__ = [
@@ -30,10 +31,14 @@ CHECK_ROWS = 65536
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a dense numeric array or CSR matrix, with scikit-learn's checks first, then ours.
 
+    A frame with the columns of fit in another order is read in the order of fit.
     Values are looked at in blocks, so a memory map is never loaded as a whole.
     """
     from sklearn.utils.validation import validate_data
 
+    X = as_matrix(X)
+    if not reset:
+        X = in_order_of(getattr(estimator, "feature_names_in_", None), X)
     try:
         X = validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
