@@ -18,6 +18,7 @@ from ..evaluation import Comparison, Pairs, compare_labels, compare_pairs, hold_
 from ..evaluation.hold_out import FEWEST_PAIRS, FEWEST_ROWS
 from ..labels import Labels
 from ._files import read_ids, write_codes
+from ._reading import summary, warn_of_columns
 from ._supervision import read_supervision, require_one_kind
 from ._table import settled
 
@@ -41,7 +42,7 @@ class Request:
     pairs: str | None = None
     label_column: str | None = None
     leave_out: tuple[str, ...] = ()
-    tag_separator: str = ";"
+    tag_separator: str | None = None
     method: str = "EnergyHasher"
     n_bits: int = 64
     open_set: bool = False
@@ -62,8 +63,11 @@ class Done:
     verdict: Comparison | None
 
 
-def run(request: Request, listener: Callable[[str], None]) -> Done:
-    """Read, keep rows out, fit once, judge, save. The model is the one that was judged."""
+def run(request: Request, listener: Callable[[str], None], tell: Callable[[str], None]) -> Done:
+    """Read, keep rows out, fit once, judge, save. The model is the one that was judged.
+
+    ``listener`` hears of every stage, ``tell`` what was read before the work begins.
+    """
     request = settled(request)
     require_one_kind(request.labels, request.tags, request.pairs, request.label_column)
     hasher = make_hasher(request)
@@ -75,6 +79,9 @@ def run(request: Request, listener: Callable[[str], None]) -> Done:
     )  # fmt: skip
     id_file = request.ids or (request.features if request.id_column else None)
     ids = read_ids(id_file, request.id_column, X.shape[0])
+    read = summary(X, supervision)
+    tell(read)
+    warn_of_columns(X, names)
     clock.append(time.perf_counter())
     hasher.listen(lambda stage: listener(stage) if stage else None)
     rng = np.random.default_rng(request.seed)
@@ -97,6 +104,7 @@ def run(request: Request, listener: Callable[[str], None]) -> Done:
         "model": request.output,
         "model_id": hasher.model_id_,
         "method": request.method,
+        "read": read,
         "n_bits": int(hasher.n_bits),
         "rows": int(X.shape[0]),
         "columns": int(X.shape[1]),

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ._terminal import array_option, bar, emit, header_option, json_option, talk
+from ._terminal import array_option, bar, emit, header_option, json_option, separator_option, talk
 
 __all__ = ["advise"]
 
@@ -22,7 +22,7 @@ __all__ = ["advise"]
 @click.option("--pairs", metavar="FILE", hidden=True)
 @click.option("--label-column", metavar="NAME", help="The column with the labels; alone, of FEATURES itself.")
 @click.option("--leave-out", metavar="NAME", multiple=True, help="A column of FEATURES that is no feature.")
-@click.option("--tag-separator", metavar="TEXT", default=";", show_default=True, help="Between tags in text.")
+@separator_option
 @click.option(
     "--bits",
     metavar="N",
@@ -88,6 +88,7 @@ def _work(features: str, bits: tuple[int, ...] | None, options: dict[str, Any], 
     """Read the files and ask the engine."""
     from ..advice import advise as ask
     from ._fitting import Request, read_features
+    from ._reading import summary, warn_of_columns
     from ._supervision import read_supervision, require_one_kind
     from ._table import settled
 
@@ -96,8 +97,10 @@ def _work(features: str, bits: tuple[int, ...] | None, options: dict[str, Any], 
     request = settled(Request(features, "", **{name: options[name] for name in told}))
     labels, tags, column = request.labels, request.tags, request.label_column
     require_one_kind(labels, tags, None, column, pairs_too=False)
-    X, _ = read_features(request)
+    X, names = read_features(request)
     y = read_supervision(features, labels, tags, None, column, request.tag_separator, X.shape[0])
+    talk(summary(X, y))
+    warn_of_columns(X, names)
     knobs: dict[str, Any] = {name: options[name] for name in ("tolerance", "precision", "n_rows", "n_folds")}
     if bits is not None:
         knobs["bits"] = bits

@@ -8,7 +8,17 @@ from typing import Any
 
 import click
 
-from ._terminal import array_option, bar, counted, emit, header_option, json_option, talk
+from ._terminal import (
+    array_option,
+    bar,
+    counted,
+    emit,
+    header_option,
+    json_option,
+    separator_option,
+    talk,
+    unless_told,
+)
 from ._verdict import verdict_text
 
 __all__ = ["fit"]
@@ -32,7 +42,7 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 @click.option("--pairs", metavar="FILE", help="Lines of row, row, 1 (kin) or -1 (strangers); first row: 0.")
 @click.option("--label-column", metavar="NAME", help="The column with the labels; alone, of FEATURES itself.")
 @click.option("--leave-out", metavar="NAME", multiple=True, help="A column of FEATURES that is no feature.")
-@click.option("--tag-separator", metavar="TEXT", default=";", show_default=True, help="Between tags in text.")
+@separator_option
 @click.option("--method", metavar="NAME", default="EnergyHasher", show_default=True, help="How to learn.")
 @click.option("--bits", "n_bits", type=int, default=64, show_default=True, help="Length, from 1 to 1024.")
 @click.option("--open-set", is_flag=True, help="Items of kinds never labelled will be searched, too.")
@@ -99,12 +109,12 @@ def _work(features: str, output: str, codes: str | None, options: dict[str, Any]
         farthest = max(farthest, STAGE_BEGINS.get(stage, 0.98))  # open-set codes go through stages again
         move(farthest, stage)
 
-    return run(request, begin)
+    return run(request, begin, talk)
 
 
 def _text(result: dict[str, Any], verdict: Any) -> str:
     seconds = result["seconds"]
-    lines = []
+    lines = unless_told(result["read"])
     if verdict is not None:
         lines += [verdict_text(verdict), "", _sentence(verdict)]
         if "unseen_codes" in verdict.facts:

@@ -111,7 +111,11 @@ def _from_csv(file: Path, options: LabelOptions) -> list[Any]:
     width = len(rows[0])
     ragged = next((k for k, row in enumerate(rows) if len(row) != width), None)
     if ragged is not None:
-        raise damaged(file, f"row {ragged + 1} has {len(rows[ragged])} columns", f"{width}, as in the first")
+        what = f"row {ragged + 1} has {len(rows[ragged])} columns"
+        if options.separator is None:
+            raise damaged(file, what, f"{width}, as in the first")
+        remedy = f"If {mark!r} parts the tags of a row, say so (--tag-separator on the command line)"
+        raise damaged(file, what, f"{width}, as in the first", remedy)
     if options.column is None:
         if width > 1:
             raise FileProblem(
