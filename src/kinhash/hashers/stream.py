@@ -29,8 +29,8 @@ class Stream:
     Rows wait until a block of the fixed size is full, so the sums do not depend on how rows were handed in.
     """
 
-    def __init__(self, anchored: Anchored, block: int) -> None:
-        self.anchored, self.block = anchored, block
+    def __init__(self, anchored: Anchored, block: int, weight_unit: float = 1.0) -> None:
+        self.anchored, self.block, self.weight_unit = anchored, block, weight_unit
         self.moments: Moments | None = None
         self.n_rows = 0
         self.seconds = 0.0

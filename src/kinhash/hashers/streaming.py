@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.metaestimators import available_if
 
 from .._blocks import single_blas_thread
-from .._check import check_features, check_weights, make_rng
+from .._check import check_features, check_weights, make_rng, weight_unit
 from ..codes import Codes, pack_bits
 from ..encoders import Fitted
 from ..encoders.ridge import Ridge
@@ -60,8 +60,9 @@ class StreamingHasher(Hasher):
         first = not hasattr(self, "_stream")
         plan = self.stream_plan() if first else self._stream.anchored.plan
         X = check_features(self, X, reset=first)
-        weights = check_weights(sample_weight, X.shape[0])
         labels = read_labels(y, X.shape[0])
+        unit = self._weight_unit(sample_weight, X.shape[0]) if first else self._stream.weight_unit
+        weights = check_weights(1.0 if sample_weight is None else sample_weight, X.shape[0], unit)
         with single_blas_thread():
             if first:
                 from ..rows import Rows
@@ -70,12 +71,17 @@ class StreamingHasher(Hasher):
 
                 rows = Rows(X)
                 anchored = Anchored.of(plan, labels, weights, rows, make_rng(self.random_state))
-                self._stream = Stream(anchored, rows.block_rows())
+                self._stream = Stream(anchored, rows.block_rows(), unit)
             self._stream.add(X, labels, weights)
             self.become(self._stream)
         self._stream.seconds += time.perf_counter() - start
         self.report_["seconds"] = {"all blocks": self._stream.seconds}
         return self
+
+    def _weight_unit(self, weights: Any, n_rows: int) -> float:
+        """What counts as one row: the mean weight in the first block, for all blocks alike."""
+        checked = check_weights(weights, n_rows, unit=1.0)
+        return 1.0 if checked is None else weight_unit(checked)
 
     def become(self, stream: Stream) -> None:
         """Be the model of what the stream has learned so far."""
