@@ -45,13 +45,29 @@ class StreamingHasher(Hasher):
     def stream_plan(self) -> StreamPlan:
         """The fixed settings, or an error that says which options exclude it."""
 
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Say why there is no ``partial_fit`` with these settings, and what to do."""
+            if name == "partial_fit":
+                try:
+                    self.stream_plan()
+                except InvalidInput as error:
+                    kind = type(self).__name__
+                    raise AttributeError(f"This {kind} has no attribute 'partial_fit'. {error}") from error
+            return object.__getattribute__(self, name)  # raises what brought us here
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name != "partial_fit" or hasattr(self, name)]
+
     @available_if(lambda self: self.stream_plan() is not None)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more block of rows with labels; blocks may come in any order.
 
         The first block is where the anchors are drawn from (or ``anchors`` point into), so it should hold
-        every kind of label. The result is the model of one ``fit`` on all rows with the same anchors, up to
-        rounding. Memory: p² and a few thousand rows, however many come. ``codes_`` is not kept; use
+        every kind of label; classes and tags that come later have no code of their own, which is warned of.
+        The result is the model of one ``fit`` on all rows with the same anchors, up to rounding.
+        Memory: p² and a few thousand rows, however many come. ``codes_`` is not kept; use
         `learned_codes`. For fixed settings only: nothing can be chosen on held-out rows. After ``fit``, the
         first call starts from nothing.
         """
