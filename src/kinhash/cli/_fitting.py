@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,17 +15,17 @@ import numpy.typing as npt
 from .._check import check_finite
 from ..codes import Codes
 from ..errors import DamagedFile, InvalidInput
-from ..evaluation import Comparison, Pairs, compare_labels, compare_pairs, hold_out_pairs, hold_out_rows
+from ..evaluation import Comparison, Pairs, compare_labels, compare_pairs, hold_out_pairs
 from ..evaluation.hold_out import FEWEST_PAIRS, FEWEST_ROWS
 from ..labels import Labels
 from ._files import read_ids, write_codes
+from ._held_out import USUAL, HeldOut
 from ._reading import summary, warn_of_columns
+from ._split import SHARE_KEPT_OUT, read_times, split_rows
 from ._supervision import read_supervision, require_one_kind
 from ._table import settled
 
 __all__ = ["Done", "Request", "make_hasher", "read_features", "run"]
-
-SHARE_KEPT_OUT = 0.1
 
 # Rows held out, how to compare by them, and why there is no verdict where there is none.
 Learnt = tuple[npt.NDArray[np.int64], Callable[[], Comparison] | None, str | None]
@@ -48,7 +49,8 @@ class Request:
     open_set: bool = False
     settings: tuple[str, ...] = ()
     seed: int = 0
-    held_out: int = 1000
+    held_out: HeldOut = USUAL
+    held_out_by: str | None = None
     array: str | None = None
     ids: str | None = None
     id_column: str | None = None
@@ -86,9 +88,11 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
     hasher.listen(lambda stage: listener(stage) if stage else None)
     rng = np.random.default_rng(request.seed)
     if isinstance(supervision, Pairs):
-        learned = _learn_pairs(hasher, X, supervision, request.held_out, rng)
+        _require_random(request)
+        learned = _learn_pairs(hasher, X, supervision, request.held_out.count, rng)
     else:
-        learned = _learn_labels(hasher, X, supervision, request.held_out, rng)
+        times = _times(request, X.shape[0])
+        learned = _learn_labels(hasher, X, supervision, request.held_out, times, rng)
     kept_out, judge, why = learned
     if names is not None:
         hasher.feature_names_in_ = np.array(names, object)
@@ -108,6 +112,7 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
         "n_bits": int(hasher.n_bits),
         "rows": int(X.shape[0]),
         "columns": int(X.shape[1]),
+        "held_out": _how_held_out(request, len(kept_out)),
         "training_rows": int(X.shape[0] - len(kept_out)),
         "unique_codes": hasher.report_["unique_codes"],
         "codes_are": hasher.report_.get("codes", "learned"),
@@ -151,6 +156,8 @@ def read_features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
     from ..datasets import open_matrix
 
     no_features = set(request.leave_out)
+    if request.held_out_by is not None and not os.path.exists(request.held_out_by):
+        no_features.add(request.held_out_by)
     if request.label_column and (request.labels or request.tags or request.pairs) in (None, request.features):
         no_features.add(request.label_column)
     if request.id_column and request.ids in (None, request.features):
@@ -169,14 +176,37 @@ def read_features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
     return X, matrix.column_names
 
 
-def _learn_labels(hasher: Any, X: Any, labels: Labels, most: int, rng: np.random.Generator) -> Learnt:
-    train, queries = hold_out_rows(labels, most, SHARE_KEPT_OUT, rng)
-    if not len(queries):
-        hasher.fit(X, labels)
-        why = f"Nothing was kept out (that takes {FEWEST_ROWS} rows), so there is no verdict."
-        return queries, None, "Nothing was kept out, as asked, so there is no verdict." if most == 0 else why
-    hasher.fit(X[train], labels[train])
-    return queries, lambda: compare_labels(hasher, X, labels, train, queries, rng), None
+def _require_random(request: Request) -> None:
+    if request.held_out.last or request.held_out_by is not None:
+        raise InvalidInput(
+            "Pairs were to be kept out by their order",
+            "labels or tags, whose rows come one after the other",
+            "Leave --held-out-by and last: away, or keep the later pairs out of the file",
+        )
+
+
+def _times(request: Request, n_rows: int) -> Any:
+    """When rows came, where that decides which are kept out."""
+    if request.held_out_by is None:
+        return None
+    own = not os.path.exists(request.held_out_by)
+    path, column = (request.features, request.held_out_by) if own else (request.held_out_by, None)
+    return read_times(path, column, n_rows)
+
+
+def _learn_labels(
+    hasher: Any, X: Any, labels: Labels, wanted: HeldOut, times: Any, rng: np.random.Generator
+) -> Learnt:
+    train, kept_out, queries = split_rows(labels, wanted, times, rng)
+    hasher.fit(*((X[train], labels[train]) if len(kept_out) else (X, labels)))
+    if len(queries):
+        return kept_out, lambda: compare_labels(hasher, X, labels, train, queries, rng), None
+    why = f"Nothing was kept out (that takes {FEWEST_ROWS} rows), so there is no verdict."
+    if wanted.count == 0:
+        why = "Nothing was kept out, as asked, so there is no verdict."
+    elif len(kept_out):
+        why = "None of the rows kept out has a label, so there is no verdict."
+    return kept_out, None, why
 
 
 def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Generator) -> Learnt:
@@ -202,6 +232,12 @@ def _all_codes(hasher: Any, X: Any, kept_out: Any, ids: Any) -> Codes:
         whole[learned], whole[kept_out] = packed, hasher.encode(X[kept_out]).packed
         packed = whole
     return Codes(packed, hasher.n_bits, ids=ids, model_id=hasher.model_id_)
+
+
+def _how_held_out(request: Request, n_kept_out: int) -> str:
+    if request.held_out_by is not None:
+        return f"the {n_kept_out:,} latest rows by {request.held_out_by}"
+    return f"the last {n_kept_out:,} rows" if request.held_out.last else f"{n_kept_out:,} rows at random"
 
 
 def _codes_note(n_kept_out: int) -> str:

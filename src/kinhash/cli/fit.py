@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ._held_out import USUAL, read_held_out
 from ._terminal import (
     array_option,
     bar,
@@ -50,10 +51,17 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same bits.")
 @click.option(
     "--held-out",
-    type=click.IntRange(0),
-    default=1000,
+    callback=read_held_out,
+    metavar="N",
+    default=str(USUAL),
     show_default=True,
-    help="Rows to keep out as queries, a tenth at most; 0 learns from all rows and judges nothing.",
+    help="Rows to keep out as queries: so many at random, a tenth at most; last:500 for the last 500 rows; "
+    "0 learns from all rows and judges nothing.",
+)
+@click.option(
+    "--held-out-by",
+    metavar="NAME",
+    help="Keep out the latest rows by this column of FEATURES (no feature then) or file of times.",
 )
 @array_option
 @click.option(
@@ -79,6 +87,7 @@ def fit(features: str, output: str, codes: str | None, as_json: bool, **options:
       kinhash fit rows.parquet --features embedding --labels label --ids id -o model.kin --codes db.kin
       kinhash fit X.npy --tags tags.txt -o model.kin
       kinhash fit X.npy --pairs clicks.csv -o model.kin
+      kinhash fit log.csv --labels topic --held-out-by date -o model.kin
       kinhash fit X.npy --labels y.txt --set encoder=expected --set encoder__features=plain -o model.kin
     """
     start = time.perf_counter()
@@ -116,7 +125,7 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
     seconds = result["seconds"]
     lines = unless_told(result["read"])
     if verdict is not None:
-        lines += [verdict_text(verdict), "", _sentence(verdict)]
+        lines += [verdict_text(verdict), f"Kept out: {result['held_out']}.", "", _sentence(verdict)]
         if "unseen_codes" in verdict.facts:
             lines.append(
                 "The rows kept out, searched among themselves (both sides unseen): codes "
