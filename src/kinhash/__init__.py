@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from .advice import advise
     from .codes import Codes, pack_bits, unpack_bits
     from .errors import KinhashError, KinhashWarning
+    from .fields import Fields
     from .files import load, load_codes, save_codes
     from .hashers import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, EnergyHasher
     from .index import HammingIndex
@@ -44,6 +45,7 @@ __all__ = [
     "Codes",
     "EMExpH",
     "EnergyHasher",
+    "Fields",
     "HammingIndex",
     "KinhashError",
     "KinhashWarning",
@@ -71,6 +73,7 @@ __all__ = [
 # Where the names that are no rooms live.
 _HOMES = {
     "Codes": "codes",
+    "Fields": "fields",
     "EMBRE": "hashers",
     "EMExpH": "hashers",
     "EMKSH": "hashers",

@@ -2,8 +2,9 @@
 
 A code of ``d`` bits is ``ceil(d / 8)`` bytes in ``np.packbits`` order (first bit = most significant
 bit of the first byte, padding bits zero): what faiss, pgvector and friends take. ``Codes`` is
-those bytes plus the number of bits, and optionally the ids of the rows and the id of the model
-that made them, so that codes of different models are never compared by accident.
+those bytes plus the number of bits and what each of them counts (see `kinhash.fields`), and optionally the
+ids of the rows and the id of the model that made them, so that codes of different models are never
+compared by accident.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from ._check import MAX_BITS, check_n_bits, is_integer
 from .errors import CodesMismatch, InvalidInput
+from .fields import KIN_ONLY, Fields
 
 __all__ = ["MAX_BITS", "Codes", "as_codes", "n_bytes", "pack_bits", "to_words", "unpack_bits"]
 
@@ -73,9 +75,11 @@ class Codes:
     n_bits: int
     ids: npt.NDArray[Any] | None = None
     model_id: str | None = None
+    fields: Fields = KIN_ONLY
 
     def __post_init__(self) -> None:
         _check_shape(self.packed, self.n_bits)
+        self.fields.check(self.n_bits)
         spare = 8 * self.packed.shape[1] - self.n_bits
         if spare and len(self.packed) and (self.packed[:, -1] & ((1 << spare) - 1)).any():
             raise InvalidInput(
@@ -118,8 +122,9 @@ class Codes:
         return replace(self, packed=self.packed[rows], ids=ids)
 
     def __repr__(self) -> str:
+        alike = f", {self.fields.alike} of them alike" if self.fields.alike else ""
         named = f", model {self.model_id[:8]}" if self.model_id else ""
-        return f"Codes({len(self)} rows of {self.n_bits} bits{named})"
+        return f"Codes({len(self)} rows of {self.n_bits} bits{alike}{named})"
 
     def bits(self) -> UInt8:
         """The 0/1 matrix (n, d)."""
@@ -128,6 +133,26 @@ class Codes:
     def words(self) -> npt.NDArray[np.uint64]:
         """The codes as 64-bit words, see `to_words`."""
         return to_words(self.packed)
+
+    @property
+    def max_distance(self) -> int:
+        """The distance of two codes that differ in every bit."""
+        return self.fields.max_distance(self.n_bits)
+
+    def distances(self, other: Codes) -> npt.NDArray[np.int64]:
+        """Distances row by row (n,): differing bits, each counted as its field says."""
+        self.require_same_kind(other)
+        differing = self.repeated() ^ other.repeated()
+        return np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
+
+    def repeated(self) -> UInt8:
+        """Packed rows whose plain Hamming distances are the distances of these codes.
+
+        A bit that counts w stands there w times; codes of one plain field are themselves.
+        """
+        if self.fields.plain:
+            return self.packed
+        return pack_bits(np.repeat(self.bits(), self.fields.weights(self.n_bits), axis=1))
 
     @classmethod
     def from_bits(cls, bits: npt.ArrayLike, **facts: Any) -> Codes:
@@ -148,6 +173,12 @@ class Codes:
                 f"Codes of model {self.model_id[:12]} met codes of model {other.model_id[:12]}",
                 "codes made by one model",
                 "Encode both sides with the same model file",
+            )
+        if self.fields != other.fields:
+            raise CodesMismatch(
+                f"Codes with {self.fields} met codes with {other.fields}",
+                "codes whose bits count alike on both sides",
+                "Encode both sides with the same model, or pass `Codes` instead of bare bytes",
             )
 
 

@@ -12,10 +12,11 @@ from ._types import Array
 from .codes import MAX_BITS, Codes
 from .container import Arrays, read_container, write_container
 from .errors import DamagedFile, InvalidInput
+from .fields import Fields
 
-__all__ = ["SENSELESS", "load_codes", "require_fields", "save_codes"]
+__all__ = ["SENSELESS", "load_codes", "require_facts", "save_codes"]
 
-CODES_FIELDS = {"n_bits": int, "model_id": (str, type(None))}
+CODES_FACTS = {"n_bits": int, "model_id": (str, type(None)), "fields": dict}
 # What contents that make no sense may raise; an energy's or a hasher's own checks are among them.
 SENSELESS = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
@@ -30,14 +31,15 @@ def save_codes(codes: Codes, path: Any) -> None:
             arrays["ids"] = ids.astype(np.int64)
         else:
             arrays["id_text"], arrays["id_ends"] = to_bytes(str(value) for value in ids)
-    write_container(path, arrays, {"n_bits": codes.n_bits, "model_id": codes.model_id}, "codes")
+    header = {"n_bits": codes.n_bits, "model_id": codes.model_id, "fields": codes.fields.as_dict()}
+    write_container(path, arrays, header, "codes")
 
 
 def load_codes(path: Any, mmap: bool = False) -> Codes:
     """Read codes that `save_codes` or the command line wrote."""
     arrays, header = read_container(path, kind="codes", mmap=mmap)
     try:
-        require_fields(header, CODES_FIELDS)
+        require_facts(header, CODES_FACTS)
         forms = {"packed": Form("u1", "N*")}
         if "id_ends" in arrays:
             forms |= {"id_text": Form("u1", "*"), "id_ends": Form("i8", "N", low=0)}
@@ -45,7 +47,8 @@ def load_codes(path: Any, mmap: bool = False) -> Codes:
             forms["ids"] = Form("i8", "N")
         check_forms(arrays, forms)
         ids = from_bytes(arrays["id_text"], arrays["id_ends"]) if "id_ends" in arrays else arrays.get("ids")
-        return Codes(arrays["packed"], header["n_bits"], ids=ids, model_id=header["model_id"])
+        fields = Fields.from_dict(header["fields"])
+        return Codes(arrays["packed"], header["n_bits"], ids, header["model_id"], fields)
     except SENSELESS as error:
         raise DamagedFile(
             f"{path} is a codes file with contents this version cannot use ({str(error)[:300]})",
@@ -64,11 +67,11 @@ def _check_numbers(ids: Array) -> None:
         )
 
 
-def require_fields(header: dict[str, Any], fields: dict[str, Any]) -> None:
-    """Refuse a header that has not exactly these fields, of these types, and a sensible length."""
-    if header.keys() != fields.keys():
+def require_facts(header: dict[str, Any], facts: dict[str, Any]) -> None:
+    """Refuse a header that has not exactly these facts, of these types, and a sensible length."""
+    if header.keys() != facts.keys():
         raise ValueError("facts that are missing or unknown")
-    for name, kind in fields.items():
+    for name, kind in facts.items():
         if not isinstance(header[name], kind) or isinstance(header[name], bool):
             raise ValueError(f"{name} of the type {type(header[name]).__name__}")
     if not 1 <= header["n_bits"] <= MAX_BITS:

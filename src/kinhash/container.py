@@ -37,10 +37,11 @@ from ._blocks import n_threads
 from ._digest import DIGEST_LENGTH, tree_digest
 from ._files import replace_file
 from .errors import DamagedFile, FileProblem, InvalidInput
+from .fields import KIN_ONLY
 
 __all__ = ["ALIGNMENT", "FORMAT", "container_kind", "read_container", "replace_file", "write_container"]
 
-FORMAT = 1
+FORMAT = 2  # 1 had no fields: every bit counted one
 ALIGNMENT = 64  # a cache line, and what vector loads need
 MAX_HEADER = 16 << 20
 MAX_ARRAYS = 1000
@@ -81,6 +82,7 @@ class _Entry(NamedTuple):
 
 
 class _Layout(NamedTuple):
+    version: int
     kind: str
     digest: bytes
     header_span: tuple[int, int]  # of our JSON header, as a JSON string, in the file
@@ -244,10 +246,10 @@ def _parse(path: PathLike, buffer: npt.NDArray[np.uint8]) -> _Layout:
             "Upgrade kinhash",
         )
     facts = _METADATA.match(view, _DIGEST_AT - 1)
-    if not facts or facts[2] != b"%d" % FORMAT:
+    if not facts or facts[2] not in (b"1", b"%d" % FORMAT):
         raise _damaged(path, "has metadata of a wrong form")
     entries = list(_entries(path, view, facts.end(), len(buffer) - data_start))
-    return _Layout(facts[3].decode(), facts[1], facts.span(4), data_start, entries)
+    return _Layout(int(facts[2]), facts[3].decode(), facts[1], facts.span(4), data_start, entries)
 
 
 def _entries(path: PathLike, view: memoryview, place: int, data_size: int) -> Iterator[_Entry]:
@@ -297,6 +299,8 @@ def _header(path: PathLike, buffer: npt.NDArray[np.uint8], layout: _Layout) -> d
         raise _damaged(path, "has a header that is not JSON of a sane form") from None
     if not isinstance(header, dict):
         raise _damaged(path, "has a header that is not a dictionary")
+    if layout.version == 1 and header.setdefault("fields", KIN_ONLY.as_dict()) != KIN_ONLY.as_dict():
+        raise _damaged(path, "has fields, which its format does not know")
     return header
 
 

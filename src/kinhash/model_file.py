@@ -15,9 +15,10 @@ import numpy as np
 
 from ._json import plain
 from ._table import Table
-from .codes_file import SENSELESS, require_fields
+from .codes_file import SENSELESS, require_facts
 from .container import Arrays, read_container, write_container
 from .errors import DamagedFile, InvalidInput
+from .fields import Fields
 
 if TYPE_CHECKING:
     from .encoders import Map
@@ -38,7 +39,7 @@ HASHERS = Table(
     also="kinhash.baselines:BASELINES",
 )
 
-MODEL_FIELDS = {
+MODEL_FACTS = {
     "hasher": str,
     "parameters": dict,
     "map": str,
@@ -46,6 +47,7 @@ MODEL_FIELDS = {
     "n_features": int,
     "feature_names": list,
     "model_id": str,
+    "fields": dict,
 }
 
 
@@ -88,6 +90,7 @@ def save_model(hasher: Any, path: Any) -> None:
         "n_features": int(hasher.n_features_in_),
         "feature_names": [str(name) for name in getattr(hasher, "feature_names_in_", [])],
         "model_id": hasher.model_id_,
+        "fields": hasher.fitted_.fields.as_dict(),
     }
     if header["hasher"] not in HASHERS:
         raise InvalidInput(
@@ -120,9 +123,11 @@ def load_model(path: Any) -> Any:
         hasher.check_parameters()
         map_ = map_from_arrays(header["map"], arrays)
         _require_fit(map_, header)
+        fields = Fields.from_dict(header["fields"])
+        fields.check(header["n_bits"])
     except SENSELESS as error:
         raise _unusable_model(path, error) from error
-    hasher.adopt(Fitted(map_))
+    hasher.adopt(Fitted(map_, fields=fields))
     hasher.n_features_in_ = header["n_features"]
     if header["feature_names"]:
         hasher.feature_names_in_ = np.array(header["feature_names"], object)
@@ -130,7 +135,7 @@ def load_model(path: Any) -> Any:
 
 
 def _require_header(header: dict[str, Any]) -> None:
-    require_fields(header, MODEL_FIELDS)
+    require_facts(header, MODEL_FACTS)
     names = header["feature_names"]
     if any(not isinstance(name, str) for name in names) or len(names) not in (0, header["n_features"]):
         raise ValueError("column names that are no text, or of another number")

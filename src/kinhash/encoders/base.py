@@ -18,6 +18,7 @@ from .._arithmetic import FAST, FIXED, Arithmetic, doubtful_rows
 from .._types import Array, Bools, Bytes, Floats, Floats32, Ints
 from ..codes import pack_bits
 from ..errors import InvalidInput
+from ..fields import KIN_ONLY, Fields
 from ..solvers import Solution
 from ..training import Training
 
@@ -80,7 +81,8 @@ class Fitted:
     """What a fit leaves: a map, and the learned packed codes (n, bytes) of the training rows.
 
     Methods without codes of their own leave ``codes`` None. ``group_of_row`` (n,) is −1 for rows without
-    supervision, which take the map's code; it points into ``marginals`` (g, d). ``facts`` go into the report.
+    supervision, which take the map's code; it points into ``marginals`` (g, d). ``facts`` go into the report,
+    ``fields`` say how much each bit counts.
     """
 
     map: Map
@@ -88,6 +90,7 @@ class Fitted:
     group_of_row: Ints | None = None
     marginals: Floats32 | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    fields: Fields = KIN_ONLY
 
     @classmethod
     def of_groups(cls, map: Map, bits: Bools, marginals: Floats, group_of_row: Ints, **facts: Any) -> Fitted:

@@ -33,9 +33,9 @@ def compare_pairs(
     n_bits, n_columns = hasher.n_bits, int(X.shape[1])
     size, size_before = n_bytes(n_bits), 4 * n_columns
     learned = hasher.report_.get("codes", "learned") == "learned"  # some methods only map
-    nearness = {(LEARNED, size): _agreement(hasher.codes_.packed[rows], left, right)} if learned else {}
+    nearness = {(LEARNED, size): _agreement(hasher.codes_[rows].repeated(), left, right)} if learned else {}
     nearness |= {
-        (MAPPED, size): _agreement(hasher.encode(X[rows]).packed, left, right),
+        (MAPPED, size): _agreement(hasher.encode(X[rows]).repeated(), left, right),
         (COSINE, size_before): _cosine(unit_rows(X, rows), left, right),
         (SIGN_BITS, n_bytes(n_columns)): _agreement(references.sign_bits(rows), left, right),
         (lsh_name(n_bits), size): _agreement(references.lsh(rows).packed, left, right),

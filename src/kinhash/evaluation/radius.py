@@ -135,7 +135,7 @@ def precision_recall_curve(
 
 
 def _curve(ranking: Ranking, n_jobs: int | None) -> PrecisionRecallCurve:
-    d, n_queries = ranking.database.n_bits, len(ranking.queries)
+    d, n_queries = ranking.database.max_distance, len(ranking.queries)
     precision, recall, empty = np.zeros((3, d + 1))
     rows, kin = np.zeros((2, d + 1), np.int64)
     with_kin = 0

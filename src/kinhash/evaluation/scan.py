@@ -104,7 +104,7 @@ class QueryBlock:
         own = self.ranking.sides.own[self.rows]
         has = np.flatnonzero(own >= 0)
         rows, kin = own[has], self.ranking.sides.kin
-        theirs = to_words(self.ranking.database.packed[rows])
+        theirs = to_words(self.ranking.database[rows].repeated())
         distance = np.bitwise_count(self.codes[has] ^ theirs).sum(axis=1, dtype=np.int64)
         if isinstance(kin, LabelWords):
             grade = kin.own_grades(has + self.rows.start, rows)
@@ -119,7 +119,7 @@ class QueryBlock:
         shares = max(min(self.threads, len(self.codes)), min(4 * self.threads, len(self.codes) // SHARE_ROWS))
         ends = np.linspace(0, len(self.codes), shares + 1).astype(int).tolist()
         for rows in block_slices(len(database), DATABASE_ROWS):
-            words = writable(to_words(database.packed[rows]))
+            words = writable(to_words(database[rows].repeated()))
             theirs = kin.words(rows) if isinstance(kin, LabelWords) else np.empty((len(words), 0), np.uint64)
             running = [
                 self.pool.submit(run, words, theirs, rows.start, begin, end) for begin, end in pairwise(ends)
@@ -136,18 +136,18 @@ def query_blocks(
 
     ``top_grade=1`` tells only kin from strangers; None keeps every grade there is.
     """
-    kin, n_bits = ranking.sides.kin, ranking.database.n_bits
+    kin, farthest = ranking.sides.kin, ranking.database.max_distance
     threads = n_threads(n_jobs)
     with ThreadPoolExecutor(threads) as pool:
         for rows in block_slices(len(ranking.queries), _rows_at_once(ranking, top_grade)):
-            codes = writable(to_words(ranking.queries.packed[rows]))
+            codes = writable(to_words(ranking.queries[rows].repeated()))
             if isinstance(kin, LabelWords):
                 labels, grades = kin.query_words[rows], np.empty((0, 0), np.uint8)
                 highest = top_grade or kin.top_grade
             else:
                 labels, grades = np.empty((len(codes), 0), np.uint64), kin.grades(rows)
                 highest = top_grade or max(1, int(grades.max(initial=0)))
-            table = np.zeros((len(codes), n_bits + 1, highest + 1), np.int64)
+            table = np.zeros((len(codes), farthest + 1, highest + 1), np.int64)
             block = QueryBlock(ranking, rows, codes, labels, grades, table, pool, threads)
             block._count()
             yield block
@@ -156,7 +156,7 @@ def query_blocks(
 def _rows_at_once(ranking: Ranking, top_grade: int | None) -> int:
     kin = ranking.sides.kin
     highest = top_grade or (kin.top_grade if isinstance(kin, LabelWords) else 16)
-    rows = TABLE_BYTES // (4 * LANES * (ranking.database.n_bits + 1) * (highest + 1))
+    rows = TABLE_BYTES // (4 * LANES * (ranking.database.max_distance + 1) * (highest + 1))
     if isinstance(kin, GradeBlocks):
         rows = min(rows, GRADE_BYTES // max(1, len(ranking.database)))
     return max(1, min(rows, 4096))

@@ -154,7 +154,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         light = copy.copy(self)
         for name in ("_stream", "_listener", "report_"):
             light.__dict__.pop(name, None)
-        return light.adopt(Fitted(self.fitted_.map))
+        return light.adopt(Fitted(self.fitted_.map, fields=self.fitted_.fields))
 
     # -- using ---------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return self._as_codes(packed, None if ids is None else np.asarray(ids))
 
     def _as_codes(self, packed: Bytes, ids: Array | None = None) -> Codes:
-        return Codes(packed, self._n_features_out, ids=ids, model_id=self.model_id_)
+        return Codes(packed, self._n_features_out, ids, self.model_id_, self.fitted_.fields)
 
     def _scores(self, rows: Rows) -> npt.NDArray[Any]:
         return map_padded_rows(self.fitted_.map.scores, rows.read, len(rows), self.n_jobs)
