@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -117,7 +117,7 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
         "unique_codes": hasher.report_["unique_codes"],
         "codes_are": hasher.report_.get("codes", "learned"),
         "codes": request.codes,
-        "codes_note": _codes_note(len(kept_out)),
+        "codes_note": _codes_note(hasher.report_.get("codes", "learned"), len(kept_out)),
         "verdict": verdict.as_dict() if verdict else None,
         "why_no_verdict": why,
         "seconds": dict(zip(("reading", "fit", "judging"), np.diff(clock).tolist(), strict=True)),
@@ -224,14 +224,15 @@ def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Ge
 
 def _all_codes(hasher: Any, X: Any, kept_out: Any, ids: Any) -> Codes:
     """One code per row of the file: learned for rows of the fit, mapped for rows kept out."""
-    packed = hasher.codes_.packed
+    codes = hasher.codes_
+    packed = codes.packed
     if len(kept_out):
         whole = np.empty((X.shape[0], packed.shape[1]), np.uint8)
         learned = np.ones(X.shape[0], bool)
         learned[kept_out] = False
         whole[learned], whole[kept_out] = packed, hasher.encode(X[kept_out]).packed
         packed = whole
-    return Codes(packed, hasher.n_bits, ids=ids, model_id=hasher.model_id_)
+    return replace(codes, packed=packed, ids=ids)
 
 
 def _how_held_out(request: Request, n_kept_out: int) -> str:
@@ -240,5 +241,6 @@ def _how_held_out(request: Request, n_kept_out: int) -> str:
     return f"the last {n_kept_out:,} rows" if request.held_out.last else f"{n_kept_out:,} rows at random"
 
 
-def _codes_note(n_kept_out: int) -> str:
-    return f" (learned; mapped for the {n_kept_out:,} rows kept out)" if n_kept_out else " (learned)"
+def _codes_note(kind: str, n_kept_out: int) -> str:
+    kept = f"; mapped for the {n_kept_out:,} rows kept out" if n_kept_out and kind == "learned" else ""
+    return f" ({kind}{kept})"

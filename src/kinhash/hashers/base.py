@@ -202,7 +202,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             raise AttributeError(
                 "codes_ is kept only right after fit; use encode(X), or learned_codes(y) where there is one"
             )
-        return self._as_codes(codes)
+        learned = getattr(self, "report_", {}).get("codes") == "learned"
+        return replace(self._as_codes(codes), learned=learned)
 
     @property
     def marginals_(self) -> npt.NDArray[np.float32]:
