@@ -116,3 +116,21 @@ def test_a_number_of_bits_that_is_no_whole_number_is_refused(n_bits):
     for door in doors:
         with pytest.raises(InvalidInput, match=said):
             door()
+
+
+def test_the_mark_of_learned_codes_survives_a_file(tmp_path):
+    from dataclasses import replace
+
+    from kinhash.codes_file import load_codes, save_codes
+    from kinhash.container import read_container, write_container
+    from kinhash.errors import DamagedFile
+
+    codes = Codes(np.array([[128], [0]], np.uint8), 3)
+    for learned in (False, True):
+        save_codes(replace(codes, learned=learned), tmp_path / "c.kin")
+        assert load_codes(tmp_path / "c.kin").learned is learned
+        assert load_codes(tmp_path / "c.kin")[:1].learned is learned
+    arrays, header = read_container(tmp_path / "c.kin", kind="codes")
+    write_container(tmp_path / "c.kin", dict(arrays), {**header, "learned": "yes"}, "codes")
+    with pytest.raises(DamagedFile, match="learned"):
+        load_codes(tmp_path / "c.kin")

@@ -171,3 +171,33 @@ def test_a_selection_keeps_the_vocabulary():
     assert labels.names.tolist() == ["a", "b", "c"]
     assert labels.classes.tolist() == [-1, 2]
     assert tag_rows(read_labels([{1}, {2, 3}])[1:]) == [{2, 3}]
+
+
+@pytest.mark.parametrize("kind", ["U", "S", "O", "T", "list", "pandas", "polars", "file", "json"])
+def test_empty_text_is_unknown_everywhere(kind, tmp_path):
+    from kinhash.datasets import open_labels
+
+    words = ["cat", "", "dog", ""]
+    if kind in ("file", "json"):
+        path = tmp_path / ("y.txt" if kind == "file" else "y.json")
+        path.write_text("cat\n\ndog\n\nend\n" if kind == "file" else '["cat", "", "dog", "", "end"]')
+        labels = open_labels(path)[:4]
+    else:
+        pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+        makers = {"list": list, "pandas": pandas.Series, "polars": polars.Series}
+        make = makers.get(kind) or (lambda w: np.array(w, np.dtypes.StringDType() if kind == "T" else kind))
+        labels = read_labels(make(words))
+        assert len(labels.names) == 2
+    assert labels.known.tolist() == [True, False, True, False]
+    assert labels.classes.tolist() == [0, -1, 1, -1]
+
+
+def test_empty_text_among_tags_is_no_tag(tmp_path):
+    from kinhash.datasets import open_labels
+
+    (tmp_path / "t.txt").write_text("a;;b\n\nb\n")
+    read = [read_labels([{"a", "", "b"}, {""}, {"b"}]), open_labels(tmp_path / "t.txt", separator=";")]
+    for labels in read:
+        assert labels.names.tolist() == ["a", "b"]
+        assert labels.tags.toarray().tolist() == [[1, 1], [0, 0], [0, 1]]
+        assert labels.known.all()

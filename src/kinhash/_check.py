@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._inputs import as_matrix, in_order_of
 from .errors import InvalidInput
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "check_weights",
     "is_integer",
     "make_rng",
+    "weight_unit",
 ]
 
 MAX_BITS = 1024
@@ -30,10 +32,14 @@ CHECK_ROWS = 65536
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a dense numeric array or CSR matrix, with scikit-learn's checks first, then ours.
 
+    A frame with the columns of fit in another order is read in the order of fit.
     Values are looked at in blocks, so a memory map is never loaded as a whole.
     """
     from sklearn.utils.validation import validate_data
 
+    X = as_matrix(X)
+    if not reset:
+        X = in_order_of(getattr(estimator, "feature_names_in_", None), X)
     try:
         X = validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
@@ -137,8 +143,12 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     raise UnknownName.among(f"value of {name}", value, [str(choice) for choice in choices])
 
 
-def check_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
-    """Row weights: one non-negative number per row, not all zero."""
+def check_weights(weights: Any, n_rows: int, unit: float | None = None) -> npt.NDArray[np.float64] | None:
+    """Row weights: one non-negative number per row, not all zero, in units of ``unit``.
+
+    The unit is their mean (zeros left out) if none is given: weights say how much rows count beside each
+    other, so that a common factor changes nothing. Rows of weight 0 are as good as absent.
+    """
     if weights is None:
         return None
     array = np.asarray(weights, dtype=np.float64)
@@ -156,7 +166,20 @@ def check_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
             "finite weights of at least 0, some above 0",
             "Set the weight of rows you do not want to 0",
         )
-    return array
+    return _rounded(array / (weight_unit(array) if unit is None else unit))
+
+
+def weight_unit(weights: npt.NDArray[np.float64]) -> float:
+    """Mean of the weights that are not 0, found without overflow."""
+    present = weights[weights > 0]
+    peak = float(present.max())
+    return max(peak * float((present / peak).mean()), float(np.finfo(np.float64).tiny))
+
+
+def _rounded(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """To 40 binary digits: what a common factor did to the last ones is gone."""
+    fraction, exponent = np.frexp(values)
+    return np.ldexp(np.rint(np.ldexp(fraction, 40)), exponent - 40)
 
 
 def make_rng(random_state: Any) -> np.random.Generator:

@@ -76,6 +76,7 @@ class Codes:
     ids: npt.NDArray[Any] | None = None
     model_id: str | None = None
     fields: Fields = KIN_ONLY
+    learned: bool = False  # whether labels made them: a score by the same labels would flatter
 
     def __post_init__(self) -> None:
         _check_shape(self.packed, self.n_bits)

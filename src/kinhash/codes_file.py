@@ -32,6 +32,8 @@ def save_codes(codes: Codes, path: Any) -> None:
         else:
             arrays["id_text"], arrays["id_ends"] = to_bytes(str(value) for value in ids)
     header = {"n_bits": codes.n_bits, "model_id": codes.model_id, "fields": codes.fields.as_dict()}
+    if codes.learned:
+        header["learned"] = True
     write_container(path, arrays, header, "codes")
 
 
@@ -39,6 +41,9 @@ def load_codes(path: Any, mmap: bool = False) -> Codes:
     """Read codes that `save_codes` or the command line wrote."""
     arrays, header = read_container(path, kind="codes", mmap=mmap)
     try:
+        learned = header.pop("learned", False)  # a fact that only learned codes have
+        if not isinstance(learned, bool):
+            raise ValueError("learned is neither true nor false")
         require_facts(header, CODES_FACTS)
         forms = {"packed": Form("u1", "N*")}
         if "id_ends" in arrays:
@@ -48,7 +53,7 @@ def load_codes(path: Any, mmap: bool = False) -> Codes:
         check_forms(arrays, forms)
         ids = from_bytes(arrays["id_text"], arrays["id_ends"]) if "id_ends" in arrays else arrays.get("ids")
         fields = Fields.from_dict(header["fields"])
-        return Codes(arrays["packed"], header["n_bits"], ids, header["model_id"], fields)
+        return Codes(arrays["packed"], header["n_bits"], ids, header["model_id"], fields, learned)
     except SENSELESS as error:
         raise DamagedFile(
             f"{path} is a codes file with contents this version cannot use ({str(error)[:300]})",

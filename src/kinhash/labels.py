@@ -5,6 +5,7 @@ DataFrame), or a list of tag sets. The rules for what is missing:
 
 * ``None`` or NaN in place of a class, a tag set or a whole indicator row: **unknown**. The row has
   no say in who is kin, and nothing is assumed about it.
+* Empty text in place of a class is **unknown**, too, in Python as in files; among tags it is no tag.
 * An empty tag set or an all-zero indicator row: **kin to nobody**, not even to other such rows.
 * An integer −1 is a class like any other.
 * A single column ``(n, 1)`` is read as classes, as scikit-learn does.
@@ -230,7 +231,9 @@ def _from_sparse(y: Any) -> Labels:
 
 def _from_tag_sets(rows: list[Any]) -> Labels:
     known = np.array([_is_tag_set(row) for row in rows], bool)
-    sets = [{_plain(tag) for tag in row} if ok else set() for row, ok in zip(rows, known, strict=True)]
+    sets = [
+        {_plain(tag) for tag in row} - {"", b""} if ok else set() for row, ok in zip(rows, known, strict=True)
+    ]
     names = _sorted_unique([tag for row in sets for tag in row])
     place = {name: position for position, name in enumerate(names.tolist())}
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in sets])])
@@ -276,9 +279,18 @@ def _missing(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     missing = np.zeros(array.shape, np.bool_)
     if array.dtype.kind == "f":
         np.isnan(array, out=missing)
-    elif array.dtype == object:  # None, float NaN, and pandas.NA, which is equal to nothing
-        missing[:] = [x is None or type(x).__name__ == "NAType" or bool(x != x) for x in array]
+    elif array.dtype.kind in "UST":
+        missing[:] = np.strings.str_len(array) == 0
+    elif array.dtype == object:
+        missing[:] = [_is_missing(x) for x in array]
     return missing
+
+
+def _is_missing(x: Any) -> bool:
+    """None, empty text, float NaN, and pandas.NA, which is equal to nothing."""
+    if isinstance(x, (str, bytes)):
+        return not x
+    return x is None or type(x).__name__ == "NAType" or bool(x != x)
 
 
 def _plain(value: Any) -> Any:

@@ -390,3 +390,33 @@ def test_a_closed_pipe_is_no_error(folder: Path) -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("query")
     assert done.stderr == ""
+
+
+def test_eval_of_learned_codes_says_that_it_flatters(run: Run, folder: Path) -> None:
+    """Codes of `fit --codes` know that labels made them; codes of `encode` carry no such mark."""
+    said = run("eval", "db.kin", "--labels", "y.txt")
+    assert said.code == 0
+    assert "db.kin holds learned codes" in said.err
+    assert run("eval", "queries.kin", "--labels", "y.txt").err == ""
+    assert run("eval", "queries.kin", "db.kin", "--labels", "y.txt", "--labels", "y.txt").err == ""
+    assert json.loads(run("info", "db.kin", "--json").out)["learned"] is True
+    assert json.loads(run("info", "queries.kin", "--json").out)["learned"] is False
+
+
+def test_codes_of_a_method_that_only_maps_are_not_called_learned(run: Run, folder: Path) -> None:
+    said = run(
+        "fit",
+        "X.npy",
+        "--labels",
+        "y.txt",
+        "--method",
+        "ITQ",
+        "--bits",
+        "4",
+        "-o",
+        "itq.kin",
+        "--codes",
+        "c.kin",
+    )
+    assert "written to c.kin (mapped)" in said.out
+    assert run("eval", "c.kin", "--labels", "y.txt").err == ""

@@ -96,7 +96,7 @@ def test_an_engine_that_miscounts_is_an_exit_code(
         ("--to sqlite -o none/x", "there is no folder"),
         ("--to sqlite -o db.kin", "also an input"),
         ("--to sqlite -o x --table Shoes", "lower-case letters"),
-        ("--to sqlite -o x --ids names.txt", "strings"),
+        ("--to usearch -o x --ids names.txt", "strings"),
         ("--to sqlite -o x --ids few.txt", "120"),
         ("--to sqlite -o x --bits 12", "16 bits"),
         ("--to sqlite -o x --check -1", "-1"),

@@ -24,6 +24,11 @@ def clustered(n_rows: int, n_bits: int, seed: int = 0, centres: int = 60, ids: s
     if ids == "extreme":  # the whole range of 64-bit integers
         numbers = rng.integers(-(2**63), 2**63 - 1, n_rows)
         numbers[:2] = -(2**63), 2**63 - 1
+    if ids == "text":  # UUIDs, paths, quotes, letters of many languages, and what COPY and SQL must escape
+        shapes = ("3f2504e0-4f89-11d3-9a0c-{:012d}", "/data/photos of 2024/it's {}.jpg", "Ünïcödé-😀-{}",
+                  "tab\t{}", "line\n{}", "back\\slash{}", "{}")  # fmt: skip
+        texts = [shapes[k % len(shapes)].format(number) for k, number in enumerate(numbers)]
+        return Codes.from_bits(bits, ids=np.array(texts, np.dtypes.StringDType()), model_id=MODEL)
     return Codes.from_bits(bits, ids=numbers, model_id=MODEL)
 
 

@@ -42,6 +42,26 @@ def test_extreme_ids(name: str, new_target: NewTarget) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
+def test_string_ids(name: str, new_target: NewTarget) -> None:
+    """Found again as they are, ties in the order of their code points, as a sort in Python has it."""
+    codes, target = clustered(700, 40, ids="text", centres=5), new_target(name)
+    if not ENGINES[name].text_ids:
+        with pytest.raises(InvalidInput, match=f"{name} holds numbers only"):
+            write(name, codes, target)
+        return
+    assert write(name, codes, target) == 700
+    assert check(name, codes, target).passed
+    if name in ANSWERING:
+        queries = asked_of(codes, 5)
+        found = search(name, target, queries, 30)
+        texts = codes.ids.tolist()
+        for query, ids, distances in zip(queries.bits(), found.ids, found.distances, strict=True):
+            count = (codes.bits() != query).sum(axis=1).tolist()
+            truth = sorted(zip(count, texts, strict=True))[:30]
+            assert list(zip(distances.tolist(), ids.tolist(), strict=True)) == truth
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_edges_of_k_and_of_queries(name: str, new_target: NewTarget) -> None:
     """Equal codes only, k beyond the rows, k = 0, and no queries: the same shapes as HammingIndex gives."""
     codes, target = clustered(40, 12, centres=1), new_target(name)

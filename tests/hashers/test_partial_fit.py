@@ -13,7 +13,7 @@ from small_data import classes, tags
 from kinhash import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, EnergyHasher, load
 from kinhash.encoders.features import RBF
 from kinhash.encoders.ridge import Ridge
-from kinhash.errors import InvalidInput
+from kinhash.errors import InvalidInput, KinhashWarning
 from kinhash.solvers.coordinate import Coordinate
 from kinhash.solvers.linearised import Linearised
 from kinhash.solvers.mean_field import MeanField
@@ -192,4 +192,23 @@ def test_what_excludes_blocks_is_said(excluded):
     assert not hasattr(excluded, "partial_fit")
     with pytest.raises(AttributeError) as caught:
         excluded.partial_fit(X, y)
-    assert "needs all rows at once" in str(caught.value.__cause__)
+    assert "needs all rows at once" in str(caught.value)
+    assert "; or use fit." in str(caught.value)
+    assert "partial_fit" not in dir(excluded)
+    assert "partial_fit" in dir(EMKSH(8))
+
+
+@pytest.mark.parametrize("kind", ["classes", "tags"])
+def test_labels_that_come_later_are_counted(kind):
+    """Three come late, in two blocks; each block warns of what is new, and known ones are not mentioned."""
+    X, y = classes(n=240)
+    late = y.copy()
+    late[120:160] = [10, 11] * 20
+    late[200:] = 12
+    labels = late if kind == "classes" else [{int(k)} for k in late]
+    hasher = EMKSH(8, random_state=0).partial_fit(X[:120], labels[:120])
+    with pytest.warns(KinhashWarning, match=f"^2 {kind} have no row among the anchors.*'10'"):
+        hasher.partial_fit(X[120:200], labels[120:200])
+    with pytest.warns(KinhashWarning, match=f"^3 {kind} have no row among the anchors.*'12'"):
+        hasher.partial_fit(X[200:], labels[200:])
+    hasher.partial_fit(X[200:], labels[200:])

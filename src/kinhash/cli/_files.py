@@ -70,10 +70,13 @@ def write_codes(codes: Codes, path: str) -> None:
 
 
 def read_ids(path: str | None, column: str | None, n_rows: int) -> npt.NDArray[Any] | None:
-    """The ids of rows: one per line of a text file, a column of a CSV, or a 1-D ``.npy``."""
+    """The ids of rows: one per line of a text file, a column of a CSV or Parquet file, or a 1-D ``.npy``."""
     if path is None:
         return None
     from ..datasets import open_labels
+
+    if column is None and path.lower().endswith(".parquet"):
+        column = _named_id(path)
 
     found = open_labels(path, column=column)
     if found.classes is None or not found.known.all():
@@ -85,3 +88,17 @@ def read_ids(path: str | None, column: str | None, n_rows: int) -> npt.NDArray[A
             f"{path} holds {len(found):,} ids for {n_rows:,} rows", "one id per row", "Pass files that match"
         )
     return np.asarray(found.names[found.classes])
+
+
+def _named_id(path: str) -> str:
+    from ..datasets._roles import id_column, table_columns
+
+    kinds = table_columns(path)
+    found = next(iter(kinds)) if len(kinds) == 1 else id_column(kinds)
+    if found is None:
+        raise InvalidInput(
+            f"{path} has the columns {', '.join(kinds)}"[:300],
+            "one that is called id",
+            "Name the column of ids with --id-column",
+        )
+    return found

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,17 @@ import numpy.typing as npt
 from .._check import check_finite
 from ..codes import Codes
 from ..errors import DamagedFile, InvalidInput
-from ..evaluation import Comparison, Pairs, compare_labels, compare_pairs, hold_out_pairs, hold_out_rows
+from ..evaluation import Comparison, Pairs, compare_labels, compare_pairs, hold_out_pairs
 from ..evaluation.hold_out import FEWEST_PAIRS, FEWEST_ROWS
 from ..labels import Labels
 from ._files import read_ids, write_codes
+from ._held_out import USUAL, HeldOut
+from ._reading import summary, warn_of_columns
+from ._split import SHARE_KEPT_OUT, read_times, split_rows
 from ._supervision import read_supervision, require_one_kind
+from ._table import settled
 
 __all__ = ["Done", "Request", "make_hasher", "read_features", "run"]
-
-SHARE_KEPT_OUT = 0.1
 
 # Rows held out, how to compare by them, and why there is no verdict where there is none.
 Learnt = tuple[npt.NDArray[np.int64], Callable[[], Comparison] | None, str | None]
@@ -40,14 +43,15 @@ class Request:
     pairs: str | None = None
     label_column: str | None = None
     leave_out: tuple[str, ...] = ()
-    tag_separator: str = ";"
+    tag_separator: str | None = None
     method: str = "EnergyHasher"
     n_bits: int = 64
     alike: str = "auto"
     kin_weight: str = "auto"
     settings: tuple[str, ...] = ()
     seed: int = 0
-    held_out: int = 1000
+    held_out: HeldOut = USUAL
+    held_out_by: str | None = None
     array: str | None = None
     ids: str | None = None
     id_column: str | None = None
@@ -62,8 +66,12 @@ class Done:
     verdict: Comparison | None
 
 
-def run(request: Request, listener: Callable[[str], None]) -> Done:
-    """Read, keep rows out, fit once, judge, save. The model is the one that was judged."""
+def run(request: Request, listener: Callable[[str], None], tell: Callable[[str], None]) -> Done:
+    """Read, keep rows out, fit once, judge, save. The model is the one that was judged.
+
+    ``listener`` hears of every stage, ``tell`` what was read before the work begins.
+    """
+    request = settled(request)
     require_one_kind(request.labels, request.tags, request.pairs, request.label_column)
     hasher = make_hasher(request)
     clock = [time.perf_counter()]
@@ -74,13 +82,18 @@ def run(request: Request, listener: Callable[[str], None]) -> Done:
     )  # fmt: skip
     id_file = request.ids or (request.features if request.id_column else None)
     ids = read_ids(id_file, request.id_column, X.shape[0])
+    read = summary(X, supervision)
+    tell(read)
+    warn_of_columns(X, names)
     clock.append(time.perf_counter())
     hasher.listen(lambda stage: listener(stage) if stage else None)
     rng = np.random.default_rng(request.seed)
     if isinstance(supervision, Pairs):
-        learned = _learn_pairs(hasher, X, supervision, request.held_out, rng)
+        _require_random(request)
+        learned = _learn_pairs(hasher, X, supervision, request.held_out.count, rng)
     else:
-        learned = _learn_labels(hasher, X, supervision, request.held_out, rng)
+        times = _times(request, X.shape[0])
+        learned = _learn_labels(hasher, X, supervision, request.held_out, times, rng)
     kept_out, judge, why = learned
     if names is not None:
         hasher.feature_names_in_ = np.array(names, object)
@@ -96,14 +109,16 @@ def run(request: Request, listener: Callable[[str], None]) -> Done:
         "model": request.output,
         "model_id": hasher.model_id_,
         "method": request.method,
+        "read": read,
         "n_bits": int(hasher.n_bits),
         "rows": int(X.shape[0]),
         "columns": int(X.shape[1]),
+        "held_out": _how_held_out(request, len(kept_out)),
         "training_rows": int(X.shape[0] - len(kept_out)),
         "unique_codes": hasher.report_["unique_codes"],
         "codes_are": hasher.report_.get("codes", "learned"),
         "codes": request.codes,
-        "codes_note": _codes_note(len(kept_out)),
+        "codes_note": _codes_note(hasher.report_.get("codes", "learned"), len(kept_out)),
         "verdict": verdict.as_dict() if verdict else None,
         "why_no_verdict": why,
         "seconds": dict(zip(("reading", "fit", "judging"), np.diff(clock).tolist(), strict=True)),
@@ -148,9 +163,11 @@ def read_features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
     from ..datasets import open_matrix
 
     no_features = set(request.leave_out)
-    if request.label_column and not (request.labels or request.tags or request.pairs):
+    if request.held_out_by is not None and not os.path.exists(request.held_out_by):
+        no_features.add(request.held_out_by)
+    if request.label_column and (request.labels or request.tags or request.pairs) in (None, request.features):
         no_features.add(request.label_column)
-    if request.id_column and not request.ids:
+    if request.id_column and request.ids in (None, request.features):
         no_features.add(request.id_column)
     matrix = open_matrix(
         request.features, name=request.array, header=request.header, without=sorted(no_features)
@@ -166,14 +183,37 @@ def read_features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
     return X, matrix.column_names
 
 
-def _learn_labels(hasher: Any, X: Any, labels: Labels, most: int, rng: np.random.Generator) -> Learnt:
-    train, queries = hold_out_rows(labels, most, SHARE_KEPT_OUT, rng)
-    if not len(queries):
-        hasher.fit(X, labels)
-        why = f"Nothing was kept out (that takes {FEWEST_ROWS} rows), so there is no verdict."
-        return queries, None, "Nothing was kept out, as asked, so there is no verdict." if most == 0 else why
-    hasher.fit(X[train], labels[train])
-    return queries, lambda: compare_labels(hasher, X, labels, train, queries, rng), None
+def _require_random(request: Request) -> None:
+    if request.held_out.last or request.held_out_by is not None:
+        raise InvalidInput(
+            "Pairs were to be kept out by their order",
+            "labels or tags, whose rows come one after the other",
+            "Leave --held-out-by and last: away, or keep the later pairs out of the file",
+        )
+
+
+def _times(request: Request, n_rows: int) -> Any:
+    """When rows came, where that decides which are kept out."""
+    if request.held_out_by is None:
+        return None
+    own = not os.path.exists(request.held_out_by)
+    path, column = (request.features, request.held_out_by) if own else (request.held_out_by, None)
+    return read_times(path, column, n_rows)
+
+
+def _learn_labels(
+    hasher: Any, X: Any, labels: Labels, wanted: HeldOut, times: Any, rng: np.random.Generator
+) -> Learnt:
+    train, kept_out, queries = split_rows(labels, wanted, times, rng)
+    hasher.fit(*((X[train], labels[train]) if len(kept_out) else (X, labels)))
+    if len(queries):
+        return kept_out, lambda: compare_labels(hasher, X, labels, train, queries, rng), None
+    why = f"Nothing was kept out (that takes {FEWEST_ROWS} rows), so there is no verdict."
+    if wanted.count == 0:
+        why = "Nothing was kept out, as asked, so there is no verdict."
+    elif len(kept_out):
+        why = "None of the rows kept out has a label, so there is no verdict."
+    return kept_out, None, why
 
 
 def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Generator) -> Learnt:
@@ -191,15 +231,23 @@ def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Ge
 
 def _all_codes(hasher: Any, X: Any, kept_out: Any, ids: Any) -> Codes:
     """One code per row of the file: learned for rows of the fit, mapped for rows kept out."""
-    packed = hasher.codes_.packed
+    codes = hasher.codes_
+    packed = codes.packed
     if len(kept_out):
         whole = np.empty((X.shape[0], packed.shape[1]), np.uint8)
         learned = np.ones(X.shape[0], bool)
         learned[kept_out] = False
         whole[learned], whole[kept_out] = packed, hasher.encode(X[kept_out]).packed
         packed = whole
-    return Codes(packed, hasher.n_bits, ids=ids, model_id=hasher.model_id_)
+    return replace(codes, packed=packed, ids=ids)
 
 
-def _codes_note(n_kept_out: int) -> str:
-    return f" (learned; mapped for the {n_kept_out:,} rows kept out)" if n_kept_out else " (learned)"
+def _how_held_out(request: Request, n_kept_out: int) -> str:
+    if request.held_out_by is not None:
+        return f"the {n_kept_out:,} latest rows by {request.held_out_by}"
+    return f"the last {n_kept_out:,} rows" if request.held_out.last else f"{n_kept_out:,} rows at random"
+
+
+def _codes_note(kind: str, n_kept_out: int) -> str:
+    kept = f"; mapped for the {n_kept_out:,} rows kept out" if n_kept_out and kind == "learned" else ""
+    return f" ({kind}{kept})"

@@ -8,8 +8,11 @@ import numpy as np
 from ..errors import InvalidInput
 from ..evaluation.pairs import Pairs
 from ..labels import Labels, read_labels
+from ._reading import expect_separator, warn_of_joined_classes
 
 __all__ = ["read_pairs", "read_some_labels", "read_supervision", "require_one_kind"]
+
+SEPARATOR = ";"
 
 
 def require_one_kind(
@@ -30,17 +33,23 @@ def read_supervision(
     tags: str | None,
     pairs: str | None,
     column: str | None,
-    separator: str,
+    separator: str | None,
     n_rows: int,
 ) -> Labels | Pairs:
-    """The labels or pairs of the one option that was given, checked against the number of rows."""
+    """The labels or pairs of the one option that was given, checked against the number of rows.
+
+    Without a ``separator`` tags are parted by ";", and refused where they look parted by something else.
+    """
     if labels is None and tags is None and pairs is None:
         labels = features  # a column of the table itself
     if pairs is not None:
         return read_pairs(pairs)
     path = labels or tags
     assert path is not None
-    found = read_some_labels(path, tags is not None, column, separator)
+    found = read_some_labels(path, tags is not None, column, separator or SEPARATOR)
+    if tags is not None and separator is None:
+        expect_separator(found, path, SEPARATOR)
+    warn_of_joined_classes(found, path)
     if len(found) == n_rows + 1 and column is None:
         raise InvalidInput(
             f"{path} holds {len(found):,} labels for {n_rows:,} rows, one too many",
@@ -56,7 +65,7 @@ def read_some_labels(path: str, tags: bool, column: str | None, separator: str) 
 
     if not tags:
         return open_labels(path, column=column)
-    text = path.lower().removesuffix(".gz").endswith((".txt", ".csv", ".tsv"))
+    text = path.lower().removesuffix(".gz").endswith((".txt", ".csv", ".tsv", ".parquet"))
     found = open_labels(path, column=column, separator=separator if text else None)
     if not found.is_tags:
         raise InvalidInput(

@@ -10,11 +10,32 @@ from typing import Any
 
 import click
 
-__all__ = ["bar", "counted", "emit", "header_option", "json_option", "table", "talk"]
+__all__ = [
+    "array_option",
+    "bar",
+    "counted",
+    "emit",
+    "header_option",
+    "json_option",
+    "separator_option",
+    "table",
+    "talk",
+    "unless_told",
+]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 header_option = click.option(
     "--header/--no-header", default=None, help="Whether FEATURES (CSV) begins with names; guessed otherwise."
+)
+separator_option = click.option(
+    "--tag-separator", metavar="TEXT", help="Between the tags of a row in text.  [default: ;]"
+)
+array_option = click.option(
+    "--array",
+    "--features",
+    "array",
+    metavar="NAME",
+    help="Which array of a .npz, or list column of a .parquet.",
 )
 
 
@@ -29,6 +50,11 @@ def talk(text: str) -> None:
     """A remark for whoever watches; a pipe or a log file does not get it."""
     if sys.stderr.isatty():
         click.echo(text, err=True)
+
+
+def unless_told(text: str) -> list[str]:
+    """A line of a result that whoever watches has seen already: `talk` told it while the work went on."""
+    return [] if sys.stderr.isatty() else [text]
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

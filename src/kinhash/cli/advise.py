@@ -6,19 +6,23 @@ from typing import Any
 
 import click
 
-from ._terminal import bar, emit, header_option, json_option, talk
+from ._terminal import array_option, bar, emit, header_option, json_option, separator_option, talk
 
 __all__ = ["advise"]
 
 
 @click.command()
 @click.argument("features")
-@click.option("--labels", metavar="FILE", help="One class per row (.txt, .csv, .npy, .npz, .json).")
+@click.option(
+    "--labels",
+    metavar="FILE",
+    help="One class per row (.txt, .csv, .npy, .npz, .json, .parquet), or a column of FEATURES.",
+)
 @click.option("--tags", metavar="FILE", help="The tags of each row: text, JSON lists, or a 0/1 matrix.")
 @click.option("--pairs", metavar="FILE", hidden=True)
 @click.option("--label-column", metavar="NAME", help="The column with the labels; alone, of FEATURES itself.")
 @click.option("--leave-out", metavar="NAME", multiple=True, help="A column of FEATURES that is no feature.")
-@click.option("--tag-separator", metavar="TEXT", default=";", show_default=True, help="Between tags in text.")
+@separator_option
 @click.option(
     "--bits",
     metavar="N",
@@ -38,7 +42,7 @@ __all__ = ["advise"]
 @click.option("--rows", "n_rows", type=int, default=12_000, show_default=True, help="Rows to use at most.")
 @click.option("--folds", "n_folds", type=int, default=5, show_default=True, help="Folds, from 2 to 20.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answer.")
-@click.option("--array", metavar="NAME", help="Which array of a .npz, or list column of a .parquet.")
+@array_option
 @click.option("--picture", metavar="FILE", help="Where a picture (PNG) goes: mAP against bits.")
 @header_option
 @json_option
@@ -84,14 +88,19 @@ def _work(features: str, bits: tuple[int, ...] | None, options: dict[str, Any], 
     """Read the files and ask the engine."""
     from ..advice import advise as ask
     from ._fitting import Request, read_features
+    from ._reading import summary, warn_of_columns
     from ._supervision import read_supervision, require_one_kind
+    from ._table import settled
 
     move(0, "reading")
-    labels, tags, column = options["labels"], options["tags"], options["label_column"]
+    told = ("labels", "tags", "label_column", "leave_out", "array", "header", "tag_separator")
+    request = settled(Request(features, "", **{name: options[name] for name in told}))
+    labels, tags, column = request.labels, request.tags, request.label_column
     require_one_kind(labels, tags, None, column, pairs_too=False)
-    how = {name: options[name] for name in ("leave_out", "array", "header")}
-    X, _ = read_features(Request(features, "", labels=labels, tags=tags, label_column=column, **how))
-    y = read_supervision(features, labels, tags, None, column, options["tag_separator"], X.shape[0])
+    X, names = read_features(request)
+    y = read_supervision(features, labels, tags, None, column, request.tag_separator, X.shape[0])
+    talk(summary(X, y))
+    warn_of_columns(X, names)
     knobs: dict[str, Any] = {name: options[name] for name in ("tolerance", "precision", "n_rows", "n_folds")}
     if bits is not None:
         knobs["bits"] = bits

@@ -15,8 +15,9 @@ home_option = click.option(
 )
 
 
-@click.group()
-def data() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def data(ctx: click.Context) -> None:
     """List, check and prepare the data sets kinhash can read.
 
     \b
@@ -25,6 +26,8 @@ def data() -> None:
       kinhash data check --data-home /data
       kinhash data prepare mnist --download
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 @data.command("list")

@@ -6,7 +6,7 @@ import time
 
 import click
 
-from ._terminal import counted, emit, header_option, json_option
+from ._terminal import array_option, counted, emit, header_option, json_option
 
 __all__ = ["encode"]
 
@@ -15,8 +15,10 @@ __all__ = ["encode"]
 @click.argument("model")
 @click.argument("features")
 @click.option("-o", "--output", required=True, metavar="FILE", help="codes.kin; for .npy the bare bytes.")
-@click.option("--array", metavar="NAME", help="Which array of a .npz, or list column of a .parquet.")
-@click.option("--ids", metavar="FILE", help="Ids of the rows: one per line, or a 1-D .npy.")
+@array_option
+@click.option(
+    "--ids", metavar="FILE", help="Ids of the rows: one per line, a 1-D .npy, or a column of FEATURES."
+)
 @click.option("--id-column", metavar="NAME", help="The column with the ids; alone, of FEATURES itself.")
 @header_option
 @json_option
@@ -38,18 +40,20 @@ def encode(
     \b
     Examples:
       kinhash encode model.kin new.npy -o codes.kin
+      kinhash encode model.kin new.parquet --features embedding --ids id -o codes.kin
       zcat huge.csv.gz | kinhash encode model.kin - -o codes.npy
     """
     from ..codes import Codes
     from ..model_file import load_model
     from ._features import encode_file
     from ._files import expect_output, read_ids, write_codes
+    from ._table import ids_of_rows
 
     expect_output(output, model, features, ids)
     start = time.perf_counter()
     hasher = load_model(model)
     packed = encode_file(hasher, features, array, header)
-    names = read_ids(ids or (features if id_column else None), id_column, len(packed))
+    names = read_ids(*ids_of_rows(features, ids, id_column, array), len(packed))
     codes = Codes(packed, hasher.fitted_.map.n_bits, ids=names, model_id=hasher.model_id_)
     write_codes(codes, output)
     result = {

@@ -53,9 +53,26 @@ def evaluate(
             "pass one of each, or queries and database with a file of labels each."
         )
     opened = [open_codes(path, n_bits) for path in codes]
+    if opened[0].learned:
+        _warn_of_learned(codes[0])
     known = [read_some_labels(path, bool(tags), column, separator) for path in files]
     result, text = _scores(opened, known, **how)
     emit({"codes": list(codes), **result}, text, as_json)
+
+
+def _warn_of_learned(path: str) -> None:
+    """Learned codes are made of labels: no row was new to them."""
+    import warnings
+
+    from ..errors import KinhashWarning
+
+    warnings.warn(
+        f"{path} holds learned codes: they were made from the labels of these rows, so a score by the same "
+        "labels flatters. Score codes of `kinhash encode`, best of rows that were not fitted on; the verdict "
+        "of `kinhash fit` is on such rows.",
+        KinhashWarning,
+        stacklevel=2,
+    )
 
 
 def _scores(

@@ -27,7 +27,7 @@ __all__ = ["export"]
 )
 @click.option("--table", default="codes", show_default=True, help="Table, collection or index to make.")
 @click.option("--bits", "n_bits", type=int, help="Length of the codes in a .npy, if not 8 per byte.")
-@click.option("--ids", metavar="FILE", help="Numbers of the rows; default: those in CODES, or row numbers.")
+@click.option("--ids", metavar="FILE", help="Ids of the rows; default: those in CODES, or row numbers.")
 @click.option("--id-column", metavar="NAME", help="The column of the file of ids.")
 @click.option("--overwrite", is_flag=True, help="Replace what is there.")
 @click.option(
@@ -93,15 +93,17 @@ def export(
 
 
 def _numbers(ids: Any) -> Any:
-    """Ids from a file, as integers where they are written as such."""
+    """Ids from a file, as integers where all are written as such; '007' is a name and stays one."""
     if ids is None or ids.dtype.kind in "iu":
         return ids
     import numpy as np
 
     try:
-        return np.array([int(name) for name in ids.tolist()], np.int64)
-    except (ValueError, OverflowError):
-        return ids  # the door says what is wrong
+        numbers = [int(name) for name in ids.tolist()]
+    except ValueError:
+        return ids
+    same = [str(number) for number in numbers] == ids.tolist()
+    return np.array(numbers, object) if same else ids  # the door says which are too large
 
 
 def _text(result: dict[str, Any], outcome: Any) -> str:

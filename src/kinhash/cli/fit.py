@@ -8,7 +8,18 @@ from typing import Any
 
 import click
 
-from ._terminal import bar, counted, emit, header_option, json_option, talk
+from ._held_out import USUAL, read_held_out
+from ._terminal import (
+    array_option,
+    bar,
+    counted,
+    emit,
+    header_option,
+    json_option,
+    separator_option,
+    talk,
+    unless_told,
+)
 from ._verdict import verdict_text
 
 __all__ = ["fit"]
@@ -23,12 +34,16 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 
 @click.command()
 @click.argument("features")
-@click.option("--labels", metavar="FILE", help="One class per row (.txt, .csv, .npy, .npz, .json).")
+@click.option(
+    "--labels",
+    metavar="FILE",
+    help="One class per row (.txt, .csv, .npy, .npz, .json, .parquet), or a column of FEATURES.",
+)
 @click.option("--tags", metavar="FILE", help="The tags of each row: text, JSON lists, or a 0/1 matrix.")
 @click.option("--pairs", metavar="FILE", help="Lines of row, row, 1 (kin) or -1 (strangers); first row: 0.")
 @click.option("--label-column", metavar="NAME", help="The column with the labels; alone, of FEATURES itself.")
 @click.option("--leave-out", metavar="NAME", multiple=True, help="A column of FEATURES that is no feature.")
-@click.option("--tag-separator", metavar="TEXT", default=";", show_default=True, help="Between tags in text.")
+@separator_option
 @click.option("--method", metavar="NAME", default="EnergyHasher", show_default=True, help="How to learn.")
 @click.option("--bits", "n_bits", type=int, default=64, show_default=True, help="Length, from 1 to 1024.")
 @click.option(
@@ -47,13 +62,24 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same bits.")
 @click.option(
     "--held-out",
-    type=click.IntRange(0),
-    default=1000,
+    callback=read_held_out,
+    metavar="N",
+    default=str(USUAL),
     show_default=True,
-    help="Rows to keep out as queries, a tenth at most; 0 learns from all rows and judges nothing.",
+    help="Rows to keep out as queries: so many at random, a tenth at most; last:500 for the last 500 rows; "
+    "0 learns from all rows and judges nothing.",
 )
-@click.option("--array", metavar="NAME", help="Which array of a .npz, or list column of a .parquet.")
-@click.option("--ids", metavar="FILE", help="Ids of the rows, kept in the file of --codes.")
+@click.option(
+    "--held-out-by",
+    metavar="NAME",
+    help="Keep out the latest rows by this column of FEATURES (no feature then) or file of times.",
+)
+@array_option
+@click.option(
+    "--ids",
+    metavar="FILE",
+    help="Ids of the rows, kept in the file of --codes: a file, or a column of FEATURES.",
+)
 @click.option("--id-column", metavar="NAME", help="The column with the ids; alone, of FEATURES itself.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where the model goes, e.g. model.kin.")
 @click.option("--codes", metavar="FILE", help="Where the learned codes of the rows go, e.g. db.kin.")
@@ -69,8 +95,10 @@ def fit(features: str, output: str, codes: str | None, as_json: bool, **options:
     Examples:
       kinhash fit X.npy --labels y.txt --bits 64 -o model.kin --codes db.kin
       kinhash fit table.csv --label-column species --leave-out name -o model.kin
+      kinhash fit rows.parquet --features embedding --labels label --ids id -o model.kin --codes db.kin
       kinhash fit X.npy --tags tags.txt -o model.kin
       kinhash fit X.npy --pairs clicks.csv -o model.kin
+      kinhash fit log.csv --labels topic --held-out-by date -o model.kin
       kinhash fit X.npy --labels y.txt --set encoder=expected --set encoder__features=plain -o model.kin
     """
     start = time.perf_counter()
@@ -101,14 +129,14 @@ def _work(features: str, output: str, codes: str | None, options: dict[str, Any]
         farthest = max(farthest, STAGE_BEGINS.get(stage, 0.98))
         move(farthest, stage)
 
-    return run(request, begin)
+    return run(request, begin, talk)
 
 
 def _text(result: dict[str, Any], verdict: Any) -> str:
     seconds = result["seconds"]
-    lines = []
+    lines = unless_told(result["read"])
     if verdict is not None:
-        lines += [verdict_text(verdict), "", _sentence(verdict)]
+        lines += [verdict_text(verdict), f"Kept out: {result['held_out']}.", "", _sentence(verdict)]
         if "unseen_codes" in verdict.facts:
             lines.append(
                 "The rows kept out, searched among themselves (both sides unseen): codes "

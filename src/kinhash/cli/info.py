@@ -79,6 +79,7 @@ def _facts_of(codes: Any, model_id: str | None) -> dict[str, Any]:
         "bytes_per_item": int(codes.packed.shape[1]),
         "unique_codes": len(np.unique(codes.packed, axis=0)),
         "ids": ids,
+        "learned": codes.learned,
         "model_id": model_id,
     }
 

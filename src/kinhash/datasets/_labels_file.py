@@ -8,6 +8,7 @@
 | ``.npz`` | the labels of the compact format, SciPy's sparse format, or one array |
 | ``.json`` | a list of labels, or of lists of tags; ``null`` is unknown |
 | ``.svm`` ``.svmlight`` ``.libsvm`` | the targets, several parted by commas |
+| ``.parquet`` (extra ``parquet``) | the column called ``column``, or the one that is clear; lists are tags |
 
 In text, an empty field is an unknown class, or an empty set of tags; labels that are all whole
 numbers are read as numbers.
@@ -56,8 +57,8 @@ def open_labels(
 ) -> Labels:
     """Read the labels in a file; the extension decides the format, see the top of this file.
 
-    ``column`` names the column of a CSV, or the array of a ``.npz``. ``separator`` parts the tags of
-    a row in text files. ``header`` says whether the first line is a name and no label (None: it is
+    ``column`` names the column of a CSV or a ``.parquet``, or the array of a ``.npz``. ``separator`` parts
+    the tags of a row in text. ``header`` says whether the first line is a name and no label (None: it is
     when a column is named, or when it is the only line that is no number). Everything that can be
     wrong with the file raises ``FileProblem``. Peak memory: a few times the file.
     """
@@ -110,7 +111,11 @@ def _from_csv(file: Path, options: LabelOptions) -> list[Any]:
     width = len(rows[0])
     ragged = next((k for k, row in enumerate(rows) if len(row) != width), None)
     if ragged is not None:
-        raise damaged(file, f"row {ragged + 1} has {len(rows[ragged])} columns", f"{width}, as in the first")
+        what = f"row {ragged + 1} has {len(rows[ragged])} columns"
+        if options.separator is None:
+            raise damaged(file, what, f"{width}, as in the first")
+        remedy = f"If {mark!r} parts the tags of a row, say so (--tag-separator on the command line)"
+        raise damaged(file, what, f"{width}, as in the first", remedy)
     if options.column is None:
         if width > 1:
             raise FileProblem(
@@ -128,7 +133,7 @@ def _values(fields: list[str], options: LabelOptions) -> list[Any]:
     header = options.header
     if options.separator is not None:
         rows = fields[1:] if header else fields
-        return [{tag.strip() for tag in row.split(options.separator) if tag.strip()} for row in rows]
+        return [_tags(row, options.separator) for row in rows]
     if header is None and len(fields) > 1:
         rest = [is_number(field) for field in fields[1:] if field]
         header = bool(rest) and all(rest) and bool(fields[0]) and not is_number(fields[0])
@@ -204,6 +209,21 @@ def _from_svmlight(file: Path, options: LabelOptions) -> list[Any]:
     return [set(row) for row in targets]
 
 
+def _from_parquet(file: Path, options: LabelOptions) -> list[Any]:
+    from ._parquet import parquet_kinds, parquet_values
+    from ._roles import label_column
+
+    column = options.column if options.column is not None else label_column(parquet_kinds(file), file)
+    values = parquet_values(file, column)
+    if options.separator is None or not any(isinstance(value, str) for value in values):
+        return values
+    return [None if value is None else _tags(str(value), options.separator) for value in values]
+
+
+def _tags(text: str, separator: str) -> set[str]:
+    return {tag.strip() for tag in text.split(separator) if tag.strip()}
+
+
 TEXT = {".txt", ".csv", ".tsv", ".svm", ".svmlight", ".libsvm"}
 FORMATS: dict[str, Callable[[Path, LabelOptions], Any]] = {
     ".txt": _from_text,
@@ -215,4 +235,5 @@ FORMATS: dict[str, Callable[[Path, LabelOptions], Any]] = {
     ".svm": _from_svmlight,
     ".svmlight": _from_svmlight,
     ".libsvm": _from_svmlight,
+    ".parquet": _from_parquet,
 }

@@ -1,4 +1,4 @@
-"""Parquet through pyarrow: columns of numbers, or one column of lists of equal length."""
+"""Parquet through pyarrow: columns of numbers, or one column of lists of equal length; labels and ids."""
 
 from __future__ import annotations
 
@@ -12,15 +12,34 @@ import numpy as np
 from ..errors import FileProblem, MissingExtra, UnknownName
 from ._columns import Pick
 from ._files import damaged, translating
+from ._roles import list_column
 from ._rows import Matrix
 
-__all__ = ["parquet_matrix"]
+__all__ = ["parquet_kinds", "parquet_matrix", "parquet_values"]
 
 KIND = "a .parquet file of numbers"
 
 
+def parquet_kinds(path: Path) -> dict[str, str]:
+    """What each column holds: number, text, floats, ints or texts (lists of those), or other."""
+    arrow = _Arrow()
+    with _arrow_errors(arrow, path), arrow.open(path) as file:
+        schema = file.schema_arrow
+        return {name: arrow.kind(schema.field(name).type) for name in schema.names}
+
+
+def parquet_values(path: Path, name: str) -> list[Any]:
+    """One column as labels or ids: plain values, sets for lists, None for what is missing."""
+    arrow = _Arrow()
+    with _arrow_errors(arrow, path), arrow.open(path) as file:
+        if name not in file.schema_arrow.names:
+            raise UnknownName.among("column", name, file.schema_arrow.names)
+        values: list[Any] = file.read(columns=[name])[name].to_pylist()
+    return [set(value) - {None} if isinstance(value, list) else value for value in values]
+
+
 def parquet_matrix(path: Path, name: str | None = None, pick: Pick | None = None) -> Matrix:
-    """Open the numeric columns (those picked), or the column of lists called ``name`` (or the only one)."""
+    """Open the column of lists called ``name`` (or the only one), or the numeric columns (those picked)."""
     arrow = _Arrow()
     with _arrow_errors(arrow, path), arrow.open(path) as file:
         schema = file.schema_arrow
@@ -30,7 +49,8 @@ def parquet_matrix(path: Path, name: str | None = None, pick: Pick | None = None
             raise UnknownName.among("column", name, names)
         if pick and name is None:
             names = [names[place] for place in pick.positions(names, path)]
-        lists = name if name is not None else names[0] if len(names) == 1 else None
+        kinds = {column: arrow.kind(schema.field(column).type) for column in names}
+        lists = name if name is not None else list_column(kinds, path)
         if lists is not None and arrow.is_list(schema.field(lists).type):
             first = next(_list_blocks(arrow, path, lists, 1), None)
             width = 0 if first is None else first.shape[1]
@@ -91,6 +111,22 @@ class _Arrow:
         self._types = pyarrow.types
         self.open = pyarrow.parquet.ParquetFile
         self.errors = pyarrow.ArrowException
+
+    def kind(self, kind: Any) -> str:
+        """In a word what a column of that type holds, see `parquet_kinds`."""
+        types = self._types
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        if self.is_list(kind):
+            inner = kind.value_type
+            return (
+                "floats"
+                if types.is_floating(inner)
+                else {"number": "ints", "text": "texts"}.get(self.kind(inner), "other")
+            )
+        if types.is_string(kind) or types.is_large_string(kind):
+            return "text"
+        return "number" if self.is_number(kind) else "other"
 
     def is_number(self, kind: Any) -> bool:
         types = self._types

@@ -2,7 +2,8 @@
 
 An engine writes codes to a `Place`, opens the place again as a `Reader`, and says which statement finds the
 neighbours of a code. It may trust what it gets: the door is `kinhash.engines._run`. Rows come in ascending
-order of their ids. Classes are abstract or final.
+order of their ids, which are 64-bit integers or, where an engine holds them, strings. Classes are abstract or
+final.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .._texts import STRING
+from .._types import Array
 from ..codes import Codes, UInt8, n_bytes, unpack_bits
 from ..errors import CodesMismatch, InvalidInput, MissingExtra
+from ..index.ids import sort_keys
 
 __all__ = [
     "Engine",
@@ -30,11 +34,13 @@ __all__ = [
     "Reader",
     "as_bits",
     "driver",
+    "has_text_ids",
+    "id_array",
     "with_ties",
     "without_password",
 ]
 
-Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16]]  # ids and distances of one query
+Found = tuple[Array, npt.NDArray[np.uint16]]  # ids (int64 or strings) and distances of one query
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,7 @@ class Engine(ABC):
 
     answers: ClassVar[bool] = True  # False: we write files for it and cannot ask its server
     file: ClassVar[bool] = True  # whether the target is one file
+    text_ids: ClassVar[bool] = True  # whether it holds strings as ids
 
     @abstractmethod
     def problems(self) -> tuple[type[Exception], ...]:
@@ -141,6 +148,17 @@ def driver(module: str, extra: str, package: str | None = None) -> Any:
         raise MissingExtra.of(package or module.partition(".")[0], extra) from None
 
 
+def has_text_ids(codes: Codes) -> bool:
+    """Whether the ids are strings; numbers otherwise."""
+    return codes.ids is not None and codes.ids.dtype.kind == "T"
+
+
+def id_array(ids: Any) -> Array:
+    """Ids as an engine gave them, numbers or strings, as `HammingIndex` has them."""
+    values = ids.to_pylist() if hasattr(ids, "to_pylist") else ids
+    return np.array(values, STRING if len(values) and isinstance(values[0], str) else np.int64)
+
+
 def as_bits(packed: UInt8, n_bits: int) -> npt.NDArray[np.bytes_]:
     """Codes (n, bytes) as text of zeros and ones, the first bit first: one string of ``n_bits`` per row."""
     return np.ascontiguousarray(unpack_bits(packed, n_bits) + ord("0")).view(f"S{n_bits}")[:, 0]
@@ -162,10 +180,11 @@ def with_ties(fetch: Callable[[int], tuple[Any, Any]], k: int, n_rows: int, most
         )
     wanted = min(2 * k + 16, most)
     while True:
-        ids, distances = (np.asarray(column) for column in fetch(wanted))
+        ids, distances = fetch(wanted)
+        distances = np.asarray(distances)
         if wanted >= most or distances[-1] > distances[k - 1]:
             break
         wanted = min(4 * wanted, most)
-    ids, distances = ids.astype(np.int64), np.rint(distances).astype(np.uint16)
-    order = np.lexsort((ids, distances))[:k]
+    ids, distances = id_array(ids), np.rint(distances).astype(np.uint16)
+    order = np.lexsort((sort_keys(ids), distances))[:k]
     return ids[order], distances[order]

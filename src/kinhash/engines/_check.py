@@ -69,7 +69,7 @@ def check(
         n_queries=len(queries),
         k=ours.ids.shape[1],
         distances_equal=np.array_equal(ours.distances, theirs.distances),
-        ids_equal=np.array_equal(ours.ids, theirs.ids),
+        ids_equal=ours.ids.tolist() == theirs.ids.tolist(),
         asked=one.answers,
     )
 

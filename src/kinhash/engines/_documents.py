@@ -20,7 +20,7 @@ from .._files import replacing_folder
 from ..codes import Codes, UInt8
 from ..errors import InvalidInput
 from ..index import HammingIndex
-from ._base import Engine, EngineFacts, Found, Place, Reader
+from ._base import Engine, EngineFacts, Found, Place, Reader, id_array
 from ._sql import already_there
 
 __all__ = ["DocumentFiles", "signed"]
@@ -40,11 +40,11 @@ class DocumentFiles(Engine):
         """File names and contents that make the table."""
 
     @abstractmethod
-    def document(self, number: int, code: UInt8, place: Place) -> str:
+    def document(self, number: int | str, code: UInt8, place: Place) -> str:
         """The lines that load one row."""
 
     @abstractmethod
-    def row(self, document: dict[str, Any]) -> tuple[int, bytes] | None:
+    def row(self, document: dict[str, Any]) -> tuple[int | str, bytes] | None:
         """Id and packed bytes of a line; None for a line that holds no code."""
 
     def problems(self) -> tuple[type[Exception], ...]:
@@ -63,7 +63,7 @@ class DocumentFiles(Engine):
                 (folder / "search.txt").write_text(example + "\n")
             for number, rows in enumerate(block_slices(len(codes), PART)):
                 pairs = zip(codes.ids[rows].tolist(), codes.packed[rows], strict=True)
-                with open(folder / self.part.format(number), "w") as file:
+                with open(folder / self.part.format(number), "w", encoding="utf-8") as file:
                     file.writelines(self.document(key, code, place) for key, code in pairs)
 
     @contextmanager
@@ -71,17 +71,17 @@ class DocumentFiles(Engine):
         folder = Path(place.target)
         if not (folder / "kinhash.json").is_file():
             raise InvalidInput(f"There are no codes in {place.target}", "", "Write the codes first")
-        ids: list[int] = []
+        ids: list[int | str] = []
         packed: list[bytes] = []
         for part in sorted(folder.glob(self.part.replace("{:05d}", "*"))):
-            with open(part) as file:
+            with open(part, encoding="utf-8") as file:
                 for found in filter(None, map(self.row, map(json.loads, file))):
                     ids.append(found[0])
                     packed.append(found[1])
         facts = EngineFacts.from_note((folder / "kinhash.json").read_text(), len(ids), place)
         assert facts.n_bits is not None
         rows = np.frombuffer(b"".join(packed), np.uint8).reshape(len(ids), facts.n_bytes)
-        index = HammingIndex.from_codes(rows, facts.n_bits, ids=np.array(ids, np.int64))
+        index = HammingIndex.from_codes(rows, facts.n_bits, ids=id_array(ids))
 
         def nearest(code: UInt8, k: int) -> Found:
             found = index.search(code[None], k)

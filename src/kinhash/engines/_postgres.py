@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from .._blocks import block_slices
 from ..codes import Codes, UInt8
-from ._base import Engine, EngineFacts, Place, Reader, as_bits, driver
+from ._base import Engine, EngineFacts, Place, Reader, as_bits, driver, has_text_ids
 from ._sql import already_there, not_there, quoted, select, sql_reader
 
 __all__ = ["PostgresTable"]
@@ -19,6 +19,8 @@ BLOCK = 16384  # rows sent at once: 17 MB of text at 1024 bits
 
 class PostgresTable(Engine):
     """A table ``id bigint, code bit(n)``; the note is its comment. The target is a connection string.
+
+    String ids are ``text collate "C"``: ordered by their bytes, whatever the language of the database.
 
     Everything happens in one transaction: other sessions see the table as it was until all rows are there.
     """
@@ -42,15 +44,15 @@ class PostgresTable(Engine):
                 cursor.execute(f'drop table if exists "{place.table}"')
             elif _comment(cursor, place) is not None:
                 raise already_there(place)
-            cursor.execute(
-                f'create table "{place.table}" (id bigint primary key, code bit({codes.n_bits}) not null)'
-            )
+            kind = 'text collate "C"' if has_text_ids(codes) else "bigint"
+            columns = f"id {kind} primary key, code bit({codes.n_bits}) not null"
+            cursor.execute(f'create table "{place.table}" ({columns})')
             cursor.execute(f'comment on table "{place.table}" is {quoted(EngineFacts.note(codes))}')
             with cursor.copy(f'copy "{place.table}" from stdin') as copy:
                 for rows in block_slices(len(codes), BLOCK):
                     text = as_bits(codes.packed[rows], codes.n_bits).tolist()
-                    ids = codes.ids[rows].tolist()
-                    copy.write(b"".join(b"%d\t%s\n" % row for row in zip(ids, text, strict=True)))
+                    ids = map(_copied, codes.ids[rows].tolist())
+                    copy.write(b"".join(b"%s\t%s\n" % row for row in zip(ids, text, strict=True)))
 
     @contextmanager
     def open(self, place: Place) -> Iterator[Reader]:
@@ -67,6 +69,14 @@ class PostgresTable(Engine):
         bits = as_bits(code[None], n_bits)[0].decode()
         # B'...' has exactly as many bits as digits; '...'::bit(n) would silently cut or pad.
         return select(self.distance(f"B'{bits}'"), f'"{place.table}"', k)
+
+
+def _copied(value: int | str) -> bytes:
+    """An id as COPY reads it."""
+    text = str(value)
+    for mark, escaped in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
+        text = text.replace(mark, escaped)
+    return text.encode()
 
 
 def _psycopg() -> Any:

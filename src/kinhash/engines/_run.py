@@ -15,9 +15,9 @@ from .._check import check_integer
 from ..codes import Codes, as_codes
 from ..errors import EngineProblem, InvalidInput, KinhashError
 from ..index import Neighbours
-from ..index.ids import as_ids
+from ..index.ids import as_ids, sorting_order
 from . import ENGINES
-from ._base import Engine, Place, without_password
+from ._base import Engine, Place, has_text_ids, without_password
 
 __all__ = ["as_place", "plainly", "prepared", "search", "statement", "without_password", "write"]
 
@@ -38,12 +38,20 @@ def write(
 ) -> int:
     """Write codes with their ids to an engine, all or nothing; returns the number of rows.
 
-    ``target`` is a file, a folder or a connection, see docs/engines.md. Ids are 64-bit integers, each once;
-    without any, those of the codes, or row numbers. What is there already stays unless ``overwrite``.
+    ``target`` is a file, a folder or a connection, see docs/engines.md. Ids are 64-bit integers, or strings
+    where the engine holds them (all but FAISS and USearch), each once; without any, those of the codes, or
+    row numbers. What is there already stays unless ``overwrite``.
     Peak memory: a copy of the codes, and for engines that write one file, that file.
     """
     one: Engine = ENGINES.make(engine)
     rows = prepared(as_codes(codes, n_bits), ids)
+    if has_text_ids(rows) and not one.text_ids:
+        holding = ", ".join(name for name in ENGINES if ENGINES[name].text_ids)
+        raise InvalidInput(
+            f"The ids are strings, and {engine} holds numbers only",
+            "64-bit integers, or another engine",
+            f"Number the rows and keep a table of names, or use one of {holding}",
+        )
     place = as_place(target, table)
     with plainly(one, place, "written"):
         one.write(rows, place, overwrite)
@@ -76,11 +84,15 @@ def answers(one: Engine, place: Place, queries: Codes, k: int) -> Neighbours:
     with plainly(one, place, "searched"), one.open(place) as reader:
         reader.facts.require(queries, place)
         k = min(k, reader.facts.n_rows)
-        ids = np.empty((len(queries), k), np.int64)
-        distances = np.empty((len(queries), k), np.uint16)
-        for row, code in enumerate(queries if k else ()):
-            ids[row], distances[row] = reader.nearest(code, k)
+        found = [reader.nearest(code, k) for code in queries] if k else []
+    if not found:
+        return Neighbours(*_nothing(len(queries), k), full=float(queries.n_bits))
+    ids, distances = (np.stack(column) for column in zip(*found, strict=True))
     return Neighbours(ids, distances, full=float(queries.n_bits))
+
+
+def _nothing(n_queries: int, k: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    return np.empty((n_queries, k), np.int64), np.empty((n_queries, k), np.uint16)
 
 
 def statement(
@@ -118,23 +130,15 @@ def as_place(target: Target, table: str) -> Place:
 
 
 def prepared(codes: Codes, ids: Any = None) -> Codes:
-    """Codes with 64-bit ids, each once, in ascending order."""
+    """Codes with ids, 64-bit integers or strings, each once, in ascending order."""
     given = codes.ids if ids is None else ids
     values = np.arange(len(codes)) if given is None else as_ids(given)
-    if values.dtype.kind != "i":
-        raise InvalidInput(
-            "The ids are strings", "64-bit integers", "Number the rows and keep a table of names"
-        )
     if len(values) != len(codes):
         raise InvalidInput(
             f"{len(values)} ids came with {len(codes)} codes", "one id per code", "Pass as many ids as rows"
         )
-    order = np.argsort(values, kind="stable")
-    values = values[order]
-    twice = np.flatnonzero(values[1:] == values[:-1])
-    if len(twice):
-        raise InvalidInput(f"The id {values[twice[0]]} came twice", "each id once", "Give every row its own")
-    return Codes(np.ascontiguousarray(codes.packed[order]), codes.n_bits, values, codes.model_id)
+    order = sorting_order(values)
+    return Codes(np.ascontiguousarray(codes.packed[order]), codes.n_bits, values[order], codes.model_id)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..codes import UInt8
 from ..errors import InvalidInput
-from ._base import Engine, EngineFacts, Found, Place, Reader
+from ._base import Engine, EngineFacts, Found, Place, Reader, id_array
 
 __all__ = ["already_there", "fresh_file", "not_there", "quoted", "select", "sql_reader"]
 
@@ -32,8 +32,8 @@ def sql_reader(engine: Engine, place: Place, facts: EngineFacts, run: Callable[[
     n_bits = facts.n_bits
 
     def nearest(code: UInt8, k: int) -> Found:
-        rows = np.array(run(engine.statement(code, n_bits, k, place)), np.int64).reshape(-1, 2)
-        return rows[:, 0], rows[:, 1].astype(np.uint16)
+        rows = run(engine.statement(code, n_bits, k, place))
+        return id_array([row[0] for row in rows]), np.array([row[1] for row in rows], np.uint16)
 
     return Reader(facts, nearest)
 

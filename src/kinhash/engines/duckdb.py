@@ -11,7 +11,7 @@ import numpy as np
 
 from .._blocks import block_slices
 from ..codes import Codes, UInt8
-from ._base import Engine, EngineFacts, Place, Reader, as_bits, driver
+from ._base import Engine, EngineFacts, Place, Reader, as_bits, driver, has_text_ids
 from ._sql import already_there, fresh_file, not_there, quoted, select, sql_reader
 
 __all__ = ["DuckDB"]
@@ -20,7 +20,10 @@ BLOCK = 8192  # rows handed over at once: 33 MB as text at 1024 bits
 
 
 class DuckDB(Engine):
-    """A table ``id BIGINT, code BIT`` in a database file; the note is the comment of the table."""
+    """A table ``id BIGINT, code BIT`` in a database file; the note is the comment of the table.
+
+    String ids are ``VARCHAR``, which DuckDB orders by their bytes.
+    """
 
     def problems(self) -> tuple[type[Exception], ...]:
         return (_duckdb().Error,)
@@ -34,11 +37,13 @@ class DuckDB(Engine):
                 db.execute(f'drop table if exists "{place.table}"')
             elif _comment(db, place) is not None:
                 raise already_there(place)
-            db.execute(f'create table "{place.table}" (id BIGINT primary key, code BIT not null)')
+            kind = "VARCHAR" if has_text_ids(codes) else "BIGINT"
+            db.execute(f'create table "{place.table}" (id {kind} primary key, code BIT not null)')
             db.execute(f'comment on table "{place.table}" is {quoted(EngineFacts.note(codes))}')
             for rows in block_slices(len(codes), BLOCK):
                 text = as_bits(codes.packed[rows], codes.n_bits).astype(np.str_)
-                db.register("kinhash_block", {"id": codes.ids[rows], "code": text})
+                ids = codes.ids[rows].astype(object if kind == "VARCHAR" else np.int64)
+                db.register("kinhash_block", {"id": ids, "code": text})
                 db.execute(f'insert into "{place.table}" select id, code::BIT from kinhash_block')
                 db.unregister("kinhash_block")
             db.execute("commit")  # closing without it rolls back

@@ -9,7 +9,7 @@ import json
 from typing import Any, ClassVar
 
 from ..codes import Codes, UInt8
-from ._base import EngineFacts, Place
+from ._base import EngineFacts, Place, has_text_ids
 from ._documents import DocumentFiles, signed
 
 __all__ = ["Elasticsearch"]
@@ -27,7 +27,7 @@ class Elasticsearch(DocumentFiles):
             "dims": 8 * codes.packed.shape[1],
             "index": False,  # a script reads every code; an HNSW graph would be for approximate search
         }
-        properties = {"id": {"type": "long"}, "code": code}
+        properties = {"id": {"type": "keyword" if has_text_ids(codes) else "long"}, "code": code}
         mappings = {
             "_meta": json.loads(EngineFacts.note(codes)),
             "dynamic": "strict",
@@ -35,11 +35,11 @@ class Elasticsearch(DocumentFiles):
         }
         return {"mapping.json": json.dumps({"mappings": mappings}, indent=2) + "\n"}
 
-    def document(self, number: int, code: UInt8, place: Place) -> str:
+    def document(self, number: int | str, code: UInt8, place: Place) -> str:
         head = json.dumps({"index": {"_id": str(number)}})
         return f"{head}\n{json.dumps({'id': number, 'code': code.tobytes().hex()})}\n"
 
-    def row(self, document: dict[str, Any]) -> tuple[int, bytes] | None:
+    def row(self, document: dict[str, Any]) -> tuple[int | str, bytes] | None:
         if "index" in document:
             return None
         return document["id"], bytes.fromhex(document["code"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ class Faiss(Engine):
     Equal distances come in the order of insertion, which is that of the ids; FAISS does not promise it, so
     we fetch all rows tied with the last and sort.
     """
+
+    text_ids: ClassVar[bool] = False
 
     def problems(self) -> tuple[type[Exception], ...]:
         _faiss()

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
 from ..codes import Codes, UInt8
-from ._base import Engine, EngineFacts, Place, Reader, driver, with_ties
+from ._base import Engine, EngineFacts, Place, Reader, driver, has_text_ids, with_ties
 from ._sql import already_there, not_there
 
 __all__ = ["Lance"]
@@ -31,7 +31,8 @@ class Lance(Engine):
     def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
         pa = driver("pyarrow", "lance")
         packed = pa.FixedSizeListArray.from_arrays(pa.array(codes.packed.ravel()), codes.packed.shape[1])
-        rows = pa.table({"id": pa.array(codes.ids), "code": packed})
+        ids = codes.ids.tolist() if has_text_ids(codes) and codes.ids is not None else codes.ids
+        rows = pa.table({"id": pa.array(ids), "code": packed})
         rows = rows.replace_schema_metadata({"kinhash": EngineFacts.note(codes)})
         folder_is_new = "://" not in place.target and not os.path.exists(place.target)
         db = _lance().connect(place.target)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from .._blocks import block_slices
 from ..codes import Codes, UInt8
 from ..errors import InvalidInput
-from ._base import Engine, EngineFacts, Place, Reader, driver, with_ties
+from ._base import Engine, EngineFacts, Place, Reader, driver, has_text_ids, with_ties
 from ._sql import already_there, fresh_file, not_there
 
 __all__ = ["Milvus"]
@@ -26,7 +26,7 @@ MOST = 16384  # neighbours per query that Milvus gives at most
 
 
 class Milvus(Engine):
-    """A collection ``id`` (INT64), ``code`` (BINARY_VECTOR of whole bytes); the note is its description.
+    """A collection ``id`` (INT64 or VARCHAR), ``code`` (BINARY_VECTOR of bytes); the note is its description.
 
     Milvus has no transactions. New codes go to a collection that is dropped if anything fails; to replace
     an earlier one they get a temporary name, and the earlier one goes when all is there.
@@ -97,7 +97,11 @@ def _fill(client: Any, name: str, codes: Codes) -> None:
     schema = client.create_schema(
         auto_id=False, enable_dynamic_field=False, description=EngineFacts.note(codes)
     )
-    schema.add_field("id", types.INT64, is_primary=True)
+    if has_text_ids(codes):
+        longest = max((len(text.encode()) for text in codes.ids.tolist()), default=1)
+        schema.add_field("id", types.VARCHAR, is_primary=True, max_length=max(longest, 1))
+    else:
+        schema.add_field("id", types.INT64, is_primary=True)
     schema.add_field("code", types.BINARY_VECTOR, dim=8 * codes.packed.shape[1])
     index = client.prepare_index_params()
     index.add_index("code", index_type="BIN_FLAT", metric_type="HAMMING")

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..codes import Codes, UInt8
-from ._base import EngineFacts, Place
+from ._base import EngineFacts, Place, has_text_ids
 from ._documents import DocumentFiles, signed
 
 __all__ = ["OpenSearch"]
@@ -35,16 +35,16 @@ class OpenSearch(DocumentFiles):
             "mappings": {
                 "_meta": json.loads(EngineFacts.note(codes)),
                 "dynamic": "strict",
-                "properties": {"id": {"type": "long"}, "code": code},
+                "properties": {"id": {"type": "keyword" if has_text_ids(codes) else "long"}, "code": code},
             },
         }
         return {"mapping.json": json.dumps(mapping, indent=2) + "\n"}
 
-    def document(self, number: int, code: UInt8, place: Place) -> str:
+    def document(self, number: int | str, code: UInt8, place: Place) -> str:
         head = json.dumps({"index": {"_id": str(number)}})
         return f"{head}\n{json.dumps({'id': number, 'code': signed(code)})}\n"
 
-    def row(self, document: dict[str, Any]) -> tuple[int, bytes] | None:
+    def row(self, document: dict[str, Any]) -> tuple[int | str, bytes] | None:
         if "index" in document:
             return None
         return document["id"], np.array(document["code"], np.int8).tobytes()

@@ -10,14 +10,14 @@ from typing import Any
 
 from .._files import replace_file
 from ..codes import Codes, UInt8
-from ._base import Engine, EngineFacts, Place, Reader, as_bits, driver
+from ._base import Engine, EngineFacts, Place, Reader, as_bits, driver, has_text_ids
 from ._sql import already_there, quoted, select, sql_reader
 
 __all__ = ["Parquet"]
 
 
 class Parquet(Engine):
-    """A file with the columns ``id`` (int64) and ``code`` (packed bytes); the note is in its schema."""
+    """A file of ``id`` (int64 or string) and ``code`` (packed bytes); the note is in its schema."""
 
     def problems(self) -> tuple[type[Exception], ...]:
         known: list[type[Exception]] = [_arrow().ArrowException]
@@ -31,7 +31,7 @@ class Parquet(Engine):
             raise already_there(place, "file")
         width = pa.binary(codes.packed.shape[1])
         packed = pa.FixedSizeBinaryArray.from_buffers(width, len(codes), [None, pa.py_buffer(codes.packed)])
-        table = pa.table({"id": pa.array(codes.ids), "code": packed})
+        table = pa.table({"id": pa.array(_plain(codes)), "code": packed})
         content = pa.BufferOutputStream()
         parquet.write_table(table.replace_schema_metadata({"kinhash": EngineFacts.note(codes)}), content)
         replace_file(place.target, [memoryview(content.getvalue())])
@@ -48,6 +48,11 @@ class Parquet(Engine):
         bits = as_bits(code[None], 8 * len(code))[0].decode()  # whole bytes, as in the file
         file = re.sub(r"([\[*?])", r"[\1]", place.target)  # a name, which DuckDB would take for a pattern
         return select(f"bit_count(xor(code::BIT, '{bits}'::BIT))", f"read_parquet({quoted(file)})", k)
+
+
+def _plain(codes: Codes) -> Any:
+    """Ids as Arrow takes them, which does not know NumPy's strings."""
+    return codes.ids.tolist() if has_text_ids(codes) and codes.ids is not None else codes.ids
 
 
 def _arrow() -> Any:

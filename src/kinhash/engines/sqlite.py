@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from .._blocks import block_slices
 from ..codes import Codes, UInt8
-from ._base import Engine, EngineFacts, Place, Reader
+from ._base import Engine, EngineFacts, Place, Reader, has_text_ids
 from ._sql import already_there, fresh_file, not_there, sql_reader
 
 __all__ = ["SQLite"]
@@ -48,11 +48,14 @@ class SQLite(Engine):
                     db.execute(f'drop table if exists "{place.table}"')
                 elif _definition(db, place) is not None:
                     raise already_there(place)
-                db.execute(f'create table "{place.table}" /*{note}*/ (id integer primary key{columns})')
+                kind = "text not null" if has_text_ids(codes) else "integer"
+                db.execute(f'create table "{place.table}" /*{note}*/ (id {kind} primary key{columns})')
                 marks = ", ".join("?" * (words.shape[1] + 1))
                 for rows in block_slices(len(codes), BLOCK):
-                    block = np.column_stack([codes.ids[rows], words[rows]]).tolist()
-                    db.executemany(f'insert into "{place.table}" values ({marks})', block)
+                    pairs = zip(codes.ids[rows].tolist(), words[rows].tolist(), strict=True)
+                    db.executemany(
+                        f'insert into "{place.table}" values ({marks})', ([i, *w] for i, w in pairs)
+                    )
                 db.execute("commit")
             except BaseException:
                 if db.in_transaction:

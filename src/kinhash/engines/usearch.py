@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ class USearch(Engine):
 
     Even its exact search orders ties as it likes, so we fetch all rows tied with the last and sort.
     """
+
+    text_ids: ClassVar[bool] = False
 
     def problems(self) -> tuple[type[Exception], ...]:
         _usearch()

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..codes import Codes, UInt8
-from ._base import Place
+from ._base import Place, has_text_ids
 from ._documents import DocumentFiles, signed
 
 __all__ = ["Vespa"]
@@ -19,7 +19,7 @@ __all__ = ["Vespa"]
 SCHEMA = """\
 schema {table} {{
     document {table} {{
-        field id type long {{
+        field id type {kind} {{
             indexing: summary | attribute
         }}
         field code type tensor<int8>(x[{width}]) {{
@@ -48,14 +48,16 @@ class Vespa(DocumentFiles):
     part: ClassVar[str] = "feed-{:05d}.jsonl"
 
     def settings(self, codes: Codes, place: Place) -> dict[str, str]:
-        schema = SCHEMA.format(table=place.table, width=codes.packed.shape[1])
+        schema = SCHEMA.format(
+            table=place.table, width=codes.packed.shape[1], kind="string" if has_text_ids(codes) else "long"
+        )
         return {f"{place.table}.sd": schema}
 
-    def document(self, number: int, code: UInt8, place: Place) -> str:
+    def document(self, number: int | str, code: UInt8, place: Place) -> str:
         fields = {"id": number, "code": {"values": signed(code)}}
         return json.dumps({"put": f"id:{place.table}:{place.table}::{number}", "fields": fields}) + "\n"
 
-    def row(self, document: dict[str, Any]) -> tuple[int, bytes] | None:
+    def row(self, document: dict[str, Any]) -> tuple[int | str, bytes] | None:
         fields = document["fields"]
         return fields["id"], np.array(fields["code"]["values"], np.int8).tobytes()
 

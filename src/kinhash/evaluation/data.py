@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._blocks import FIT_ROWS, block_slices, require_memory
+from .._inputs import as_matrix
 from .._types import Floats
 from ..datasets import Dataset
 from ..errors import InvalidInput
@@ -58,6 +59,7 @@ def read_data(dataset: Any) -> Data:
 def _as_matrix(X: Any) -> Any:
     if sp.issparse(X):
         return sp.csr_array(X)
+    X = as_matrix(X)
     array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
     if array.ndim != 2:
         raise InvalidInput(

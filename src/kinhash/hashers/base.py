@@ -31,6 +31,7 @@ from ..errors import InvalidInput, KinhashWarning
 from ..rows import Rows
 from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
 from ..training import Training
+from .alike import warn_if_alike
 
 __all__ = ["Explanation", "Hasher", "check_looks", "check_supervision", "mapped_codes"]
 
@@ -90,7 +91,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         """Learn codes from rows X (n, p) and labels y: classes, a 0/1 indicator matrix, or tag sets.
 
         ``None`` or NaN in place of a label means unknown; see `kinhash.labels` for all the rules.
-        ``sample_weight`` (n,) says how much each row counts.
+        ``sample_weight`` (n,) says how much each row counts beside the others.
         """
         return self._fit(X, lambda n: from_labels(y, n), sample_weight, y)
 
@@ -134,6 +135,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             codes = _training_codes(fitted, training.rows, self.n_jobs)
         self.adopt(replace(fitted, codes=codes))
         self.report_ = self._describe(how, training)
+        warn_if_alike(fitted, training.rows)
 
     def adopt(self, fitted: Fitted) -> Self:
         """Become the hasher of that fit: for files, engines and whoever else learns a map elsewhere."""
@@ -202,7 +204,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             raise AttributeError(
                 "codes_ is kept only right after fit; use encode(X), or learned_codes(y) where there is one"
             )
-        return self._as_codes(codes)
+        learned = getattr(self, "report_", {}).get("codes") == "learned"
+        return replace(self._as_codes(codes), learned=learned)
 
     @property
     def marginals_(self) -> npt.NDArray[np.float32]:

@@ -7,6 +7,7 @@ model that one ``fit`` on all rows with the same anchors gives, up to rounding.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from .._types import Floats
 from ..encoders.linear import LinearMap
 from ..encoders.moments import Moments, moments_of_block
-from ..errors import InvalidInput
+from ..errors import InvalidInput, KinhashWarning
 from ..labels import Labels
 from ..rows import Rows
 from .anchored import Anchored
@@ -29,15 +30,17 @@ class Stream:
     Rows wait until a block of the fixed size is full, so the sums do not depend on how rows were handed in.
     """
 
-    def __init__(self, anchored: Anchored, block: int) -> None:
-        self.anchored, self.block = anchored, block
+    def __init__(self, anchored: Anchored, block: int, weight_unit: float = 1.0) -> None:
+        self.anchored, self.block, self.weight_unit = anchored, block, weight_unit
         self.moments: Moments | None = None
         self.n_rows = 0
         self.seconds = 0.0
+        self.strange: set[Any] = set()  # classes and tags that no anchor has
         self.waiting: list[tuple[Floats, npt.NDArray[np.float32], Floats]] = []
 
     def add(self, X: Any, labels: Labels, weights: Floats | None) -> None:
         """Take in rows with their labels."""
+        self._warn_of_strange(labels)
         scores, place = self.anchored.scores(labels)
         targets = self.anchored.targets(scores).astype(np.float32)
         rows = Rows(X)
@@ -48,6 +51,21 @@ class Stream:
             part = slice(start, min(start + self.block, len(rows)))
             self.waiting.append((rows.read(part), targets[place[part]], w[part]))
             self._sum_full_blocks()
+
+    def _warn_of_strange(self, labels: Labels) -> None:
+        """Warn once of classes or tags without an anchor: all of them look alike to the codes."""
+        new = _names_in(labels) - _names_in(self.anchored.anchor_labels) - self.strange
+        if not new:
+            return
+        self.strange |= new
+        kind = "tags" if labels.is_tags else "classes"
+        warnings.warn(
+            f"{len(self.strange)} {kind} have no row among the anchors, which come from the first block, so "
+            f"they share one code (the first: {sorted(map(str, new))[0]!r}). Start again with a first block "
+            "that holds every kind of label, or use fit.",
+            KinhashWarning,
+            stacklevel=4,
+        )
 
     def finish(self) -> LinearMap:
         """The map of all rows so far. Costs O(p³), whatever their number."""
@@ -85,3 +103,8 @@ class Stream:
 
     def _moments_of(self, x: Floats, t: Any, w: Floats) -> Moments:
         return moments_of_block(self.anchored.preparation, x, t, None if (w == 1).all() else w)
+
+
+def _names_in(labels: Labels) -> set[Any]:
+    """Classes or tags that some row has."""
+    return set(labels.names[np.unique(labels.indicator().indices)].tolist())

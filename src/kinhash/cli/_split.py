@@ -1,0 +1,59 @@
+"""Which rows `kinhash fit` keeps out as queries: some at random, or the last ones, because rows drift."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidInput
+from ..evaluation import hold_out_rows
+from ..labels import Labels
+from ._held_out import HeldOut
+
+__all__ = ["SHARE_KEPT_OUT", "read_times", "split_rows"]
+
+SHARE_KEPT_OUT = 0.1
+MOST_QUERIES = 2000  # of the last rows; a random draw has as many as were asked for
+Rows = npt.NDArray[np.int64]
+
+
+def read_times(path: str, column: str | None, n_rows: int) -> npt.NDArray[Any]:
+    """One value per row that says when it came: numbers, or texts that sort like time (2024-05-31)."""
+    from ..datasets import open_labels
+
+    found = open_labels(path, column=column)
+    if found.classes is None or not found.known.all() or len(found) != n_rows:
+        missing = len(found) - int(found.known.sum())
+        raise InvalidInput(
+            f"{path} holds {len(found):,} times for {n_rows:,} rows, {missing:,} of them missing",
+            "one time per row",
+            "Fill the gaps, or pass --held-out last:N for the last rows of the file",
+        )
+    values = found.names[found.classes]
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        return np.argsort(np.argsort(found.names))[found.classes]
+
+
+def split_rows(
+    labels: Labels, wanted: HeldOut, times: npt.NDArray[Any] | None, rng: np.random.Generator
+) -> tuple[Rows, Rows, Rows]:
+    """Rows to fit on, rows kept out, and those of them that are asked as queries."""
+    if not wanted.last and (times is None or wanted.count == 0):
+        train, kept_out = hold_out_rows(labels, wanted.count, SHARE_KEPT_OUT, rng)
+        return train, kept_out, kept_out
+    count = wanted.count if wanted.last else min(wanted.count, int(SHARE_KEPT_OUT * len(labels)))
+    if count > len(labels) - 2:
+        raise InvalidInput(
+            f"The last {count:,} of {len(labels):,} rows were to be kept out",
+            "at least two rows that are left to learn from",
+            "Keep fewer rows out",
+        )
+    order = np.arange(len(labels)) if times is None else np.argsort(times, kind="stable")
+    train, kept_out = np.sort(order[: len(order) - count]), np.sort(order[len(order) - count :])
+    carrying = kept_out[np.diff(labels.indicator()[kept_out].indptr) > 0]
+    queries = carrying if len(carrying) <= MOST_QUERIES else rng.permutation(carrying)[:MOST_QUERIES]
+    return train, kept_out, np.sort(queries)

@@ -1,0 +1,53 @@
+"""Whether the features of a fit tell rows apart at all."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from .._types import Bytes, Floats
+from ..codes import pack_bits
+from ..encoders import Fitted
+from ..errors import KinhashWarning
+from ..rows import Rows
+
+__all__ = ["warn_if_alike"]
+
+SOME_ROWS = 256  # rows that are looked at
+
+
+def warn_if_alike(fitted: Fitted, rows: Rows) -> None:
+    """Warn where new rows cannot be told apart: rows from all over X get one code, or RBF drowns them.
+
+    RBF features compare directions in float32: rows that share all but a thousandth of theirs look alike.
+    """
+    some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), SOME_ROWS)).astype(np.int64))
+    block = rows.read(some)
+    codes = pack_bits(fitted.map.decide(block)[0] > 0)
+    one_sided = fitted.codes is not None and _largest_share(fitted.codes[some]) > 0.9
+    if (block == block[0]).all():
+        why, remedy = "every column of X is constant", "Pass features that vary"
+    elif fitted.facts.get("features") == "rbf" and _relative_spread(block) < 1e-3:
+        why = f"X varies by {_relative_spread(block):.0e} of its size, too little for RBF features"
+        remedy = "Subtract the mean of every column, or use plain features"
+    elif _largest_share(codes) == 1.0 and not one_sided:
+        why, remedy = f"{len(some)} of them get the same code", "Check the features, and how they are scaled"
+    else:
+        return
+    if len(some) > 1:
+        warnings.warn(
+            f"New rows cannot be told apart by their features: {why}. {remedy}.", KinhashWarning, stacklevel=5
+        )
+
+
+def _largest_share(codes: Bytes) -> float:
+    """Share of rows that have the commonest code."""
+    return float(np.unique(codes, axis=0, return_counts=True)[1].max() / len(codes))
+
+
+def _relative_spread(block: Floats) -> float:
+    """Length of the rows' differences from their mean as a share of the length of rows; scale-free."""
+    block = block / (np.abs(block).max() or 1.0)
+    away = np.linalg.norm(block - block.mean(axis=0))
+    return float(away / (np.linalg.norm(block) or 1.0))

@@ -1,0 +1,100 @@
+"""`fit` says first what it has read, and speaks up where a file looks like a slip."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from .conftest import Run, three_classes
+
+FIT = ["--bits", "16", "-o", "a.kin"]
+
+
+def test_the_first_line_says_what_was_read(run: Run, folder: Path) -> None:
+    said = run("fit", "X.npy", "--labels", "y.txt", *FIT)
+    first = "120 rows × 6 columns, 3 classes, 40 to 40 rows each; first classes: class-0, class-1, class-2."
+    assert said.out.splitlines()[0] == first
+    assert json.loads(run("fit", "X.npy", "--labels", "y.txt", *FIT, "--json").out)["read"] == first
+    said = run("fit", "X.npy", "--tags", "tags.txt", *FIT)
+    assert said.out.startswith("120 rows × 6 columns, 3 tags, 1.3 a row; first tags: blue, red, round.\n")
+    said = run("fit", "X.npy", "--pairs", "pairs.csv", *FIT)
+    assert said.out.startswith("120 rows × 6 columns, 5")
+    assert "pairs" in said.out.splitlines()[0]
+
+
+def test_unknown_rows_are_counted(run: Run, folder: Path) -> None:
+    lines = (folder / "y.txt").read_text().splitlines()
+    (folder / "y.txt").write_text("\n".join(["", "", *lines[2:]]) + "\n")
+    assert "; 2 rows without a label;" in run("fit", "X.npy", "--labels", "y.txt", *FIT).out
+
+
+@pytest.mark.parametrize("mark", [",", "|"])
+@pytest.mark.parametrize("command", ["fit", "advise"])
+def test_tags_parted_by_something_else_are_refused(mark: str, command: str, run: Run, folder: Path) -> None:
+    text = (folder / "tags.txt").read_text().replace("red", "red;warm").replace(";", mark)
+    (folder / "tags.txt").write_text(text)
+    words = FIT if command == "fit" else ["--bits", "8", "--folds", "2"]
+    said = run(command, "X.npy", "--tags", "tags.txt", *words)
+    assert said.code == 2
+    assert f"hold '{mark}'" in said.err
+    assert f"--tag-separator '{mark}'" in said.err
+    assert run(command, "X.npy", "--tags", "tags.txt", "--tag-separator", mark, *words).code == 0
+    if command == "fit":  # asked for by name, it is as it should be
+        assert run(command, "X.npy", "--tags", "tags.txt", "--tag-separator", ";", *words).code == 0
+
+
+def test_a_csv_of_tags_parted_by_commas_says_how(run: Run, folder: Path) -> None:
+    (folder / "tags.csv").write_text((folder / "tags.txt").read_text().replace(";", ","))
+    said = run("fit", "X.npy", "--tags", "tags.csv", *FIT)
+    assert said.code == 2
+    assert "--tag-separator" in said.err
+
+
+@pytest.mark.parametrize("mark", [";", "|", ","])
+def test_classes_that_are_several_tags_are_noticed(mark: str, run: Run, folder: Path) -> None:
+    lines = ["red", f"blue{mark}round", "round", f"blue{mark}red"] * 30
+    (folder / "y.txt").write_text("\n".join(lines) + "\n")
+    said = run("fit", "X.npy", "--labels", "y.txt", *FIT)
+    assert said.code == 0
+    assert "60 classes in y.txt look like several tags" in said.err
+    assert f"--tag-separator '{mark}'" in said.err
+
+
+def test_names_with_a_comma_are_classes(run: Run, folder: Path) -> None:
+    (folder / "y.txt").write_text("\n".join(["Paris, France", "Lyon, France", "Rome, Italy"] * 40) + "\n")
+    assert "Warning" not in run("fit", "X.npy", "--labels", "y.txt", *FIT).err
+
+
+def odd_table(folder: Path, extra: np.ndarray, name: str) -> None:
+    X, y = three_classes(120)
+    lines = [",".join([name, *(f"f{k}" for k in range(6)), "kind"])]
+    lines += [",".join(map(str, [extra[n], *X[n].tolist(), y[n]])) for n in range(120)]
+    (folder / "odd.csv").write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("extra", "says"),
+    [
+        (np.arange(1000, 1120), "holds whole numbers that ascend"),
+        (np.arange(120) * 7 % 120 * 1e5, "like a price"),
+    ],
+)
+def test_columns_that_look_like_no_feature(extra: np.ndarray, says: str, run: Run, folder: Path) -> None:
+    odd_table(folder, extra, "number")
+    said = run("fit", "odd.csv", "--label-column", "kind", *FIT)
+    assert said.code == 0
+    assert "Column 'number'" in said.err
+    assert says in said.err
+    quiet = run("fit", "odd.csv", "--label-column", "kind", "--leave-out", "number", *FIT)
+    assert "Warning" not in quiet.err
+
+
+def test_data_alone_prints_its_help(run: Run) -> None:
+    said = run("data")
+    assert said.code == 0
+    assert said.err == ""
+    assert "kinhash data list" in said.out
+    assert said.out.count("\n") > 10
