@@ -345,6 +345,7 @@ def test_huge_and_tiny_values_do_not_overflow(name, size):
     assert np.isfinite(fitted.decision_function(X * size)).all()
 
 
+@pytest.mark.filterwarnings("ignore:.* share their code")
 def test_more_bits_than_an_energy_can_tell_apart_are_warned_of():
     for hasher in (
         EMSPLH(8, random_state=0),

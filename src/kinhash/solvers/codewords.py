@@ -13,7 +13,7 @@ import numpy as np
 
 from .._types import Bools, Bytes
 
-__all__ = ["comfortable", "spread_codewords"]
+__all__ = ["bits_for", "comfortable", "spread_codewords"]
 
 POOL = 4  # codes to pick from, for every one that is picked
 MOST_MORE = 20_000  # ... and at most so many more than are picked
@@ -25,6 +25,11 @@ def comfortable(n_bits: int) -> int:
     Random codes then differ by an eighth of their bits or more, and a few wrong bits lead to no other class.
     """
     return int(2 ** min(max((n_bits - 8) / 2, 1), 60))
+
+
+def bits_for(n_classes: int) -> int:
+    """The fewest bits, in whole bytes, that hold so many classes well."""
+    return 8 * int(np.ceil((2 * np.log2(max(n_classes, 2)) + 8) / 8))
 
 
 def spread_codewords(n_words: int, n_bits: int, rng: np.random.Generator) -> Bools:
