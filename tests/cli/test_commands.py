@@ -390,3 +390,14 @@ def test_a_closed_pipe_is_no_error(folder: Path) -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("query")
     assert done.stderr == ""
+
+
+def test_classes_are_scored_one_by_one_worst_first(run: Run, folder: Path) -> None:
+    fitted = json.loads(succeed(run, "fit X.npy --labels y.txt --bits 16 -o m.kin --codes db.kin --json"))
+    scored = json.loads(succeed(run, "eval db.kin --labels y.txt --json"))
+    for labels in (fitted["verdict"]["by_label"], scored["by_label"]):
+        scores = [one["score"] for one in labels]
+        assert len(scores) > 1
+        assert scores == sorted(scores)
+    counts = [one["queries"] for one in fitted["verdict"]["by_label"]]
+    assert sum(counts) == fitted["verdict"]["queries"]

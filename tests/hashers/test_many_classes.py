@@ -9,6 +9,7 @@ import pytest
 
 from kinhash import EnergyHasher
 from kinhash.encoders.expected import classes_of, expected_similarity
+from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.errors import KinhashWarning
 from kinhash.evaluation import mean_average_precision, precision_at_k
 from kinhash.hashers.shared_codes import classes_sharing_codes
@@ -36,7 +37,8 @@ def test_two_rows_of_each_of_many_classes_are_enough():
 def test_rare_classes_are_found_as_well_as_by_the_nearest_row():
     sizes = np.maximum(2, 300 / np.arange(1, 301)).astype(int)
     X, Q, y, asked = clouds(sizes, noise=0.4)
-    fitted = EnergyHasher(32, random_state=0).fit(X, y)
+    plain = ExpectedLabels(features="plain", penalty=1.0, temperature=0.5)
+    fitted = EnergyHasher(32, encoder=plain, random_state=0).fit(X, y)
     rare = sizes[asked] <= 6
     nearest = np.array([y[np.argmin(((X - q) ** 2).sum(axis=1))] for q in Q])
     found = mean_average_precision(fitted.encode(Q), fitted.codes_, asked, y, return_details=True).per_query

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ._terminal import bar, counted, emit, header_option, json_option, talk
-from ._verdict import verdict_text
+from ._verdict import shortfalls, verdict_text
 
 __all__ = ["fit"]
 
@@ -97,7 +97,7 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
     seconds = result["seconds"]
     lines = []
     if verdict is not None:
-        lines += [verdict_text(verdict), "", _sentence(verdict)]
+        lines += [verdict_text(verdict), "", _sentence(verdict), *shortfalls(verdict)]
         if "unseen_codes" in verdict.facts:
             lines.append(
                 "The rows kept out, searched among themselves (both sides unseen): codes "

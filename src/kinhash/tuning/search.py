@@ -34,7 +34,7 @@ __all__ = ["Chosen", "choose", "tune"]
 RBF_GAIN = 0.014  # what RBF features must gain: they cost more to encode with
 MANY_ROWS = 20_000  # of so many rows most were not tried on, and they serve plain columns more than centres:
 RBF_GAIN_OF_MANY = 0.03  # then this much
-MOST_RBF_CLASSES = 500  # RBF features have 1,000 centres
+MOST_RBF_CLASSES = 250  # RBF features have 1,000 centres: four a class
 GAIN = 0.001  # what any other departure from the plain method must gain
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
 SLACK = 0.003  # what a stronger penalty must gain: all rows are more than were tried on, and need less
@@ -178,8 +178,8 @@ def _best_candidate(
 def _kinds(training: Training, features: Any) -> list[FeatureMap]:
     """What to try: distances between rows that are mostly zeros (words, tags) say little.
 
-    A map that remembers all of few rows serves databases of tags; classes gain nothing by more centres. More
-    classes than centres would leave most of them without one near by, at a hundred times the cost.
+    A map that remembers all of few rows serves databases of tags; classes gain nothing by more centres. Of
+    hundreds of classes, most would have hardly a centre near by, at thirty times the cost.
     """
     if not isinstance(features, str) or features != "auto":
         return [feature_map(features)]
