@@ -420,3 +420,14 @@ def test_codes_of_a_method_that_only_maps_are_not_called_learned(run: Run, folde
     )
     assert "written to c.kin (mapped)" in said.out
     assert run("eval", "c.kin", "--labels", "y.txt").err == ""
+
+
+def test_classes_are_scored_one_by_one_worst_first(run: Run, folder: Path) -> None:
+    fitted = json.loads(succeed(run, "fit X.npy --labels y.txt --bits 16 -o m.kin --codes db.kin --json"))
+    scored = json.loads(succeed(run, "eval db.kin --labels y.txt --json"))
+    for labels in (fitted["verdict"]["by_label"], scored["by_label"]):
+        scores = [one["score"] for one in labels]
+        assert len(scores) > 1
+        assert scores == sorted(scores)
+    counts = [one["queries"] for one in fitted["verdict"]["by_label"]]
+    assert sum(counts) == fitted["verdict"]["queries"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hasher_cases import ALL, TABLE, classes, learns_codes, make, needs_labels, with_known
+from kinhash.encoders.principal import Principal
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
@@ -13,7 +14,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from kinhash import EMKSH, EMSPLH, EnergyHasher
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.features import RBF, Plain
-from kinhash.encoders.principal import Principal
 from kinhash.encoders.regressor import Regressor
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import InvalidInput, KinhashError, KinhashWarning
@@ -345,6 +345,7 @@ def test_huge_and_tiny_values_do_not_overflow(name, size):
     assert np.isfinite(fitted.decision_function(X * size)).all()
 
 
+@pytest.mark.filterwarnings("ignore:.* share their code")
 def test_more_bits_than_an_energy_can_tell_apart_are_warned_of():
     for hasher in (
         EMSPLH(8, random_state=0),

@@ -20,7 +20,7 @@ from ._terminal import (
     talk,
     unless_told,
 )
-from ._verdict import verdict_text
+from ._verdict import shortfalls, verdict_text
 
 __all__ = ["fit"]
 
@@ -136,7 +136,8 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
     seconds = result["seconds"]
     lines = unless_told(result["read"])
     if verdict is not None:
-        lines += [verdict_text(verdict), f"Kept out: {result['held_out']}.", "", _sentence(verdict)]
+        kept = f"Kept out: {result['held_out']}."
+        lines += [verdict_text(verdict), kept, "", _sentence(verdict), *shortfalls(verdict)]
         if "unseen_codes" in verdict.facts:
             lines.append(
                 "The rows kept out, searched among themselves (both sides unseen): codes "

@@ -31,7 +31,8 @@ from ..errors import InvalidInput, KinhashWarning
 from ..rows import Rows
 from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
 from ..training import Training
-from .alike import warn_if_alike
+from .equal_codes import warn_if_all_equal
+from .shared_codes import classes_sharing_codes, shared_codes_warning
 
 __all__ = ["Explanation", "Hasher", "check_looks", "check_supervision", "mapped_codes"]
 
@@ -70,6 +71,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     _listener: Listener | None = None
     # False for methods whose map is no set of plain arrays: better said before a long fit than on saving.
     storable: ClassVar[bool] = True
+    # True for methods that promise every class a code of its own, and warn where there are too few bits.
+    one_code_per_class: ClassVar[bool] = False
 
     @abstractmethod
     def _learn(self, training: Training) -> Fitted:
@@ -135,7 +138,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             codes = _training_codes(fitted, training.rows, self.n_jobs)
         self.adopt(replace(fitted, codes=codes))
         self.report_ = self._describe(how, training)
-        warn_if_alike(fitted, training.rows)
+        warn_if_all_equal(fitted, training.rows)
 
     def adopt(self, fitted: Fitted) -> Self:
         """Become the hasher of that fit: for files, engines and whoever else learns a map elsewhere."""
@@ -267,11 +270,19 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
                 KinhashWarning,
                 stacklevel=5,
             )
+        sharing = classes_sharing_codes(self.codes_, training.supervision) if how == "learned" else 0
+        if sharing and self.one_code_per_class:
+            warnings.warn(
+                shared_codes_warning(sharing, training.supervision.n_groups, len(share)),
+                KinhashWarning,
+                stacklevel=5,
+            )
         return {
             "n_rows": len(training.rows),
             "n_groups": training.supervision.n_groups,
             "codes": how,
             "unique_codes": _count_distinct(self.codes_.packed, self.fitted_.group_of_row),
+            "classes_sharing_a_code": sharing,
             "dead_bits": dead.tolist(),
             "bit_balance": share,
             "seconds": dict(training.stages.seconds),

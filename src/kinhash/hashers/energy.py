@@ -69,6 +69,8 @@ class EnergyHasher(StreamingHasher):
     True
     """
 
+    one_code_per_class = True
+
     def __init__(
         self,
         n_bits: int = 64,

@@ -36,11 +36,14 @@ __all__ = ["Chosen", "choose", "tune"]
 RBF_GAIN = 0.014  # what RBF features must gain: they cost more to encode with
 MANY_ROWS = 20_000  # of so many rows most were not tried on, and they serve plain columns more than centres:
 RBF_GAIN_OF_MANY = 0.03  # then this much
+MOST_RBF_CLASSES = 250  # RBF features have 1,000 centres: four a class
 GAIN = 0.001  # what any other departure from the plain method must gain
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
 SLACK = 0.003  # what a stronger penalty must gain: all rows are more than were tried on, and need less
 STEPS = 12  # of the label model's fit while tuning
 TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
+MANY_CLASSES = 30  # among so many a model is rather too unsure, and a mean of so many codewords says nothing
+SHARPER = (0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0)
 RARITY = 0.5
 RECODE = 1.5
 KINSHIP_ALONE = Wish()
@@ -226,8 +229,9 @@ def _best_candidate(
     rbf_gain = RBF_GAIN if len(training.known_rows) <= MANY_ROWS else RBF_GAIN_OF_MANY
     best: Candidate | None = None
     for features in _kinds(training, encoder.features):
-        labelled = labelled_set(training, features, training.rng, judge.split.part)
-        trial = Trial(features, labelled, prepared_like(training, labelled, judge.split.held))
+        split = judge.split
+        labelled = labelled_set(training, features, training.rng, split.part, None, split.weights)
+        trial = Trial(features, labelled, prepared_like(training, labelled, split.held))
         found = _Path(judge, solution, encoder, trial).best(None if best is None else best.value)
         margin = rbf_gain if isinstance(features, RBF) else 0.0
         if best is None or found.value > best.value + margin:
@@ -239,11 +243,14 @@ def _best_candidate(
 def _kinds(training: Training, features: Any) -> list[FeatureMap]:
     """What to try: distances between rows that are mostly zeros (words, tags) say little.
 
-    A map that remembers all of few rows serves databases of tags; classes gain nothing by more centres.
+    A map that remembers all of few rows serves databases of tags; classes gain nothing by more centres. Of
+    hundreds of classes, most would have hardly a centre near by, at thirty times the cost.
     """
     if not isinstance(features, str) or features != "auto":
         return [feature_map(features)]
     labels = training.supervision.labels
+    if labels is not None and not labels.is_tags and len(labels.names) > MOST_RBF_CLASSES:
+        return [Plain()]
     rbf = RBF() if labels is not None and labels.is_tags else RBF(n_centers=1000)
     return [Plain()] if training.rows.mostly_zero() else [Plain(), rbf]
 
@@ -289,8 +296,11 @@ class _Path:
         return weaker if weaker.value > best.value else best
 
     def _attempt(
-        self, penalty: float | None, near: Candidate | None, temperatures: Sequence[float] = TEMPERATURES
+        self, penalty: float | None, near: Candidate | None, temperatures: Sequence[float] | None = None
     ) -> Candidate:
+        if temperatures is None:
+            many = self.judge.exclusive and self.judge.patterns.shape[1] > MANY_CLASSES
+            temperatures = SHARPER if many else TEMPERATURES
         start = None if near is None else near.start
         kind, rows = self.encoder.label_model, self.trial.labelled
         model = fit_label_model(kind, rows, penalty, start, max_steps=STEPS, tolerance=2e-2)
