@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from kinhash.codes import to_words
+from kinhash.fields import Fields
 from kinhash.index import (
     asymmetric,
     dedupe,
@@ -23,6 +24,7 @@ from kinhash.index import (
 from kinhash.index.ids import Ids
 from kinhash.index.multi_index import build_tables
 from kinhash.index.segment import Segment, read_only
+from kinhash.index.weighing import weighing_of
 
 from .oracle import cases, random_codes
 
@@ -141,31 +143,44 @@ def segment(packed, n_bits):
     return Segment.build(to_words(packed), n_bits, Ids(len(packed)))
 
 
-@given(case=cases(n_bits=WIDTHS), share=st.floats(0, 1))
-def test_top_k(case, share):
+@st.composite
+def weighings(draw):
+    """Fields as the kernels take them, from a share of alike bits: plain ones, and weights from 1 to 15."""
+    share, kin, alike = (draw(st.sampled_from(choices)) for choices in ([0, 0.4, 1], [1, 4, 15], [1, 2]))
+    return lambda n_bits: weighing_of(Fields(round(share * n_bits), kin, alike), n_bits)
+
+
+@given(case=cases(n_bits=WIDTHS), share=st.floats(0, 1), weigh=weighings())
+def test_top_k(case, share, weigh):
     _, packed, queries, n_bits = case
     if not len(packed):
         return
+    weighing = weigh(n_bits)
     s, words = segment(packed, n_bits), read_only(to_words(queries))
     k = max(1, round(share * len(packed)))
     found = []
     for module in (top_k, reference):
         distances, ranks = np.empty((len(words), k), np.uint16), np.empty((len(words), k), np.int64)
-        module.top_k(s.blocks, s.n_codes, s.starts, s.rows, words, distances, ranks, (0,) * words.shape[1])
+        module.top_k(
+            s.blocks, s.n_codes, s.starts, s.rows, words, distances, ranks,
+            weighing.planes, weighing.light, (0,) * words.shape[1],
+        )  # fmt: skip
         found.append((distances, ranks))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
-@given(case=cases(n_bits=WIDTHS), radius=st.integers(0, 210))
-def test_scan_and_probe_within_a_radius(case, radius):
+@given(case=cases(n_bits=WIDTHS), radius=st.integers(0, 210), weigh=weighings())
+def test_scan_and_probe_within_a_radius(case, radius, weigh):
     _, packed, queries, n_bits = case
     if not len(packed):
         return
     s, words = segment(packed, n_bits), read_only(to_words(queries))
     tag = (0,) * words.shape[1]
-    truth = reference.scan_within(s.blocks, s.n_codes, words, radius, tag)
-    np.testing.assert_array_equal(np.sort(within.scan_within(s.blocks, s.n_codes, words, radius, tag)), truth)
+    for weighing in (weigh(n_bits), weighing_of(Fields(), n_bits)):
+        arguments = (s.blocks, s.n_codes, words, radius, weighing.planes, weighing.light, tag)
+        truth = reference.scan_within(*arguments)
+        np.testing.assert_array_equal(np.sort(within.scan_within(*arguments)), truth)
     if radius <= 3 * -(-packed.shape[1] // 2):  # beyond, chunks would be enumerated almost whole
         tables = build_tables(s.blocks, s.n_codes, packed.shape[1])
         np.testing.assert_array_equal(np.sort(tables.within(s.blocks, words, radius)), truth)
@@ -251,7 +266,7 @@ def test_probe_finds_every_near_code_once(n_bits):
     s, words = segment(packed, n_bits), read_only(to_words(packed[:20]))
     tables = build_tables(s.blocks, s.n_codes, packed.shape[1])
     for radius in range(12):
-        truth = reference.scan_within(s.blocks, s.n_codes, words, radius, (0,) * words.shape[1])
+        truth = reference.scan_within(s.blocks, s.n_codes, words, radius, None, 1, (0,) * words.shape[1])
         np.testing.assert_array_equal(np.sort(tables.within(s.blocks, words, radius)), truth)
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .._texts import STRING
 from ..codes import Codes, as_codes, to_words
 from ..errors import CodesMismatch, InvalidInput
+from ..fields import Fields
 from .ids import MOST_IDS, as_ids
 from .segment import Segment, read_only
 
@@ -21,11 +22,14 @@ Values = npt.NDArray[Any]
 Columns = dict[str, Values]
 
 
-def query_words(codes: Codes | npt.ArrayLike | None, n_bits: int, model_id: str | None) -> Words:
-    """Codes of the right length and model as words (n, W)."""
+def query_words(
+    codes: Codes | npt.ArrayLike | None, n_bits: int, model_id: str | None, fields: Fields
+) -> Words:
+    """Codes of the right length, model and fields as words (n, W); bare arrays count as having them."""
     if codes is None:
         raise InvalidInput("No codes came", "packed codes, or margins", "Pass the queries")
-    codes = as_codes(codes, None if isinstance(codes, Codes) else n_bits)
+    bare = not isinstance(codes, Codes)
+    codes = as_codes(codes, n_bits if bare else None)
     if codes.n_bits != n_bits:
         raise CodesMismatch(
             f"Codes of {codes.n_bits} bits came to an index of {n_bits} bits",
@@ -36,6 +40,12 @@ def query_words(codes: Codes | npt.ArrayLike | None, n_bits: int, model_id: str 
         raise CodesMismatch(
             f"Codes of model {codes.model_id[:12]} came to an index of model {model_id[:12]}",
             "codes made by one model",
+            "Encode with the model the index was made with",
+        )
+    if not bare and codes.fields != fields:
+        raise CodesMismatch(
+            f"Codes with {codes.fields} came to an index with {fields}",
+            "codes whose bits count alike",
             "Encode with the model the index was made with",
         )
     return read_only(to_words(codes.packed))

@@ -1,7 +1,7 @@
 """The kernels again in plain NumPy: slow, obvious, and the truth in the tests.
 
-Same names and arguments as in `_vector`, `_top_k`, `_within`, `_multi_index`, `_dedupe`, `_merge` and
-`_asymmetric`.
+Same names and arguments as in `_vector`, `_top_k`, `_within`, `_multi_index`, `_dedupe`, `_merge`,
+`_asymmetric` and `grouped`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,13 @@ def blocks_of(codes: Words) -> Words:
     return padded.reshape(-1, 8, 8, codes.shape[1]).transpose(0, 1, 3, 2)
 
 
-def hamming(queries: Words, codes: Words) -> Ints:
-    """Distances (q, n)."""
-    return np.bitwise_count(queries[:, None, :] ^ codes[None, :, :]).sum(-1, dtype=np.int64)
+def hamming(queries: Words, codes: Words, planes: Words | None = None) -> Ints:
+    """Distances (q, n), weighted by the planes of `weighing` where there are some."""
+    differing = queries[:, None, :] ^ codes[None, :, :]
+    if planes is None:
+        return np.bitwise_count(differing).sum(-1, dtype=np.int64)
+    weights = (np.unpackbits(planes.view(np.uint8), axis=-1).T << np.arange(len(planes))).sum(-1)
+    return np.unpackbits(differing.view(np.uint8), axis=-1) @ weights
 
 
 def mask_below(
@@ -113,16 +117,33 @@ def top_k(
     queries: Words,
     distances: Ints,
     ranks: Ints,
+    planes: Words | None,
+    light: int,
     tag: Any,
 ) -> None:
     """The k nearest rows of every query, in the order (distance, rank)."""
-    for i, per_code in enumerate(hamming(queries, codes_of(blocks, n_codes))):
+    for i, per_code in enumerate(hamming(queries, codes_of(blocks, n_codes), planes)):
         _best_rows(per_code, starts, rows, distances[i], ranks[i])
 
 
-def scan_within(blocks: Words, n_codes: int, queries: Words, radius: int, tag: Any) -> Ints:
-    """All finds ``query << 52 | distance << 40 | code`` within the radius, in ascending order."""
-    distances = hamming(queries, codes_of(blocks, n_codes))
+def top_k_grouped(
+    kin: Words, group_starts: Ints, codes: Ints, blocks: Words, kin_bits: Words, kin_weight: int,
+    alike_weight: int, starts: Ints, rows: Ints, queries: Words, distances: Ints, ranks: Ints, tag: Any,
+) -> None:  # fmt: skip
+    """The k nearest rows of every query, by looking at every code."""
+    words = np.empty((len(codes), blocks.shape[2]), np.uint64)
+    words[codes] = codes_of(blocks, len(codes))
+    differing = hamming(queries & kin_bits, words & kin_bits)
+    per_query = kin_weight * differing + alike_weight * (hamming(queries, words) - differing)
+    for i, per_code in enumerate(per_query):
+        _best_rows(per_code, starts, rows, distances[i], ranks[i])
+
+
+def scan_within(
+    blocks: Words, n_codes: int, queries: Words, radius: int, planes: Words | None, light: int, tag: Any
+) -> Ints:
+    """All finds ``query << 54 | distance << 40 | code`` within the radius, in ascending order."""
+    distances = hamming(queries, codes_of(blocks, n_codes), planes)
     query, code = np.nonzero(distances <= radius)
     return np.sort((query << CODE_BITS + DISTANCE_BITS) | (distances[query, code] << CODE_BITS) | code)
 
@@ -148,7 +169,7 @@ def probe(
     n_flips: Ints,
 ) -> Ints:
     """All finds within the radius, in ascending order: by looking at every code."""
-    return scan_within(blocks, codes.shape[1], queries, radius, None)
+    return scan_within(blocks, codes.shape[1], queries, radius, None, 1, None)
 
 
 def weighted(queries: Words, codes: Words, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
