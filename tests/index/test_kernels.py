@@ -35,6 +35,12 @@ WIDTHS = st.sampled_from([1, 60, 64, 128, 200])
 def compiled(module, name):
     """A callable of Python for a function that only kernels can call."""
     function = getattr(module, name)
+    if name.startswith("any_weighted"):
+        return njit(
+            lambda blocks, g, queries, i, bounds, least, tag: function(
+                blocks, g, queries, i, bounds, least, tag
+            )
+        )
     if name == "weighted_below":
         return njit(
             lambda blocks, g, query, planes, bound, tag: function(blocks, g, query, planes, bound, tag)
@@ -66,6 +72,10 @@ def test_group_instructions(kind, n_words):
             for first in range(3):
                 arguments = (blocks, first, queries, first, bounds, tag)
                 assert INSTRUCTIONS[kind, name](*arguments) == getattr(reference, name)(*arguments)
+        least = rng.integers(0, 16, 8 * n_words).astype(np.uint8).view(np.uint64)
+        for name in ("any_weighted", "any_weighted_4"):
+            arguments = (blocks, 1, queries, 0, 8 * bounds, least, tag)
+            assert INSTRUCTIONS[kind, name](*arguments) == getattr(reference, name)(*arguments)
         planes = rng.integers(0, 2**64, (4, n_words), dtype=np.uint64)
         for bound in (0, 1, 200 * n_words, 10_000):
             arguments = (blocks, 1, queries[0], planes, bound, tag)
@@ -163,7 +173,7 @@ def test_top_k(case, share, weigh):
         distances, ranks = np.empty((len(words), k), np.uint16), np.empty((len(words), k), np.int64)
         module.top_k(
             s.blocks, s.n_codes, s.starts, s.rows, words, distances, ranks,
-            weighing.planes, weighing.light, (0,) * words.shape[1],
+            weighing.planes, weighing.least, (0,) * words.shape[1],
         )  # fmt: skip
         found.append((distances, ranks))
     np.testing.assert_array_equal(found[0][0], found[1][0])
@@ -178,7 +188,7 @@ def test_scan_and_probe_within_a_radius(case, radius, weigh):
     s, words = segment(packed, n_bits), read_only(to_words(queries))
     tag = (0,) * words.shape[1]
     for weighing in (weigh(n_bits), weighing_of(Fields(), n_bits)):
-        arguments = (s.blocks, s.n_codes, words, radius, weighing.planes, weighing.light, tag)
+        arguments = (s.blocks, s.n_codes, words, radius, weighing.planes, weighing.least, tag)
         truth = reference.scan_within(*arguments)
         np.testing.assert_array_equal(np.sort(within.scan_within(*arguments)), truth)
     if radius <= 3 * -(-packed.shape[1] // 2):  # beyond, chunks would be enumerated almost whole
@@ -266,7 +276,7 @@ def test_probe_finds_every_near_code_once(n_bits):
     s, words = segment(packed, n_bits), read_only(to_words(packed[:20]))
     tables = build_tables(s.blocks, s.n_codes, packed.shape[1])
     for radius in range(12):
-        truth = reference.scan_within(s.blocks, s.n_codes, words, radius, None, 1, (0,) * words.shape[1])
+        truth = reference.scan_within(s.blocks, s.n_codes, words, radius, None, None, (0,) * words.shape[1])
         np.testing.assert_array_equal(np.sort(tables.within(s.blocks, words, radius)), truth)
 
 

@@ -59,6 +59,21 @@ def any_below_4(
     return sum(any_below(blocks, group, queries, first + b, bounds, tag) << b for b in range(4))
 
 
+def any_weighted(
+    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, weights: Words, tag: Sequence[int]
+) -> int:
+    """As `any_below`, with what a bit of each byte counts."""
+    differing = (codes_of(blocks[group : group + 1], 64) ^ queries[first]).view(np.uint8)
+    return int((np.bitwise_count(differing) @ weights.view(np.uint8).astype(int) < bounds[first]).any())
+
+
+def any_weighted_4(
+    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, weights: Words, tag: Sequence[int]
+) -> int:
+    """Four answers of `any_weighted` in four bits."""
+    return sum(any_weighted(blocks, group, queries, first + b, bounds, weights, tag) << b for b in range(4))
+
+
 def weighted_below(
     blocks: Words, group: int, query: Words, planes: Words, bound: int, tag: Sequence[int]
 ) -> int:
@@ -118,7 +133,7 @@ def top_k(
     distances: Ints,
     ranks: Ints,
     planes: Words | None,
-    light: int,
+    least: Words,
     tag: Any,
 ) -> None:
     """The k nearest rows of every query, in the order (distance, rank)."""
@@ -140,7 +155,13 @@ def top_k_grouped(
 
 
 def scan_within(
-    blocks: Words, n_codes: int, queries: Words, radius: int, planes: Words | None, light: int, tag: Any
+    blocks: Words,
+    n_codes: int,
+    queries: Words,
+    radius: int,
+    planes: Words | None,
+    least: Words | None,
+    tag: Any,
 ) -> Ints:
     """All finds ``query << 54 | distance << 40 | code`` within the radius, in ascending order."""
     distances = hamming(queries, codes_of(blocks, n_codes), planes)
@@ -169,7 +190,7 @@ def probe(
     n_flips: Ints,
 ) -> Ints:
     """All finds within the radius, in ascending order: by looking at every code."""
-    return scan_within(blocks, codes.shape[1], queries, radius, None, 1, None)
+    return scan_within(blocks, codes.shape[1], queries, radius, None, None, None)
 
 
 def weighted(queries: Words, codes: Words, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

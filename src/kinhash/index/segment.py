@@ -185,7 +185,7 @@ class Segment:
         def one(part: slice) -> None:
             answer = (self.starts, self.rows, queries[part], distances[part], ranks[part])
             if groups is None:
-                top_k(self.blocks, self.n_codes, *answer, weighing.planes, weighing.light, tag)
+                top_k(self.blocks, self.n_codes, *answer, weighing.planes, weighing.least, tag)
                 return
             top_k_grouped(
                 groups.kin, groups.starts, groups.codes, groups.blocks, weighing.kin, fields.kin_weight,
@@ -221,7 +221,7 @@ class Segment:
         Codes within the radius differ in at most ``radius / light`` bits, so the tables find all of them.
         """
         weighing = weighing_of(fields, self.n_bits)
-        planes, light = weighing.planes, weighing.light
+        light = weighing.light
         tables = self._tables_for(len(queries), radius // light)
 
         def one(part: slice) -> Finds:
@@ -231,7 +231,9 @@ class Segment:
                 finds = finds[(finds >> CODE_BITS) & ((1 << DISTANCE_BITS) - 1) <= radius]
             else:
                 tag = (0,) * queries.shape[1]
-                finds = scan_within(self.blocks, self.n_codes, asked, radius, planes, light, tag)
+                finds = scan_within(
+                    self.blocks, self.n_codes, asked, radius, weighing.planes, weighing.least, tag
+                )
             return _decode(self._rows_of(finds), part.start)
 
         begin = time.perf_counter()

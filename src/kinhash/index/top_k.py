@@ -9,9 +9,8 @@ has a row that comes first. For distinct codes that leaves "nearer than ``T``", 
 Few groups of 64 codes pass the test (some 450 of 15,625 for a million random codes and k = 100), so
 what happens to a candidate hardly counts, and the scan runs at the speed of the memory.
 
-Codes with fields go through the same scan. No bit counts less than one, so the plain test passes every group
-that holds a candidate, and only groups that pass are weighed. ``planes`` and ``light`` are those of
-`weighing`; with ``planes`` None the compiler leaves the weighing out.
+Codes with fields go through the same scan, with ``planes`` and ``least`` of `weighing`; with ``planes`` None
+the compiler leaves the weighing out.
 
 The twin of `top_k` is in `_reference`.
 """
@@ -25,7 +24,7 @@ import numpy as np
 from .._compile import njit
 from ..fields import MAX_WEIGHT
 from .bits import trailing_zeros
-from .instructions import any_below, any_below_4, mask_below, weighted_below
+from .instructions import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below
 from .merge import merge_level
 from .weighing import weighed_bits
 
@@ -40,7 +39,7 @@ ONE = np.uint64(1)
 SHIFT = np.int64(40)  # a candidate is one number: distance << 40 | code
 CODE = np.int64((1 << 40) - 1)
 
-# The notes on a query are one row of int64: these five facts, then rows and codes met at every distance,
+# The notes on a query are one row of int64: these four facts, then rows and codes met at every distance,
 # then the candidates. One array, and arguments spelled out below, because taking arrays out of a tuple
 # counts references, and that costs more than the work on a candidate.
 COUNT, LIMIT, ROWS, CODES, BOUND = (
@@ -106,12 +105,12 @@ def _absorb(
     bounds: Any,
     notes: Any,
     planes: Any,
-    light: Any,
+    least: Any,
     tag: Any,
 ) -> None:
     """Take in the codes of group ``g`` that are nearer than the bound of query ``i``."""
     width = _width(planes, tag)
-    bound = notes[i, BOUND]
+    bound = bounds[i]
     if planes is None:
         mask = mask_below(blocks, g, queries, i, bounds, tag)
     else:
@@ -132,8 +131,7 @@ def _absorb(
             if starts.size:
                 weight = np.int64(starts[code + 1]) - np.int64(starts[code])
             bound = _admit(notes, i, width, np.int64(distance) << SHIFT | code, weight, k)
-    notes[i, BOUND] = bound
-    bounds[i] = bound if planes is None else (bound + light - 1) // light
+    bounds[i] = bound
 
 
 @njit(cache=True, nogil=True)
@@ -168,7 +166,7 @@ def _emit(starts: Any, rows: Any, notes: Any, i: Any, width: Any, distances: Any
 @njit(cache=True, nogil=True)
 def top_k(
     blocks: Any, n_codes: Any, starts: Any, rows: Any, queries: Any, distances: Any, ranks: Any,
-    planes: Any, light: Any, tag: Any,
+    planes: Any, least: Any, tag: Any,
 ) -> None:  # fmt: skip
     """Fill ``distances`` and ``ranks`` (q, k) with the k nearest rows, in the order (distance, rank).
 
@@ -191,20 +189,26 @@ def top_k(
         fours = part.shape[0] - part.shape[0] % 4
         notes[:, : FACTS + 2 * width] = 0
         notes[:, LIMIT] = width - 1
-        notes[:, BOUND] = width
         bounds[:] = width
         for start in range(0, n_groups, step):
             stop = min(n_groups, start + step)
             for i in range(0, fours, 4):
                 for g in range(start, stop):
-                    hits = any_below_4(blocks, g, part, i, bounds, tag)
+                    if planes is None:
+                        hits = any_below_4(blocks, g, part, i, bounds, tag)
+                    else:
+                        hits = any_weighted_4(blocks, g, part, i, bounds, least, tag)
                     while hits != ZERO:
                         b = i + trailing_zeros(hits)
                         hits &= hits - ONE
-                        _absorb(blocks, n_codes, starts, g, part, b, k, bounds, notes, planes, light, tag)
+                        _absorb(blocks, n_codes, starts, g, part, b, k, bounds, notes, planes, least, tag)
             for i in range(fours, part.shape[0]):
                 for g in range(start, stop):
-                    if any_below(blocks, g, part, i, bounds, tag) != ZERO:
-                        _absorb(blocks, n_codes, starts, g, part, i, k, bounds, notes, planes, light, tag)
+                    if planes is None:
+                        hits = any_below(blocks, g, part, i, bounds, tag)
+                    else:
+                        hits = any_weighted(blocks, g, part, i, bounds, least, tag)
+                    if hits != ZERO:
+                        _absorb(blocks, n_codes, starts, g, part, i, k, bounds, notes, planes, least, tag)
         for i in range(part.shape[0]):
             _emit(starts, rows, notes, i, width, distances[base + i], ranks[base + i])

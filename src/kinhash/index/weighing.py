@@ -1,8 +1,9 @@
 """Fields as the kernels take them: the bits of the weights, and which bits of a code are kin bits.
 
 A weight is at most 15, so four bit planes hold the weights of all bits, and the weighted distance is
-``sum_b 2**b popcount((code ^ query) & planes[b])``. No bit counts less than ``light``, so that codes which
-differ in ``bound / light`` bits or more are not below ``bound``: the plain test of a scan comes first.
+``sum_b 2**b popcount((code ^ query) & planes[b])``. The first test of a scan is quicker: it counts the ones
+of every byte, and in ``least`` a byte has what its lightest bit counts, which is exact unless a field ends
+inside a byte, and never too much.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from .._compile import njit
 from .._popcount import popcount
-from ..codes import pack_bits, to_words
+from ..codes import n_bytes, pack_bits, to_words
 from ..fields import MAX_WEIGHT, Fields
 
 __all__ = ["N_PLANES", "Weighing", "weighed_bits", "weighing_of"]
@@ -31,7 +32,8 @@ class Weighing:
     """What `Fields` say about codes of one length; ``planes`` (4, W) is None where every bit counts one."""
 
     planes: Words | None
-    light: int
+    least: Words  # (W,), eight bytes in a word
+    light: int  # what the lightest bit counts
     kin: Words  # (W,), ones at the kin bits
 
     def distances(self, differing: Words) -> npt.NDArray[np.int64]:
@@ -49,10 +51,13 @@ def weighing_of(fields: Fields, n_bits: int) -> Weighing:
     """The planes of these fields for codes of so many bits."""
     weights = fields.weights(n_bits)
     kin = to_words(pack_bits(np.arange(n_bits)[None] < fields.kin(n_bits)))[0]
+    padded = np.full(8 * n_bytes(n_bits), MAX_WEIGHT)
+    padded[:n_bits] = weights
+    least = _frozen(to_words(padded.reshape(-1, 8).min(axis=1).astype(np.uint8)[None])[0])
     if fields.plain:
-        return Weighing(None, 1, _frozen(kin))
+        return Weighing(None, least, 1, _frozen(kin))
     planes = to_words(pack_bits((weights >> np.arange(N_PLANES)[:, None]) & 1))
-    return Weighing(_frozen(planes), int(weights.min()), _frozen(kin))
+    return Weighing(_frozen(planes), least, int(weights.min()), _frozen(kin))
 
 
 def _frozen(words: Words) -> Words:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._compile import njit
 from .bits import trailing_zeros
-from .instructions import any_below, any_below_4, mask_below, weighted_below
+from .instructions import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below
 from .weighing import weighed_bits
 
 __all__ = ["CODE_BITS", "DISTANCE_BITS", "scan_within"]
@@ -28,14 +28,14 @@ ONE = np.uint64(1)
 
 @njit(cache=True, nogil=True)
 def _collect(
-    blocks: Any, n_codes: Any, g: Any, queries: Any, i: Any, radius: Any, bounds: Any, finds: Any, count: Any,
+    blocks: Any, n_codes: Any, g: Any, queries: Any, i: Any, bounds: Any, finds: Any, count: Any,
     planes: Any, tag: Any,
 ) -> Any:  # fmt: skip
     """Note the codes of group ``g`` within reach of query ``i``; returns how many finds there are now."""
     if planes is None:
         mask = mask_below(blocks, g, queries, i, bounds, tag)
     else:
-        mask = weighted_below(blocks, g, queries[i], planes, radius + 1, tag)
+        mask = weighted_below(blocks, g, queries[i], planes, bounds[i], tag)
     if n_codes - 64 * g < 64:
         mask &= (ONE << np.uint64(n_codes - 64 * g)) - ONE
     while mask != ZERO:
@@ -62,7 +62,7 @@ def _with_room(finds: Any, count: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def scan_within(
-    blocks: Any, n_codes: Any, queries: Any, radius: Any, planes: Any, light: Any, tag: Any
+    blocks: Any, n_codes: Any, queries: Any, radius: Any, planes: Any, least: Any, tag: Any
 ) -> Any:
     """All finds within ``radius`` of the queries (q, W), unordered; at most 512 queries (9 bits).
 
@@ -71,7 +71,7 @@ def scan_within(
     n_queries = queries.shape[0]
     n_groups = (n_codes + 63) // 64
     bounds = np.empty(n_queries, np.int64)
-    bounds[:] = radius // light + 1
+    bounds[:] = radius + 1
     finds = np.empty(1024, np.int64)
     count = np.int64(0)
     fours = n_queries - n_queries % 4
@@ -80,20 +80,23 @@ def scan_within(
         stop = min(n_groups, start + step)
         for i in range(0, fours, 4):
             for g in range(start, stop):
-                hits = any_below_4(blocks, g, queries, i, bounds, tag)
+                if planes is None:
+                    hits = any_below_4(blocks, g, queries, i, bounds, tag)
+                else:
+                    hits = any_weighted_4(blocks, g, queries, i, bounds, least, tag)
                 if hits != ZERO:
                     finds = _with_room(finds, count)
                 while hits != ZERO:
                     b = i + trailing_zeros(hits)
                     hits &= hits - ONE
-                    count = _collect(
-                        blocks, n_codes, g, queries, b, radius, bounds, finds, count, planes, tag
-                    )
+                    count = _collect(blocks, n_codes, g, queries, b, bounds, finds, count, planes, tag)
         for i in range(fours, n_queries):
             for g in range(start, stop):
-                if any_below(blocks, g, queries, i, bounds, tag) != ZERO:
+                if planes is None:
+                    hits = any_below(blocks, g, queries, i, bounds, tag)
+                else:
+                    hits = any_weighted(blocks, g, queries, i, bounds, least, tag)
+                if hits != ZERO:
                     finds = _with_room(finds, count)
-                    count = _collect(
-                        blocks, n_codes, g, queries, i, radius, bounds, finds, count, planes, tag
-                    )
+                    count = _collect(blocks, n_codes, g, queries, i, bounds, finds, count, planes, tag)
     return finds[:count]
