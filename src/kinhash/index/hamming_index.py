@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +26,14 @@ from ..errors import InvalidInput
 from ..fields import KIN_ONLY, Fields
 from . import door
 from .file import IndexFile, read_index, write_index
+from .filters import filters_of
 from .ids import as_ids, sort_keys, sorting_order
-from .neighbours import Neighbours
+from .nearest import Asked, answer
+from .neighbours import Neighbours, joined
 from .payload import Where, as_payload, select
-from .rerank import Vectors, rerank
+from .rerank import Vectors, second_look
 from .segment import Segment
-from .segments import all_ids, best_of, in_order, merged, segment_of, settled, without
+from .segments import all_ids, in_order, merged, segment_of, settled, without
 
 __all__ = ["HammingIndex", "IndexStats"]
 
@@ -164,46 +166,62 @@ class HammingIndex:
         codes: CodesLike | None,
         k: int,
         *,
-        where: Where = None,
+        where: Where | Sequence[Where] = None,
+        exclude: Any = None,
         margins: npt.ArrayLike | None = None,
+        margins_of: str | None = None,
         vectors: Vectors | None = None,
+        rerank: str = "shortlist",
         shortlist: int | None = None,
     ) -> Neighbours:
         """The ``k`` nearest rows of every query: ``min(k, rows that pass the filter)`` of them.
 
         ``where`` filters before the selection: a boolean mask in the order of `ids`, a list of ids, a mapping
-        of payload columns to a wanted value or list of values, or a function from the payload to a mask.
+        of payload columns to a wanted value or list of values, or a function from the payload to a mask. Or a
+        list with one of these, or None, for every query: each distinct filter costs a pass over the rows,
+        and the result is flat, as that of `search_radius`, because queries may get different numbers of rows.
+
+        ``exclude`` has an id, or None, for every query: the row with that id, usually the query itself, is
+        not returned, and the next one is. All queries get as many rows, so where ``k`` is at or above the
+        number of rows, all get one less as soon as one row is left out.
+
         ``margins`` (q, n_bits) weigh each differing bit by its absolute margin, exactly over all codes;
-        ``codes`` may then be None, for the signs of the margins. ``vectors``, a pair (query vectors, row
-        vectors by id), re-ranks the ``shortlist`` (default ``10 k``) by Euclidean distance.
+        ``codes`` may then be None, for the signs of the margins. Codes with two fields keep the weights of
+        their fields: the margins of a query count relative to their mean over the field, and
+        ``margins_of="kin"`` or ``"alike"`` takes those of one field alone.
+
+        ``vectors``, a pair (query vectors, row vectors by id), looks again: with ``rerank="shortlist"`` the
+        ``shortlist`` (default ``10 k``) is ranked by Euclidean distance; with ``rerank="ties"`` the order is
+        (distance, Euclidean distance, id), and ``distances`` are the first of these. Either way, rows as near
+        as the last one looked at are looked at too, however many: they are gathered by asking for four
+        times as many rows until a farther one comes, and their vectors are taken 4,096 at a time.
         """
         k = check_integer("k", k, 0)
         weights: Any = None
         full: Any = float(self.fields.max_distance(self.n_bits))
         if margins is not None:
-            codes, weights, full = door.weighted_queries(codes, margins, self.n_bits)
-        queries = door.query_words(codes, self.n_bits, self.model_id, self.fields)
-        segments: Sequence[Segment] = self._state.segments
-        if where is not None:
-            segments = select(segments, where)
-        wide = (
-            k
-            if vectors is None
-            else max(k, 10 * k if shortlist is None else check_integer("shortlist", shortlist, 0))
-        )
+            given = (margins, margins_of, self.n_bits, self.fields)
+            codes, weights, full = door.weighted_queries(codes, *given)
+        elif margins_of is not None:
+            raise InvalidInput(
+                "margins_of came without margins", "both or neither", "Pass the margins as well"
+            )
+        words = door.query_words(codes, self.n_bits, self.model_id, self.fields)
+        segments = self._state.segments
+        asked = Asked(words, self.fields, weights, *door.left_out(exclude, len(words), segments))
+        look = second_look(vectors, rerank, shortlist, k, len(words))
+        if look is not None and not look.ties:
+            full = None
+        filters = filters_of(where, len(words))
+        if filters is None:
+            distances, ids = answer(select(segments, cast(Where, where)), asked, k, look)
+            return Neighbours(ids, distances, full=full)
         parts = []
-        for segment in segments:
-            depth = min(wide, len(segment))
-            if weights is None:
-                distances, ranks = segment.top_k(queries, depth, self.fields)
-            else:
-                distances, ranks = segment.top_k_weighted(queries, weights, depth)
-            parts.append((distances, segment.ids.take(ranks)))
-        distances, ids = parts[0] if len(parts) == 1 else best_of(parts, wide, len(queries))
-        if vectors is not None:
-            distances, ids = rerank(ids, vectors, k)
-            return Neighbours(ids, distances)
-        return Neighbours(ids, distances, full=full)
+        for one, rows in filters:
+            again = None if look is None else look.take(rows)
+            distances, ids = answer(select(segments, one), asked.take(rows), k, again)
+            parts.append((rows, distances, ids))
+        return joined(parts, len(words), full)
 
     def search_radius(self, codes: CodesLike, r: int, *, where: Where = None) -> Neighbours:
         """All rows within distance ``r`` of every query; ``found[i]`` is query ``i``.
