@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,8 @@ from kinhash.fields import Fields
 from kinhash.index import (
     asymmetric,
     dedupe,
+    grouped,
+    grouped_margins,
     merge,
     multi_index,
     reference,
@@ -232,6 +236,43 @@ def test_top_k_weighted(case, share, kind):
     np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
+@given(
+    case=cases(n_bits=WIDTHS),
+    share=st.floats(0, 1),
+    alike=st.floats(0.1, 0.9),
+    weights=st.tuples(st.sampled_from([1, 4, 15]), st.sampled_from([1, 3])),
+)
+def test_groups(case, share, alike, weights):
+    """Both searches in two steps, on groups of any size."""
+    rng, packed, queries, n_bits = case
+    if not len(packed):
+        return
+    fields = Fields(round(alike * n_bits), *weights)
+    s, words = segment(packed, n_bits), read_only(to_words(queries))
+    kin, tag = weighing_of(fields, n_bits).kin, (0,) * words.shape[1]
+    with mock.patch.object(grouped, "LARGE_ENOUGH", 0):
+        made = grouped.build_groups(reference.codes_of(s.blocks, s.n_codes), kin)
+    groups = (made.kin, made.starts, made.codes, made.blocks, kin)
+    k = max(1, round(share * len(packed)))
+    margins = np.zeros((len(words), 64 * words.shape[1]))
+    margins[:, :n_bits] = np.abs(rng.normal(size=(len(words), n_bits))) * rng.integers(0, 2, n_bits)
+    bounds = asymmetric.bit_planes(np.where(np.unpackbits(kin.view(np.uint8)), 0.0, margins))
+    whole, floats = [], []
+    for module in (grouped, reference):
+        distances, ranks = np.empty((len(words), k), np.uint16), np.empty((len(words), k), np.int64)
+        module.top_k_grouped(*groups, *weights, s.starts, s.rows, words, distances, ranks, tag)
+        whole.append((distances, ranks))
+    for module in (grouped_margins, reference):
+        distances, ranks = np.empty((len(words), k)), np.empty((len(words), k), np.int64)
+        answer = (words, margins, *bounds, distances, ranks)
+        module.top_k_weighted_grouped(*groups, s.starts, s.rows, *answer, tag)
+        floats.append((distances, ranks))
+    np.testing.assert_array_equal(*[pair[0] for pair in whole])
+    np.testing.assert_array_equal(*[pair[1] for pair in whole])
+    np.testing.assert_array_equal(*[pair[0] for pair in floats])
+    np.testing.assert_array_equal(*[pair[1] for pair in floats])
+
+
 @given(case=cases(n_bits=WIDTHS), share=st.floats(0, 1))
 def test_a_kept_part_is_what_building_it_would_give(case, share):
     rng, packed, _, n_bits = case
@@ -261,8 +302,9 @@ def test_tables(case):
 
 
 def test_every_kernel_has_a_twin():
-    modules = (vector, top_k, within, multi_index, dedupe, merge, asymmetric)
-    public = {name for module in modules for name in module.__all__}
+    modules = (vector, top_k, within, multi_index, dedupe, merge, asymmetric, grouped, grouped_margins)
+    helpers = {"exact_distance", "fill_table"}
+    public = {name for module in modules for name in module.__all__} - helpers
     kernels = {name for name in public if any(hasattr(getattr(m, name, None), "py_func") for m in modules)}
     assert kernels >= {"top_k", "scan_within", "probe", "group_codes", "merge_level", "top_k_weighted"}
     assert all(hasattr(reference, name) for name in kernels | set(vector.__all__))

@@ -25,7 +25,7 @@ from .dedupe import aligned_blocks, group_codes, list_rows
 from .instructions import any_below, mask_below
 from .merge import merge_level
 
-__all__ = ["Groups", "build_groups", "order_groups", "put_in_heap", "sort_heap", "top_k_grouped"]
+__all__ = ["Groups", "build_groups", "top_k_grouped"]
 
 Words = npt.NDArray[np.uint64]
 
@@ -86,7 +86,7 @@ def build_groups(codes: Words, kin: Words) -> Groups | None:
 
 
 @njit(cache=True, nogil=True)
-def put_in_heap(heap: Any, key: Any) -> None:
+def _put_in_heap(heap: Any, key: Any) -> None:
     """Replace the largest key of a heap by a smaller one."""
     place = 0
     while True:
@@ -103,16 +103,16 @@ def put_in_heap(heap: Any, key: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def sort_heap(heap: Any) -> None:
+def _sort_heap(heap: Any) -> None:
     """Put the keys in ascending order: the largest goes to the end, again and again."""
     for last in range(heap.size - 1, 0, -1):
         largest = heap[0]
-        put_in_heap(heap[:last], heap[last])
+        _put_in_heap(heap[:last], heap[last])
         heap[last] = largest
 
 
 @njit(cache=True, nogil=True)
-def order_groups(costs: Any, counts: Any, order: Any) -> None:
+def _order_groups(costs: Any, counts: Any, order: Any) -> None:
     """Group numbers by ascending cost, by counting; ``counts`` has a place for every cost and one more."""
     for c in range(counts.size):
         counts[c] = 0
@@ -160,7 +160,7 @@ def _visit(
             distance = kin_weight * differing + alike_weight * (np.int64(bits) - differing)
             key = distance << SHIFT | np.int64(codes[64 * b + place])
             if key < heap[0]:
-                put_in_heap(heap, key)
+                _put_in_heap(heap, key)
         following = np.int64(codes[min(64 * b + 64, stop - 1)])
         bounds[i] = _plain_bound(heap, following, differing, kin_weight, alike_weight)
 
@@ -201,7 +201,7 @@ def top_k_grouped(
             for w in range(len(tag)):
                 bits += popcount(kin[g, w] ^ (queries[i, w] & kin_bits[w]))
             costs[g] = np.int64(bits)
-        order_groups(costs, counts, order)
+        _order_groups(costs, counts, order)
         for place in range(heap.size):
             heap[place] = FAR
         for place in range(n_groups):
@@ -212,5 +212,5 @@ def top_k_grouped(
             _visit(
                 blocks, codes, start, stop, costs[g], queries, i, kin_weight, alike_weight, bounds, heap, tag
             )
-        sort_heap(heap)
+        _sort_heap(heap)
         _emit(heap, starts, rows, distances[i], ranks[i])

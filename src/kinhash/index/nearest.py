@@ -79,7 +79,7 @@ def _of_segment(segment: Segment, asked: Asked, k: int) -> tuple[Any, Any, Any]:
     if asked.weights is None:
         distances, ranks = segment.top_k(asked.words, depth, asked.fields)
     else:
-        distances, ranks = segment.top_k_weighted(asked.words, asked.weights, depth)
+        distances, ranks = segment.top_k_weighted(asked.words, asked.weights, depth, asked.fields)
     return distances, segment.ids.take(ranks), ranks
 
 

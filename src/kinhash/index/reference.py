@@ -1,7 +1,7 @@
 """The kernels again in plain NumPy: slow, obvious, and the truth in the tests.
 
 Same names and arguments as in `_vector`, `_top_k`, `_within`, `_multi_index`, `_dedupe`, `_merge`,
-`_asymmetric` and `grouped`.
+`_asymmetric`, `grouped` and `grouped_margins`.
 """
 
 from __future__ import annotations
@@ -213,4 +213,15 @@ def top_k_weighted(
 ) -> None:  # fmt: skip
     """The k rows of least weighted distance, in the order (distance, rank)."""
     for i, per_code in enumerate(weighted(queries, codes_of(blocks, n_codes), weights)):
+        _best_rows(per_code, starts, rows, distances[i], ranks[i])
+
+
+def top_k_weighted_grouped(
+    kin: Words, group_starts: Ints, codes: Ints, blocks: Words, kin_bits: Words, starts: Ints, rows: Ints,
+    queries: Words, weights: Any, planes: Any, steps: Any, distances: Any, ranks: Ints, tag: Any,
+) -> None:  # fmt: skip
+    """The k rows of least weighted distance, by looking at every code."""
+    words = np.empty((len(codes), blocks.shape[2]), np.uint64)
+    words[codes] = codes_of(blocks, len(codes))
+    for i, per_code in enumerate(weighted(queries, words, weights)):
         _best_rows(per_code, starts, rows, distances[i], ranks[i])

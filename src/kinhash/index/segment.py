@@ -21,6 +21,7 @@ from ..fields import KIN_ONLY, Fields
 from .asymmetric import bit_planes, top_k_weighted
 from .dedupe import aligned_blocks, group_codes, list_rows
 from .grouped import Groups, build_groups, top_k_grouped
+from .grouped_margins import top_k_weighted_grouped
 from .ids import Ids
 from .multi_index import Tables, build_tables, expected_candidates
 from .threads import map_threads
@@ -199,20 +200,39 @@ class Segment:
                 self.grouping.seconds_scanning += time.perf_counter() - begin
         return distances, ranks
 
-    def top_k_weighted(self, queries: Words, weights: npt.NDArray[np.float64], k: int) -> Pair:
-        """Weighted distances (q, k) float64 and ranks (q, k), see `_asymmetric`."""
+    def top_k_weighted(
+        self, queries: Words, weights: npt.NDArray[np.float64], k: int, fields: Fields = KIN_ONLY
+    ) -> Pair:
+        """Weighted distances (q, k) float64 and ranks (q, k), see `asymmetric`."""
+        kin, tag = weighing_of(fields, self.n_bits).kin, (0,) * queries.shape[1]
         distances = np.empty((len(queries), k), np.float64)
         ranks = np.empty((len(queries), k), np.int64)
-        planes, steps = bit_planes(weights)
+        groups = self._groups_for(len(queries), fields)
+        bounded = weights if groups is None else np.where(np.unpackbits(kin.view(np.uint8)), 0.0, weights)
+        planes, steps = bit_planes(bounded)
 
         def one(part: slice) -> None:
-            top_k_weighted(
-                self.blocks, self.n_codes, self.starts, self.rows, queries[part], weights[part],
-                planes[part], steps[part], distances[part], ranks[part], (0,) * queries.shape[1],
-            )  # fmt: skip
+            asked = (queries[part], weights[part], planes[part], steps[part], distances[part], ranks[part])
+            if groups is None:
+                top_k_weighted(self.blocks, self.n_codes, self.starts, self.rows, *asked, tag)
+                return
+            top_k_weighted_grouped(
+                groups.kin,
+                groups.starts,
+                groups.codes,
+                groups.blocks,
+                kin,
+                self.starts,
+                self.rows,
+                *asked,
+                tag,
+            )
 
         if k:
+            begin = time.perf_counter()
             self._spread(one, len(queries))
+            if groups is None:
+                self.grouping.seconds_scanning += time.perf_counter() - begin
         return distances, ranks
 
     def within(self, queries: Words, radius: int, fields: Fields = KIN_ONLY) -> Finds:
