@@ -1,8 +1,9 @@
 """Models and codes on disk: one verified file each, arrays and a few facts, never code.
 
-A model file holds the map (see `kinhash.encoders`), the name of the estimator, its plain parameters and the
-names of the input columns. It holds no training row (but for the centres of an RBF map) and no
-class name; the expected-supervision map keeps the anchors' label patterns as 0/1 rows.
+A model file holds the map (see `kinhash.encoders`), the name of the estimator, its plain parameters, the
+names of the input columns, and the names of the labels with the codes of classes, so that a relabelled item
+can be coded. It holds no training row (but for the centres of an RBF map) and no row's label; the
+expected-supervision map keeps the anchors' label patterns as 0/1 rows.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ HASHERS = Table(
     also="kinhash.baselines:BASELINES",
 )
 
+LABEL_CODES = "label_codes"
 MODEL_FACTS = {
     "hasher": str,
     "parameters": dict,
@@ -48,6 +50,7 @@ MODEL_FACTS = {
     "feature_names": list,
     "model_id": str,
     "fields": dict,
+    "labels": (dict, type(None)),
 }
 
 
@@ -81,8 +84,10 @@ def arrays_id(kind: str, arrays: Arrays) -> str:
 
 def save_model(hasher: Any, path: Any) -> None:
     """Write a fitted hasher; called by its ``save``."""
+    from .encoders.label_codes import stored
+
     n_bits = int(hasher.fitted_.map.n_bits)
-    header = {
+    header: dict[str, Any] = {
         "hasher": type(hasher).__name__,
         "parameters": {**_plain_parameters(hasher), "n_bits": n_bits},  # it may have been set since the fit
         "map": hasher.fitted_.map.kind,
@@ -98,12 +103,15 @@ def save_model(hasher: Any, path: Any) -> None:
             f"one of {', '.join(HASHERS)}",
             "Register it under the entry point group 'kinhash.hashers'",
         )
-    write_container(path, hasher.fitted_.map.arrays(), header, "model")
+    arrays = hasher.fitted_.map.arrays()
+    header["labels"], table = stored(hasher.fitted_.labels)
+    write_container(path, arrays if table is None else arrays | {LABEL_CODES: table}, header, "model")
 
 
 def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
     """Arrays and header of a model file; the header has all its fields, of the right types and in range."""
     arrays, header = read_container(path, kind="model")
+    header.setdefault("labels", None)  # files of format 1 do not name them
     try:
         _require_header(header)
     except SENSELESS as error:
@@ -114,8 +122,10 @@ def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
 def load_model(path: Any) -> Any:
     """Read a model that ``save`` wrote: a fitted estimator that encodes exactly as it did."""
     from .encoders import Fitted, map_from_arrays
+    from .encoders.label_codes import restored
 
     arrays, header = read_model(path)
+    table = arrays.pop(LABEL_CODES, None)
     try:
         if header["model_id"] != arrays_id(header["map"], arrays):
             raise ValueError("another model's id")
@@ -125,9 +135,10 @@ def load_model(path: Any) -> Any:
         _require_fit(map_, header)
         fields = Fields.from_dict(header["fields"])
         fields.check(header["n_bits"])
+        labels = restored(header["labels"], table, fields.kin(header["n_bits"]))
     except SENSELESS as error:
         raise _unusable_model(path, error) from error
-    hasher.adopt(Fitted(map_, fields=fields))
+    hasher.adopt(Fitted(map_, fields=fields, labels=labels))
     hasher.n_features_in_ = header["n_features"]
     if header["feature_names"]:
         hasher.feature_names_in_ = np.array(header["feature_names"], object)

@@ -117,7 +117,7 @@ def test_fast_scores_are_within_their_bounds_and_few_rows_are_in_doubt(encoder):
 
 
 def test_how_many_rows_were_decided_again_is_logged(caplog):
-    fitted = EnergyHasher(16, encoder="ridge", random_state=0).fit(X[:300], y[:300])
+    fitted = EnergyHasher(16, encoder="ridge", alike=0, random_state=0).fit(X[:300], y[:300])
     linear = fitted.fitted_.map
     weights, intercept = linear.weights.copy(), linear.intercept.copy()
     weights[:, 3], intercept[3] = 0, 0  # a bit that is zero for everybody

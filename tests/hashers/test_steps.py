@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 from small_data import classes, tags, training
 
@@ -18,7 +16,6 @@ from kinhash.encoders.least_squares import ridge_weights
 from kinhash.encoders.prepared import prepare_rows
 from kinhash.encoders.ridge import leave_one_out
 from kinhash.energies.ksh import KSH
-from kinhash.hashers.energy import DEFAULT_MIX, OPEN_SET_MIX, share_bits
 from kinhash.solvers.spectral import Spectral
 
 OPTIONS = Plain()
@@ -102,12 +99,3 @@ def test_rare_anchors_weigh_more_with_rarity_and_scores_have_unit_size():
     assert not np.allclose(plain.embedding.constant, rare.embedding.constant)
     turned = plain.rotated(plain.embedding.of(S), np.random.default_rng(1))
     assert np.sqrt((turned.readout.scores(S) ** 2).mean()) == pytest.approx(1.0)
-
-
-@given(n_bits=st.integers(1, 1024))
-def test_shares_of_bits_add_up(n_bits):
-    for mix in (DEFAULT_MIX, OPEN_SET_MIX):
-        shared = share_bits(n_bits, mix)
-        assert sum(count for _, count in shared) == n_bits
-        assert all(count > 0 for _, count in shared)
-        assert shared[0][0] == mix[0][0]

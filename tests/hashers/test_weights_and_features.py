@@ -76,7 +76,7 @@ def test_blocks_share_one_unit_of_weight(factor: float) -> None:
     """A heavy second block stays heavy, whatever the unit, and blocks without weights count 1 a row."""
     ids = []
     for scale in (1.0, factor):
-        hasher = EnergyHasher(16, encoder="ridge", solver="coordinate", random_state=0)
+        hasher = EnergyHasher(16, encoder="ridge", solver="coordinate", alike=0, random_state=0)
         hasher.partial_fit(X[:150], Y[:150], WEIGHTS[:150] * scale)
         hasher.partial_fit(X[150:], Y[150:], 50 * WEIGHTS[150:] * scale)
         ids.append(hasher.encode(X).packed)

@@ -80,7 +80,7 @@ def test_nothing_is_tried_where_nothing_is_open_or_rows_are_few(data):
 )
 def test_rarity_is_tried_for_tags_only_and_where_it_is_open(data, solver, n, monkeypatch):
     seen = []
-    monkeypatch.setattr(search, "choose", lambda training, solutions, encoder: seen.extend(solutions))
+    monkeypatch.setattr(search, "_search", lambda training, solutions, *_: seen.extend(solutions))
     tune(training(*data()), KSH(), 8, solver, ExpectedLabels())
     assert len(seen) == n
     for other in seen[1:]:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from .._blocks import single_blas_thread
 from .._check import check_features, make_rng
-from ..encoders import Fitted
 from ..encoders.features import GUESS_ROWS, RBF, feature_map
 from ..encoders.labelled import LABEL_ROWS
 from ..encoders.moments import Moments
@@ -100,7 +100,7 @@ def _fit_sample(hasher: Hasher, taken: Taken, survey: Survey) -> None:
     hasher.fit(taken.X, taken.labels)
     hasher.report_ |= {"n_rows": survey.n_rows, "n_sampled": len(taken.labels)}
     if len(taken.labels) < survey.n_rows:  # codes of some rows, whose numbers nobody knows
-        hasher.adopt(Fitted(hasher.fitted_.map, fields=hasher.fitted_.fields))
+        hasher.adopt(replace(hasher.fitted_, codes=None, group_of_row=None, marginals=None))
 
 
 def _reduce(hasher: StreamingHasher, plan: StreamPlan, taken: Taken, survey: Survey, blocks: Blocks) -> None:

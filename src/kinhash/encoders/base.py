@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from ..errors import InvalidInput
 from ..fields import KIN_ONLY, Fields
 from ..solvers import Solution
 from ..training import Training
+
+if TYPE_CHECKING:
+    from .label_codes import LabelCodes
 
 __all__ = ["Arrays", "Encoder", "Fitted", "Map", "select"]
 
@@ -82,7 +85,7 @@ class Fitted:
 
     Methods without codes of their own leave ``codes`` None. ``group_of_row`` (n,) is −1 for rows without
     supervision, which take the map's code; it points into ``marginals`` (g, d). ``facts`` go into the report,
-    ``fields`` say how much each bit counts.
+    ``fields`` say how much each bit counts, ``labels`` which kin bits a label has.
     """
 
     map: Map
@@ -91,6 +94,7 @@ class Fitted:
     marginals: Floats32 | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     fields: Fields = KIN_ONLY
+    labels: LabelCodes | None = None
 
     @classmethod
     def of_groups(cls, map: Map, bits: Bools, marginals: Floats, group_of_row: Ints, **facts: Any) -> Fitted:

@@ -162,7 +162,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         light = copy.copy(self)
         for name in ("_stream", "_listener", "report_"):
             light.__dict__.pop(name, None)
-        return light.adopt(Fitted(self.fitted_.map, fields=self.fitted_.fields))
+        return light.adopt(Fitted(self.fitted_.map, fields=self.fitted_.fields, labels=self.fitted_.labels))
 
     # -- using ---------------------------------------------------------------------------------
 
@@ -224,9 +224,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         check_is_fitted(self, "fitted_")
         codes = self.fitted_.codes
         if codes is None:
-            raise AttributeError(
-                "codes_ is kept only right after fit; use encode(X), or learned_codes(y) where there is one"
-            )
+            raise AttributeError("codes_ is kept only right after fit; use encode(X), or learned_codes(y, X)")
         learned = getattr(self, "report_", {}).get("codes") == "learned"
         return replace(self._as_codes(codes), learned=learned)
 

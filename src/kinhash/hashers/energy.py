@@ -6,12 +6,17 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from ..codes import pack_bits, unpack_bits
+from ..codes import Codes, pack_bits, unpack_bits
 from ..encoders import ENCODERS, Encoder, Fitted
+from ..encoders.alike import fit_alike
+from ..encoders.label_codes import label_codes
+from ..encoders.stacked import StackedMap
 from ..energies import ENERGIES, Energy
 from ..errors import InvalidInput, UnknownName
 from ..fields import Fields
+from ..labels import read_labels
 from ..rows import Rows
 from ..solvers import SOLVERS, Solver
 from ..supervision import from_labels
@@ -137,7 +142,39 @@ class EnergyHasher(StreamingHasher):
         wish = Wish(self.alike, self.kin_weight)
         chosen = tune(training, ENERGIES.make(self.energy), self.n_bits, solver, encoder, wish)
         kin = chosen.fit(training)
+        kin = replace(kin, labels=label_codes(kin, training))
         return with_alike_bits(kin, chosen.fields, training) if chosen.fields.alike else kin
+
+    def learned_codes(self, y: Any, X: Any = None) -> Codes:
+        """Learned codes of rows with labels y: where a new or a relabelled item belongs, without a refit.
+
+        Kin bits come from the labels, alike bits from the features X (n, p), which codes with such bits need.
+        Works after ``fit``, ``partial_fit`` and `kinhash.load`. Labels must be among those fitted on; a row
+        of unknown label is encoded with `encode`. Codes of classes are those of ``codes_``; tag sets have the
+        solver's codes, from which ``codes_`` may differ in some bits where they were fitted to the map's
+        (``report_["recode"]``).
+        """
+        check_is_fitted(self, "fitted_")
+        known, fields = self.fitted_.labels, self.fitted_.fields
+        if known is None:
+            return super().learned_codes(y)
+        labels, map_ = read_labels(y), self.fitted_.map
+        if not fields.alike:
+            return self._as_codes(pack_bits(known.bits(labels, map_)))
+        if X is None:
+            raise InvalidInput(
+                f"learned_codes was asked for codes with {fields.alike} alike bits from labels alone",
+                "labels and features: alike bits say what a row looks like",
+                "Call learned_codes(y, X), or fit with alike=0",
+            )
+        mapped = self.encode(X)
+        if len(mapped) != len(labels):
+            raise InvalidInput(
+                f"{len(labels)} labels came with {len(mapped)} rows", "one label per row", "Pass both"
+            )
+        assert isinstance(map_, StackedMap)
+        kin = known.bits(labels, map_.parts[0])
+        return self._as_codes(pack_bits(np.concatenate([kin, mapped.bits()[:, kin.shape[1] :]], axis=1)))
 
     def _parts(self, training: Training) -> tuple[Solver, Encoder]:
         """Solver and encoder as objects; "auto" becomes what suits the supervision."""
@@ -172,9 +209,6 @@ class EnergyHasher(StreamingHasher):
 
 def with_alike_bits(kin: Fitted, fields: Fields, training: Training) -> Fitted:
     """Kin bits, then alike bits: a map of both, and the codes of the training rows."""
-    from ..encoders.alike import fit_alike
-    from ..encoders.stacked import StackedMap
-
     with training.stages("alike bits"):
         alike = fit_alike(training, fields.alike)
         looks = training.rows if training.looks is None else training.looks

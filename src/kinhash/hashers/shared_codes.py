@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..codes import Codes
+from ..codes import Codes, pack_bits
 from ..solvers.codewords import bits_for, comfortable
 from ..supervision import ClassSupervision, Supervision
 
@@ -12,7 +12,7 @@ __all__ = ["classes_sharing_codes", "shared_codes_warning"]
 
 
 def classes_sharing_codes(codes: Codes, supervision: Supervision) -> int:
-    """How many classes have the code of another class; 0 for tags and pairs, and where rows of one class
+    """How many classes have the kin bits of another class; 0 for tags and pairs, and where rows of one class
     have several codes."""
     if not isinstance(supervision, ClassSupervision):
         return 0
@@ -20,9 +20,12 @@ def classes_sharing_codes(codes: Codes, supervision: Supervision) -> int:
     classes, first = np.unique(group, return_index=True)
     place = np.searchsorted(classes, group)
     known = group >= 0
-    if not np.array_equal(codes.packed[first[place]][known], codes.packed[known]):
+    kin = codes.packed
+    if codes.fields.alike:
+        kin = pack_bits(codes.bits()[:, : codes.fields.kin(codes.n_bits)])
+    if not np.array_equal(kin[first[place]][known], kin[known]):
         return 0
-    own = codes.packed[first[classes >= 0]]
+    own = kin[first[classes >= 0]]
     counts = np.unique(own, axis=0, return_counts=True)[1]
     return int(counts[counts > 1].sum())
 

@@ -113,8 +113,8 @@ class StreamingHasher(Hasher):
         """Learned codes of rows with labels y, after ``partial_fit``; no features are needed."""
         if not hasattr(self, "_stream"):
             raise InvalidInput(
-                "learned_codes was asked of a model that was not fitted by partial_fit",
-                "a model fitted block by block",
+                "learned_codes was asked of a model that keeps no codes of labels",
+                "an EnergyHasher fitted on labels, or a model fitted block by block",
                 "After fit, codes_ holds the learned codes of the training rows",
             )
         return self._as_codes(pack_bits(self._stream.learned_bits(read_labels(y))))

@@ -135,17 +135,23 @@ def tune(
         rng = copy.deepcopy(before) if rng is None else rng
         return solver.solve(training.supervision, energy, n_bits, rng, training.weights)
 
-    to_share = wish.is_open(n_bits) and _can_measure(training, solver, encoder)
-    fields = KIN_ONLY if to_share else wish.without_measuring(labels, n_bits)
+    def solve_all(n_bits: int) -> list[Solution]:
+        return [solve(solver, n_bits, training.rng), *(solve(other, n_bits) for other in solvers[1:])]
+
     with training.stages("solver"):
-        n_kin = fields.kin(n_bits)
-        solutions = [solve(solver, n_kin, training.rng), *(solve(other, n_kin) for other in solvers[1:])]
+        to_share = wish.is_open(n_bits) and _can_measure(training, solver, encoder)
+        solutions = solve_all(n_bits) if to_share else []
+        # Codes of many classes are drawn instead of turned, and fewer bits cannot be tried by turning.
+        to_share = to_share and solutions[0].embedding is not None
+        fields = KIN_ONLY if to_share else wish.without_measuring(labels, n_bits)
+        if not to_share and (fields.alike or not solutions):
+            solutions = solve_all(fields.kin(n_bits))
     found = _search(training, solutions, encoder, to_share)
     if found is None:
         return Chosen(solutions[0], encoder, fields=fields)
-    with training.stages("sharing of bits"):
-        solution = solutions[found.place]
-        if to_share:
+    solution = solutions[found.place]
+    if to_share:
+        with training.stages("sharing of bits"):
             fields = shared_fields(training, found.judge, solution, found.chances, wish)
             if fields.alike:
                 solution = solve(solvers[found.place], fields.kin(n_bits))

@@ -19,6 +19,7 @@ from ..errors import InvalidInput
 from ..fields import KIN_ONLY, MAX_WEIGHT, Fields
 from ..labels import Labels
 from ..solvers import Solution
+from ..solvers.codewords import bits_for
 from ..solvers.spectral import n_directions
 from ..training import Training
 from .scores import Judge, binned_average_precision
@@ -77,13 +78,13 @@ class Wish:
     def without_measuring(self, labels: Labels | None, n_bits: int) -> Fields:
         """The fields asked for; where they are open, the usual ones.
 
-        Classes need 2 log₂ of their number and 8 kin bits more; tags and pairs need most bits.
+        Classes get half as many kin bits again as hold them well; tags and pairs need most bits.
         """
         share = 0.75
         if self.alike != "auto":
             share = 1 - float(self.alike)
         elif labels is not None and not labels.is_tags:
-            share = float(np.clip((2 * np.log2(len(labels.names)) + 8) / n_bits, SHARES[0], SHARES[-1]))
+            share = float(np.clip(1.5 * bits_for(len(labels.names)) / n_bits, SHARES[0], SHARES[-1]))
         n_alike = n_bits - max(1, int(np.ceil(share * n_bits)))
         weight = USUAL_WEIGHT if self.kin_weight == "auto" else int(self.kin_weight)
         return Fields(n_alike, weight) if n_alike else KIN_ONLY

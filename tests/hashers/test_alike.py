@@ -1,0 +1,147 @@
+"""Kin bits and alike bits: how they are shared, what they are good for, and learned codes of labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import kinhash
+from kinhash import EnergyHasher, Fields, HammingIndex, metrics
+from kinhash.errors import InvalidInput
+
+X, y = load_digits(return_X_y=True)
+X = X.astype(np.float64)
+N = 1000
+
+
+@pytest.fixture(scope="module")
+def fitted() -> EnergyHasher:
+    return EnergyHasher(32, random_state=0).fit(X[:N], y[:N])
+
+
+@pytest.fixture(scope="module")
+def kinship() -> EnergyHasher:
+    return EnergyHasher(32, alike=0, random_state=0).fit(X[:N], y[:N])
+
+
+def scores(hasher):
+    queries, database = hasher.encode(X[N:]), hasher.codes_
+    near = metrics.near_kin(queries, database, y[N:], y[:N], X[N:], X[:N])
+    return metrics.mean_average_precision(queries, database, y[N:], y[:N]), near
+
+
+def test_the_nearest_kin_come_first_and_kinship_loses_little(fitted, kinship):
+    (kin, near), (alone, blind) = scores(fitted), scores(kinship)
+    assert fitted.codes_.fields.alike >= 8
+    assert fitted.codes_.fields.kin_weight > 1
+    assert kin > alone - 0.02
+    assert near.value > 3 * blind.value
+    assert blind.distinct < 100  # one answer for each class, and a few for rows in doubt
+    assert near.distinct > 0.9 * len(X[N:])
+
+
+def test_every_query_gets_its_own_answer_from_the_index(fitted):
+    found = HammingIndex.from_codes(fitted.codes_).search(fitted.encode(X[N:]), k=10)
+    assert len(np.unique(found.ids, axis=0)) > 0.9 * len(X[N:])
+    assert (y[found.ids] == y[N:, None]).mean() > 0.9
+    assert (np.diff(found.distances.astype(int), axis=1) >= 0).all()
+
+
+def test_alike_bits_are_the_maps_and_kin_bits_the_labels(fitted):
+    n_kin = fitted.codes_.fields.kin(32)
+    learned, mapped = fitted.codes_.bits(), fitted.encode(X[:N]).bits()
+    assert np.array_equal(learned[:, n_kin:], mapped[:, n_kin:])
+    words = np.unique(np.column_stack([y[:N], learned[:, :n_kin]]), axis=0)
+    assert len(words) == 10  # one for each class
+
+
+@pytest.mark.parametrize(("alike", "kin_weight", "bits"), [(0.5, 3, 16), (0.25, "auto", 8), (0.0, "auto", 0)])
+def test_shares_and_weights_can_be_fixed(alike, kin_weight, bits):
+    hasher = EnergyHasher(32, alike=alike, kin_weight=kin_weight, random_state=0).fit(X[:N], y[:N])
+    fields = hasher.codes_.fields
+    assert fields.alike == bits
+    if kin_weight != "auto":
+        assert fields == Fields(16, 3)
+
+
+@pytest.mark.filterwarnings("ignore:.*share their code")
+@pytest.mark.parametrize("n_bits", [1, 2, 3, 8])
+def test_short_codes_share_what_there_is(n_bits):
+    codes = EnergyHasher(n_bits, random_state=0).fit(X[:N], y[:N]).codes_
+    assert codes.n_bits == n_bits
+    assert codes.fields.alike < n_bits
+
+
+def test_few_rows_pairs_and_tags_have_alike_bits_too():
+    few = EnergyHasher(32, random_state=0).fit(X[:100], y[:100]).codes_
+    assert few.fields.alike > 0
+    rng = np.random.default_rng(0)
+    left, right = rng.integers(0, 300, (2, 2000))
+    apart = left != right
+    left, right = left[apart], right[apart]
+    pairs = EnergyHasher(16, random_state=0).fit_pairs(X[:300], left, right, y[left] == y[right])
+    assert pairs.codes_.fields.alike == 4
+    tags = EnergyHasher(32, random_state=0).fit(X[:300], [{int(c), -1 - int(c) % 2} for c in y[:300]])
+    assert 0 <= tags.codes_.fields.alike < 32
+
+
+def test_rows_are_alike_by_other_columns_where_these_are_given():
+    """Kinship is the class; looks are two columns that the features hold only in part."""
+    rng = np.random.default_rng(0)
+    looks = rng.normal(size=(N, 6))
+    features = np.hstack([X[:N], 8 * looks + rng.normal(size=(N, 6))])
+    train = np.arange(N) < 700
+    fits = {
+        to: EnergyHasher(32, alike=0.5, random_state=0).fit(
+            features[train], y[:N][train], alike_to=looks[train] if to else None
+        )
+        for to in (True, False)
+    }
+
+    def near(hasher):
+        codes = hasher.encode(features[~train]), hasher.encode(features[train])
+        return metrics.near_kin(*codes, y[:N][~train], y[:N][train], looks[~train], looks[train]).value
+
+    assert near(fits[True]) > near(fits[False]) + 0.03
+
+
+def test_looks_that_cannot_be_used_are_refused():
+    with pytest.raises(InvalidInput, match="999 rows and X has 1000"):
+        EnergyHasher(16).fit(X[:N], y[:N], alike_to=X[: N - 1])
+    with pytest.raises(InvalidInput, match="alike=0"):
+        EnergyHasher(16, alike=0).fit(X[:N], y[:N], alike_to=X[:N])
+    with pytest.raises(InvalidInput, match="alike_to cannot be used"):
+        EnergyHasher(16).fit(X[:N], y[:N], alike_to=np.full((N, 2), np.nan))
+
+
+def test_learned_codes_of_labels_are_those_of_the_fit(fitted, kinship, tmp_path):
+    for hasher in (fitted, kinship):
+        hasher.save(tmp_path / "m.kin")
+        for one in (hasher, kinhash.load(tmp_path / "m.kin"), hasher.without_training()):
+            again = one.learned_codes(y[:N], X[:N])
+            assert np.array_equal(again.packed, hasher.codes_.packed)
+            assert again.fields == hasher.codes_.fields
+    assert np.array_equal(kinship.learned_codes(y[:N]).packed, kinship.codes_.packed)
+
+
+def test_a_relabelled_row_moves_to_its_new_kin(fitted):
+    row, wrong = X[N : N + 1], [(y[N] + 1) % 10]
+    found = HammingIndex.from_codes(fitted.codes_).search(fitted.learned_codes(wrong, row), k=5)
+    assert (y[found.ids] == wrong).all()
+
+
+def test_learned_codes_of_tags_follow_the_solver(tmp_path):
+    tags = [{f"d{c}", "even" if c % 2 == 0 else "odd"} for c in y[:400]]
+    hasher = EnergyHasher(16, alike=0, encoder=kinhash.encoders.expected_labels.ExpectedLabels(recode=0))
+    hasher.set_params(random_state=0).fit(X[:400], tags).save(tmp_path / "m.kin")
+    assert np.array_equal(kinhash.load(tmp_path / "m.kin").learned_codes(tags).packed, hasher.codes_.packed)
+
+
+def test_learned_codes_say_what_they_lack(fitted):
+    cases = {"does not know": [11], "unknown": [None], "tags came": [{1}], "2 labels": [1, 2]}
+    for says, wrong in cases.items():
+        with pytest.raises(InvalidInput, match=says):
+            fitted.learned_codes(wrong, X[:1])
+    with pytest.raises(InvalidInput, match="alike bits"):
+        fitted.learned_codes([1])
