@@ -9,6 +9,8 @@ import pytest
 
 from kinhash import EMKSH, EnergyHasher
 from kinhash.baselines import BASELINES
+from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.encoders.features import Plain
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import InvalidInput, KinhashWarning
 
@@ -87,3 +89,22 @@ def test_weights_that_say_nothing_are_refused() -> None:
     for bad in ([0.0] * 300, [-1.0] * 300, [np.nan] * 300):
         with pytest.raises(InvalidInput, match="sample_weight"):
             HASHERS["default"].fit(X, Y, bad)
+
+
+@pytest.mark.parametrize(
+    "hasher",
+    [
+        EMKSH(16, standardize=False, alpha="gcv", random_state=0),
+        EnergyHasher(
+            16, encoder=ExpectedLabels(label_model="ridge", features=Plain(standardize=False)), random_state=0
+        ),
+    ],
+    ids=["ridge", "expected"],
+)
+def test_small_columns_count_as_they_are_without_standardising(hasher: EnergyHasher) -> None:
+    """Columns of deviation 1e-6 still tell classes apart; what truly is constant stays silent."""
+    plain = hasher.fit(X, Y).score(X, Y)
+    assert plain > 0.85
+    assert hasher.fit(X * 1e-6, Y).score(X * 1e-6, Y) > plain - 0.1  # penalties weigh more on small columns
+    constant = np.column_stack([X, np.full(300, 0.1), np.full(300, 1e-9)])
+    assert hasher.fit(constant, Y).score(constant, Y) == pytest.approx(plain, abs=0.01)

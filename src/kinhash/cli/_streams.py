@@ -24,5 +24,5 @@ def open_closed_streams() -> list[str]:
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
             closed.append(name)
         if getattr(sys, name) is None:
-            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))
+            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
     return closed
