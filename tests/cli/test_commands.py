@@ -420,3 +420,7 @@ def test_codes_of_a_method_that_only_maps_are_not_called_learned(run: Run, folde
     )
     assert "written to c.kin (mapped)" in said.out
     assert run("eval", "c.kin", "--labels", "y.txt").err == ""
+
+
+def test_info_says_what_another_machine_changes(run: Run, folder: Path) -> None:
+    assert "fitted again on another machine, the model may differ" in run("info", "model.kin").out
