@@ -67,7 +67,7 @@ def test_labels_that_features_explain_need_few_bits(good: Advice) -> None:
         "Use 8 bits (1 byte per item)",
         "Use EnergyHasher",
         "Labels help",
-        "open_set",
+        "kin_weight",
         "8 bits suffice",
     ):
         assert words in text.replace("\n  ", " ")

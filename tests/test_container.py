@@ -257,7 +257,7 @@ HOSTILE = {
     "too many arrays": forge("".join(entry(f"a{i}", "U8", [0], 0, 0) for i in range(2000))),
     "header longer than the file": (10**6).to_bytes(8, "little") + forge("")[8:],
     "header of 2**63 bytes": (2**63).to_bytes(8, "little") + forge("")[8:],
-    "newer format": forge("", form="2"),
+    "newer format": forge("", form="3"),
     "format of many digits": forge("", form="9" * 50),
     "format zero": forge("", form="0"),
     "other kind": forge("", kind="other"),
@@ -293,7 +293,7 @@ def test_forged_files_open_when_they_are_sane(tmp_path):
 
 def test_a_newer_format_is_refused_by_number(tmp_path):
     (tmp_path / "f").write_bytes(HOSTILE["newer format"])
-    with pytest.raises(FileProblem, match=r"format 2.*Upgrade"):
+    with pytest.raises(FileProblem, match=r"format 3.*Upgrade"):
         read_container(tmp_path / "f")
 
 

@@ -56,7 +56,7 @@ def instances():
         EnergyHasher(8, encoder="ridge"),
         EnergyHasher(8, solver="linearised", encoder=Ridge(features=RBF(n_centers=10))),
         EnergyHasher(8, solver=Coordinate(n_sweeps=3)),
-        EnergyHasher(16, open_set=True),
+        EnergyHasher(16, alike=0.5),
         EnergyHasher(8, encoder=ExpectedLabels(label_model="ridge")),
     ]
 
@@ -236,7 +236,6 @@ STORED = [
     EnergyHasher(8, encoder=Ridge(features=RBF(n_centers=20)), random_state=0),
     EnergyHasher(8, encoder=Ridge(alpha=2.0, features=Plain(standardize=False)), random_state=0),
     EnergyHasher(8, encoder=ExpectedLabels(penalty=3.0, temperature=2.0, features="rbf"), random_state=0),
-    EnergyHasher(8, encoder="principal", random_state=0),
     EnergyHasher(8, solver="coordinate", random_state=0),
     EnergyHasher(8, solver=Coordinate(n_sweeps=3, curvature=1.5), random_state=0),
     EnergyHasher(8, solver=Polished(first=Linearised(n_sweeps=2, clip=1.5)), random_state=0),
@@ -244,7 +243,7 @@ STORED = [
     EnergyHasher(8, energy="lfh", random_state=0),
     EnergyHasher(8, energy="exph", random_state=0),
     EnergyHasher(8, encoder=ExpectedLabels(label_model="ridge"), random_state=0),
-    EnergyHasher(16, open_set=True, random_state=0),
+    EnergyHasher(16, alike=0.5, random_state=0),
 ]
 
 

@@ -45,7 +45,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "power": ("SCDH", {}),
     "periodic": ("SpectralHashing", {}),
     "trees": ("FastHash", {"n_rounds": 3, "n_partners": 10}),
-    "stacked": ("EnergyHasher", {"open_set": True}),
+    "stacked": ("EnergyHasher", {"alike": 0.5}),
     "expected": ("EnergyHasher", {}),
     "ridge labels": ("EnergyHasher", {"encoder": ExpectedLabels(label_model="ridge")}),
     "polish": ("EnergyHasher", {"solver": "coordinate"}),

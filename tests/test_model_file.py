@@ -38,7 +38,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "ridge": {"encoder": "ridge"},
     "rbf": {"encoder": Ridge(features=RBF(n_centers=20))},
     "expected on rbf": {"encoder": ExpectedLabels(features=RBF(n_centers=20))},
-    "stacked": {"open_set": True},
+    "stacked": {"alike": 0.5},
     "coordinate": {"solver": Coordinate(n_sweeps=4)},
     "polished": {"solver": Polished(first=Linearised(n_sweeps=2), targets="balanced")},
 }

@@ -16,7 +16,10 @@ __all__ = ["Training"]
 
 @dataclass(frozen=True)
 class Training:
-    """The input of one fit. ``weights`` (n,) is None where every row counts once."""
+    """The input of one fit. ``weights`` (n,) is None where every row counts once.
+
+    ``looks`` (n, any width) says who looks alike, where that is not by the features.
+    """
 
     rows: Rows
     supervision: Supervision
@@ -24,6 +27,7 @@ class Training:
     rng: np.random.Generator
     stages: Stages
     n_jobs: int | None = None
+    looks: Rows | None = None
 
     @property
     def known_weights(self) -> Floats | None:

@@ -42,7 +42,9 @@ def test_settings_give_the_model_that_python_gives(run: Run, folder: Path, words
     assert load("m.kin").model_id_ == method.fit(X, [f"class-{k}" for k in y]).model_id_
 
 
-@pytest.mark.parametrize("words", ["", "--open-set", "--set encoder=ridge", "--method EMKSH", "--method SDH"])
+@pytest.mark.parametrize(
+    "words", ["", "--alike 0.5 --kin-weight 2", "--set encoder=ridge", "--method EMKSH", "--method SDH"]
+)
 def test_the_bar_knows_every_stage_and_never_goes_back(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:

@@ -37,14 +37,13 @@ VARIANTS = {
     "ridge": {"encoder": "ridge"},
     "rbf": {"encoder": Ridge(features=RBF(n_centers=20))},
     "expected on rbf": {"encoder": ExpectedLabels(features=RBF(n_centers=20))},
-    "principal": {"encoder": "principal"},
     "coordinate": {"solver": "coordinate", "encoder": "ridge"},
     "coordinate, expected": {"solver": "coordinate"},
     "linearised": {"solver": "linearised", "encoder": "ridge"},
     "mean field": {"solver": "mean_field", "encoder": "ridge"},
     "polished": {"solver": Polished(first=Spectral()), "encoder": "ridge"},
     "lfh": {"energy": "lfh"},
-    "open set": {"open_set": True, "n_bits": 16},
+    "alike": {"alike": 0.5, "n_bits": 16},
     "ridge labels": {"encoder": ExpectedLabels(label_model="ridge")},
     "classifier": {"encoder": ExpectedLabels(label_model=LogisticRegression(max_iter=500))},
     "regressor": {"encoder": Regressor(estimator=KNeighborsRegressor(3))},
@@ -63,15 +62,17 @@ def make(name):
     table, _, variant = name.partition(", ")
     settings = {"n_bits": 1 if table == "EMSPLH" else 8, "random_state": 0}
     settings |= QUICK.get(table, {})
+    if variant and table == "EnergyHasher":
+        settings["alike"] = 0  # kin bits alone are what most variants are about
     settings |= (RIVALS_CODES | LITERAL).get(name) or VARIANTS[variant] if variant else {}
     return clone(HASHERS[table]().set_params(**settings))
 
 
 def learns_codes(hasher):
-    """Whether learned codes are a function of the labels: ours are, those of rivals and of principal
-    directions are the map's."""
+    """Whether learned codes are a function of the labels: our kin bits are, alike bits and the codes of
+    rivals are the map's."""
     rival = type(hasher).__module__.startswith("kinhash.baselines")
-    return not rival and getattr(hasher, "encoder", None) != "principal"
+    return not rival and getattr(hasher, "alike", 0) == 0
 
 
 def needs_labels(hasher):

@@ -80,7 +80,7 @@ MODELS = {
     "expected, solve": lambda: product("linearised", encoder=expected()),
     "expected, varying": lambda: product("coordinate", energy="lfh", encoder=expected()),
     "expected, exponential": lambda: product("coordinate", energy="exph", encoder=expected()),
-    "stacked": lambda: product(open_set=True, encoder=expected()),
+    "stacked": lambda: product(alike=0.5, encoder=expected()),
     "gaussian": lambda: HASHERS["KSH"](8, random_state=0, n_anchors=50),
     "root rbf": lambda: HASHERS["SCDH"](8, random_state=0, n_centers=50),
     "periodic": lambda: HASHERS["SpectralHashing"](16, random_state=0),

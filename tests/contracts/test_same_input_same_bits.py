@@ -59,7 +59,7 @@ STORES = {
 }
 
 
-@pytest.mark.parametrize("name", ["EMKSH", "EnergyHasher", "EnergyHasher, rbf", "EnergyHasher, open set"])
+@pytest.mark.parametrize("name", ["EMKSH", "EnergyHasher", "EnergyHasher, rbf", "EnergyHasher, alike"])
 @pytest.mark.parametrize("store", list(STORES))
 def test_codes_do_not_depend_on_how_the_features_are_stored(name, store, tmp_path):
     plain = make(name).fit(WHOLE, Y)
@@ -94,7 +94,7 @@ import hashlib, sys
 sys.path.insert(0, {folder!r})
 from hasher_cases import classes, make, tags
 digest = hashlib.sha256()
-for name in ("EMKSH", "EMLFH", "EnergyHasher", "EnergyHasher, rbf", "EnergyHasher, open set"):
+for name in ("EMKSH", "EMLFH", "EnergyHasher", "EnergyHasher, rbf", "EnergyHasher, alike"):
     for X, y in (classes(n=300), tags(n=300)):
         fitted = make(name).fit(X, y)
         digest.update(fitted.codes_.packed.tobytes() + fitted.encode(X).packed.tobytes())
@@ -167,7 +167,7 @@ def test_fact_6_permuting_rows_permutes_learned_codes(name):
     assert np.array_equal(after.codes_, before.codes_[order])
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if "open set" not in name and "literal" not in name])
+@pytest.mark.parametrize("name", [name for name in ALL if "alike" not in name and "literal" not in name])
 def test_fact_7_equal_labels_give_equal_learned_codes(name):
     X, y = tags()
     if not learns_codes(make(name)):

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 
 @pytest.mark.parametrize("data", [classes, indicator])
 @pytest.mark.parametrize(
-    "more", [{}, {"encoder": ExpectedLabels(features="plain"), "open_set": True}], ids=["default", "open set"]
+    "more", [{}, {"encoder": ExpectedLabels(features="plain"), "alike": 0.5}], ids=["default", "alike"]
 )
 def test_a_recipe_with_choices_gives_the_model_of_fit(data, more):
     X, y = data()

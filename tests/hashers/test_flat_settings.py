@@ -23,17 +23,17 @@ def test_names_become_objects_where_they_have_settings():
             "encoder": "ridge",
             "solver": "coordinate",
             "solver__n_sweeps": 5,
-            "open_set": True,
+            "alike": 0.5,
         },
     )
-    assert (made.n_bits, made.random_state, made.open_set) == (8, 3, True)
+    assert (made.n_bits, made.random_state, made.alike) == (8, 3, 0.5)
     assert isinstance(made.encoder, Ridge)
     assert isinstance(made.encoder.features, RBF)
     assert made.encoder.features.n_centers == 20
     assert isinstance(made.solver, Coordinate)
     assert made.solver.n_sweeps == 5
     assert made.solver.n_anchors == Coordinate().n_anchors
-    assert (plain.encoder, plain.solver, plain.open_set) == ("auto", "auto", False)
+    assert (plain.encoder, plain.solver, plain.alike) == ("auto", "auto", "auto")
 
 
 def test_objects_that_are_there_are_copied_not_changed():

@@ -180,7 +180,7 @@ def test_bad_blocks_leave_the_model_as_it_was():
         EnergyHasher(8),
         EnergyHasher(8, encoder="ridge"),
         EnergyHasher(8, encoder="ridge", solver="spectral"),
-        EnergyHasher(8, encoder="ridge", solver="coordinate", open_set=True),
+        EnergyHasher(8, encoder="ridge", solver="coordinate", alike=0.5),
         EnergyHasher(8, encoder="ridge", solver=Coordinate(rounding="median")),
         EnergyHasher(8, encoder="expected", solver="coordinate"),
         EMKSH(8, literal=True),

@@ -97,7 +97,7 @@ def test_rare_anchors_weigh_more_with_rarity_and_scores_have_unit_size():
     weights = plain.sample.weights
     share = ((S > 0) * weights).sum(axis=1) / weights.sum()
     np.testing.assert_allclose(
-        Spectral(rarity=0.5).entry_weights(S, plain.sample) / weights, 1 / np.sqrt(share), rtol=1e-9
+        Spectral(rarity=0.5).entry_weights(S, plain.sample, 4) / weights, 1 / np.sqrt(share), rtol=1e-9
     )
     assert not np.allclose(plain.embedding.constant, rare.embedding.constant)
     turned = plain.rotated(plain.embedding.of(S), np.random.default_rng(1))

@@ -104,7 +104,7 @@ def test_equal_weights_are_no_weights():
         EMLFH(8),
         EnergyHasher(8),
         EnergyHasher(8, encoder="ridge"),
-        EnergyHasher(16, open_set=True),
+        EnergyHasher(16, alike=0.5),
     ],
     ids=repr,
 )
@@ -115,13 +115,12 @@ def test_rows_without_labels_take_the_maps_code_and_have_no_say(hasher):
     labels = [None if unknown[i] else int(c) for i, c in enumerate(Y)]
     fitted = hasher.fit(X, labels)
     assert np.array_equal(fitted.codes_[unknown], fitted.encode(X[unknown]))
-    if not getattr(hasher, "open_set", False):
-        assert np.isnan(fitted.marginals_[unknown]).all()
-        assert np.isfinite(fitted.marginals_[~unknown]).all()
+    assert np.isnan(fitted.marginals_[unknown]).all()
+    assert np.isfinite(fitted.marginals_[~unknown]).all()
     moved = X.copy()
     moved[unknown] = np.random.default_rng(1).normal(size=(unknown.sum(), 6)) * 5
     other = hasher.fit(moved, labels)
-    if not getattr(hasher, "open_set", False):  # feature bits do look at all rows
+    if getattr(hasher, "alike", 0) == 0:  # alike bits do look at all rows
         assert np.array_equal(other.codes_[~unknown], fitted.codes_[~unknown])
 
 
@@ -145,7 +144,7 @@ def listed_pairs(y, n_pairs=1500, seed=0):
         EnergyHasher(8, solver="coordinate"),
         EnergyHasher(8, solver="spectral"),
         EnergyHasher(8, energy="lfh"),
-        EnergyHasher(16, open_set=True),
+        EnergyHasher(16, alike=0.5),
         EnergyHasher(8, encoder=Regressor(estimator=KNeighborsRegressor(3))),
     ],
     ids=repr,
@@ -388,51 +387,15 @@ def test_regressors_as_maps(regressor):
     assert pairs.encode(X).shape == (150, 1)
 
 
-def test_feature_bits_come_from_the_features_alone():
-    fitted = EnergyHasher(16, open_set=True, random_state=0).fit(X, Y)
-    other = EnergyHasher(16, open_set=True, random_state=0).fit(
-        X, np.random.default_rng(1).integers(0, 5, 150)
-    )
-    learned, mapped = bits(fitted), bits(fitted, fitted.encode(X))
-    assert np.array_equal(learned[:, -1:], mapped[:, -1:])  # one in sixteen, and no label decides it
-    assert not np.array_equal(learned[:, :-1], mapped[:, :-1])
-    assert other.codes_.shape == fitted.codes_.shape
-    with pytest.raises(AttributeError, match="marginals_"):
-        fitted.marginals_  # noqa: B018
-
-
-def test_open_set_codes_hold_on_classes_never_trained_on():
+def test_small_kin_weights_hold_on_classes_never_trained_on():
     rng = np.random.default_rng(3)
     centres = rng.normal(size=(8, 12)) * 2.5
     y = np.arange(400) % 8
     features = centres[y] + rng.normal(size=(400, 12))
     seen = y < 4
-    closed = EnergyHasher(32, random_state=0).fit(features[seen], y[seen])
-    opened = EnergyHasher(32, open_set=True, random_state=0).fit(features[seen], y[seen])
-    assert opened.score(features[~seen], y[~seen]) > closed.score(features[~seen], y[~seen])
-
-
-@pytest.mark.parametrize(
-    ("encoder", "kind"),
-    [
-        ("auto", "rbf"),
-        ("ridge", "plain"),
-        (ExpectedLabels(features="plain"), "plain"),
-        (ExpectedLabels(features=RBF(n_centers=20)), "rbf"),
-    ],
-    ids=repr,
-)
-def test_the_ridge_bits_of_open_set_codes_take_rbf_features_unless_others_are_given(encoder, kind):
-    """Who asks for plain features gets a model that holds no training row."""
-    rng = np.random.default_rng(3)
-    y = np.arange(200) % 8
-    features = rng.normal(size=(8, 12))[y] + rng.normal(size=(200, 12))
-    fitted = EnergyHasher(32, open_set=True, encoder=encoder, random_state=0).fit(features, y)
-    assert fitted.report_["features"] == kind
-    centres = [array for name, array in fitted.fitted_.map.arrays().items() if "centers" in name]
-    assert bool(centres) == (kind == "rbf")
-    if isinstance(encoder, ExpectedLabels) and kind == "rbf":
-        assert {len(array) for array in centres} == {20}
+    closed = EnergyHasher(32, alike=0, random_state=0).fit(features[seen], y[seen])
+    opened = EnergyHasher(32, alike=0.6, kin_weight=1, random_state=0).fit(features[seen], y[seen])
+    assert opened.score(features[~seen], y[~seen]) > closed.score(features[~seen], y[~seen]) + 0.05
 
 
 def test_choices_are_made_on_held_out_rows_and_reported():
@@ -530,5 +493,3 @@ def test_auto_features_are_plain_where_a_line_does_or_rows_are_mostly_zeros():
     assert EnergyHasher(8, random_state=0).fit(words, y).report_["features"] == "plain"
     sparse = EnergyHasher(8, random_state=0).fit(sp.csr_array(words), y)
     np.testing.assert_array_equal(sparse.codes_, EnergyHasher(8, random_state=0).fit(words, y).codes_)
-    opened = EnergyHasher(16, open_set=True, random_state=0).fit(sp.csr_array(words), y)
-    assert opened.report_["features"] == "plain"

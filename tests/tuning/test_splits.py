@@ -41,3 +41,12 @@ def test_at_most_8000_rows_are_drawn_from_all_over():
         assert some.min() < 300
         assert some.max() > 29_700
     assert (np.diff(split.part) < 0).any()  # the first rows of the part are a draw, too
+
+
+def test_classes_of_few_rows_keep_a_row_and_their_weight():
+    y = np.repeat(np.arange(200), 2)
+    given = training(np.zeros((400, 2)), y)
+    split = validation_split(given, np.random.default_rng(0))
+    assert len(split.held) == 80
+    assert sorted(np.concatenate([split.part, split.held])) == list(range(400))
+    assert np.array_equal(np.bincount(y[split.part], split.weights, 200), np.full(200, 2.0))

@@ -33,7 +33,9 @@ class LabelModelScores(LabelScores):
         """Fit the hasher, and keep its label model."""
         labels = read_labels(y)
         encoder = ExpectedLabels(features=self.features)
-        found = EnergyHasher(16, encoder=encoder, random_state=self.random_state).fit(X, y).fitted_.map
+        found = (
+            EnergyHasher(16, encoder=encoder, alike=0, random_state=self.random_state).fit(X, y).fitted_.map
+        )
         assert isinstance(found, ExpectedMap)
         assert isinstance(found.expected, LabelSimilarity)
         self.prepare_rows_, self.model_ = found.preparation, found.expected.model

@@ -46,7 +46,8 @@ class Request:
     tag_separator: str | None = None
     method: str = "EnergyHasher"
     n_bits: int = 64
-    open_set: bool = False
+    alike: str = "auto"
+    kin_weight: str = "auto"
     settings: tuple[str, ...] = ()
     seed: int = 0
     held_out: HeldOut = USUAL
@@ -125,21 +126,27 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
     return Done(result, verdict)
 
 
+def _value(text: str) -> Any:
+    """A number or another value of JSON, or the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 def make_hasher(request: Request) -> Any:
     """The method by its name, with its parameters checked before anything is read."""
     from ..hashers.settings import with_settings
     from ..model_file import HASHERS
 
     chosen: dict[str, Any] = {"n_bits": request.n_bits, "random_state": request.seed}
-    if request.open_set:
-        chosen["open_set"] = True
+    for name in ("alike", "kin_weight"):
+        if getattr(request, name) != "auto":
+            chosen[name] = _value(getattr(request, name))
     for setting in request.settings:
         name, _, text = setting.partition("=")
         name = name.strip().replace(".", "__")
-        try:
-            chosen[name] = json.loads(text)
-        except ValueError:
-            chosen[name] = text
+        chosen[name] = _value(text)
     hasher = with_settings(HASHERS[request.method](), chosen)
     hasher.check_parameters()
     if not hasher.storable:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ._terminal import emit, json_option
+from ._verdict import worst_labels
 
 __all__ = ["evaluate"]
 
@@ -84,6 +85,7 @@ def _scores(
         mean_average_precision,
         precision_at_k,
         precision_within_radius,
+        scores_by_label,
     )
 
     alone = len(codes) == 1
@@ -92,9 +94,12 @@ def _scores(
     at_k = precision_at_k(*sides, k=k, ties=ties, exclude_self=alone)
     within = precision_within_radius(*sides, radius=radius, exclude_self=alone)
     health = code_health(codes[-1])
+    by_label = scores_by_label(score.per_query, None, labels[0])
     interval = None if math.isnan(score.value) else bootstrap_interval(score.per_query, n_resamples=1000)
+    kind = "tags" if labels[0].is_tags else "classes"
     who = "Every row is a query and searches the others." if alone else "Queries search the database."
-    lines = [str(score), str(at_k), str(within), who]
+    worst = worst_labels([one._asdict() for one in by_label], kind)
+    lines = [str(score), str(at_k), str(within), who, *worst]
     if interval is not None:
         lines.insert(1, f"  95 % interval over queries: {interval.low:.4f} .. {interval.high:.4f}")
     result = {
@@ -114,5 +119,6 @@ def _scores(
         "empty_look_ups": within.n_empty,
         "unique_codes": health.n_unique,
         "dead_bits": health.dead_bits,
+        "by_label": [one._asdict() for one in by_label],
     }
     return result, "\n".join([*lines, "", str(health)])

@@ -20,14 +20,14 @@ from ._terminal import (
     talk,
     unless_told,
 )
-from ._verdict import verdict_text
+from ._verdict import looks_sentence, shortfalls, verdict_text
 
 __all__ = ["fit"]
 
 # Where in a fit its stages begin, as they were measured on 60,000 rows of 256 columns.
 STAGE_BEGINS = {
     "solver": 0.0, "tuning": 0.02, "features": 0.55, "label model": 0.6, "encoder": 0.6, "map": 0.6,
-    "codes": 0.9, "feature bits": 0.9, "training codes": 0.95,
+    "sharing of bits": 0.5, "codes": 0.9, "alike bits": 0.92, "training codes": 0.95,
 }  # fmt: skip
 SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, solver__n_sweeps=5."
 
@@ -46,7 +46,18 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 @separator_option
 @click.option("--method", metavar="NAME", default="EnergyHasher", show_default=True, help="How to learn.")
 @click.option("--bits", "n_bits", type=int, default=64, show_default=True, help="Length, from 1 to 1024.")
-@click.option("--open-set", is_flag=True, help="Items of kinds never labelled will be searched, too.")
+@click.option(
+    "--alike",
+    default="auto",
+    show_default=True,
+    help="Share of the bits that say what a row looks like; 0 is kinship alone.",
+)
+@click.option(
+    "--kin-weight",
+    default="auto",
+    show_default=True,
+    help="What a kin bit counts; 1 serves kinds never labelled best.",
+)
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help=SETTING)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same bits.")
 @click.option(
@@ -115,7 +126,7 @@ def _work(features: str, output: str, codes: str | None, options: dict[str, Any]
 
     def begin(stage: str) -> None:
         nonlocal farthest
-        farthest = max(farthest, STAGE_BEGINS.get(stage, 0.98))  # open-set codes go through stages again
+        farthest = max(farthest, STAGE_BEGINS.get(stage, 0.98))
         move(farthest, stage)
 
     return run(request, begin, talk)
@@ -125,7 +136,9 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
     seconds = result["seconds"]
     lines = unless_told(result["read"])
     if verdict is not None:
-        lines += [verdict_text(verdict), f"Kept out: {result['held_out']}.", "", _sentence(verdict)]
+        kept = f"Kept out: {result['held_out']}."
+        lines += [verdict_text(verdict), kept, "", _sentence(verdict)]
+        lines += [*looks_sentence(verdict.facts), *shortfalls(verdict)]
         if "unseen_codes" in verdict.facts:
             lines.append(
                 "The rows kept out, searched among themselves (both sides unseen): codes "

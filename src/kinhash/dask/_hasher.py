@@ -28,14 +28,14 @@ class EnergyHasher(energy_hasher.EnergyHasher):
     a saved model loads as a plain `kinhash.EnergyHasher`.
     """
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, alike_to: Any = None) -> Self:
         """Learn from dask X (n, p) and y: classes (n,) or a 0/1 indicator matrix (n, tags)."""
         if not dask.is_dask_collection(X):
-            return super().fit(X, y, sample_weight)
-        if sample_weight is not None:
+            return super().fit(X, y, sample_weight, alike_to)
+        if sample_weight is not None or alike_to is not None:
             raise InvalidInput(
-                "sample_weight was passed with dask collections",
-                "rows that count alike",
+                "sample_weight or alike_to was passed with dask collections",
+                "rows that count alike, and look alike by their features",
                 "Leave it out, or fit on some rows in memory",
             )
         learn_from(self, DaskBlocks(X, y))

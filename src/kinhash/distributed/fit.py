@@ -100,7 +100,7 @@ def _fit_sample(hasher: Hasher, taken: Taken, survey: Survey) -> None:
     hasher.fit(taken.X, taken.labels)
     hasher.report_ |= {"n_rows": survey.n_rows, "n_sampled": len(taken.labels)}
     if len(taken.labels) < survey.n_rows:  # codes of some rows, whose numbers nobody knows
-        hasher.adopt(Fitted(hasher.fitted_.map))
+        hasher.adopt(Fitted(hasher.fitted_.map, fields=hasher.fitted_.fields))
 
 
 def _reduce(hasher: StreamingHasher, plan: StreamPlan, taken: Taken, survey: Survey, blocks: Blocks) -> None:

@@ -17,7 +17,6 @@ ENCODERS = Table(
     "encoder",
     {
         "expected": "kinhash.encoders.expected_labels:ExpectedLabels",
-        "principal": "kinhash.encoders.principal:Principal",
         "regressor": "kinhash.encoders.regressor:Regressor",
         "ridge": "kinhash.encoders.ridge:Ridge",
     },

@@ -22,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._arithmetic import FAST, FIXED, UNIT, Arithmetic, affine_error, column_size
+from .._blocks import FIT_ROWS, block_slices
 from .._forms import Form, check_forms
-from .._types import Floats32
+from .._types import Floats32, Ints
 from ..solvers.readout import Readout
 from .base import Arrays, Map
 from .label_models import LABEL_FORMS, LabelModel, LinearLabels
@@ -74,13 +75,31 @@ class LabelSimilarity(ExpectedSimilarity):
         self, z: Floats32, error: Any, by: Arithmetic
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any] | None]:
         chances = self.model.probabilities(z, by)
-        similarity = expected_similarity(chances, self.patterns, self.exclusive, by)
+        similarity = self._of(chances, by)
         errors = self.model.error(z, error, chances)
         # Logarithms of T tags and their sum add (T + 6) |x| eˣ ≤ (T + 6) / e roundings, the exponential few.
         return similarity, None if errors is None else errors + 8 * UNIT
 
+    def similarity(self, z: Floats32) -> npt.NDArray[np.float64]:
+        # In blocks: of thousands of classes, probabilities of all rows would fill the memory twice over.
+        out = np.empty((len(z), len(self.patterns)))
+        for rows in block_slices(len(z), FIT_ROWS):
+            out[rows] = self._of(self.model.probabilities(z[rows]), FAST)
+        return out
+
+    def _of(self, chances: npt.NDArray[Any], by: Arithmetic) -> npt.NDArray[np.float64]:
+        return expected_similarity(chances, self.patterns, self.exclusive, by, self._classes)
+
+    @cached_property
+    def _classes(self) -> Ints | None:
+        return classes_of(self.patterns) if self.exclusive else None
+
     def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         # A product of numbers up to 1 is off by no more than they are together.
+        if self._classes is not None:
+            far = np.zeros((self.patterns.shape[1], matrix.shape[1]))
+            np.add.at(far, self._classes, matrix)
+            return 2 * np.abs(far).max(axis=1, keepdims=True)
         known = self.patterns.T.astype(np.float64)
         far = np.abs(known @ matrix) if self.exclusive else known @ np.abs(matrix)
         return 2 * far.max(axis=1, keepdims=True)
@@ -111,10 +130,28 @@ class RegressedSimilarity(ExpectedSimilarity):
         return column_size(self.weights)
 
 
+def classes_of(patterns: npt.NDArray[np.uint8]) -> Ints | None:
+    """The class (m,) of each pattern; None where one has none or several."""
+    one_each = bool((patterns.sum(axis=1, dtype=np.int64) == 1).all())
+    return patterns.argmax(axis=1) if one_each else None
+
+
 def expected_similarity(
-    chances: npt.NDArray[Any], patterns: npt.NDArray[np.uint8], exclusive: bool, by: Arithmetic = FAST
+    chances: npt.NDArray[Any],
+    patterns: npt.NDArray[np.uint8],
+    exclusive: bool,
+    by: Arithmetic = FAST,
+    classes: Ints | None = None,
 ) -> npt.NDArray[np.float64]:
-    """S̄ (k, m) from label probabilities (k, t) and label patterns (m, t)."""
+    """S̄ (k, m) from label probabilities (k, t) and label patterns (m, t).
+
+    Of classes, what a product with zeros and ones would give is looked up; who asks often has `classes_of`
+    the patterns ready.
+    """
+    if exclusive and classes is None:
+        classes = classes_of(patterns)
+    if exclusive and classes is not None:
+        return (2 * chances[:, classes] - 1).astype(np.float64)
     known = patterns.T.astype(np.float32)
     if exclusive:
         return (2 * by.product(chances, known) - 1).astype(np.float64)

@@ -103,11 +103,12 @@ def labelled_set(
     rng: np.random.Generator,
     rows: Ints | None = None,
     rbf: UnitRBF | Gaussian | None = None,
+    weights: Floats | None = None,
 ) -> LabelledSet:
     """Rows for a label model, given by number or drawn: all that are known, or `LABEL_ROWS` of them.
 
-    RBF centres are drawn among these rows, unless they are handed in. Memory: the prepared features, 4·q
-    bytes a row.
+    RBF centres are drawn among these rows, unless they are handed in. ``weights`` of these rows, where they
+    are to count in another way than in the whole fit. Memory: the prepared features, 4·q bytes a row.
     """
     labels = training.supervision.labels
     assert labels is not None
@@ -117,7 +118,8 @@ def labelled_set(
     guess = Preparation.first_guess(training.rows.read(spread), rbf, features.standardize)
     whole = len(rows) == len(training.rows)
     prepared = prepare_rows(training.rows, guess, None if whole else rows, training.n_jobs)
-    weights = None if training.weights is None else training.weights[rows]
+    if weights is None and training.weights is not None:
+        weights = training.weights[rows]
     preparation = centre_in_place(prepared, guess, weights, features.standardize, training.n_jobs)
     indicator = sp.csr_array(labels.indicator()[rows])
     return LabelledSet(rows, preparation, prepared, indicator, weights, not labels.is_tags, training.n_jobs)

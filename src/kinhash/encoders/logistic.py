@@ -23,7 +23,7 @@ from .labelled import LabelledSet
 __all__ = ["Coefficients", "fit_logistic"]
 
 MEMORY = 8  # steps L-BFGS remembers
-BLOCK = 4096  # rows of a block: fixed, so that sums are always cut alike
+BLOCK = 4096  # rows of a block, and fewer of thousands of labels: scores of a block should stay in the cache
 
 
 @dataclass(frozen=True)
@@ -109,11 +109,16 @@ class _Problem:
             if weights is not None:
                 w = weights[part].astype(np.float32)[:, None]
                 loss, chance = loss * w, chance * w
+            if exclusive:  # one loss a row: in the first column, as if it were that label's
+                first = np.zeros(z.shape[1])
+                first[0] = loss.sum(dtype=np.float64)
+                return first, x.T @ chance, chance.sum(axis=0, dtype=np.float64)
             return loss.sum(axis=0, dtype=np.float64), x.T @ chance, chance.sum(axis=0, dtype=np.float64)
 
+        blocks = block_slices(len(features), _block_rows(len(at.intercept)))
         value = np.zeros(len(at.intercept))
         by_weight, by_intercept = np.zeros(at.weights.shape), np.zeros(len(at.intercept))
-        for loss, gradient, chances in map_blocks(one, block_slices(len(features), BLOCK), self.rows.n_jobs):
+        for loss, gradient, chances in map_blocks(one, blocks, self.rows.n_jobs):
             value += loss
             by_weight += gradient
             by_intercept += chances
@@ -126,6 +131,11 @@ class _Problem:
         raw = by_weight - self.rows.cross + self.penalty * plain
         turned = self.inverse @ raw.astype(np.float32)
         return value, np.vstack([turned, ((by_intercept - sums) * self.intercept_scale)[None]])
+
+
+def _block_rows(n_labels: int) -> int:
+    """Depends on the number of labels alone, so that sums are always cut alike."""
+    return int(np.clip(4_000_000 // n_labels, 256, BLOCK))
 
 
 def _preconditioner(hessian: Floats, penalty: float) -> tuple[Floats32, Floats32]:
@@ -154,13 +164,13 @@ def _sigmoid_parts(z: Floats32) -> tuple[Floats32, Floats32]:
 
 
 def _softmax_parts(z: Floats32) -> tuple[Floats32, Floats32]:
-    """log Σ e^z, in the first column, and the softmax."""
+    """log Σ e^z (k, 1) and the softmax, in the place of z."""
     top = z.max(axis=1, keepdims=True)
-    odds = np.exp(z - top)
+    z -= top
+    odds = np.exp(z, out=z)
     total = odds.sum(axis=1, keepdims=True)
-    loss = np.zeros_like(z)
-    loss[:, :1] = np.log(total) + top
-    return loss, odds / total
+    odds /= total
+    return np.log(total) + top, odds
 
 
 class _History:

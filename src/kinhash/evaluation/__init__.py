@@ -16,6 +16,7 @@ from .._table import Table
 
 if TYPE_CHECKING:
     from .at_k import ndcg, precision_at_k, recall_at_k
+    from .by_label import ScoreOfLabel, scores_by_label
     from .code_references import CodeReferences
     from .comparison import Comparison
     from .confidence import Interval, PairedTest, bootstrap_interval, paired_test
@@ -63,6 +64,7 @@ __all__ = [
     "PrecisionWithinRadius",
     "Protocol",
     "Record",
+    "ScoreOfLabel",
     "average_precision",
     "average_precision_from_order",
     "average_precision_from_scores",
@@ -84,6 +86,7 @@ __all__ = [
     "read_data",
     "recall_at_k",
     "score_rows",
+    "scores_by_label",
 ]
 
 PROTOCOLS = Table(
@@ -101,6 +104,7 @@ PROTOCOLS = Table(
 # Loaded on first use: a protocol needs neither the compiled metrics nor scikit-learn.
 _MODULES = {
     "at_k": ("ndcg", "precision_at_k", "recall_at_k"),
+    "by_label": ("ScoreOfLabel", "scores_by_label"),
     "code_references": ("CodeReferences",),
     "comparison": ("Comparison",),
     "confidence": ("Interval", "PairedTest", "bootstrap_interval", "paired_test"),

@@ -12,7 +12,7 @@ import logging
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._blocks import map_padded_rows, map_rows, single_blas_thread
 from .._callbacks import CallbackSupportMixin, FitTask, with_callbacks
-from .._check import check_features, check_integer, check_n_bits, check_weights, make_rng
+from .._check import check_choice, check_features, check_integer, check_n_bits, check_weights, make_rng
 from .._stages import Listener, Stages
 from .._types import Array, Bytes, Floats
 from ..codes import Codes, pack_bits
@@ -31,9 +31,13 @@ from ..errors import InvalidInput, KinhashWarning
 from ..rows import Rows
 from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
 from ..training import Training
-from .alike import warn_if_alike
+from .equal_codes import warn_if_all_equal
+from .shared_codes import classes_sharing_codes, shared_codes_warning
 
-__all__ = ["Explanation", "Hasher", "check_supervision", "mapped_codes"]
+if TYPE_CHECKING:
+    from ..index import HammingIndex, Neighbours
+
+__all__ = ["Explanation", "Hasher", "check_looks", "check_supervision", "mapped_codes"]
 
 log = logging.getLogger("kinhash")
 MOST_JOBS = 1024  # more threads than a system starts would be asked for by a stranger's model file
@@ -70,6 +74,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     _listener: Listener | None = None
     # False for methods whose map is no set of plain arrays: better said before a long fit than on saving.
     storable: ClassVar[bool] = True
+    # True for methods that promise every class a code of its own, and warn where there are too few bits.
+    one_code_per_class: ClassVar[bool] = False
 
     @abstractmethod
     def _learn(self, training: Training) -> Fitted:
@@ -110,7 +116,9 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return self._fit(X, lambda n: from_similarity(S, anchors, n), None)
 
     @with_callbacks
-    def _fit(self, X: Any, supervise: Any, sample_weight: Any, y: Any = None) -> Self:
+    def _fit(
+        self, X: Any, supervise: Any, sample_weight: Any, y: Any = None, looks: Rows | None = None
+    ) -> Self:
         self.check_parameters()
         self.__dict__.pop("_stream", None)  # a new fit forgets blocks that came before
         X = check_features(self, X, reset=True)
@@ -120,7 +128,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         rng = make_rng(self.random_state)
         task = FitTask(self, X, y)
         stages = Stages(self._listener, task.stage, bool(self.verbose))
-        training = Training(Rows(X), supervision, weights, rng, stages, self.n_jobs)
+        training = Training(Rows(X), supervision, weights, rng, stages, self.n_jobs, looks)
         with single_blas_thread():  # small products would differ in their last digits on more threads
             self._finish(self._learn(training), training)
         task.end()
@@ -133,7 +141,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             codes = _training_codes(fitted, training.rows, self.n_jobs)
         self.adopt(replace(fitted, codes=codes))
         self.report_ = self._describe(how, training)
-        warn_if_alike(fitted, training.rows)
+        warn_if_all_equal(fitted, training.rows)
 
     def adopt(self, fitted: Fitted) -> Self:
         """Become the hasher of that fit: for files, engines and whoever else learns a map elsewhere."""
@@ -183,6 +191,23 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         check_is_fitted(self, "fitted_")
         packed = self._encode_rows(Rows(check_features(self, X, reset=False)))
         return self._as_codes(packed, None if ids is None else np.asarray(ids))
+
+    def search(
+        self, index: HammingIndex, X: Any, k: int, floats: str | None = "alike", **how: Any
+    ) -> Neighbours:
+        """The ``k`` rows of an index nearest to each row of X, in one call.
+
+        ``floats`` names the field whose bits count by the margins of X: "alike", "kin", "both", or None for
+        plain codes. Margins of alike bits tell more rows apart and find nearer look-alikes. ``how`` are
+        further arguments of `HammingIndex.search`, such as ``where`` and ``exclude``.
+        """
+        check_choice("floats", floats, (None, "alike", "kin", "both"))
+        margins = self.decision_function(X)
+        codes = self._as_codes(pack_bits(margins > 0))
+        if floats is None or (floats == "alike" and not codes.fields.alike):
+            return index.search(codes, k, **how)
+        of = None if floats == "both" else floats
+        return index.search(codes, k, margins=margins, margins_of=of, **how)
 
     def _as_codes(self, packed: Bytes, ids: Array | None = None) -> Codes:
         return Codes(packed, self._n_features_out, ids, self.model_id_, self.fitted_.fields)
@@ -265,11 +290,19 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
                 KinhashWarning,
                 stacklevel=5,
             )
+        sharing = classes_sharing_codes(self.codes_, training.supervision) if how == "learned" else 0
+        if sharing and self.one_code_per_class:
+            warnings.warn(
+                shared_codes_warning(sharing, training.supervision.n_groups, len(share)),
+                KinhashWarning,
+                stacklevel=5,
+            )
         return {
             "n_rows": len(training.rows),
             "n_groups": training.supervision.n_groups,
             "codes": how,
             "unique_codes": _count_distinct(self.codes_.packed, self.fitted_.group_of_row),
+            "classes_sharing_a_code": sharing,
             "dead_bits": dead.tolist(),
             "bit_balance": share,
             "seconds": dict(training.stages.seconds),
@@ -287,6 +320,24 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
+
+
+def check_looks(looks: Any, X: Any) -> Any:
+    """The columns that say who looks alike: finite numbers, a row for each row of X."""
+    from sklearn.utils.validation import check_array
+
+    try:
+        looks = check_array(looks, accept_sparse="csr", input_name="alike_to")
+    except ValueError as problem:
+        raise InvalidInput(
+            f"alike_to cannot be used: {problem}", "a matrix of finite numbers", "Check it"
+        ) from problem
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if looks.shape[0] != n_rows:
+        raise InvalidInput(
+            f"alike_to has {looks.shape[0]} rows and X has {n_rows}", "one row per row of X", "Pass both"
+        )
+    return looks
 
 
 def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None) -> Bytes:

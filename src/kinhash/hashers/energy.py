@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
-from .._check import check_flag
 from ..codes import pack_bits, unpack_bits
 from ..encoders import ENCODERS, Encoder, Fitted
 from ..energies import ENERGIES, Energy
 from ..errors import InvalidInput, UnknownName
+from ..fields import Fields
+from ..rows import Rows
 from ..solvers import SOLVERS, Solver
+from ..supervision import from_labels
 from ..training import Training
+from ..tuning import Wish, tune
+from .base import check_looks, mapped_codes
 from .streaming import StreamingHasher, StreamPlan, require_streamable
 
 __all__ = ["EnergyHasher"]
@@ -36,16 +41,17 @@ class EnergyHasher(StreamingHasher):
     encoder : "auto" ("expected" where there are labels, else "ridge"), the name of an encoder, or an object
         such as ``kinhash.encoders.ExpectedLabels(features="rbf")``. "expected" is the best on labels like
         those trained on; "ridge" encodes fastest and supports ``partial_fit``.
-    open_set : False gives the best codes for labels like those trained on. Use True if items of kinds never
-        labelled will be searched, too: five bits in sixteen then come from ridge onto the codes (on RBF
-        features, unless the encoder was given others or rows are mostly zeros), one in sixteen from the
-        features alone; neither squeezes a row through the known labels. Shares are rounded down: at 8 bits
-        there are two and none.
+    alike : how many bits say what a row looks like, so that the nearest kin come first. "auto" finds on
+        held-out rows how few kin bits know the labels about as well as all of them, and gives the rest to
+        looks; 0 is kinship alone (the paper's protocol); a share of the bits fixes their number.
+    kin_weight : how many alike bits one kin bit counts in a distance, 1 to 15, or "auto", chosen likewise.
+        Small weights serve kinds that were never labelled, large ones serve kinship.
     random_state, n_jobs, verbose : as in scikit-learn. The codes do not depend on n_jobs.
 
     Attributes
     ----------
-    codes_ : learned codes of the training rows, a `kinhash.Codes` of (n, ceil(n_bits / 8)) bytes.
+    codes_ : learned codes of the training rows, a `kinhash.Codes` of (n, ceil(n_bits / 8)) bytes: kin bits
+        from their labels, alike bits from their features. ``codes_.fields`` says how many there are of each.
     marginals_ : P(bit = 1) of the training rows.
     report_ : what was chosen, dead bits, unique codes, bit balance, seconds per stage.
 
@@ -63,6 +69,8 @@ class EnergyHasher(StreamingHasher):
     True
     """
 
+    one_code_per_class = True
+
     def __init__(
         self,
         n_bits: int = 64,
@@ -70,7 +78,8 @@ class EnergyHasher(StreamingHasher):
         energy: str | Energy = "ksh",
         solver: str | Solver = "auto",
         encoder: str | Encoder = "auto",
-        open_set: bool = False,
+        alike: str | float = "auto",
+        kin_weight: str | int = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -79,14 +88,15 @@ class EnergyHasher(StreamingHasher):
         self.energy = energy
         self.solver = solver
         self.encoder = encoder
-        self.open_set = open_set
+        self.alike = alike
+        self.kin_weight = kin_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_flag("open_set", self.open_set)
+        Wish(self.alike, self.kin_weight).check()
         if not isinstance(self.energy, Energy) and self.energy not in ENERGIES:
             raise UnknownName.among("energy", self.energy, ENERGIES)
         for name, table, base in (("solver", SOLVERS, Solver), ("encoder", ENCODERS, Encoder)):
@@ -103,35 +113,43 @@ class EnergyHasher(StreamingHasher):
             else:
                 value.check()
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, alike_to: Any = None) -> Self:
+        """Learn codes from rows X (n, p) and labels y: classes, a 0/1 indicator matrix, or tag sets.
+
+        ``None`` or NaN in place of a label means unknown; see `kinhash.labels` for all the rules.
+        ``sample_weight`` (n,) says how much each row counts. Rows look alike by the cosine of their features,
+        or by that of ``alike_to`` (n, any width): embeddings of the pictures, say, where X are those of the
+        texts. New rows need only X.
+        """
+        looks = None
+        if alike_to is not None:
+            if self.alike == 0:
+                raise InvalidInput(
+                    "alike_to came with alike=0",
+                    "bits that can say who looks alike",
+                    "Leave alike_to out, or set alike='auto'",
+                )
+            looks = Rows(check_looks(alike_to, X))
+        return self._fit(X, lambda n: from_labels(y, n), sample_weight, y, looks)
+
     def _learn(self, training: Training) -> Fitted:
-        from ..tuning import tune
+        solver, encoder = self._parts(training)
+        wish = Wish(self.alike, self.kin_weight)
+        chosen = tune(training, ENERGIES.make(self.energy), self.n_bits, solver, encoder, wish)
+        kin = chosen.fit(training)
+        return with_alike_bits(kin, chosen.fields, training) if chosen.fields.alike else kin
 
-        parts = []
-        for part, n_bits in share_bits(self.n_bits, OPEN_SET_MIX if self.open_set else DEFAULT_MIX):
-            solver, encoder = self._parts(training, n_bits, part)
-            chosen = tune(training, ENERGIES.make(self.energy), n_bits, solver, encoder)
-            parts.append(chosen.fit(training))
-        return parts[0] if len(parts) == 1 else side_by_side(parts, training)
-
-    def _parts(self, training: Training, n_bits: int, part: str) -> tuple[Solver, Encoder]:
+    def _parts(self, training: Training) -> tuple[Solver, Encoder]:
         """Solver and encoder as objects; "auto" becomes what suits the supervision."""
-        energy = ENERGIES.make(self.energy)
-        supervision = training.supervision
+        energy, supervision = ENERGIES.make(self.energy), training.supervision
         if self.solver != "auto":
             solver = SOLVERS.make(self.solver)
         elif not supervision.complete:
             solver = SOLVERS["polished"]()
         else:
-            solver = SOLVERS["spectral" if _spectral_can(energy, n_bits) else "coordinate"]()
-        if part == "features":
-            return solver, ENCODERS["principal"]()
+            solver = SOLVERS["spectral" if _spectral_can(energy, self.n_bits) else "coordinate"]()
         usual = "ridge" if supervision.labels is None else "expected"
-        encoder = ENCODERS.make(usual if self.encoder == "auto" else self.encoder)
-        if part == "ridge":
-            given = "auto" if self.encoder == "auto" else getattr(encoder, "features", "auto")
-            automatic = "plain" if training.rows.mostly_zero() else "rbf"
-            return solver, ENCODERS["ridge"](features=automatic if given == "auto" else given)
-        return solver, encoder
+        return solver, ENCODERS.make(usual if self.encoder == "auto" else self.encoder)
 
     def stream_plan(self) -> StreamPlan:
         from ..encoders.ridge import Ridge
@@ -143,7 +161,7 @@ class EnergyHasher(StreamingHasher):
                 "encoder='ridge'": isinstance(encoder, Ridge),
                 "a named solver instead of 'auto'": solver is not None,
                 "solver=Spectral(rotation='codes')": getattr(solver, "rotation", "codes") == "codes",
-                "open_set=False": not self.open_set,
+                "alike=0": self.alike == 0,
                 "rounding other than 'median'": getattr(solver, "rounding", "zero") != "median",
             }
         )
@@ -152,41 +170,27 @@ class EnergyHasher(StreamingHasher):
         return StreamPlan(ENERGIES.make(self.energy), solver, encoder, self.n_bits)
 
 
-# Which encoders share the bits of a code, and in what proportion.
-DEFAULT_MIX = (("encoder", 1.0),)
-OPEN_SET_MIX = (("encoder", 0.625), ("ridge", 0.3125), ("features", 0.0625))
-
-
-def share_bits(n_bits: int, mix: tuple[tuple[str, float], ...]) -> list[tuple[str, int]]:
-    """Bits of each part; shares that round to nothing drop out, the first part takes the remainder."""
-    counts = [int(share * n_bits) for _, share in mix]
-    counts[0] += n_bits - sum(counts)
-    return [(kind, count) for (kind, _), count in zip(mix, counts, strict=True) if count]
-
-
-def side_by_side(parts: list[Fitted], training: Training) -> Fitted:
-    """Maps side by side, and the learned codes of the training rows to go with them.
-
-    Bits that no label decides are those of the map.
-    """
+def with_alike_bits(kin: Fitted, fields: Fields, training: Training) -> Fitted:
+    """Kin bits, then alike bits: a map of both, and the codes of the training rows."""
+    from ..encoders.alike import fit_alike
     from ..encoders.stacked import StackedMap
-    from .base import mapped_codes
 
-    bits = []
-    for part in parts:
-        codes = mapped_codes(part.map, training.rows, training.n_jobs) if part.codes is None else part.codes
-        bits.append(unpack_bits(codes, part.map.n_bits))
-    facts: dict[str, Any] = {}
-    for part in reversed(parts):
-        facts |= part.facts
-    if any(part.facts.get("features") == "rbf" for part in parts):
-        facts["features"] = "rbf"  # such a map holds training rows: whoever asks must hear of it
-    stacked = StackedMap(tuple(part.map for part in parts))
-    group = training.supervision.group_of_row
-    marginals = None
-    if all(part.marginals is not None for part in parts):
-        marginals = np.concatenate([part.marginals for part in parts if part.marginals is not None], axis=1)
-    return Fitted(stacked, pack_bits(np.concatenate(bits, axis=1)), group, marginals, facts)
+    with training.stages("alike bits"):
+        alike = fit_alike(training, fields.alike)
+        looks = training.rows if training.looks is None else training.looks
+        codes = mapped_codes(kin.map, training.rows, training.n_jobs) if kin.codes is None else kin.codes
+        pair = codes, mapped_codes(alike.looks, looks, training.n_jobs)
+        sizes = kin.map.n_bits, fields.alike
+        bits = [unpack_bits(part, size) for part, size in zip(pair, sizes, strict=True)]
+    facts = {**kin.facts, "kin_bits": kin.map.n_bits, "alike_bits": fields.alike}
+    facts |= {"kin_weight": fields.kin_weight, "alike_weight": fields.alike_weight}
+    return replace(
+        kin,
+        map=StackedMap((kin.map, alike.features)),
+        codes=pack_bits(np.concatenate(bits, axis=1)),
+        facts=facts,
+        fields=fields,
+    )
 
 
 def _spectral_can(energy: Energy, n_bits: int) -> bool:

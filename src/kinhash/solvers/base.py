@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._blocks import require_memory
 from .._check import check_choice, check_flag, check_integer, check_number
 from .._types import Floats
 from ..energies import Energy
@@ -38,7 +39,8 @@ class Solver(BaseEstimator, ABC):
     targets : what inner products should be, made from who is kin; see `kinhash.solvers.targets`.
     rounding : where marginals turn into bits: "zero" (of the score, which keeps how popular an item's labels
         are), or each bit's "mean" (the paper), "median", or "half".
-    n_anchors : rows sampled as columns of S; where there are fewer distinct labels, all rows count.
+    n_anchors : rows sampled as columns of S; where there are fewer distinct labels, and of classes, all rows
+        count.
     anchors : row numbers to use as the sample instead of drawing them.
     """
 
@@ -90,13 +92,15 @@ class Solver(BaseEstimator, ABC):
         sample = draw_sample(
             supervision, self.n_anchors, rng, merge=self.merge, anchors=anchors, row_weights=row_weights
         )
+        m = len(sample.groups)
+        require_memory(48 * m * m, f"A solver for {m} anchors", "Use solver='spectral', or lower n_anchors")
         similarity = supervision.similarity(sample.groups, sample.groups)
         kin = (similarity > 0).any(axis=1)
         if self.needs_kin and kin.any() and not kin.all():
             sample = Sample(sample.groups[kin], sample.weights[kin], sample.rows)
             similarity = similarity[np.ix_(kin, kin)]
         outside = _background(supervision, sample, n_bits, rng) if self.sums == "all" else None
-        weights = self.entry_weights(similarity, sample)
+        weights = self.entry_weights(similarity, sample, n_bits)
         targets = Targets.of(self.targets, similarity, weights)
         problem = DenseProblem(
             energy,
@@ -110,7 +114,7 @@ class Solver(BaseEstimator, ABC):
         readout = self.readout(problem, targets, minimum)
         return Solution(sample, n_bits, minimum, readout, self.rounding)
 
-    def entry_weights(self, similarity: Floats, sample: Sample) -> Floats:
+    def entry_weights(self, similarity: Floats, sample: Sample, n_bits: int) -> Floats:
         """How much each entry of the sample counts: as many rows as it stands for."""
         return sample.weights
 

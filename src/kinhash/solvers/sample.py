@@ -8,7 +8,7 @@ import numpy as np
 
 from .._types import Floats, Ints
 from ..errors import InvalidInput
-from ..supervision import Supervision, row_numbers
+from ..supervision import ClassSupervision, Supervision, row_numbers
 
 __all__ = ["Sample", "draw_sample"]
 
@@ -43,7 +43,8 @@ def draw_sample(
     """Draw anchor rows and gather them into entries.
 
     With ``merge``, anchors with equal supervision become one weighted entry, and where all groups
-    fit into ``n_anchors`` every row counts and nothing is left to chance. Without it, every
+    fit into ``n_anchors`` every row counts and nothing is left to chance. Classes always do, however many
+    there are: a class without an anchor would have no code of its own. Without ``merge``, every
     anchor row is an entry of its own, as in the paper. Entries are in order of first appearance,
     so the names of classes do not matter.
     """
@@ -60,7 +61,7 @@ def draw_sample(
         )
     if anchors is not None:
         rows = anchors[np.isin(anchors, known)]
-    elif len(known) <= n_anchors or (merge and supervision.n_groups <= n_anchors):
+    elif len(known) <= n_anchors or (merge and _all_count(supervision, n_anchors)):
         rows = known
     else:
         share = None if row_weights is None else row_weights[known] / row_weights[known].sum()
@@ -75,6 +76,10 @@ def draw_sample(
     weights = np.bincount(inverse, per_row, len(unique)).astype(np.float64)
     order = np.argsort(first, kind="stable")
     return Sample(unique[order], weights[order], rows)
+
+
+def _all_count(supervision: Supervision, n_anchors: int) -> bool:
+    return supervision.n_groups <= n_anchors or isinstance(supervision, ClassSupervision)
 
 
 def _checked(anchors: Ints, supervision: Supervision) -> Ints:

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .search import Chosen, choose, tune
+from .sharing import Wish
 
-__all__ = ["Chosen", "choose", "tune"]
+__all__ = ["Chosen", "Wish", "choose", "tune"]

@@ -43,7 +43,7 @@ class Judge:
     def of(cls, training: Training, solution: Solution, patterns: Bytes, split: ValidationSplit) -> Judge:
         """Ask the supervision once, for all candidates."""
         supervision = training.supervision
-        small = ValidationSplit(split.part, split.held[:HELD_ROWS])
+        small = ValidationSplit(split.part, split.held[:HELD_ROWS], split.weights)
         held, seen = (supervision.group_of_row[rows] for rows in (small.held, small.part[:SEEN_ROWS]))
         unique, inverse = np.unique(held, return_inverse=True)
 

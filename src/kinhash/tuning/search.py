@@ -22,25 +22,31 @@ from ..encoders.features import RBF, FeatureMap, Plain, feature_map
 from ..encoders.label_models import LabelModel, LinearLabels
 from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
 from ..energies import Energy
+from ..fields import KIN_ONLY, Fields
 from ..solvers import Solution, Solver
 from ..solvers.spectral import Spectral
 from ..training import Training
 from .recoding import recoding_gain
 from .scores import SEEN_ROWS, Judge
-from .splits import validation_split
+from .sharing import Wish, shared_fields
+from .splits import ENOUGH_ROWS, validation_split
 
 __all__ = ["Chosen", "choose", "tune"]
 
 RBF_GAIN = 0.014  # what RBF features must gain: they cost more to encode with
 MANY_ROWS = 20_000  # of so many rows most were not tried on, and they serve plain columns more than centres:
 RBF_GAIN_OF_MANY = 0.03  # then this much
+MOST_RBF_CLASSES = 250  # RBF features have 1,000 centres: four a class
 GAIN = 0.001  # what any other departure from the plain method must gain
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
 SLACK = 0.003  # what a stronger penalty must gain: all rows are more than were tried on, and need less
 STEPS = 12  # of the label model's fit while tuning
 TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
+MANY_CLASSES = 30  # among so many a model is rather too unsure, and a mean of so many codewords says nothing
+SHARPER = (0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0)
 RARITY = 0.5
 RECODE = 1.5
+KINSHIP_ALONE = Wish()
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class Chosen:
     encoder: Encoder
     start: Start | None = None
     value: float | None = None
+    fields: Fields = KIN_ONLY
 
     def fit(self, training: Training) -> Fitted:
         """Learn the map on all rows."""
@@ -105,41 +112,96 @@ class Candidate:
         return softened(self.model, self.temperature)
 
 
-def tune(training: Training, energy: Energy, n_bits: int, solver: Solver, encoder: Encoder) -> Chosen:
-    """Solve, and settle what is "auto" on held-out rows; what is not, stays."""
-    encoder.check()
+def tune(
+    training: Training,
+    energy: Energy,
+    n_bits: int,
+    solver: Solver,
+    encoder: Encoder,
+    wish: Wish = KINSHIP_ALONE,
+) -> Chosen:
+    """Solve, and settle what is "auto" on held-out rows; what is not, stays.
 
-    def solve(solver: Solver, rng: np.random.Generator) -> Solution:
+    ``wish`` says how many of the bits are left to what rows look like; the solution chosen has the others.
+    """
+    encoder.check()
+    labels = training.supervision.labels
+    solvers, before = [solver], copy.deepcopy(training.rng)
+    if isinstance(solver, Spectral) and solver.rarity == "auto" and labels is not None and labels.is_tags:
+        solvers.append(clone(solver).set_params(rarity=RARITY))
+
+    def solve(solver: Solver, n_bits: int, rng: np.random.Generator | None = None) -> Solution:
+        """The same anchors every time."""
+        rng = copy.deepcopy(before) if rng is None else rng
         return solver.solve(training.supervision, energy, n_bits, rng, training.weights)
 
-    labels = training.supervision.labels
+    to_share = wish.is_open(n_bits) and _can_measure(training, solver, encoder)
+    fields = KIN_ONLY if to_share else wish.without_measuring(labels, n_bits)
     with training.stages("solver"):
-        same = copy.deepcopy(training.rng)  # draws the same anchors again
-        solutions = [solve(solver, training.rng)]
-        if isinstance(solver, Spectral) and solver.rarity == "auto" and labels is not None and labels.is_tags:
-            solutions.append(solve(clone(solver).set_params(rarity=RARITY), same))
-    return choose(training, solutions, encoder)
+        n_kin = fields.kin(n_bits)
+        solutions = [solve(solver, n_kin, training.rng), *(solve(other, n_kin) for other in solvers[1:])]
+    found = _search(training, solutions, encoder, to_share)
+    if found is None:
+        return Chosen(solutions[0], encoder, fields=fields)
+    with training.stages("sharing of bits"):
+        solution = solutions[found.place]
+        if to_share:
+            fields = shared_fields(training, found.judge, solution, found.chances, wish)
+            if fields.alike:
+                solution = solve(solvers[found.place], fields.kin(n_bits))
+    return found.chosen(solution, fields)
 
 
 def choose(training: Training, solutions: Sequence[Solution], encoder: Encoder) -> Chosen:
     """The best of several solutions (the first is the plain one) and of what an encoder leaves open."""
+    found = _search(training, solutions, encoder)
+    return Chosen(solutions[0], encoder) if found is None else found.chosen(solutions[found.place])
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a search settled: which solution, the encoder, and its best candidate."""
+
+    judge: Judge
+    place: int
+    encoder: ExpectedLabels
+    best: Candidate
+
+    @property
+    def chances(self) -> tuple[Floats32, Floats32]:
+        """Label probabilities of held-out rows, and of rows fitted on."""
+        return self.best.trial.chances(self.best.softened)
+
+    def chosen(self, solution: Solution, fields: Fields = KIN_ONLY) -> Chosen:
+        """With the best of several rotations of the solution."""
+        rotation, value = self.judge.best_rotation(solution, *self.chances)
+        return Chosen(solution, self.encoder, replace(self.best.start, rotation=rotation), value, fields)
+
+
+def _search(
+    training: Training, solutions: Sequence[Solution], encoder: Encoder, always: bool = False
+) -> _Found | None:
+    """None where nothing can be chosen, or nothing is open (unless a label model is wanted ``always``)."""
     solution, labels = solutions[0], training.supervision.labels
     if not isinstance(encoder, ExpectedLabels) or labels is None or solution.readout is None:
-        return Chosen(solution, encoder)
+        return None
     split = validation_split(training, training.rng)
-    if split is None or not (_leaves_open(encoder) or len(solutions) > 1):
-        return Chosen(solution, encoder)
+    if split is None or not (_leaves_open(encoder) or len(solutions) > 1 or always):
+        return None
     with training.stages("tuning"):
         patterns = label_patterns(labels, solution.sample, training.supervision.group_of_row)
         judge = Judge.of(training, solution, patterns, split)
         best = _best_candidate(training, judge, solution, encoder)
-        for other in solutions[1:]:
+        place = 0
+        for number, other in enumerate(solutions[1:], 1):
             value = best.trial.value(judge, other, best.softened)
             if value > best.value + GAIN:
-                solution, best = other, replace(best, value=value)
+                place, best = number, replace(best, value=value)
         recode = encoder.recode
         if recode == "auto":
-            gain = recoding_gain(training, solution, judge, best, RECODE) if labels.is_tags else 0.0
+            gain = 0.0
+            if labels.is_tags:
+                gain = recoding_gain(training, solutions[place], judge, best, RECODE)
             recode = RECODE if gain > GAIN else 0.0
         settled = clone(encoder).set_params(
             features=best.trial.features,
@@ -147,8 +209,14 @@ def choose(training: Training, solutions: Sequence[Solution], encoder: Encoder) 
             temperature=best.temperature,
             recode=recode,
         )
-        rotation, value = judge.best_rotation(solution, *best.trial.chances(best.softened))
-    return Chosen(solution, settled, replace(best.start, rotation=rotation), value)
+    return _Found(judge, place, settled, best)
+
+
+def _can_measure(training: Training, solver: Solver, encoder: Encoder) -> bool:
+    """Whether fewer bits can be tried on held-out rows: where any rotation of a solution would do."""
+    free = isinstance(solver, Spectral) and solver.rotation == "predictions"
+    labelled = training.supervision.labels is not None and isinstance(encoder, ExpectedLabels)
+    return free and labelled and len(training.known_rows) >= ENOUGH_ROWS
 
 
 def _leaves_open(encoder: ExpectedLabels) -> bool:
@@ -161,8 +229,9 @@ def _best_candidate(
     rbf_gain = RBF_GAIN if len(training.known_rows) <= MANY_ROWS else RBF_GAIN_OF_MANY
     best: Candidate | None = None
     for features in _kinds(training, encoder.features):
-        labelled = labelled_set(training, features, training.rng, judge.split.part)
-        trial = Trial(features, labelled, prepared_like(training, labelled, judge.split.held))
+        split = judge.split
+        labelled = labelled_set(training, features, training.rng, split.part, None, split.weights)
+        trial = Trial(features, labelled, prepared_like(training, labelled, split.held))
         found = _Path(judge, solution, encoder, trial).best(None if best is None else best.value)
         margin = rbf_gain if isinstance(features, RBF) else 0.0
         if best is None or found.value > best.value + margin:
@@ -174,11 +243,14 @@ def _best_candidate(
 def _kinds(training: Training, features: Any) -> list[FeatureMap]:
     """What to try: distances between rows that are mostly zeros (words, tags) say little.
 
-    A map that remembers all of few rows serves databases of tags; classes gain nothing by more centres.
+    A map that remembers all of few rows serves databases of tags; classes gain nothing by more centres. Of
+    hundreds of classes, most would have hardly a centre near by, at thirty times the cost.
     """
     if not isinstance(features, str) or features != "auto":
         return [feature_map(features)]
     labels = training.supervision.labels
+    if labels is not None and not labels.is_tags and len(labels.names) > MOST_RBF_CLASSES:
+        return [Plain()]
     rbf = RBF() if labels is not None and labels.is_tags else RBF(n_centers=1000)
     return [Plain()] if training.rows.mostly_zero() else [Plain(), rbf]
 
@@ -224,8 +296,11 @@ class _Path:
         return weaker if weaker.value > best.value else best
 
     def _attempt(
-        self, penalty: float | None, near: Candidate | None, temperatures: Sequence[float] = TEMPERATURES
+        self, penalty: float | None, near: Candidate | None, temperatures: Sequence[float] | None = None
     ) -> Candidate:
+        if temperatures is None:
+            many = self.judge.exclusive and self.judge.patterns.shape[1] > MANY_CLASSES
+            temperatures = SHARPER if many else TEMPERATURES
         start = None if near is None else near.start
         kind, rows = self.encoder.label_model, self.trial.labelled
         model = fit_label_model(kind, rows, penalty, start, max_steps=STEPS, tolerance=2e-2)

@@ -12,12 +12,12 @@ from ..encoders import Fitted
 from ..errors import KinhashWarning
 from ..rows import Rows
 
-__all__ = ["warn_if_alike"]
+__all__ = ["warn_if_all_equal"]
 
 SOME_ROWS = 256  # rows that are looked at
 
 
-def warn_if_alike(fitted: Fitted, rows: Rows) -> None:
+def warn_if_all_equal(fitted: Fitted, rows: Rows) -> None:
     """Warn where new rows cannot be told apart: rows from all over X get one code, or RBF drowns them.
 
     RBF features compare directions in float32: rows that share all but a thousandth of theirs look alike.

@@ -1,0 +1,137 @@
+"""Bits that say what a row looks like: directions of its features, less what the labels say already.
+
+Kin bits bring kin together; among kin these bits rank. So what all kin share is wasted on them: the part of a
+row that its labels would predict (by a linear map, so that new rows have it too) is mostly taken away,
+the rest goes through principal directions and a rotation, as in ITQ. Rows are compared by cosine, so they
+count at unit length, around their mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._linalg import fit_rotation
+from .._types import Floats, Floats32, Ints
+from ..rows import Rows
+from ..training import Training
+from .least_squares import choose_alpha, ridge_weights
+from .linear import LinearMap
+from .moments import moments_of_rows
+from .preparation import Preparation
+from .prepared import prepare_rows
+
+__all__ = ["AlikeMaps", "fit_alike"]
+
+MOST_ROWS = 10_000  # enough for directions and their rotation
+MOST_VALUES = 40_000_000  # of those rows; wide ones are fewer
+MOST_COLUMNS = 1024  # wider rows go through their principal directions first
+ROTATION_ROWS = 4000
+ROUNDS = 20
+KNOWN = 0.8  # how much is taken away of what the labels predict
+FEW_ROWS = 5.0  # a label of so many rows counts half: the mean of one row would be the row
+EVEN = 0.25  # 1 gives every direction the same say, 0 as much as it varies
+SMALLEST = 1e-6  # directions that vary less than this share of the first are noise
+
+
+@dataclass(frozen=True)
+class AlikeMaps:
+    """``features`` gives the alike bits of any row; ``looks`` gives those of rows whose looks are known.
+
+    They are one unless the user said by other columns who looks alike.
+    """
+
+    features: LinearMap
+    looks: LinearMap
+
+
+def fit_alike(training: Training, n_bits: int, among: Ints | None = None) -> AlikeMaps:
+    """Learn ``n_bits`` bits from at most `MOST_ROWS` rows (of ``among``, or all).
+
+    Where rows are alike by columns of their own (``training.looks``), their bits are predicted from the
+    features by ridge regression. Memory: 4·MOST_VALUES bytes, and a matrix of MOST_COLUMNS².
+    """
+    looks = training.rows if training.looks is None else training.looks
+    some = _some_rows(training, looks.shape[1], among)
+    preparation = Preparation.first_guess(looks.read(some), None, True)
+    weights = _directions(training, looks, preparation, some, n_bits)
+    own = LinearMap(preparation, weights, np.zeros(n_bits, np.float32))
+    return AlikeMaps(own if training.looks is None else _predicted(training.rows, own, looks, some), own)
+
+
+def _some_rows(training: Training, width: int, among: Ints | None) -> Ints:
+    rows = np.arange(len(training.rows)) if among is None else among
+    if training.weights is not None:
+        rows = rows[training.weights[rows] > 0]
+    most = int(np.clip(MOST_VALUES // width, 500, MOST_ROWS))
+    return rows if len(rows) <= most else np.sort(training.rng.choice(rows, most, replace=False))
+
+
+def _directions(
+    training: Training, looks: Rows, preparation: Preparation, some: Ints, n_bits: int
+) -> Floats32:
+    """Weights (p, d) of prepared rows."""
+    scale = (preparation.scale / preparation.scale.max()).astype(np.float32)  # columns as they came
+    unit = prepare_rows(looks, preparation, some, training.n_jobs) * scale
+    size = np.linalg.norm(unit, axis=1, keepdims=True)
+    unit /= np.where(size > 0, size, 1)
+    basis = None
+    if unit.shape[1] > MOST_COLUMNS:
+        basis = _principal(unit, MOST_COLUMNS)[0]
+        unit = unit @ basis
+    left_over = np.eye(unit.shape[1]) - KNOWN * _predictable(training, unit, some)
+    rest = unit @ left_over.astype(np.float32)
+    directions, variances = _principal(rest, n_bits)
+    directions = directions * (np.maximum(variances, SMALLEST * variances[0]) ** (-EVEN / 2)).astype(
+        np.float32
+    )
+    seen = (rest if len(rest) <= ROTATION_ROWS else rest[:: -(-len(rest) // ROTATION_ROWS)]) @ directions
+    rotation = fit_rotation(seen.astype(np.float64), n_bits, training.rng, ROUNDS)
+    weights = left_over @ directions @ rotation
+    weights = scale[:, None] * (weights if basis is None else basis @ weights)
+    typical = float(np.sqrt((weights**2).sum(axis=0).mean())) or 1.0
+    return (weights / typical).astype(np.float32)
+
+
+def _predictable(training: Training, unit: Floats32, some: Ints) -> Floats:
+    """Matrix (p, p) that takes a row to what its labels, as far as they can be told from it, would say."""
+    width = unit.shape[1]
+    labels = training.supervision.labels
+    if labels is None:
+        return np.zeros((width, width))
+    known = sp.csr_array(labels.indicator()[some], dtype=np.float64)
+    counts = (known.T @ known).toarray()
+    counts[np.diag_indices_from(counts)] += FEW_ROWS
+    usual = np.linalg.solve(counts, known.T @ unit.astype(np.float64))  # the look of each label
+    told = np.asarray(known @ usual)
+    gram = (unit.T @ unit).astype(np.float64)
+    gram[np.diag_indices_from(gram)] += 1e-3 * np.trace(gram) / width
+    return np.linalg.solve(gram, unit.T @ told)
+
+
+def _principal(rows: Floats32, most: int) -> tuple[Floats32, Floats]:
+    """At most so many principal directions (p, r) of rows around zero, and the variances along them."""
+    n, width = rows.shape
+    if width <= n:
+        variances, directions = np.linalg.eigh((rows.T @ rows).astype(np.float64) / n)
+    else:
+        variances, left = np.linalg.eigh((rows @ rows.T).astype(np.float64) / n)
+        keep = variances > SMALLEST * variances[-1]
+        variances, left = variances[keep], left[:, keep]
+        directions = rows.T @ (left / np.sqrt(n * variances))
+    variances, directions = variances[::-1][:most], directions[:, ::-1][:, :most]
+    # A fixed sign, so that the same data give the same bits under any LAPACK.
+    signs = np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])])
+    return (directions * np.where(signs == 0, 1, signs)).astype(np.float32), np.maximum(variances, 0)
+
+
+def _predicted(rows: Rows, own: LinearMap, looks: Rows, some: Ints) -> LinearMap:
+    """Ridge regression from the features of some rows onto the scores that their looks have."""
+    X, targets = rows.read(some), own.scores(looks.read(some))
+    preparation = Preparation.first_guess(X, None, True)
+    moments = moments_of_rows(Rows(X), preparation, lambda part: targets[part], None)
+    standard = moments.standardised(True)
+    weights = ridge_weights(standard, choose_alpha("gcv", standard)).astype(np.float32)
+    return LinearMap(standard.preparation, weights, standard.target_mean.astype(np.float32))

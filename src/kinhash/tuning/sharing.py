@@ -1,0 +1,171 @@
+"""How many bits say who is kin and how many what a row looks like, and what a kin bit counts.
+
+The fewest kin bits, at the smallest weight, with which held-out rows find their kin as well as with all bits,
+but for a tolerance; all other bits are alike bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._check import check_integer, check_number
+from .._linalg import fit_rotation
+from .._types import Bools, Floats, Floats32
+from ..encoders.alike import fit_alike
+from ..encoders.expected import expected_similarity
+from ..errors import InvalidInput
+from ..fields import KIN_ONLY, MAX_WEIGHT, Fields
+from ..labels import Labels
+from ..solvers import Solution
+from ..solvers.spectral import n_directions
+from ..training import Training
+from .scores import Judge, binned_average_precision
+from .splits import ValidationSplit
+
+__all__ = ["Wish", "shared_fields"]
+
+SHARES = (0.25, 0.3125, 0.375, 0.4375, 0.5, 0.625, 0.75, 0.875)  # of kin bits
+WEIGHTS = (2, 4, 8)
+MOST_ALIKE = 0.95  # some bits must say who is kin
+USUAL_WEIGHT = 4  # where nothing can be measured
+TOLERANCE = 0.01  # of the held-out score: about .005 by learned codes, .010 by mapped ones
+STARTS = 2  # rotations whose mean is taken: one alone says too much about itself
+ROUNDS = 20
+ASKED, RANKED = 500, 1000  # held-out rows that ask, rows that are ranked
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user wants: a share of alike bits and what a kin bit counts, each a number or "auto"."""
+
+    alike: str | float = 0.0
+    kin_weight: str | int = "auto"
+
+    def check(self) -> None:
+        """Refuse what is no answer, and a weight that weighs nothing."""
+        if self.alike != "auto":
+            if isinstance(self.alike, str):
+                raise InvalidInput(
+                    f"alike is {self.alike!r}",
+                    f"'auto', or a share of the bits from 0 (kinship alone) to {MOST_ALIKE}",
+                    "Leave it out to have the bits shared by measurement",
+                )
+            check_number("alike", self.alike, 0.0, MOST_ALIKE)
+        if self.kin_weight == "auto":
+            return
+        check_integer("kin_weight", self.kin_weight, 1, MAX_WEIGHT)
+        if self.alike == 0:
+            raise InvalidInput(
+                f"kin_weight={self.kin_weight} was asked for with alike=0",
+                "alike bits, against which kin bits can weigh",
+                "Leave kin_weight out, or set alike",
+            )
+
+    def is_open(self, n_bits: int) -> bool:
+        """Whether there is anything to measure."""
+        return n_bits > 1 and self.alike != 0 and "auto" in (self.alike, self.kin_weight)
+
+    def candidates(self, n_bits: int) -> list[Fields]:
+        """What is to be tried: most alike bits first, and for each number of them small weights first."""
+        shares = SHARES if self.alike == "auto" else (1 - float(self.alike),)
+        weights = WEIGHTS if self.kin_weight == "auto" else (int(self.kin_weight),)
+        counts = dict.fromkeys(n_bits - max(1, round(share * n_bits)) for share in shares)
+        return [Fields(count, weight) for count in counts if count for weight in weights]
+
+    def without_measuring(self, labels: Labels | None, n_bits: int) -> Fields:
+        """The fields asked for; where they are open, the usual ones.
+
+        Classes need 2 log₂ of their number and 8 kin bits more; tags and pairs need most bits.
+        """
+        share = 0.75
+        if self.alike != "auto":
+            share = 1 - float(self.alike)
+        elif labels is not None and not labels.is_tags:
+            share = float(np.clip((2 * np.log2(len(labels.names)) + 8) / n_bits, SHARES[0], SHARES[-1]))
+        n_alike = n_bits - max(1, int(np.ceil(share * n_bits)))
+        weight = USUAL_WEIGHT if self.kin_weight == "auto" else int(self.kin_weight)
+        return Fields(n_alike, weight) if n_alike else KIN_ONLY
+
+
+def shared_fields(
+    training: Training, judge: Judge, solution: Solution, chances: tuple[Floats32, Floats32], wish: Wish
+) -> Fields:
+    """The fields of codes of ``solution.n_bits`` bits.
+
+    ``chances`` are the label probabilities of the judge's rows. Where the number of alike bits is fixed, the
+    smallest weight is taken that serves kinship about as well as any.
+    """
+    trial = _Trial.of(training, judge, solution, chances)
+    candidates = wish.candidates(solution.n_bits)
+    if wish.alike == "auto":
+        enough = trial.value(KIN_ONLY) - TOLERANCE
+        return next((one for one in candidates if trial.value(one) >= enough), KIN_ONLY)
+    values = {one: trial.value(one) for one in candidates}
+    return next((one for one in values if values[one] >= max(values.values()) - TOLERANCE), KIN_ONLY)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Relaxed kin codes of rows that ask and of rows that are ranked, and who is kin."""
+
+    training: Training
+    split: ValidationSplit
+    n_bits: int
+    relaxed: tuple[Floats, Floats, Floats]  # asked; ranked, by the map; ranked, by their labels
+    sizes: Floats  # of the directions of the relaxed codes
+    kin: tuple[Bools, Bools]  # of the asked among the ranked, and among themselves
+
+    @classmethod
+    def of(
+        cls, training: Training, judge: Judge, solution: Solution, chances: tuple[Floats32, Floats32]
+    ) -> _Trial:
+        embedding, supervision = solution.embedding, training.supervision
+        assert embedding is not None
+        split = ValidationSplit(judge.split.part[:RANKED], judge.split.held[:ASKED])
+        asked, ranked = (
+            embedding.of(expected_similarity(some[:most], judge.patterns, judge.exclusive))
+            for some, most in zip(chances, (ASKED, RANKED), strict=True)
+        )
+        groups, own = np.unique(supervision.group_of_row[split.part], return_inverse=True)
+        learned = embedding.of(supervision.similarity(groups, solution.sample.groups))[own]
+        sizes = (solution.sample.weights @ embedding.entries**2).astype(np.float64)
+        kin = judge.kin_seen[:ASKED, : len(split.part)], judge.kin_held[:ASKED, :ASKED]
+        return cls(training, split, solution.n_bits, (asked, ranked, learned), sizes, kin)
+
+    def value(self, fields: Fields) -> float:
+        """Held-out mAP of kin; databases weigh as in `Judge`: learned and mapped twice, unseen once."""
+        n_kin = fields.kin(self.n_bits)
+        kept = n_directions(self.sizes, n_kin)
+        relaxed = [codes[:, :kept] for codes in self.relaxed]
+        alike = self._alike(fields.alike)
+        total = 0.0
+        for start in range(STARTS):
+            rotation = fit_rotation(relaxed[1], n_kin, np.random.default_rng(start), ROUNDS)
+            bits = [codes @ rotation > 0 for codes in relaxed]
+            asked, mapped, learned = (
+                self._vectors(kin, looks, fields)
+                for kin, looks in zip(bits, (alike[0], alike[1], alike[1]), strict=True)
+            )
+            ones = np.ones(max(len(asked), len(mapped)))
+            for weight, database, kin, same in (
+                (0.4, learned, self.kin[0], False),
+                (0.4, mapped, self.kin[0], False),
+                (0.2, asked, self.kin[1], True),
+            ):
+                total += weight * binned_average_precision(asked @ database.T, kin, ones, same)
+        return total / STARTS
+
+    def _alike(self, n_alike: int) -> tuple[Bools, Bools]:
+        """Alike bits of the asked and of the ranked rows, learned from rows that are not held out."""
+        if not n_alike:
+            return np.zeros((len(self.split.held), 0), bool), np.zeros((len(self.split.part), 0), bool)
+        map_ = fit_alike(self.training, n_alike, self.split.part).features
+        rows = self.training.rows
+        return map_.scores(rows.read(self.split.held)) > 0, map_.scores(rows.read(self.split.part)) > 0
+
+    def _vectors(self, kin: Bools, alike: Bools, fields: Fields) -> Floats32:
+        """Vectors whose inner products say what the weighted distance says, within [−1, 1]."""
+        size = np.sqrt(fields.weights(self.n_bits) / fields.max_distance(self.n_bits)).astype(np.float32)
+        return np.where(np.concatenate([kin, alike], axis=1), size, -size)

@@ -1,0 +1,78 @@
+"""Classes by the hundred: each has a code, warnings count those that share one, few rows each are enough."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from kinhash import EnergyHasher
+from kinhash.encoders.expected import classes_of, expected_similarity
+from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.errors import KinhashWarning
+from kinhash.evaluation import mean_average_precision, precision_at_k
+from kinhash.hashers.shared_codes import classes_sharing_codes
+from kinhash.supervision import from_labels
+
+
+def clouds(sizes, p=24, noise=0.7, seed=0):
+    """Rows around a centre for each class, and three new ones of each."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(len(sizes), p))
+    y = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    asked = np.repeat(np.arange(len(sizes)), 3)
+    return *((centres[of] + noise * rng.normal(size=(len(of), p))) for of in (y, asked)), y, asked
+
+
+def test_two_rows_of_each_of_many_classes_are_enough():
+    X, Q, y, asked = clouds(np.full(400, 2))
+    fitted = EnergyHasher(64, random_state=0).fit(X, y)
+    nearest = np.array([y[np.argmin(((X - q) ** 2).sum(axis=1))] for q in Q])
+    assert fitted.report_["unique_codes"] == 400
+    found = float(precision_at_k(fitted.encode(Q), fitted.codes_, asked, y, k=1))
+    assert found > (nearest == asked).mean() - 0.02
+
+
+def test_rare_classes_are_found_as_well_as_by_the_nearest_row():
+    sizes = np.maximum(2, 300 / np.arange(1, 301)).astype(int)
+    X, Q, y, asked = clouds(sizes, noise=0.4)
+    plain = ExpectedLabels(features="plain", penalty=1.0, temperature=0.5)
+    fitted = EnergyHasher(32, encoder=plain, random_state=0).fit(X, y)
+    rare = sizes[asked] <= 6
+    nearest = np.array([y[np.argmin(((X - q) ** 2).sum(axis=1))] for q in Q])
+    found = mean_average_precision(fitted.encode(Q), fitted.codes_, asked, y, return_details=True).per_query
+    assert found[rare].mean() > (nearest == asked)[rare].mean() - 0.05
+
+
+def test_classes_that_share_a_code_are_counted_and_warned_of():
+    X, _, y, _ = clouds(np.full(20, 4))
+    with pytest.warns(KinhashWarning, match="of 20 classes share their code") as caught:
+        fitted = EnergyHasher(3, random_state=0).fit(X, y)
+    codes = {tuple(fitted.codes_.packed[y == c][0]) for c in range(20)}
+    assert fitted.report_["unique_codes"] == len(codes) <= 8
+    assert "Use n_bits=24" in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", KinhashWarning)
+        assert EnergyHasher(24, random_state=0).fit(X, y).report_["classes_sharing_a_code"] == 0
+
+
+def test_sharing_is_counted_by_class():
+    X, _, y, _ = clouds(np.full(6, 3))
+    codes = EnergyHasher(16, random_state=0).fit(X, y).codes_
+    both = np.where((y == 2) | (y == 4), np.flatnonzero(y == 1)[0], np.arange(len(y)))
+    assert classes_sharing_codes(codes, from_labels(y)) == 0
+    assert classes_sharing_codes(codes[both], from_labels(y)) == 3
+    assert classes_sharing_codes(codes, from_labels([{str(c)} for c in y])) == 0
+
+
+def test_similarities_of_classes_are_those_of_the_product():
+    rng = np.random.default_rng(0)
+    chances = rng.dirichlet(np.ones(7), 5).astype(np.float32)
+    patterns = np.eye(7, dtype=np.uint8)[rng.permutation(7)[:6]]
+    product = (2 * (chances @ patterns.T.astype(np.float32)) - 1).astype(np.float64)
+    assert np.array_equal(expected_similarity(chances, patterns, True), product)
+    patterns[0] = 1  # no class: a stranger's file
+    assert classes_of(patterns) is None
+    product = (2 * (chances @ patterns.T.astype(np.float32)) - 1).astype(np.float64)
+    assert np.array_equal(expected_similarity(chances, patterns, True), product)
