@@ -112,8 +112,9 @@ def test_column_names_travel_with_the_model(tmp_path: Path) -> None:
     loaded = kinhash.load(tmp_path / "m.kin")
     assert loaded.feature_names_in_.tolist() == list(table.columns)
     np.testing.assert_array_equal(loaded.encode(table), hasher.encode(table))
+    np.testing.assert_array_equal(loaded.encode(table[table.columns[::-1]]), hasher.encode(table))
     with pytest.raises(ValueError, match="feature names"):
-        loaded.encode(table[table.columns[::-1]])
+        loaded.encode(table.rename(columns={"größe 0": "other"}))
 
 
 @given(
@@ -449,3 +450,33 @@ def test_a_fault_while_saving_keeps_the_old_file(
 
 if __name__ == "__main__":
     write_golden()
+
+
+def test_an_energy_comes_back_as_it_was(tmp_path):
+    """Objects of our table with their settings; of a stranger's only the name, and never another energy."""
+    from kinhash import EnergyHasher, load
+    from kinhash.energies.exph import ExpH
+    from kinhash.energies.ksh import KSH
+    from kinhash.energies.lfh import LFH
+    from kinhash.errors import InvalidInput
+
+    class Mine(KSH):
+        """An energy that is in no table."""
+
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 4)) + 3 * np.eye(4)[y]
+    for energy in (ExpH(), LFH(printed=True), KSH()):
+        EnergyHasher(8, energy=energy, random_state=0).fit(X, y).save(tmp_path / "m.kin")
+        again = load(tmp_path / "m.kin").energy
+        assert type(again) is type(energy)
+        assert vars(again) == vars(energy)
+    hasher = EnergyHasher(8, energy=Mine(), random_state=0).fit(X, y)
+    hasher.save(tmp_path / "m.kin")
+    again = load(tmp_path / "m.kin")
+    assert "Mine" in repr(again.energy)
+    assert np.array_equal(again.encode(X), hasher.encode(X))
+    again.save(tmp_path / "m2.kin")
+    assert load(tmp_path / "m2.kin").energy == again.energy
+    with pytest.raises(InvalidInput, match="'Mine', which its file does not hold"):
+        again.fit(X, y)

@@ -107,6 +107,10 @@ def test_the_commands_of_the_quickstart_work_as_written(
     for number, (row, kind) in enumerate(zip(iris.data, iris.target, strict=True)):
         lines.append(",".join([f"flower {number}", *map(str, row), iris.target_names[kind]]))
     Path("flowers.csv").write_text("\n".join(lines) + "\n")
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    ids = [f"row {number}" for number in range(600)]
+    table = arrow.table({"id": ids, "embedding": X[:600].tolist(), "label": y[:600]})
+    parquet.write_table(table, "rows.parquet")
     ran = [line for line in commands("docs/quickstart.md") if line != "kinhash --version"]
     assert len(ran) >= 6
     for line in ran:

@@ -188,9 +188,32 @@ def _plain_parameters(thing: Any) -> dict[str, Any]:
             if row is None:
                 continue
             value = {"name": row, "settings": _plain_parameters(value)}
+        if name == "energy" and not isinstance(value, str):
+            value = _plain_energy(value)
         with suppress(TypeError):
             kept[name] = plain(value, _refuse)
     return kept
+
+
+def _plain_energy(energy: Any) -> dict[str, Any]:
+    """The row of an energy in our table and its settings; of others the name alone."""
+    from .energies import ENERGIES
+    from .energies.absent import Absent
+
+    if isinstance(energy, Absent):
+        return {"absent": energy.name}
+    row = next((row for row in ENERGIES if type(energy) is ENERGIES[row]), None)
+    settings = plain(vars(energy), _refuse) if row is not None else None
+    return {"absent": type(energy).__name__} if row is None else {"name": row, "settings": settings}
+
+
+def _energy(stored: dict[str, Any]) -> Any:
+    from .energies import ENERGIES
+    from .energies.absent import Absent
+
+    if "absent" in stored:
+        return Absent(str(stored["absent"])[:100])
+    return ENERGIES[stored["name"]](**stored["settings"])
 
 
 def _unfitted(kind: Any, parameters: dict[str, Any]) -> Any:
@@ -205,6 +228,8 @@ def _unfitted(kind: Any, parameters: dict[str, Any]) -> Any:
             continue
         if name in tables and isinstance(value, dict):
             value = _unfitted(tables[name][value["name"]], value["settings"])
+        if name == "energy" and isinstance(value, dict):
+            value = _energy(value)
         given[name] = value
     return kind(**given)
 

@@ -41,8 +41,28 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(kinhash.bench, "run", stop)
     said = CliRunner().invoke(bench, ["smoke", "-o", str(tmp_path / "runs")])
+    assert said.exit_code == 130
     assert "0 cells finished" in said.output
     assert "--resume goes on" in said.output
+
+
+def test_a_stopped_run_says_one_thing(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not also that all is as it was: finished cells are there."""
+    import kinhash.bench
+    import kinhash.cli
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    def leave(code: int) -> None:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(kinhash.bench, "run", stop)
+    monkeypatch.setattr(kinhash.cli.os, "_exit", leave)
+    said = run("bench", "smoke", "-o", tmp_path / "runs")
+    assert said.code == 130
+    assert "--resume goes on" in said.err
+    assert said.err.count("\n") == 1
 
 
 def test_a_run_in_which_every_cell_fails_has_failed(run: Run, tmp_path: Path) -> None:

@@ -424,6 +424,10 @@ def test_codes_of_a_method_that_only_maps_are_not_called_learned(run: Run, folde
     assert run("eval", "c.kin", "--labels", "y.txt").err == ""
 
 
+def test_info_says_what_another_machine_changes(run: Run, folder: Path) -> None:
+    assert "fitted again on another machine, the model may differ" in run("info", "model.kin").out
+
+
 def test_classes_are_scored_one_by_one_worst_first(run: Run, folder: Path) -> None:
     fitted = json.loads(succeed(run, "fit X.npy --labels y.txt --bits 16 -o m.kin --codes db.kin --json"))
     scored = json.loads(succeed(run, "eval db.kin --labels y.txt --json"))

@@ -98,3 +98,13 @@ def test_data_alone_prints_its_help(run: Run) -> None:
     assert said.err == ""
     assert "kinhash data list" in said.out
     assert said.out.count("\n") > 10
+
+
+def test_long_work_is_heard_of_in_a_log(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Off a terminal a line comes now and then (here: always), and none in short work."""
+    words = ["advise", "X.npy", "--labels", "y.txt", "--bits", "8", "--folds", "2"]
+    assert run(*words).err == ""
+    monkeypatch.setattr("kinhash.cli._terminal.EVERY", 0.0)
+    lines = run(*words).err.splitlines()
+    assert len(lines) > 2
+    assert all("% after" in line for line in lines)

@@ -72,3 +72,14 @@ def test_what_cannot_be_exported_is_said(tmp_path):
     linear = EnergyHasher(n_bits=8, encoder="ridge", random_state=0).fit(X[:300], y[:300])
     with pytest.raises(FileProblem):
         to_onnx(linear, tmp_path / "no" / "folder.onnx")
+
+
+def test_values_far_out_are_cut_as_encode_cuts_them(tmp_path):
+    """Beyond ±1e15 deviations, infinities of float32 would meet and cancel to NaN."""
+    hasher = EnergyHasher(n_bits=12, encoder="ridge", random_state=0).fit(X[:900], y[:900])
+    to_onnx(hasher, tmp_path / "hasher.onnx")
+    session = runtime.InferenceSession(tmp_path / "hasher.onnx", providers=["CPUExecutionProvider"])
+    far = np.where(np.arange(X.shape[1]) % 2, 1e60, -1e60)[None] * np.ones((3, 1))
+    codes, margins = session.run(["codes", "margins"], {"X": far})
+    assert np.isfinite(margins).all()
+    np.testing.assert_array_equal(codes, hasher.encode(far).packed)

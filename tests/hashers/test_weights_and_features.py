@@ -9,6 +9,8 @@ import pytest
 
 from kinhash import EMKSH, EnergyHasher
 from kinhash.baselines import BASELINES
+from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.encoders.features import Plain
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import InvalidInput, KinhashWarning
 
@@ -21,11 +23,11 @@ WEIGHTS = rng.integers(1, 5, 300).astype(float)
 @pytest.mark.parametrize(
     ("hasher", "x"),
     [
-        (EnergyHasher(16, random_state=0), np.ones((300, 6))),
+        (EnergyHasher(16, alike=0, random_state=0), np.ones((300, 6))),
         (EMKSH(16, random_state=0), np.full((300, 6), 7.0)),
         (BASELINES["ITQ"](4, random_state=0), np.ones((300, 6))),
-        (EnergyHasher(16, encoder=Ridge(features="rbf"), random_state=0), X + 1e9),
-        (EnergyHasher(16, encoder=Ridge(features="rbf"), random_state=0), X + 1e6),
+        (EnergyHasher(16, alike=0, encoder=Ridge(features="rbf"), random_state=0), X + 1e9),
+        (EnergyHasher(16, alike=0, encoder=Ridge(features="rbf"), random_state=0), X + 1e6),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*bits are constant")
@@ -40,12 +42,12 @@ def test_one_sided_classes_are_no_reason_to_warn() -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*cannot be told apart")
         warnings.filterwarnings("ignore", message=".*bits are constant")
-        EnergyHasher(8, random_state=0).fit(X, y)
+        EnergyHasher(8, alike=0, random_state=0).fit(X, y)
 
 
 HASHERS = {
-    "default": EnergyHasher(16, random_state=0),
-    "ridge": EnergyHasher(16, encoder="ridge", solver="spectral", random_state=0),
+    "default": EnergyHasher(16, alike=0, random_state=0),
+    "ridge": EnergyHasher(16, alike=0, encoder="ridge", solver="spectral", random_state=0),
     "EMKSH": EMKSH(16, random_state=0),
     "SDH": BASELINES["SDH"](4, random_state=0),
     "CCAITQ": BASELINES["CCAITQ"](2, random_state=0),
@@ -76,7 +78,7 @@ def test_blocks_share_one_unit_of_weight(factor: float) -> None:
     """A heavy second block stays heavy, whatever the unit, and blocks without weights count 1 a row."""
     ids = []
     for scale in (1.0, factor):
-        hasher = EnergyHasher(16, encoder="ridge", solver="coordinate", alike=0, random_state=0)
+        hasher = EnergyHasher(16, alike=0, encoder="ridge", solver="coordinate", random_state=0)
         hasher.partial_fit(X[:150], Y[:150], WEIGHTS[:150] * scale)
         hasher.partial_fit(X[150:], Y[150:], 50 * WEIGHTS[150:] * scale)
         ids.append(hasher.encode(X).packed)
@@ -87,3 +89,25 @@ def test_weights_that_say_nothing_are_refused() -> None:
     for bad in ([0.0] * 300, [-1.0] * 300, [np.nan] * 300):
         with pytest.raises(InvalidInput, match="sample_weight"):
             HASHERS["default"].fit(X, Y, bad)
+
+
+@pytest.mark.parametrize(
+    "hasher",
+    [
+        EMKSH(16, standardize=False, alpha="gcv", random_state=0),
+        EnergyHasher(
+            16,
+            alike=0,
+            encoder=ExpectedLabels(label_model="ridge", features=Plain(standardize=False)),
+            random_state=0,
+        ),
+    ],
+    ids=["ridge", "expected"],
+)
+def test_small_columns_count_as_they_are_without_standardising(hasher: EnergyHasher) -> None:
+    """Columns of deviation 1e-6 still tell classes apart; what truly is constant stays silent."""
+    plain = hasher.fit(X, Y).score(X, Y)
+    assert plain > 0.85
+    assert hasher.fit(X * 1e-6, Y).score(X * 1e-6, Y) > plain - 0.1  # penalties weigh more on small columns
+    constant = np.column_stack([X, np.full(300, 0.1), np.full(300, 1e-9)])
+    assert hasher.fit(constant, Y).score(constant, Y) == pytest.approx(plain, abs=0.01)

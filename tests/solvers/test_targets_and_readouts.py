@@ -289,3 +289,15 @@ def test_anchors_that_are_no_rows_are_refused(anchors):
 def test_nothing_known_is_an_error():
     with pytest.raises(InvalidInput, match="Nothing is known"):
         draw_sample(from_labels([0, 1]), 2, np.random.default_rng(0), row_weights=np.zeros(2))
+
+
+def test_anchors_of_ones_own_count_by_their_weights():
+    """An anchor of weight 3 is three rows, one of weight 0 is none."""
+    from kinhash.solvers.sample import draw_sample
+
+    labels = from_labels(np.array([0, 0, 1, 1, 2, 2]))
+    weights = np.array([3.0, 1.0, 2.0, 0.0, 1.0, 5.0])
+    rng = np.random.default_rng(0)
+    sample = draw_sample(labels, 10, rng, anchors=np.array([0, 2, 3, 4]), row_weights=weights)
+    assert sample.weights.tolist() == [3.0, 2.0, 1.0]
+    assert sample.rows.tolist() == [0, 2, 4]

@@ -7,7 +7,6 @@ import ctypes
 import gc
 import os
 import platform
-import resource
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -77,5 +76,9 @@ def _high_water() -> int:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM"):
                 return 1024 * int(line.split()[1])
+    try:
+        import resource
+    except ImportError:  # Windows has no such module; nothing grows then, and the peak is not known
+        return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +24,7 @@ __all__ = [
     "unless_told",
 ]
 
+EVERY = 60.0  # seconds between two lines of progress off a terminal
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 header_option = click.option(
     "--header/--no-header", default=None, help="Whether FEATURES (CSV) begins with names; guessed otherwise."
@@ -73,10 +75,11 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 def bar(label: str, total: float | None = None) -> Iterator[Callable[[float, str | None], None]]:
     """A bar with the time left. Call what you get with the amount done so far, and a new label if any.
 
-    Without a total the bar shows how much was done. Nothing is shown, or imported, off a terminal.
+    Without a total the bar shows how much was done. Off a terminal, long work writes a plain line to stderr
+    once a minute, and nothing is imported.
     """
     if not sys.stderr.isatty():
-        yield _no_bar
+        yield _lines(label, total)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -98,8 +101,20 @@ def bar(label: str, total: float | None = None) -> Iterator[Callable[[float, str
         yield move
 
 
-def _no_bar(done: float, label: str | None = None) -> None:
-    """What stands in for a bar off a terminal."""
+def _lines(label: str, total: float | None) -> Callable[[float, str | None], None]:
+    """What stands in for a bar off a terminal: a log shows that long work goes on, and how far it is."""
+    start = last = time.monotonic()
+
+    def move(done: float, name: str | None = None) -> None:
+        nonlocal last, label
+        label, now = name or label, time.monotonic()
+        if now - last < EVERY:
+            return
+        last = now
+        far = f"{done:,.0f} rows" if total is None else f"{done / max(total, 1e-9):.0%}"
+        click.echo(f"{label}: {far} after {now - start:,.0f} s", err=True)
+
+    return move
 
 
 def counted(number: int, thing: str) -> str:

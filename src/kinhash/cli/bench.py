@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._interrupt import INTERRUPTED
 from ._terminal import bar, counted, emit, json_option
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def bench(
         except KeyboardInterrupt:
             finished = f"{counted(progress.done, 'cell')} finished, in {output}"
             click.echo(f"{finished}. The same command with --resume goes on.", err=True)
-            raise
+            raise click.exceptions.Exit(INTERRUPTED) from None  # one sentence is enough
     _report(chosen, planned, new, output, time.perf_counter() - start, as_json)
     if new and not any(result.ok for result in new):
         raise click.exceptions.Exit(1)

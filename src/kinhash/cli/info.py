@@ -58,6 +58,7 @@ def _model(file: str) -> dict[str, Any]:
         "feature_names": header["feature_names"],
         "model_id": header["model_id"],
         "parameters": header["parameters"],
+        "same_bits": "on every machine; fitted again on another machine, the model may differ",
         "array_bytes": sum(array.nbytes for array in arrays.values()),
     }
 

@@ -144,7 +144,7 @@ def centre_in_place(
         total += found
     shift = total[0] / total[2]
     variance = np.maximum(total[1] / total[2] - shift**2, 0.0)
-    varies = variance > 1e-10
+    varies = variance > guess.least_variance(total[1] / total[2], standardize)
     ratio = np.where(varies, np.sqrt(variance), 1.0) if standardize else np.ones(len(shift))
     factor = np.where(varies, 1 / ratio, 0.0).astype(np.float32)
     offset = shift.astype(np.float32)

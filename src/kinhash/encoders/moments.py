@@ -57,7 +57,7 @@ class Moments:
         delta = self.sums / self.weight
         gram = self.gram - self.weight * np.outer(delta, delta)
         variance = np.maximum(np.diag(gram) / self.weight, 0.0)
-        varies = variance > 1e-10
+        varies = variance > self.preparation.least_variance(np.diag(self.gram) / self.weight, standardize)
         ratio = np.where(varies, np.sqrt(variance), 1.0) if standardize else np.ones(len(delta))
         gram = gram / ratio / ratio[:, None]
         # A column that does not vary carries nothing but rounding error: silence it.

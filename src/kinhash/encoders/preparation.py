@@ -76,6 +76,16 @@ class Preparation:
             )
         return cls(mean, scale if standardize else np.ones_like(scale), rbf)
 
+    def least_variance(self, squares: Floats, standardize: bool) -> Floats | float:
+        """Variance of prepared columns with these mean squares below which there is only rounding error.
+
+        Divided by a guess of their deviation, columns have a variance near 1. As they come they may be of any
+        size, and what their values and the sums of their squares lose to rounding decides.
+        """
+        if standardize:
+            return 1e-10
+        return np.maximum(1e-10 * squares, (1e-13 * self.mean / self.scale) ** 2)
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What a model file stores."""
         found: dict[str, npt.NDArray[Any]] = {"mean": self.mean, "scale": self.scale}

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from .._files import replace_file
 from ..codes import n_bytes
 from ..encoders.linear import LinearMap
+from ..encoders.preparation import FAR
 from ..errors import InvalidInput, MissingExtra
 
 __all__ = ["to_onnx"]
@@ -67,6 +68,8 @@ def _model(onnx: Any, linear: LinearMap) -> Any:
     constants: dict[str, npt.NDArray[Any]] = {
         "mean": linear.preparation.mean.astype(np.float64),
         "factor": np.minimum(1 / linear.preparation.scale.astype(np.float64), 1e300),  # as in `standardise`
+        "low": np.array(-FAR),  # values farther out are cut, as in `standardise`
+        "high": np.array(FAR),
         "weights": linear.weights,
         "intercept": linear.intercept,
         "zero": np.array(0, np.float32),
@@ -79,7 +82,8 @@ def _model(onnx: Any, linear: LinearMap) -> Any:
     steps = [
         node("Sub", ["X", "mean"], ["centred"]),
         node("Mul", ["centred", "factor"], ["standardised"]),
-        node("Cast", ["standardised"], ["prepared"], to=types.FLOAT),
+        node("Clip", ["standardised", "low", "high"], ["cut"]),
+        node("Cast", ["cut"], ["prepared"], to=types.FLOAT),
         node("MatMul", ["prepared", "weights"], ["product"]),
         node("Add", ["product", "intercept"], ["margins"]),
         node("Greater", ["margins", "zero"], ["ones"]),

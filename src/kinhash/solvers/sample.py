@@ -60,7 +60,7 @@ def draw_sample(
             "Pass labels, pairs or a similarity matrix",
         )
     if anchors is not None:
-        rows = anchors[group[anchors] >= 0]
+        rows = anchors[np.isin(anchors, known)]
     elif len(known) <= n_anchors or (merge and _all_count(supervision, n_anchors)):
         rows = known
     else:
@@ -68,7 +68,8 @@ def draw_sample(
         rows = rng.choice(known, n_anchors, replace=False, p=share, shuffle=False)
         rows.sort()
     # Rows drawn in proportion to their weight have had their say; only a full count weighs again.
-    per_row = row_weights[rows] if row_weights is not None and len(rows) == len(known) else None
+    drawn = anchors is None and len(rows) < len(known)
+    per_row = None if row_weights is None or drawn else row_weights[rows]
     if not merge:
         return Sample(group[rows], np.ones(len(rows)) if per_row is None else per_row, rows)
     unique, first, inverse = np.unique(group[rows], return_index=True, return_inverse=True)
