@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -106,14 +107,34 @@ class EnergyHasher(StreamingHasher):
                 value.check()
 
     def _learn(self, training: Training) -> Fitted:
+        from ..encoders.narrow import narrowed, widened
         from ..tuning import tune
 
+        wide = training.rows
+        if self._uses_columns():
+            training = narrowed(training)
         parts = []
         for part, n_bits in share_bits(self.n_bits, OPEN_SET_MIX if self.open_set else DEFAULT_MIX):
             solver, encoder = self._parts(training, n_bits, part)
             chosen = tune(training, ENERGIES.make(self.energy), n_bits, solver, encoder)
-            parts.append(chosen.fit(training))
+            found = chosen.fit(training)
+            parts.append(replace(found, map=widened(found.map, training.rows)))
+        training = replace(training, rows=wide)
         return parts[0] if len(parts) == 1 else side_by_side(parts, training)
+
+    def _uses_columns(self) -> bool:
+        """Whether what is learned is linear in the columns, so that a fit may narrow them."""
+        if isinstance(self.encoder, str):
+            return self.encoder in ("auto", "expected", "ridge", "principal")
+        from ..encoders.expected_labels import ExpectedLabels
+        from ..encoders.features import Plain
+        from ..encoders.principal import Principal
+        from ..encoders.ridge import Ridge
+
+        features = getattr(self.encoder, "features", None)
+        plain = features in ("auto", "plain") if isinstance(features, str) else isinstance(features, Plain)
+        ours = isinstance(self.encoder, ExpectedLabels | Ridge | Principal)
+        return ours and plain and isinstance(getattr(self.encoder, "label_model", ""), str)
 
     def _parts(self, training: Training, n_bits: int, part: str) -> tuple[Solver, Encoder]:
         """Solver and encoder as objects; "auto" becomes what suits the supervision."""
