@@ -34,6 +34,7 @@ def few_columns(monkeypatch):
     """As if 40 columns were many."""
     monkeypatch.setattr(narrow, "WIDE", 40)
     monkeypatch.setattr(narrow, "FEWEST", 40)
+    monkeypatch.setattr(narrow, "MOST", 40)
 
 
 def spied(monkeypatch, name):
@@ -126,7 +127,7 @@ def test_no_matrix_of_columns_by_columns_is_formed(tmp_path):
 
 
 def test_memory_is_asked_for_before_the_work(monkeypatch):
-    X, y = wide_classes(60, 3000, sp.csr_array)
+    X, y = wide_classes(60, 5000, sp.csr_array)
     monkeypatch.setattr("kinhash._blocks.available_memory", lambda: 1_000_000)
-    with pytest.raises(NotEnoughMemory, match="Narrowing 3,000 columns"):
+    with pytest.raises(NotEnoughMemory, match="Narrowing 5,000 columns"):
         EnergyHasher(8, encoder=FIXED, random_state=0).fit(X, y)
