@@ -26,6 +26,7 @@ __all__ = [
     "feature_map",
     "first_preparation",
     "standardised_moments",
+    "standardizes",
     "targets_by_row",
 ]
 
@@ -90,12 +91,17 @@ def feature_map(name_or_map: Any) -> FeatureMap:
     raise UnknownName.among("kind of features", name_or_map, FEATURES)
 
 
+def standardizes(features: FeatureMap, rows: Rows) -> bool:
+    """Whether columns are brought to one size: as the features say, but for rows that keep their sizes."""
+    return features.standardize and not rows.kept_sizes
+
+
 def first_preparation(rows: Rows, features: FeatureMap, rng: np.random.Generator) -> Preparation:
     """Statistics of some rows spread over the matrix, to keep sums accurate; draws RBF centres."""
     n = len(rows)
     rbf = features.centers(rows, np.arange(n), rng)
     some = np.unique(np.linspace(0, n - 1, min(n, GUESS_ROWS)).astype(np.int64))
-    return Preparation.first_guess(rows.read(some), rbf, features.standardize)
+    return Preparation.first_guess(rows.read(some), rbf, standardizes(features, rows))
 
 
 def standardised_moments(
@@ -106,7 +112,7 @@ def standardised_moments(
 ) -> Standardised:
     """Moments of the known rows with their targets: one pass over X."""
     moments = moments_of_rows(training.rows, preparation, targets, training.known_weights, training.n_jobs)
-    return moments.standardised(features.standardize)
+    return moments.standardised(standardizes(features, training.rows))
 
 
 def targets_by_row(training: Training, targets: Floats) -> Callable[[slice], Array]:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from .._blocks import block_slices, map_blocks
 from .._types import Floats, Floats32, Ints
 from ..training import Training
-from .features import GUESS_ROWS, FeatureMap
+from .features import GUESS_ROWS, FeatureMap, standardizes
 from .gaussian import Gaussian
 from .moments import Standardised
 from .preparation import Preparation, UnitRBF
@@ -115,12 +115,13 @@ def labelled_set(
     rows = training.some_known_rows(rng, LABEL_ROWS) if rows is None else rows
     rbf = features.centers(training.rows, rows, rng) if rbf is None else rbf
     spread = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), GUESS_ROWS)).astype(np.int64))]
-    guess = Preparation.first_guess(training.rows.read(spread), rbf, features.standardize)
+    scales = standardizes(features, training.rows)
+    guess = Preparation.first_guess(training.rows.read(spread), rbf, scales)
     whole = len(rows) == len(training.rows)
     prepared = prepare_rows(training.rows, guess, None if whole else rows, training.n_jobs)
     if weights is None and training.weights is not None:
         weights = training.weights[rows]
-    preparation = centre_in_place(prepared, guess, weights, features.standardize, training.n_jobs)
+    preparation = centre_in_place(prepared, guess, weights, scales, training.n_jobs)
     indicator = sp.csr_array(labels.indicator()[rows])
     return LabelledSet(rows, preparation, prepared, indicator, weights, not labels.is_tags, training.n_jobs)
 

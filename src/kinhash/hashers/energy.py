@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..codes import Codes, pack_bits, unpack_bits
-from ..encoders import ENCODERS, Encoder, Fitted
+from ..encoders import ENCODERS, Encoder, Fitted, Map
 from ..encoders.alike import fit_alike
 from ..encoders.label_codes import label_codes
+from ..encoders.narrow import narrowed, widened
 from ..encoders.stacked import StackedMap
 from ..energies import ENERGIES, Energy
 from ..errors import InvalidInput, UnknownName
@@ -138,12 +139,33 @@ class EnergyHasher(StreamingHasher):
         return self._fit(X, lambda n: from_labels(y, n), sample_weight, y, looks)
 
     def _learn(self, training: Training) -> Fitted:
-        solver, encoder = self._parts(training)
+        narrow = narrowed(training) if self._uses_columns() else training
+        solver, encoder = self._parts(narrow)
         wish = Wish(self.alike, self.kin_weight)
-        chosen = tune(training, ENERGIES.make(self.energy), self.n_bits, solver, encoder, wish)
-        kin = chosen.fit(training)
-        kin = replace(kin, labels=label_codes(kin, training))
-        return with_alike_bits(kin, chosen.fields, training) if chosen.fields.alike else kin
+        chosen = tune(narrow, ENERGIES.make(self.energy), self.n_bits, solver, encoder, wish)
+        kin = chosen.fit(narrow)
+        kin = replace(kin, map=widened(kin.map, narrow.rows), labels=label_codes(kin, narrow))
+        if not chosen.fields.alike:
+            return kin
+        with training.stages("alike bits"):
+            alike = fit_alike(narrow, chosen.fields.alike)
+            maps = [widened(map_, narrow.rows) for map_ in (alike.features, alike.looks)]
+            if training.looks is not None:
+                maps[1] = alike.looks
+            return with_alike_bits(kin, *maps, chosen.fields, training)
+
+    def _uses_columns(self) -> bool:
+        """Whether what is learned is linear in the columns, so that a fit may narrow them."""
+        if isinstance(self.encoder, str):
+            return self.encoder in ("auto", "expected", "ridge")
+        from ..encoders.expected_labels import ExpectedLabels
+        from ..encoders.features import Plain
+        from ..encoders.ridge import Ridge
+
+        features = getattr(self.encoder, "features", None)
+        plain = features in ("auto", "plain") if isinstance(features, str) else isinstance(features, Plain)
+        ours = isinstance(self.encoder, ExpectedLabels | Ridge)
+        return ours and plain and isinstance(getattr(self.encoder, "label_model", ""), str)
 
     def learned_codes(self, y: Any, X: Any = None) -> Codes:
         """Learned codes of rows with labels y: where a new or a relabelled item belongs, without a refit.
@@ -207,20 +229,20 @@ class EnergyHasher(StreamingHasher):
         return StreamPlan(ENERGIES.make(self.energy), solver, encoder, self.n_bits)
 
 
-def with_alike_bits(kin: Fitted, fields: Fields, training: Training) -> Fitted:
-    """Kin bits, then alike bits: a map of both, and the codes of the training rows."""
-    with training.stages("alike bits"):
-        alike = fit_alike(training, fields.alike)
-        looks = training.rows if training.looks is None else training.looks
-        codes = mapped_codes(kin.map, training.rows, training.n_jobs) if kin.codes is None else kin.codes
-        pair = codes, mapped_codes(alike.looks, looks, training.n_jobs)
-        sizes = kin.map.n_bits, fields.alike
-        bits = [unpack_bits(part, size) for part, size in zip(pair, sizes, strict=True)]
+def with_alike_bits(kin: Fitted, alike: Map, by_looks: Map, fields: Fields, training: Training) -> Fitted:
+    """Kin bits, then alike bits: a map of both, and the codes of the training rows.
+
+    ``by_looks`` gives the alike bits of training rows, whose looks are known, ``alike`` those of any row.
+    """
+    rows, looks, n_jobs = training.rows, training.looks, training.n_jobs
+    codes = mapped_codes(kin.map, rows, n_jobs) if kin.codes is None else kin.codes
+    looking = mapped_codes(by_looks, rows if looks is None else looks, n_jobs)
+    bits = [unpack_bits(codes, kin.map.n_bits), unpack_bits(looking, fields.alike)]
     facts = {**kin.facts, "kin_bits": kin.map.n_bits, "alike_bits": fields.alike}
     facts |= {"kin_weight": fields.kin_weight, "alike_weight": fields.alike_weight}
     return replace(
         kin,
-        map=StackedMap((kin.map, alike.features)),
+        map=StackedMap((kin.map, alike)),
         codes=pack_bits(np.concatenate(bits, axis=1)),
         facts=facts,
         fields=fields,
