@@ -162,7 +162,10 @@ def built(rng, n_bits, fields):
 def in_groups(index):
     """Have the index search in two steps, as it would with many rows."""
     for segment in index._state.segments:
-        with mock.patch("kinhash.index.grouped.LARGE_ENOUGH", 0):
+        with (
+            mock.patch("kinhash.index.grouped.LARGE_ENOUGH", 0),
+            mock.patch("kinhash.index.segment.MUCH_FASTER", np.inf),
+        ):
             segment.build_groups(index.fields)
 
 
