@@ -397,9 +397,16 @@ def margin_times(index, margins):
     return took["plain"], took["weighted"]
 
 
+def fields(_options):
+    """Codes with fields: plain, flat weighted, and in two steps."""
+    import field_search
+
+    field_search.run()
+
+
 SECTIONS = {
-    "flat": flat, "supervised": supervised, "radius": radius, "build": build, "start": start,
-    "emulated": emulated, "asymmetric": asymmetric,
+    "flat": flat, "fields": fields, "supervised": supervised, "radius": radius, "build": build,
+    "start": start, "emulated": emulated, "asymmetric": asymmetric,
 }  # fmt: skip
 
 

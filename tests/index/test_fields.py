@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -80,11 +82,28 @@ def test_an_index_from_before_fields_opens_as_one_field():
         np.testing.assert_array_equal(found.distances[i], np.sort(plain))
 
 
+def test_groups_are_built_when_they_pay_and_kept_if_they_gain():
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 2, (60_000, 64))
+    bits[:, :24] = bits[:50, :24][rng.integers(0, 50, len(bits))]
+    codes = Codes.from_bits(bits, fields=Fields(40, 4))
+    for gain, kept in ((0, False), (np.inf, True)):
+        index = HammingIndex.from_codes(codes)
+        flat = index.search(codes[:3], 20)
+        assert index.stats().group_bytes == 0
+        with mock.patch("kinhash.index.segment.MUCH_FASTER", gain):
+            index.search(codes[:1000], 20)  # so many queries pay for the groups
+        assert (index.stats().group_bytes > 12 * 60_000) == kept
+        np.testing.assert_array_equal(index.search(codes[:3], 20).ids, flat.ids)
+
+
 def test_tables_and_scan_agree_on_weighted_radii():
     codes = codes_with(Fields(20, 3, 2), 3000, 40)
     index = HammingIndex.from_codes(codes)
     scanned = [index.search_radius(codes[:20], r) for r in range(0, 40, 3)]
     index.prepare_radius()
+    hashing = index._state.segments[0].hashing
+    hashing.tables = replace(hashing.tables, largest_radius=40)  # so that they are used at every radius
     for r, scan in zip(range(0, 40, 3), scanned, strict=True):
         probed = index.search_radius(codes[:20], r)
         np.testing.assert_array_equal(probed.ids, scan.ids)

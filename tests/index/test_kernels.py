@@ -28,7 +28,7 @@ from kinhash.index import (
 from kinhash.index.ids import Ids
 from kinhash.index.multi_index import build_tables
 from kinhash.index.segment import Segment, read_only
-from kinhash.index.weighing import weighing_of
+from kinhash.index.weighing import weighed_bits, weighing_of
 
 from .oracle import cases, random_codes
 
@@ -162,6 +162,19 @@ def weighings(draw):
     """Fields as the kernels take them, from a share of alike bits: plain ones, and weights from 1 to 15."""
     share, kin, alike = (draw(st.sampled_from(choices)) for choices in ([0, 0.4, 1], [1, 4, 15], [1, 2]))
     return lambda n_bits: weighing_of(Fields(round(share * n_bits), kin, alike), n_bits)
+
+
+@given(word=st.integers(0, 2**64 - 1), weigh=weighings())
+def test_weighed_bits(word, weigh):
+    weighing = weigh(64)
+    bits = np.unpackbits(np.array([word], np.uint64).view(np.uint8)).astype(bool)
+    weights = (
+        np.ones(64)
+        if weighing.planes is None
+        else np.unpackbits(weighing.planes.view(np.uint8), axis=1).T @ [1, 2, 4, 8]
+    )
+    assert weighed_bits(np.uint64(word), weighing.planes, 0) == weights[bits].sum()
+    assert weighing.distances(np.array([[word]], np.uint64)).tolist() == [weights[bits].sum()]
 
 
 @given(case=cases(n_bits=WIDTHS), share=st.floats(0, 1), weigh=weighings())

@@ -29,7 +29,7 @@ __all__ = ["Groups", "build_groups", "top_k_grouped"]
 
 Words = npt.NDArray[np.uint64]
 
-LARGE_ENOUGH = 128  # codes per group on average: below, visiting groups costs more than it saves
+LARGE_ENOUGH = 128  # codes per group on average: below, visiting groups can hardly save anything
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -247,8 +247,9 @@ class HammingIndex:
     def prepare(self) -> None:
         """Build the groups of kin codes for `search` now. Memory: 12 bytes per distinct 64-bit code.
 
-        Otherwise `search` builds them once scanning has taken as long as that, where codes have two fields
-        and kin codes have many rows each; the answers are the same.
+        Otherwise `search` builds them once scanning has taken as long as that, where codes have two fields.
+        They are kept if kin codes have many rows each and a few searches were measured to gain by them; the
+        answers are the same.
         """
         for segment in self._state.segments:
             segment.build_groups(self.fields)

@@ -26,7 +26,7 @@ from .._popcount import popcount
 from .threads import map_threads
 from .within import CODE_BITS, DISTANCE_BITS, scan_within
 
-__all__ = ["Tables", "build_table", "build_tables", "expected_candidates", "probe"]
+__all__ = ["Tables", "build_table", "build_tables", "expected_candidates", "least_seconds", "probe"]
 
 BUCKETS = 1 << 16
 MASK = np.uint64(BUCKETS - 1)
@@ -181,14 +181,15 @@ def _measure(tables: Tables, blocks: npt.NDArray[np.uint64], n_codes: int, n_bit
     tag = (0,) * blocks.shape[2]
     scan_within(blocks[:1], min(64, n_codes), samples, 0, None, None, tag)  # compiled before the clock runs
     tables.within(blocks, samples, 0)
-    scan = _clock(lambda: scan_within(blocks, n_codes, samples, 0, None, None, tag))
+    scan = least_seconds(lambda: scan_within(blocks, n_codes, samples, 0, None, None, tag))
     radius = 0
-    while radius <= n_bits and _clock(lambda: tables.within(blocks, samples, radius)) < scan:  # noqa: B023
+    while radius <= n_bits and least_seconds(lambda: tables.within(blocks, samples, radius)) < scan:  # noqa: B023
         radius += 1
     return radius - 1
 
 
-def _clock(work: Any) -> float:
+def least_seconds(work: Any) -> float:
+    """The shorter of two runs; the first of them may compile."""
     best = np.inf
     for _ in range(2):
         start = time.perf_counter()

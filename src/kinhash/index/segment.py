@@ -23,7 +23,7 @@ from .dedupe import aligned_blocks, group_codes, list_rows
 from .grouped import Groups, build_groups, top_k_grouped
 from .grouped_margins import top_k_weighted_grouped
 from .ids import Ids
-from .multi_index import Tables, build_tables, expected_candidates
+from .multi_index import Tables, build_tables, expected_candidates, least_seconds
 from .threads import map_threads
 from .top_k import top_k
 from .weighing import Weighing, weighing_of
@@ -38,6 +38,7 @@ Finds = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], npt.NDArray[np.int6
 TASK = 100  # queries of one task; also what the kernel takes at a time
 WORTH_A_THREAD = 4_000_000  # word comparisons, about half a millisecond
 FEW_CODES = 50_000  # below, a search scans: it takes microseconds
+MUCH_FASTER = 0.7  # of the time of a scan: groups must gain that much to be kept
 EMPTY = np.empty(0, np.uint32)
 
 
@@ -178,10 +179,18 @@ class Segment:
 
     def top_k(self, queries: Words, k: int, fields: Fields = KIN_ONLY) -> Pair:
         """Distances (q, k) uint16 and ranks (q, k) of the nearest rows; k at most the number of rows."""
+        groups = self._groups_for(len(queries), fields)
+        begin = time.perf_counter()
+        found: Pair = self._ranker(queries, k, fields, groups)()
+        if groups is None:
+            self.grouping.seconds_scanning += time.perf_counter() - begin
+        return found
+
+    def _ranker(self, queries: Words, k: int, fields: Fields, groups: Groups | None) -> Callable[[], Any]:
+        """The work of `top_k`: a flat scan, or by groups."""
         weighing, tag = weighing_of(fields, self.n_bits), (0,) * queries.shape[1]
         distances = np.empty((len(queries), k), np.uint16)
         ranks = np.empty((len(queries), k), np.int64)
-        groups = self._groups_for(len(queries), fields)
 
         def one(part: slice) -> None:
             answer = (self.starts, self.rows, queries[part], distances[part], ranks[part])
@@ -193,12 +202,12 @@ class Segment:
                 fields.alike_weight, *answer, tag,
             )  # fmt: skip
 
-        if k:
-            begin = time.perf_counter()
-            self._spread(one, len(queries))
-            if groups is None:
-                self.grouping.seconds_scanning += time.perf_counter() - begin
-        return distances, ranks
+        def work() -> Pair:
+            if k:
+                self._spread(one, len(queries))
+            return distances, ranks
+
+        return work
 
     def top_k_weighted(
         self, queries: Words, weights: npt.NDArray[np.float64], k: int, fields: Fields = KIN_ONLY
@@ -307,12 +316,24 @@ class Segment:
         return self.grouping.groups
 
     def build_groups(self, fields: Fields) -> None:
-        """Build the groups of kin codes now, unless they would be too small to be of use."""
+        """Build the groups of kin codes now, and keep them if they are large and beat the scan."""
         with self.grouping.lock:
-            if not self.grouping.built and 0 < fields.alike < self.n_bits:
-                kin = weighing_of(fields, self.n_bits).kin
-                self.grouping.groups = build_groups(self._codes(), kin)
-                self.grouping.built = True
+            if self.grouping.built or not 0 < fields.alike < self.n_bits:
+                return
+            groups = build_groups(self._codes(), weighing_of(fields, self.n_bits).kin)
+            if groups is not None and self._groups_win(groups, fields):
+                self.grouping.groups = groups
+            self.grouping.built = True
+
+    def _groups_win(self, groups: Groups, fields: Fields) -> bool:
+        """Whether the nearest ten of a few stored codes are found clearly faster by groups than by scanning.
+
+        Kin bits that say little, or count little, leave all groups to be visited.
+        """
+        places = np.linspace(0, self.n_codes - 1, 8).astype(np.int64)
+        samples = read_only(self.blocks[places >> 6, (places >> 3) & 7, :, places & 7])
+        scan, visit = (self._ranker(samples, min(10, len(self)), fields, some) for some in (None, groups))
+        return least_seconds(visit) < MUCH_FASTER * least_seconds(scan)
 
     # ---- multi-index hashing -----------------------------------------------------------------
 
