@@ -11,6 +11,7 @@ from .evaluation.given_rankings import average_precision_from_order, average_pre
 from .evaluation.hamming_rankings import MeanAveragePrecision, average_precision, mean_average_precision
 from .evaluation.health import CodeHealth, code_health
 from .evaluation.mean_score import MeanScore
+from .evaluation.near_kin import NearKin, distinct_answers, near_kin
 from .evaluation.radius import (
     PrecisionRecallCurve,
     PrecisionWithinRadius,
@@ -24,6 +25,7 @@ __all__ = [
     "Interval",
     "MeanAveragePrecision",
     "MeanScore",
+    "NearKin",
     "PairedTest",
     "PrecisionRecallCurve",
     "PrecisionWithinRadius",
@@ -32,8 +34,10 @@ __all__ = [
     "average_precision_from_scores",
     "bootstrap_interval",
     "code_health",
+    "distinct_answers",
     "mean_average_precision",
     "ndcg",
+    "near_kin",
     "paired_test",
     "precision_at_k",
     "precision_recall_curve",

@@ -47,7 +47,7 @@ def score(*words: object, base: float = 0.5) -> Score:
         quantiles=tuple(np.nanquantile(values, (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)).tolist()),
         per_query=values,
         recall=tuple(recall.tolist()),
-        precision=tuple((mean + 0.3 * (1 - recall)).tolist()),
+        precision=tuple(np.minimum(mean + 0.3 * (1 - recall), 1.0).tolist()),
     )
 
 

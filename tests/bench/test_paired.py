@@ -27,7 +27,7 @@ def row(method: str, *partitions: Any, first: int = 0, **more: Any) -> list[Resu
     n_bits = more.pop("n_bits", 16)
     return [
         replace(
-            result("field-x", "x", method, n_bits, first + number, **more),
+            result("field-x", "x", method, n_bits, first + number, tags=True, **more),
             learned=scored(values),
             mapped=None,
         )
@@ -157,7 +157,7 @@ def test_other_maps_on_rivals_codes_count_apart() -> None:
 
 def test_sets_with_one_label_per_row_do_not_count() -> None:
     rows = [
-        replace(one, dataset="cifar10_gist512")
+        replace(one, dataset="cifar10_gist512", tags=None)
         for method in ("EnergyHasher", "SDH")
         for one in row(method, [0.5, 0.6])
     ]

@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 import kinhash
+from kinhash import Fields, HammingIndex, load
 from kinhash.codes_file import load_codes
 
 from .conftest import Run, three_classes
@@ -431,3 +433,22 @@ def test_classes_are_scored_one_by_one_worst_first(run: Run, folder: Path) -> No
         assert scores == sorted(scores)
     counts = [one["queries"] for one in fitted["verdict"]["by_label"]]
     assert sum(counts) == fitted["verdict"]["queries"]
+
+
+def test_float_queries(run: Run, folder: Path) -> None:
+    """A model with alike bits: its margins count, and only where there is a model."""
+    hasher = load("model.kin")
+    hasher.adopt(replace(hasher.fitted_, fields=Fields(6, 4))).save("fields.kin")
+    X = np.load("X.npy")
+    index = HammingIndex.from_codes(hasher.encode(X))
+    index.save("i.kin")
+    for floats in ("both", "kin", "alike"):
+        said = succeed(run, f"search i.kin X.npy --model fields.kin --floats {floats} -k 4 --json")
+        found = json.loads(said)["neighbours"]
+        expected = hasher.search(index, X, 4, floats=floats)
+        assert [row["ids"] for row in found] == expected.ids.tolist()
+        assert [row["distances"] for row in found] == expected.distances.tolist()
+    said = run("search", "i.kin", "X.npy", "--floats", "kin")
+    assert said.code == 2
+    assert "--floats needs --model" in said.err
+    assert "kin_weight=4" in succeed(run, "info i.kin")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from block_data import classes, default, indicator, linear
 
-from kinhash import HammingIndex, load
+from kinhash import Codes, Fields, HammingIndex, load
 from kinhash.distributed import cut_rows, fit_blocks
 from kinhash.errors import InvalidInput
 
@@ -254,6 +254,17 @@ def test_shards_on_workers_answer_like_one_index(client, named):
         np.testing.assert_array_equal(found.ids, expected.ids)
         np.testing.assert_array_equal(found.distances, expected.distances)
     assert index.search(packed[:1], 5000).ids.shape == (1, 1000)
+
+
+def test_shards_weigh_bits_as_one_index_does(client):
+    rng = np.random.default_rng(3)
+    codes = Codes.from_bits(rng.integers(0, 2, (300, 16)), fields=Fields(10, 4))
+    whole = HammingIndex.from_codes(codes)
+    index = ShardedIndex.from_codes(da.from_array(codes.packed, chunks=(70, -1)), fields=codes.fields)
+    found, expected = index.search(codes[:5], 40), whole.search(codes[:5], 40)
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    assert found.full == expected.full == 34
 
 
 def test_shards_need_ids_cut_as_the_codes_are():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinhash import HammingIndex
+from kinhash import Codes, Fields, HammingIndex
 from kinhash.distributed import merge_in_order, merge_neighbours
 from kinhash.errors import InvalidInput
 
@@ -27,23 +27,30 @@ def same(one, other):
     sizes=st.lists(st.integers(0, 12), min_size=1, max_size=6).filter(any),
     k=st.integers(1, 40),
     names=st.booleans(),
+    weights=st.sampled_from([(0, 1), (1, 4), (1, 15)]),
 )
-def test_shards_answer_like_one_index(seed, n_bits, sizes, k, names):
+def test_shards_answer_like_one_index(seed, n_bits, sizes, k, names, weights):
     rng = np.random.default_rng(seed)
     n = sum(sizes)
     codes = np.packbits(rng.integers(0, 2, (n, n_bits)), axis=1)
     queries = np.packbits(rng.integers(0, 2, (4, n_bits)), axis=1)
     ids = rng.permutation(n)  # shards do not hold consecutive ids
     ids = np.array([f"id {i:03d}" for i in ids]) if names else ids
-    whole = HammingIndex.from_codes(codes, n_bits, ids=ids)
+    fields = Fields(*weights)
+    whole = HammingIndex.from_codes(Codes(codes, n_bits, fields=fields), ids=ids)
     edges = np.cumsum(sizes)[:-1]
     shards = [
-        HammingIndex.from_codes(c, n_bits, ids=i) if len(c) else HammingIndex(n_bits)
+        HammingIndex.from_codes(Codes(c, n_bits, fields=fields), ids=i)
+        if len(c)
+        else HammingIndex(n_bits, fields=fields)
         for c, i in zip(np.split(codes, edges), np.split(ids, edges), strict=True)
     ]
     found = [shard.search(queries, k) for shard in shards]
     same(merge_neighbours(found, k), whole.search(queries, k))
     same(merge_in_order(found, lambda a, b: merge_neighbours([a, b], k)), whole.search(queries, k))
+    filters = [None, None, [ids[0]], None]  # one for each query
+    alone = [shard.search(queries, k, where=filters) for shard in shards]
+    same(merge_neighbours(alone, k), whole.search(queries, k, where=filters))
     r = int(rng.integers(0, n_bits + 1))
     within = [shard.search_radius(queries, r) for shard in shards]
     same(merge_neighbours(within), whole.search_radius(queries, r))

@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from kinhash import Codes, Fields
 from kinhash.errors import FileProblem, InvalidInput
 from kinhash.index import HammingIndex, HammingNeighborsTransformer
 from kinhash.index.exchange import from_faiss, from_npy, to_faiss, to_npy
@@ -98,3 +99,31 @@ def test_searching_does_not_import_scikit_learn():
         "sys.exit(any(name in sys.modules for name in ('sklearn', 'matplotlib', 'faiss', 'pandas')))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_faiss_finds_the_weighted_neighbours():
+    pytest.importorskip("faiss")
+    rng = np.random.default_rng(5)
+    fields = Fields(9, 4, 2)
+    codes = Codes.from_bits(rng.integers(0, 2, (200, 21)), ids=np.arange(200) * 3, fields=fields)
+    index = HammingIndex.from_codes(codes)
+    other = to_faiss(index)
+    distances, ids = other.search(codes[:10].repeated(), 200)
+    found = index.search(codes[:10], 200)
+    np.testing.assert_array_equal(distances, found.distances)
+    for i in range(10):
+        order = np.lexsort((ids[i], distances[i]))
+        np.testing.assert_array_equal(ids[i][order], found.ids[i])
+    back = from_faiss(other, 21, fields=fields)
+    np.testing.assert_array_equal(back.codes().packed, codes.packed)
+    assert back.fields == fields
+    with pytest.raises(InvalidInput, match="repeated"):
+        from_faiss(other, 20, fields=fields)
+
+
+def test_npy_takes_fields(tmp_path):
+    index = HammingIndex.from_codes(Codes.from_bits(np.eye(16), fields=Fields(6, 3)))
+    to_npy(index, tmp_path / "codes.npy")
+    back = from_npy(tmp_path / "codes.npy", fields=Fields(6, 3))
+    assert back.codes().fields == Fields(6, 3)
+    np.testing.assert_array_equal(back.codes().packed, index.codes().packed)

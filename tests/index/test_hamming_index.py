@@ -370,8 +370,9 @@ def test_reranking_from_vectors():
     np.testing.assert_allclose(found.distances, np.sort(distances, axis=1)[:, :6])
     np.testing.assert_allclose(found.scores, -found.distances)
     short = index.search(queries, 6, vectors=(asked, lambda ids: rows[ids]))
-    listed = index.search(queries, 60).ids
-    assert all(set(short.ids[i]) <= set(listed[i]) for i in range(5))
+    last = index.search(queries, 60).distances[:, -1]
+    listed = [set(near.ids) for i in range(5) for near in index.search_radius(queries[i : i + 1], last[i])]
+    assert all(set(short.ids[i]) <= listed[i] for i in range(5))
     for wrong in ((asked[:2], rows), (asked, rows[:10]), (asked, rows[:, :3])):
         with pytest.raises(InvalidInput):
             index.search(queries, 6, vectors=wrong)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,9 +11,12 @@ from hypothesis import strategies as st
 from numba import njit
 
 from kinhash.codes import to_words
+from kinhash.fields import Fields
 from kinhash.index import (
     asymmetric,
     dedupe,
+    grouped,
+    grouped_margins,
     merge,
     multi_index,
     reference,
@@ -23,6 +28,7 @@ from kinhash.index import (
 from kinhash.index.ids import Ids
 from kinhash.index.multi_index import build_tables
 from kinhash.index.segment import Segment, read_only
+from kinhash.index.weighing import weighing_of
 
 from .oracle import cases, random_codes
 
@@ -33,6 +39,12 @@ WIDTHS = st.sampled_from([1, 60, 64, 128, 200])
 def compiled(module, name):
     """A callable of Python for a function that only kernels can call."""
     function = getattr(module, name)
+    if name.startswith("any_weighted"):
+        return njit(
+            lambda blocks, g, queries, i, bounds, least, tag: function(
+                blocks, g, queries, i, bounds, least, tag
+            )
+        )
     if name == "weighted_below":
         return njit(
             lambda blocks, g, query, planes, bound, tag: function(blocks, g, query, planes, bound, tag)
@@ -64,6 +76,10 @@ def test_group_instructions(kind, n_words):
             for first in range(3):
                 arguments = (blocks, first, queries, first, bounds, tag)
                 assert INSTRUCTIONS[kind, name](*arguments) == getattr(reference, name)(*arguments)
+        least = rng.integers(0, 16, 8 * n_words).astype(np.uint8).view(np.uint64)
+        for name in ("any_weighted", "any_weighted_4"):
+            arguments = (blocks, 1, queries, 0, 8 * bounds, least, tag)
+            assert INSTRUCTIONS[kind, name](*arguments) == getattr(reference, name)(*arguments)
         planes = rng.integers(0, 2**64, (4, n_words), dtype=np.uint64)
         for bound in (0, 1, 200 * n_words, 10_000):
             arguments = (blocks, 1, queries[0], planes, bound, tag)
@@ -141,31 +157,44 @@ def segment(packed, n_bits):
     return Segment.build(to_words(packed), n_bits, Ids(len(packed)))
 
 
-@given(case=cases(n_bits=WIDTHS), share=st.floats(0, 1))
-def test_top_k(case, share):
+@st.composite
+def weighings(draw):
+    """Fields as the kernels take them, from a share of alike bits: plain ones, and weights from 1 to 15."""
+    share, kin, alike = (draw(st.sampled_from(choices)) for choices in ([0, 0.4, 1], [1, 4, 15], [1, 2]))
+    return lambda n_bits: weighing_of(Fields(round(share * n_bits), kin, alike), n_bits)
+
+
+@given(case=cases(n_bits=WIDTHS), share=st.floats(0, 1), weigh=weighings())
+def test_top_k(case, share, weigh):
     _, packed, queries, n_bits = case
     if not len(packed):
         return
+    weighing = weigh(n_bits)
     s, words = segment(packed, n_bits), read_only(to_words(queries))
     k = max(1, round(share * len(packed)))
     found = []
     for module in (top_k, reference):
         distances, ranks = np.empty((len(words), k), np.uint16), np.empty((len(words), k), np.int64)
-        module.top_k(s.blocks, s.n_codes, s.starts, s.rows, words, distances, ranks, (0,) * words.shape[1])
+        module.top_k(
+            s.blocks, s.n_codes, s.starts, s.rows, words, distances, ranks,
+            weighing.planes, weighing.least, (0,) * words.shape[1],
+        )  # fmt: skip
         found.append((distances, ranks))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
-@given(case=cases(n_bits=WIDTHS), radius=st.integers(0, 210))
-def test_scan_and_probe_within_a_radius(case, radius):
+@given(case=cases(n_bits=WIDTHS), radius=st.integers(0, 210), weigh=weighings())
+def test_scan_and_probe_within_a_radius(case, radius, weigh):
     _, packed, queries, n_bits = case
     if not len(packed):
         return
     s, words = segment(packed, n_bits), read_only(to_words(queries))
     tag = (0,) * words.shape[1]
-    truth = reference.scan_within(s.blocks, s.n_codes, words, radius, tag)
-    np.testing.assert_array_equal(np.sort(within.scan_within(s.blocks, s.n_codes, words, radius, tag)), truth)
+    for weighing in (weigh(n_bits), weighing_of(Fields(), n_bits)):
+        arguments = (s.blocks, s.n_codes, words, radius, weighing.planes, weighing.least, tag)
+        truth = reference.scan_within(*arguments)
+        np.testing.assert_array_equal(np.sort(within.scan_within(*arguments)), truth)
     if radius <= 3 * -(-packed.shape[1] // 2):  # beyond, chunks would be enumerated almost whole
         tables = build_tables(s.blocks, s.n_codes, packed.shape[1])
         np.testing.assert_array_equal(np.sort(tables.within(s.blocks, words, radius)), truth)
@@ -207,6 +236,43 @@ def test_top_k_weighted(case, share, kind):
     np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
+@given(
+    case=cases(n_bits=WIDTHS),
+    share=st.floats(0, 1),
+    alike=st.floats(0.1, 0.9),
+    weights=st.tuples(st.sampled_from([1, 4, 15]), st.sampled_from([1, 3])),
+)
+def test_groups(case, share, alike, weights):
+    """Both searches in two steps, on groups of any size."""
+    rng, packed, queries, n_bits = case
+    if not len(packed):
+        return
+    fields = Fields(round(alike * n_bits), *weights)
+    s, words = segment(packed, n_bits), read_only(to_words(queries))
+    kin, tag = weighing_of(fields, n_bits).kin, (0,) * words.shape[1]
+    with mock.patch.object(grouped, "LARGE_ENOUGH", 0):
+        made = grouped.build_groups(reference.codes_of(s.blocks, s.n_codes), kin)
+    groups = (made.kin, made.starts, made.codes, made.blocks, kin)
+    k = max(1, round(share * len(packed)))
+    margins = np.zeros((len(words), 64 * words.shape[1]))
+    margins[:, :n_bits] = np.abs(rng.normal(size=(len(words), n_bits))) * rng.integers(0, 2, n_bits)
+    bounds = asymmetric.bit_planes(np.where(np.unpackbits(kin.view(np.uint8)), 0.0, margins))
+    whole, floats = [], []
+    for module in (grouped, reference):
+        distances, ranks = np.empty((len(words), k), np.uint16), np.empty((len(words), k), np.int64)
+        module.top_k_grouped(*groups, *weights, s.starts, s.rows, words, distances, ranks, tag)
+        whole.append((distances, ranks))
+    for module in (grouped_margins, reference):
+        distances, ranks = np.empty((len(words), k)), np.empty((len(words), k), np.int64)
+        answer = (words, margins, *bounds, distances, ranks)
+        module.top_k_weighted_grouped(*groups, s.starts, s.rows, *answer, tag)
+        floats.append((distances, ranks))
+    np.testing.assert_array_equal(*[pair[0] for pair in whole])
+    np.testing.assert_array_equal(*[pair[1] for pair in whole])
+    np.testing.assert_array_equal(*[pair[0] for pair in floats])
+    np.testing.assert_array_equal(*[pair[1] for pair in floats])
+
+
 @given(case=cases(n_bits=WIDTHS), share=st.floats(0, 1))
 def test_a_kept_part_is_what_building_it_would_give(case, share):
     rng, packed, _, n_bits = case
@@ -236,8 +302,9 @@ def test_tables(case):
 
 
 def test_every_kernel_has_a_twin():
-    modules = (vector, top_k, within, multi_index, dedupe, merge, asymmetric)
-    public = {name for module in modules for name in module.__all__}
+    modules = (vector, top_k, within, multi_index, dedupe, merge, asymmetric, grouped, grouped_margins)
+    helpers = {"exact_distance", "fill_table"}
+    public = {name for module in modules for name in module.__all__} - helpers
     kernels = {name for name in public if any(hasattr(getattr(m, name, None), "py_func") for m in modules)}
     assert kernels >= {"top_k", "scan_within", "probe", "group_codes", "merge_level", "top_k_weighted"}
     assert all(hasattr(reference, name) for name in kernels | set(vector.__all__))
@@ -251,7 +318,7 @@ def test_probe_finds_every_near_code_once(n_bits):
     s, words = segment(packed, n_bits), read_only(to_words(packed[:20]))
     tables = build_tables(s.blocks, s.n_codes, packed.shape[1])
     for radius in range(12):
-        truth = reference.scan_within(s.blocks, s.n_codes, words, radius, (0,) * words.shape[1])
+        truth = reference.scan_within(s.blocks, s.n_codes, words, radius, None, None, (0,) * words.shape[1])
         np.testing.assert_array_equal(np.sort(tables.within(s.blocks, words, radius)), truth)
 
 

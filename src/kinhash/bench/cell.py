@@ -159,6 +159,7 @@ def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
         health=record.health,
         environment=machine,
         gallery=tuple(pictures),
+        tags=None if dataset.labels is None else dataset.labels.is_tags,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ..datasets import DATASETS
 from .commands import command_of
 from .grid import Column, Entry, ResultTable
 from .paired import first_of, mark_first
@@ -138,6 +139,9 @@ def _headline_entries(groups: dict[str, Group], some: Sequence[Result]) -> list[
     return found
 
 
-def multi_label(dataset: str) -> bool:
-    """Whether rows of a data set may have several labels. Sets we do not know count as such."""
-    return dataset not in SINGLE_LABEL and not dataset.startswith("cifar10")
+def multi_label(result: Result) -> bool:
+    """Whether rows of the data set may have several labels; where a result does not say, its name decides."""
+    if result.tags is not None:
+        return result.tags
+    name = result.dataset
+    return name in DATASETS and name not in SINGLE_LABEL and not name.startswith("cifar10")

@@ -135,9 +135,10 @@ class ResultTable:
             list(_csv_column(column.full, entries))
             for column, entries in zip(self.columns, columns, strict=True)
         ]
-        writer.writerow([self.corner, *(name for parts in split for name, _ in parts)])
+        rows = [[self.corner, *(name for parts in split for name, _ in parts)]]
         for place, (row, _) in enumerate(self.rows):
-            writer.writerow([row, *(values[place] for parts in split for _, values in parts)])
+            rows.append([row, *(values[place] for parts in split for _, values in parts)])
+        writer.writerows([[_harmless(cell) for cell in row] for row in rows])
         return text.getvalue()
 
     def latex(self) -> str:
@@ -204,6 +205,17 @@ def _csv_column(name: str, entries: list[Entry]) -> Iterator[tuple[str, list[str
     ):
         if any(values):
             yield f"{name} {part}", values
+
+
+def _harmless(cell: str) -> str:
+    """Text that a spreadsheet would run as a formula gets an apostrophe; numbers stay numbers."""
+    if not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def _plain(value: float | None) -> str:

@@ -52,7 +52,7 @@ def _shelf(page: dict[str, Any], number: int) -> str:
     for item in found:
         word = "kin" if item["kin"] else "stranger"
         words = f"{word}, {item['distance']} bit{'' if item['distance'] == 1 else 's'}"
-        items.append(f'<li class="{word}">{_picture(item, word)}<span>{words}</span></li>')
+        items.append(f'<li class="{word}">{_picture(item, word)}<span>{escape(words)}</span></li>')
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(query)}">'
         f'<p class="shelf">{escape(query)}</p><ol class="shelf">{"".join(items)}</ol></div>'

@@ -7,16 +7,19 @@ import binascii
 import json
 import re
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, TypedDict, get_type_hints
 
 import numpy as np
 
 from .._types import Floats
+from ..codes import MAX_BITS
 from ..errors import DamagedFile
+from .schema import require_types, strict_json
 
 __all__ = ["FORMAT", "Result", "Score", "pack_shares", "unpack_shares", "without_places"]
 
 FORMAT = 1
+LONGEST = 1e10  # seconds
 STEPS = 65534  # a share of 1; 65535 stands for "no score"
 
 
@@ -76,6 +79,7 @@ class Result:
     health: dict[str, dict[str, Any]] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
     gallery: tuple[dict[str, Any], ...] = ()
+    tags: bool | None = None  # whether rows may have several labels; older results do not say
 
     @property
     def ok(self) -> bool:
@@ -96,16 +100,19 @@ class Result:
     def from_json(cls, text: str | bytes, source: str) -> Result:
         """Read it back; ``source`` is named in errors."""
         try:
-            plain = json.loads(text)
+            plain = strict_json(text)
             if plain.pop("format") != FORMAT:
                 raise ValueError("another format")
+            require_types(plain, cls, skip=("learned", "mapped"))
             for which in ("learned", "mapped"):
                 if plain[which] is not None:
                     plain[which] = _read_score(plain[which])
             for name in ("sections", "gallery"):
                 plain[name] = tuple(plain[name])
-            return cls(**plain)
-        except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
+            read = cls(**plain)
+            _require_sense(read)
+            return read
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, binascii.Error) as error:
             raise DamagedFile(
                 f"{source}: not a result of kinhash bench that this version can read ({error})",
                 f"a JSON file of format {FORMAT}, as kinhash bench writes it",
@@ -113,11 +120,50 @@ class Result:
             ) from None
 
 
+def _require_sense(result: Result) -> None:
+    """Counts that are no less than they can be, scores where there should be some, pictures of one form."""
+    counts = (result.n_queries, result.partition, result.n_train, result.n_database, result.n_encoded)
+    if any(count is not None and count < 0 for count in (*counts, result.bytes_per_item, result.peak_bytes)):
+        raise ValueError("a number of things below 0")
+    if not all(0 <= spent <= LONGEST for spent in result.seconds.values()):
+        raise ValueError("seconds below 0, or centuries")
+    if result.n_bits is not None and not 1 <= result.n_bits <= MAX_BITS:
+        raise ValueError(f"codes of {result.n_bits} bits")
+    if result.status not in ("ok", "failed") or result.ok == (result.learned is result.mapped is None):
+        raise ValueError(f"the status {result.status[:20]!r}, and scores that do not fit it")
+    for page in result.gallery:
+        for item, kind in ((page["query"], Shown), *((item, Found) for item in page["found"])):
+            require_types(item, kind)
+            if not get_type_hints(kind).keys() <= item.keys():
+                raise ValueError("a picture without its facts")
+
+
+class Shown(TypedDict):
+    """A picture of a gallery; where there is one, base64 stands beside these facts."""
+
+    row: int
+    label: str
+
+
+class Found(Shown):
+    """A picture that a query found."""
+
+    distance: int
+    kin: bool
+
+
 def _read_score(plain: dict[str, Any]) -> Score:
+    require_types(plain, Score, skip=("per_query",))
     read: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
     }
-    return Score(**read | {"per_query": unpack_shares(plain["per_query"])})
+    score = Score(**read | {"per_query": unpack_shares(plain["per_query"])})
+    if len(score.recall) != len(score.precision):
+        raise ValueError("a curve with more recalls than precisions, or fewer")
+    shares = (score.value, *score.band, *score.quantiles, *score.recall, *score.precision)
+    if not all(-1e-6 <= share <= 1 + 1e-6 for share in shares):
+        raise ValueError("a score that is not from 0 to 1")
+    return score
 
 
 def pack_shares(values: Floats) -> str:

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .._files import replace_file
+from ..datasets._files import translating
 from ..errors import DamagedFile, InvalidInput
 from .result import Result
 
 __all__ = ["Store", "read_results"]
+
+LARGEST = 64 << 20  # bytes of one result: a gallery, and two bytes for each of ten million queries
 
 
 class Store:
@@ -47,19 +50,34 @@ def read_results(source: str | os.PathLike[str]) -> list[Result]:
     return found
 
 
+def _unzipped(source: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """One result, read no further than one can be long: a small archive may claim and hold any size."""
+    with archive.open(info) as stream:
+        text = stream.read(LARGEST + 1)
+    if len(text) > LARGEST:
+        raise DamagedFile(
+            f"{source}: {info.filename} is larger than {LARGEST:,} bytes", "results of kinhash bench",
+            "Take that file out of the archive",
+        )  # fmt: skip
+    return text
+
+
 def _files(source: Path) -> Iterator[tuple[str, bytes]]:
     if source.is_dir():
         for path in sorted(source.glob("*.json")):
+            if path.stat().st_size > LARGEST:
+                raise DamagedFile(
+                    f"{path} is larger than {LARGEST:,} bytes", "results of kinhash bench", "Take it away"
+                )
             yield str(path), path.read_bytes()
         return
     if not source.exists():
         raise InvalidInput(f"{source}: not found", "a folder of results, or a zip of one", "Check the path")
-    try:
-        with zipfile.ZipFile(source) as archive:
-            for name in sorted(archive.namelist()):
-                if name.endswith(".json"):
-                    yield f"{source}:{name}", archive.read(name)
-    except zipfile.BadZipFile:
+    if not zipfile.is_zipfile(source):
         raise DamagedFile(
             f"{source}: neither a folder nor a zip file", "results of kinhash bench", "Check the path"
-        ) from None
+        )
+    with translating(source, "results of kinhash bench"), zipfile.ZipFile(source) as archive:
+        for info in sorted(archive.infolist(), key=lambda info: info.filename):
+            if info.filename.endswith(".json"):
+                yield f"{source}:{info.filename}", _unzipped(source, archive, info)

@@ -49,7 +49,7 @@ def verdicts(results: Sequence[Result], *, other_maps: bool) -> list[Verdict]:
         r
         for r in results
         if r.n_bits not in (None, 1)
-        and multi_label(r.dataset)
+        and multi_label(r)
         and ((r.method != OURS and is_plain(r)) or _is_ours(r) or (other_maps and _is_other_map(r)))
     ]
     found = []

@@ -19,6 +19,7 @@ import click
 from .. import __version__
 from ..errors import KinhashError, KinhashWarning
 from ._interrupt import INTERRUPTED, stopping_within_a_second
+from ._streams import open_closed_streams
 
 __all__ = ["COMMANDS", "kinhash", "main"]
 
@@ -86,6 +87,11 @@ def kinhash() -> None:
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run one command and leave with its exit code; no traceback for anything a user can cause."""
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    if "stdout" in open_closed_streams():
+        _say(
+            "Error: Standard output is closed. Expected a place for the result. Add `> /dev/null` to drop it."
+        )
+        sys.exit(FAILED)
     with stopping_within_a_second(), _one_line_warnings():
         code = _run(arguments)
         if code == INTERRUPTED:

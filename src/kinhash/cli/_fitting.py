@@ -163,7 +163,7 @@ def read_features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
     from ..datasets import open_matrix
 
     no_features = set(request.leave_out)
-    if request.held_out_by is not None and not os.path.exists(request.held_out_by):
+    if request.held_out_by is not None and not os.path.lexists(request.held_out_by):
         no_features.add(request.held_out_by)
     if request.label_column and (request.labels or request.tags or request.pairs) in (None, request.features):
         no_features.add(request.label_column)
@@ -196,7 +196,7 @@ def _times(request: Request, n_rows: int) -> Any:
     """When rows came, where that decides which are kept out."""
     if request.held_out_by is None:
         return None
-    own = not os.path.exists(request.held_out_by)
+    own = not os.path.lexists(request.held_out_by)
     path, column = (request.features, request.held_out_by) if own else (request.held_out_by, None)
     return read_times(path, column, n_rows)
 

@@ -15,7 +15,7 @@ from ..index import HammingIndex
 
 __all__ = ["Panel", "Pictures", "draw_neighbours"]
 
-PLACES = (1, 20, 40, 60, 80, 100, 120)  # the first few are easy for anybody: look further down
+PLACES = (1, 2, 3, 4, 40, 80, 120)  # the nearest kin, and kin that look less and less like the query
 KIN, STRANGER, INK = "#1a7f5a", "#d1344b", "#22262e"
 ROW, GAP, TOP, LEFT = 1.22, 0.7, 1.5, 1.6  # in cells: a row, between panels, headings, queries
 SIDE = 0.86  # of a picture in its cell

@@ -35,7 +35,7 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
     from ..evaluation import compare_labels, hold_out_rows
     from ..hashers.energy import EnergyHasher
     from ._files import expect_output
-    from ._verdict import verdict_text
+    from ._verdict import looks_sentence, verdict_text
 
     expect_output(output)
     start = time.perf_counter()
@@ -50,7 +50,7 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
         move(0.8, "drawing")
         try:
             _draw(hasher, digits, train, queries, rng, output)
-            drawn = f"Picture: {output} (green frame: kin; red cross: stranger; below: differing bits)."
+            drawn = f"Picture: {output} (green frame: kin; red cross: stranger; below: distance)."
         except MissingExtra as missing:
             drawn = f"No picture. {missing}"
     seconds = time.perf_counter() - start
@@ -59,6 +59,7 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
         f"{len(X):,} handwritten digits of 8 x 8 pixels, {len(labels.names)} classes; {n_bits} bits each.",
         "",
         verdict_text(verdict),
+        *looks_sentence(verdict.facts),
         "",
         drawn,
         f"Done in {seconds:.0f} s. Try next:",

@@ -20,14 +20,14 @@ from ._terminal import (
     talk,
     unless_told,
 )
-from ._verdict import shortfalls, verdict_text
+from ._verdict import looks_sentence, shortfalls, verdict_text
 
 __all__ = ["fit"]
 
 # Where in a fit its stages begin, as they were measured on 60,000 rows of 256 columns.
 STAGE_BEGINS = {
     "solver": 0.0, "tuning": 0.02, "features": 0.55, "label model": 0.6, "encoder": 0.6, "map": 0.6,
-    "codes": 0.9, "feature bits": 0.9, "training codes": 0.95,
+    "sharing of bits": 0.5, "codes": 0.9, "alike bits": 0.92, "training codes": 0.95,
 }  # fmt: skip
 SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, solver__n_sweeps=5."
 
@@ -137,7 +137,8 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
     lines = unless_told(result["read"])
     if verdict is not None:
         kept = f"Kept out: {result['held_out']}."
-        lines += [verdict_text(verdict), kept, "", _sentence(verdict), *shortfalls(verdict)]
+        lines += [verdict_text(verdict), kept, "", _sentence(verdict)]
+        lines += [*looks_sentence(verdict.facts), *shortfalls(verdict)]
         if "unseen_codes" in verdict.facts:
             lines.append(
                 "The rows kept out, searched among themselves (both sides unseen): codes "

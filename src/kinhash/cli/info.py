@@ -76,6 +76,7 @@ def _facts_of(codes: Any, model_id: str | None) -> dict[str, Any]:
     return {
         "rows": len(codes),
         "n_bits": codes.n_bits,
+        "fields": codes.fields.as_dict(),
         "bytes_per_item": int(codes.packed.shape[1]),
         "unique_codes": len(np.unique(codes.packed, axis=0)),
         "ids": ids,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -18,10 +19,13 @@ SHOWN_QUERIES = 20
 @click.argument("index")
 @click.argument("queries")
 @click.option("-k", type=click.IntRange(0), default=10, show_default=True, help="Neighbours of each query.")
-@click.option(
-    "--radius", type=click.IntRange(0), help="All rows within so many differing bits, instead of -k."
-)
+@click.option("--radius", type=click.IntRange(0), help="All rows within this distance, instead of -k.")
 @click.option("--model", metavar="FILE", help="Encode QUERIES with this model first: they are features.")
+@click.option(
+    "--floats",
+    type=click.Choice(["both", "kin", "alike"]),
+    help="With --model: bits of this field count by how firmly the query has them.",
+)
 @click.option("--all", "show_all", is_flag=True, help=f"Show all queries, not the first {SHOWN_QUERIES}.")
 @json_option
 def search(
@@ -30,6 +34,7 @@ def search(
     k: int,
     radius: int | None,
     model: str | None,
+    floats: str | None,
     show_all: bool,
     as_json: bool,
 ) -> None:
@@ -39,14 +44,27 @@ def search(
     Examples:
       kinhash search index.kin queries.kin -k 10
       kinhash search index.kin new.npy --model model.kin --json
+      kinhash search index.kin new.npy --model model.kin --floats alike
     """
     from ..index import HammingIndex
     from ._files import open_codes
 
+    if floats and (model is None or radius is not None):
+        raise click.UsageError("--floats needs --model, and goes with -k alone")
     opened = HammingIndex.load(index)
-    codes = _encoded(model, queries) if model else open_codes(queries, _bits(queries, opened.n_bits))
+    margins = None
+    if model:
+        codes, margins = _encoded(model, queries, floats)
+    else:
+        codes = open_codes(queries, _bits(queries, opened.n_bits))
+        codes = replace(codes, fields=opened.fields) if queries.lower().endswith(".npy") else codes
     start = time.perf_counter()
-    found = opened.search_radius(codes, radius) if radius is not None else opened.search(codes, k)
+    if radius is not None:
+        found = opened.search_radius(codes, radius)
+    elif margins is None:
+        found = opened.search(codes, k)
+    else:
+        found = opened.search(codes, k, margins=margins, margins_of=None if floats == "both" else floats)
     seconds = time.perf_counter() - start
     names = range(len(codes)) if codes.ids is None else codes.ids.tolist()
     answers = [
@@ -62,13 +80,22 @@ def _bits(queries: str, n_bits: int) -> int | None:
     return n_bits if queries.lower().endswith(".npy") else None
 
 
-def _encoded(model: str, features: str) -> Any:
-    from ..codes import Codes
+def _encoded(model: str, features: str, floats: str | None) -> Any:
+    """The codes of a file of features, and their margins where these are asked for."""
+    from ..codes import Codes, pack_bits
     from ..model_file import load_model
-    from ._features import encode_file
+    from ._features import BLOCK_ROWS, encode_file, open_for_model
 
     hasher = load_model(model)
-    return Codes(encode_file(hasher, features), hasher.fitted_.map.n_bits, model_id=hasher.model_id_)
+    facts = {"model_id": hasher.model_id_, "fields": hasher.fitted_.fields}
+    n_bits = hasher.fitted_.map.n_bits
+    if floats is None:
+        return Codes(encode_file(hasher, features), n_bits, **facts), None
+    import numpy as np
+
+    blocks = open_for_model(hasher, features, None, None).blocks(BLOCK_ROWS)
+    margins = np.concatenate([hasher.decision_function(block) for block in blocks])
+    return Codes(pack_bits(margins > 0), n_bits, **facts), margins
 
 
 def _text(answers: list[dict[str, Any]], n_queries: int, n_rows: int) -> str:

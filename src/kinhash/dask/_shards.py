@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from dask import delayed
 
-from ..codes import Codes
+from ..codes import Codes, as_codes
 from ..distributed.shards import merge_neighbours
 from ..errors import InvalidInput
+from ..fields import KIN_ONLY, Fields
 from ..index import HammingIndex
 from ..index.neighbours import Neighbours
 from ._blocks import row_blocks, tree
@@ -34,11 +36,14 @@ class ShardedIndex:
         self._numbered = True
 
     @classmethod
-    def from_codes(cls, codes: Any, n_bits: int | None = None, ids: Any = None) -> ShardedIndex:
+    def from_codes(
+        cls, codes: Any, n_bits: int | None = None, ids: Any = None, fields: Fields = KIN_ONLY
+    ) -> ShardedIndex:
         """Shards of packed codes, a dask array (n, bytes) such as ``encode`` gives, or of delayed blocks.
 
         Without ``ids`` rows are numbered through all blocks. With them (a dask array or series, cut as
-        the codes are) no id may occur twice; that is checked within a shard only.
+        the codes are) no id may occur twice; that is checked within a shard only. ``fields`` say what the
+        bits of plain arrays count (``hasher.fitted_.fields``); blocks of `Codes` bring their own.
         """
         blocks = list(codes) if isinstance(codes, (list, tuple)) else row_blocks(codes)
         names = [None] * len(blocks) if ids is None else row_blocks(ids)
@@ -49,7 +54,7 @@ class ShardedIndex:
                 "Rechunk the ids as the codes are",
             )
         build = delayed(_shard, pure=True)
-        index = cls([build(block, n_bits, name) for block, name in zip(blocks, names, strict=True)])
+        index = cls([build(block, n_bits, name, fields) for block, name in zip(blocks, names, strict=True)])
         index._numbered = ids is None
         return index
 
@@ -66,7 +71,7 @@ class ShardedIndex:
         return self._ask(codes, partial(HammingIndex.search, k=k), k)
 
     def search_radius(self, codes: Codes | npt.ArrayLike, r: int) -> Neighbours:
-        """All rows within ``r`` differing bits of every query."""
+        """All rows within distance ``r`` of every query."""
         return self._ask(codes, partial(HammingIndex.search_radius, r=r), None)
 
     def _ask(self, codes: Any, search: Any, k: int | None) -> Neighbours:
@@ -80,7 +85,9 @@ class ShardedIndex:
         return tree(answers, partial(_merge_two, k=k))
 
 
-def _shard(block: Any, n_bits: int | None, ids: Any) -> HammingIndex:
+def _shard(block: Any, n_bits: int | None, ids: Any, fields: Fields) -> HammingIndex:
+    if not isinstance(block, Codes):
+        block = replace(as_codes(block, n_bits), fields=fields)
     return HammingIndex.from_codes(block, n_bits, ids=None if ids is None else np.asarray(ids))
 
 

@@ -18,7 +18,8 @@ def merge_neighbours(parts: Sequence[Neighbours], k: int | None = None) -> Neigh
     """The ``k`` nearest of what the shards found, in the order (distance, id); all of it without ``k``.
 
     Every shard must have been asked for ``k`` neighbours, or for the same radius, and no id may occur in
-    two of them. Merged answers can be merged again, so many shards can be merged in a tree.
+    two of them; codes with fields have the same ones in all shards. Merged answers can be merged again, so
+    many shards can be merged in a tree.
     """
     if not parts:
         raise InvalidInput("There are no answers to merge", "at least one", "Search some shards first")
@@ -28,7 +29,7 @@ def merge_neighbours(parts: Sequence[Neighbours], k: int | None = None) -> Neigh
         )
     found = [part for part in parts if part.ids.size] or list(parts[:1])  # no rows, no type of ids
     if parts[0].splits is not None:
-        return _merge_radius(found)
+        return _merge_flat(found, k)
     most = sum(part.ids.shape[1] for part in found)
     distances, ids = best_of(
         [(part.distances, part.ids) for part in found], most if k is None else k, len(parts[0])
@@ -36,11 +37,14 @@ def merge_neighbours(parts: Sequence[Neighbours], k: int | None = None) -> Neigh
     return Neighbours(ids, distances, None, parts[0].full)
 
 
-def _merge_radius(parts: Sequence[Neighbours]) -> Neighbours:
+def _merge_flat(parts: Sequence[Neighbours], k: int | None) -> Neighbours:
     splits = [part.splits for part in parts if part.splits is not None]
     query = np.concatenate([np.repeat(np.arange(len(s) - 1), np.diff(s)) for s in splits])
     ids = np.concatenate([part.ids for part in parts])
     distances = np.concatenate([part.distances for part in parts])
     order = np.lexsort((sort_keys(ids), distances, query))
+    if k is not None:  # the place of a row among those of its query
+        place = np.arange(len(order)) - np.searchsorted(query[order], query[order])
+        order = order[place < k]
     ends = np.searchsorted(query[order], np.arange(len(splits[0])))
     return Neighbours(ids[order], distances[order], ends, parts[0].full)

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._files import replace_file
 from ..codes import Codes
+from ..index import HammingIndex
 from ._base import Engine, EngineFacts, Place, Reader, driver, with_ties
 from ._sql import already_there
 
@@ -31,11 +32,11 @@ class Faiss(Engine):
         return (RuntimeError,)
 
     def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
-        from ..index.exchange import faiss_of_codes
+        from ..index.exchange import to_faiss
 
         if os.path.exists(place.target) and not overwrite:
             raise already_there(place, "file")
-        content = _faiss().serialize_index_binary(faiss_of_codes(codes))
+        content = _faiss().serialize_index_binary(to_faiss(HammingIndex.from_codes(codes)))
         replace_file(place.target, [memoryview(content)])
 
     @contextmanager

@@ -21,11 +21,13 @@ from .float_rankings import Cosine, score_rows, unit_rows
 from .given_rankings import average_precision_from_scores
 from .hamming_rankings import average_precision
 from .hold_out import label_counts
+from .near_kin import near_kin
 
 __all__ = ["compare_labels"]
 
 MOST_DATABASE = 10_000
 MOST_NUMBERS = 50_000_000  # of a database of wide rows
+MOST_NEAR_KIN = 500  # queries whose nearest kin are looked for
 
 Packed = npt.NDArray[np.uint8]
 Rows = npt.NDArray[np.int64]
@@ -51,7 +53,7 @@ def compare_labels(
     signs = _sign_scores(references.sign_bits(queries), references.sign_bits(database), X.shape[1], *both)
     n_columns, size_now = int(X.shape[1]), n_bytes(new.n_bits)
     by_map = average_precision(new, mapped, *both)
-    best = by_map
+    best, searched = by_map, mapped
     lines: tuple[Line, ...] = (
         scored(MAPPED, size_now, by_map),
         scored(COSINE, 4 * n_columns, cosine),
@@ -74,9 +76,19 @@ def compare_labels(
     }
     if facts["codes"] == "learned":  # some methods only map: their codes_ are the mapped ones again
         learned = hasher.codes_[chosen]
-        best = average_precision(new, learned, *both)
+        best, searched = average_precision(new, learned, *both), learned
         lines = (scored(LEARNED, size_now, best), *lines)
         facts["unique_codes_learned"] = len(np.unique(learned.packed, axis=0))
+    asked = slice(MOST_NEAR_KIN)
+    near = near_kin(new[asked], searched, labels[queries[asked]], both[1], X[queries[asked]], X[database])
+    facts |= {
+        "near_kin": near.value,
+        "nearest_kin_among_100": near.recall,
+        "distinct_answers": near.distinct,
+        "distinct_answers_of": near.n_queries,
+        "alike_bits": new.fields.alike,
+        "kin_weight": new.fields.kin_weight,
+    }
     facts["by_label"] = [one._asdict() for one in scores_by_label(best, cosine, labels[queries])]
     if len(queries) > 1:  # both sides unseen: no row of the fit can flatter this pair of figures
         y, among = labels[queries], score_rows(ranking, unit, unit)

@@ -12,7 +12,7 @@ import logging
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._blocks import map_padded_rows, map_rows, single_blas_thread
 from .._callbacks import CallbackSupportMixin, FitTask, with_callbacks
-from .._check import check_features, check_integer, check_n_bits, check_weights, make_rng
+from .._check import check_choice, check_features, check_integer, check_n_bits, check_weights, make_rng
 from .._stages import Listener, Stages
 from .._types import Array, Bytes, Floats
 from ..codes import Codes, pack_bits
@@ -33,6 +33,9 @@ from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, 
 from ..training import Training
 from .equal_codes import warn_if_all_equal
 from .shared_codes import classes_sharing_codes, shared_codes_warning
+
+if TYPE_CHECKING:
+    from ..index import HammingIndex, Neighbours
 
 __all__ = ["Explanation", "Hasher", "check_looks", "check_supervision", "mapped_codes"]
 
@@ -188,6 +191,23 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         check_is_fitted(self, "fitted_")
         packed = self._encode_rows(Rows(check_features(self, X, reset=False)))
         return self._as_codes(packed, None if ids is None else np.asarray(ids))
+
+    def search(
+        self, index: HammingIndex, X: Any, k: int, floats: str | None = "alike", **how: Any
+    ) -> Neighbours:
+        """The ``k`` rows of an index nearest to each row of X, in one call.
+
+        ``floats`` names the field whose bits count by the margins of X: "alike", "kin", "both", or None for
+        plain codes. Margins of alike bits tell more rows apart and find nearer look-alikes. ``how`` are
+        further arguments of `HammingIndex.search`, such as ``where`` and ``exclude``.
+        """
+        check_choice("floats", floats, (None, "alike", "kin", "both"))
+        margins = self.decision_function(X)
+        codes = self._as_codes(pack_bits(margins > 0))
+        if floats is None or (floats == "alike" and not codes.fields.alike):
+            return index.search(codes, k, **how)
+        of = None if floats == "both" else floats
+        return index.search(codes, k, margins=margins, margins_of=of, **how)
 
     def _as_codes(self, packed: Bytes, ids: Array | None = None) -> Codes:
         return Codes(packed, self._n_features_out, ids, self.model_id_, self.fitted_.fields)

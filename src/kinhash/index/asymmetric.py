@@ -19,7 +19,7 @@ from .bits import trailing_zeros
 from .instructions import weighted_below
 from .merge import merge_level
 
-__all__ = ["bit_planes", "top_k_weighted"]
+__all__ = ["SAFETY", "bit_planes", "exact_distance", "fill_table", "top_k_weighted"]
 
 N_PLANES = 4
 ZERO = np.uint64(0)
@@ -37,7 +37,7 @@ def bit_planes(weights: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.uint64]
 
 
 @njit(cache=True, nogil=True)
-def _fill_table(weights: Any, table: Any) -> None:
+def fill_table(weights: Any, table: Any) -> None:
     """``table[b, v]``: the weight of the ones of ``v`` in byte ``b`` of a code."""
     for b in range(table.shape[0]):
         for v in range(256):
@@ -49,7 +49,8 @@ def _fill_table(weights: Any, table: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _exact(blocks: Any, code: Any, query: Any, table: Any) -> Any:
+def exact_distance(blocks: Any, code: Any, query: Any, table: Any) -> Any:
+    """The weighted distance of code number ``code``, in floats."""
     total = 0.0
     for w in range(query.size):
         differing = blocks[code >> 6, (code >> 3) & 7, w, code & 7] ^ query[w]
@@ -108,7 +109,7 @@ def _one_query(
         while mask != ZERO:
             code = 64 * g + trailing_zeros(mask)
             mask &= mask - ONE
-            distance = _exact(blocks, code, query, table)
+            distance = exact_distance(blocks, code, query, table)
             if facts[1] >= k:
                 worst = near[facts[0] - 1]
                 # k codes as near as that each have an earlier row, so a tie comes too late.
@@ -138,7 +139,7 @@ def top_k_weighted(
     kept = (np.empty(room, np.float64), np.empty(room, np.int64), np.empty(room, np.int64))
     table = np.empty((8 * len(tag), 256), np.float64)
     for i in range(queries.shape[0]):
-        _fill_table(weights[i], table)
+        fill_table(weights[i], table)
         count = _one_query(blocks, n_codes, starts, queries[i], planes[i], steps[i], table, k, kept, tag)
         filled = first = np.int64(0)
         while first < count:

@@ -8,24 +8,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._check import check_choice
 from .._texts import STRING
 from ..codes import Codes, as_codes, to_words
 from ..errors import CodesMismatch, InvalidInput
+from ..fields import Fields
 from .ids import MOST_IDS, as_ids
 from .segment import Segment, read_only
 
-__all__ = ["new_ids", "query_words", "same_columns", "same_type", "weighted_queries"]
+__all__ = ["left_out", "new_ids", "query_words", "same_columns", "same_type", "weighted_queries"]
 
 Words = npt.NDArray[np.uint64]
 Values = npt.NDArray[Any]
 Columns = dict[str, Values]
 
 
-def query_words(codes: Codes | npt.ArrayLike | None, n_bits: int, model_id: str | None) -> Words:
-    """Codes of the right length and model as words (n, W)."""
+def query_words(
+    codes: Codes | npt.ArrayLike | None, n_bits: int, model_id: str | None, fields: Fields
+) -> Words:
+    """Codes of the right length, model and fields as words (n, W); bare arrays count as having them."""
     if codes is None:
         raise InvalidInput("No codes came", "packed codes, or margins", "Pass the queries")
-    codes = as_codes(codes, None if isinstance(codes, Codes) else n_bits)
+    bare = not isinstance(codes, Codes)
+    codes = as_codes(codes, n_bits if bare else None)
     if codes.n_bits != n_bits:
         raise CodesMismatch(
             f"Codes of {codes.n_bits} bits came to an index of {n_bits} bits",
@@ -38,11 +43,17 @@ def query_words(codes: Codes | npt.ArrayLike | None, n_bits: int, model_id: str 
             "codes made by one model",
             "Encode with the model the index was made with",
         )
+    if not bare and codes.fields != fields:
+        raise CodesMismatch(
+            f"Codes with {codes.fields} came to an index with {fields}",
+            "codes whose bits count alike",
+            "Encode with the model the index was made with",
+        )
     return read_only(to_words(codes.packed))
 
 
 def weighted_queries(
-    codes: Codes | npt.ArrayLike | None, margins: npt.ArrayLike, n_bits: int
+    codes: Codes | npt.ArrayLike | None, margins: Any, margins_of: Any, n_bits: int, fields: Fields
 ) -> tuple[Codes | npt.ArrayLike, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """The query codes, the weight of every bit of their words (q, 64 W), and the sum of the weights."""
     margins = np.asarray(margins, np.float64)
@@ -59,9 +70,45 @@ def weighted_queries(
             f"{len(margins)} rows of margins came with another number of codes", "one per query", "Pass both"
         )
     weights = np.zeros((len(margins), -(-n_bits // 64) * 64))
-    weights[:, :n_bits] = np.abs(margins)
+    weights[:, :n_bits] = _bit_weights(np.abs(margins), margins_of, fields)
     total = weights.sum(axis=1)
     return codes, weights, np.where(total > 0, total, 1.0)
+
+
+def _bit_weights(margins: npt.NDArray[np.float64], margins_of: Any, fields: Fields) -> Any:
+    """What each bit of each query counts (q, n_bits): its field's weight, times its margin where named.
+
+    Of two fields, each gets margins of mean 1 over the query's bits, so that their shares stay as they are.
+    """
+    n_bits = margins.shape[1]
+    n_kin = fields.kin(n_bits)
+    weights = np.tile(fields.weights(n_bits).astype(np.float64), (len(margins), 1))
+    check_choice("margins_of", margins_of, (None, "kin", "alike"))
+    for name, bits in (("kin", slice(n_kin)), ("alike", slice(n_kin, n_bits))):
+        part = margins[:, bits]
+        if margins_of in (None, name) and part.size:
+            if 0 < n_kin < n_bits:
+                mean = part.mean(axis=1, keepdims=True)
+                part = part / np.where(mean > 0, mean, 1.0)
+            weights[:, bits] *= part
+    return weights
+
+
+def left_out(exclude: Any, n_queries: int, segments: Sequence[Segment]) -> tuple[Any, Any]:
+    """The ids to be left out, and the numbers of the queries they belong to."""
+    if exclude is None:
+        return None, None
+    entries = list(exclude) if isinstance(exclude, (list, tuple)) else np.asarray(exclude).tolist()
+    if not isinstance(entries, list) or len(entries) != n_queries:
+        came = f"{len(entries)} entries" if isinstance(entries, list) else "one entry"
+        raise InvalidInput(
+            f"exclude came with {came} for {n_queries} queries",
+            "an id, or None, for every query",
+            "Pass as many entries as queries",
+        )
+    owners = np.array([number for number, entry in enumerate(entries) if entry is not None], np.int64)
+    own = as_ids([entry for entry in entries if entry is not None], "ids to exclude")
+    return same_type(own, segments), owners
 
 
 def new_ids(ids: Any, n_rows: int, next_id: int, segments: Sequence[Segment]) -> Values:

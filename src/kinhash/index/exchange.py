@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._files import replacing_file
-from ..codes import Codes
+from ..codes import Codes, as_codes, n_bytes, unpack_bits
 from ..errors import FileProblem, InvalidInput, MissingExtra
+from ..fields import KIN_ONLY, Fields
 from .hamming_index import HammingIndex
 
-__all__ = ["faiss_of_codes", "from_faiss", "from_npy", "to_faiss", "to_npy"]
+__all__ = ["from_faiss", "from_npy", "to_faiss", "to_npy"]
 
 
 def _faiss() -> Any:
@@ -27,21 +30,18 @@ def to_faiss(index: HammingIndex) -> Any:
     """The rows as ``IndexBinaryFlat``, inside ``IndexBinaryIDMap2`` when the ids are not 0, 1, 2, ...
 
     FAISS counts whole bytes, and padding bits are zero on both sides, so distances are the same; its order
-    among equal distances is its own. Where bits have weights, a bit that counts w is there w times: ask with
-    ``queries.repeated()``. Payload, fields and model id stay behind.
+    among equal distances is its own. Payload and model id stay behind. A bit that counts w stands there w
+    times (`Codes.repeated`), in queries too, so that plain Hamming distance is the weighted one.
     """
-    return faiss_of_codes(index.codes())
-
-
-def faiss_of_codes(codes: Codes) -> Any:
-    """The same of codes with ids."""
     faiss = _faiss()
-    ids, packed = codes.ids, codes.repeated()
+    codes = index.codes()
+    ids = codes.ids
     assert ids is not None
     if ids.dtype.kind != "i":
         raise InvalidInput(
             "FAISS takes no string ids", "integer ids", "Number the rows and keep a table of names"
         )
+    packed = codes.repeated()
     flat = faiss.IndexBinaryFlat(8 * packed.shape[1])
     if np.array_equal(ids, np.arange(len(ids))):
         flat.add(packed)
@@ -53,10 +53,12 @@ def faiss_of_codes(codes: Codes) -> Any:
     return mapped
 
 
-def from_faiss(index: Any, n_bits: int | None = None, model_id: str | None = None) -> HammingIndex:
+def from_faiss(
+    index: Any, n_bits: int | None = None, model_id: str | None = None, fields: Fields = KIN_ONLY
+) -> HammingIndex:
     """The codes of an ``IndexBinaryFlat``, or of one inside ``IndexBinaryIDMap`` or ``IndexBinaryIDMap2``.
 
-    They are plain codes: bits that `to_faiss` repeated stay repeated, with the same distances.
+    With ``fields`` (and ``n_bits``), bits are taken as `to_faiss` repeats them.
     """
     faiss = _faiss()
     ids = None
@@ -70,24 +72,41 @@ def from_faiss(index: Any, n_bits: int | None = None, model_id: str | None = Non
             "Copy its codes into an IndexBinaryFlat first",
         )
     packed = faiss.vector_to_array(index.xb).reshape(index.ntotal, index.code_size).copy()
-    return HammingIndex.from_codes(packed, n_bits or index.d, ids=ids, model_id=model_id)
+    return HammingIndex.from_codes(_unrepeated(packed, n_bits or index.d, fields), ids=ids, model_id=model_id)
+
+
+def _unrepeated(packed: npt.NDArray[np.uint8], n_bits: int, fields: Fields) -> Codes:
+    """Undo `Codes.repeated`: the first of each bit's copies."""
+    if fields.plain:
+        return Codes(packed, n_bits, fields=fields)
+    weights = fields.weights(n_bits)
+    if packed.shape[1] != n_bytes(int(weights.sum())):
+        raise InvalidInput(
+            f"Rows of {packed.shape[1]} bytes came from FAISS",
+            f"{n_bytes(int(weights.sum()))}: {n_bits} bits, repeated as the fields say",
+            "Pass the n_bits and fields the codes were written with",
+        )
+    firsts = np.cumsum(weights) - weights
+    return Codes.from_bits(unpack_bits(packed, int(weights.sum()))[:, firsts], fields=fields)
 
 
 def to_npy(index: HammingIndex, path: str | os.PathLike[str]) -> None:
-    """The packed codes as ``.npy``, in the order of ``index.ids``, all or nothing.
+    """The packed codes as ``.npy``, in the order of ``index.ids``; all else stays behind, fields included.
 
-    Ids, payload, fields and model id stay behind.
+    All or nothing.
     """
     with replacing_file(path) as handle, os.fdopen(handle, "wb", closefd=False) as stream:
         np.save(stream, index.codes().packed, allow_pickle=False)
 
 
-def from_npy(path: str | os.PathLike[str], n_bits: int | None = None) -> HammingIndex:
-    """An index of packed codes from ``.npy``, numbered from 0; it carries no fields, model id or digest."""
+def from_npy(
+    path: str | os.PathLike[str], n_bits: int | None = None, fields: Fields = KIN_ONLY
+) -> HammingIndex:
+    """An index of packed codes from ``.npy``, numbered from 0; it carries no model id and no digest."""
     try:
         packed = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as problem:
         raise FileProblem(
             f"{os.fspath(path)} could not be read as .npy: {problem}", "packed uint8 codes", "Check the file"
         ) from problem
-    return HammingIndex.from_codes(np.asarray(packed), n_bits)
+    return HammingIndex.from_codes(replace(as_codes(np.asarray(packed), n_bits), fields=fields))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from .._texts import STRING, from_bytes, to_bytes
 from ..codes import MAX_BITS, n_bytes, pack_bits, to_words
 from ..container import read_container, write_container
 from ..errors import DamagedFile
+from ..fields import Fields
 from .ids import MOST_IDS, Ids, is_ascending
 from .segment import EMPTY, Segment
 
@@ -25,13 +26,22 @@ __all__ = ["IndexFile", "read_index", "write_index"]
 
 Arrays = dict[str, npt.NDArray[Any]]
 PathLike = str | os.PathLike[str]
-IndexFile = tuple[Segment, int, str | None]  # the rows, the next free id, the model
 
 KIND = "index"
 
 
-def write_index(path: PathLike, segment: Segment, next_id: int, model_id: str | None) -> None:
-    """Save a segment, all or nothing. Working memory: the strings among ids and payload, encoded."""
+class IndexFile(NamedTuple):
+    """What a file holds: the rows, the next free id, the model, what each bit counts."""
+
+    segment: Segment
+    next_id: int
+    model_id: str | None
+    fields: Fields
+
+
+def write_index(path: PathLike, index: IndexFile) -> None:
+    """Save an index, all or nothing. Working memory: the strings among ids and payload, encoded."""
+    segment = index.segment
     arrays: Arrays = {"blocks": segment.blocks}
     if segment.starts.size:
         arrays |= {"starts": segment.starts, "rows": segment.rows}
@@ -44,8 +54,9 @@ def write_index(path: PathLike, segment: Segment, next_id: int, model_id: str | 
         "n_rows": len(segment),
         "n_codes": segment.n_codes,
         "first_id": segment.ids.first,
-        "next_id": next_id,
-        "model_id": model_id,
+        "next_id": index.next_id,
+        "model_id": index.model_id,
+        "fields": index.fields.as_dict(),
         "payload": list(segment.payload),
     }
     write_container(path, arrays, header, KIND)
@@ -93,8 +104,10 @@ def _assemble(arrays: Arrays, header: Mapping[str, Any]) -> IndexFile:
     _need(len(payload) == len(names) and all(column.shape == (n_rows,) for column in payload.values()))
     model_id = header["model_id"]
     _need(model_id is None or isinstance(model_id, str))
+    fields = Fields.from_dict(header["fields"])
+    fields.check(n_bits)
     segment = Segment(n_bits, blocks, n_codes, starts, rows, ids, payload)
-    return segment, next_id, model_id
+    return IndexFile(segment, next_id, model_id, fields)
 
 
 def _check_padding(blocks: npt.NDArray[Any], n_bits: int) -> None:

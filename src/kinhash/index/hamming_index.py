@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,14 +23,17 @@ from .._check import check_integer, check_n_bits
 from .._locks import new_lock
 from ..codes import Codes, as_codes, n_bytes
 from ..errors import InvalidInput
+from ..fields import KIN_ONLY, Fields
 from . import door
-from .file import read_index, write_index
+from .file import IndexFile, read_index, write_index
+from .filters import filters_of
 from .ids import as_ids, sort_keys, sorting_order
-from .neighbours import Neighbours
+from .nearest import Asked, answer
+from .neighbours import Neighbours, joined
 from .payload import Where, as_payload, select
-from .rerank import Vectors, rerank
+from .rerank import Vectors, second_look
 from .segment import Segment
-from .segments import all_ids, best_of, in_order, merged, segment_of, settled, without
+from .segments import all_ids, in_order, merged, segment_of, settled, without
 
 __all__ = ["HammingIndex", "IndexStats"]
 
@@ -52,6 +55,7 @@ class IndexStats:
     """Sizes of an index; bytes by what they are for."""
 
     n_bits: int
+    fields: Fields
     n_rows: int
     n_codes: int  # distinct ones, counted per segment
     n_segments: int
@@ -60,11 +64,15 @@ class IndexStats:
     list_bytes: int
     id_bytes: int
     table_bytes: int  # multi-index hashing, once built
+    group_bytes: int  # groups of kin codes, once built
     model_id: str | None
 
 
 class HammingIndex:
     """Codes of ``n_bits`` bits (1 to 1024), searched exactly in the order (distance, id).
+
+    ``fields`` (`kinhash.Fields`) say what a differing bit counts: one, unless kin bits count more than the
+    bits that say what a row looks like. Bare uint8 arrays are taken as codes with the fields of the index.
 
     Ids are 64-bit integers or strings, all of one type; without ids rows are numbered. ``payload`` columns
     travel with the rows for filters. Memory: the distinct codes, 8 bytes per row where codes repeat, and
@@ -76,9 +84,11 @@ class HammingIndex:
     ([[0, 2]], [[1, 1]])
     """
 
-    def __init__(self, n_bits: int, model_id: str | None = None) -> None:
+    def __init__(self, n_bits: int, model_id: str | None = None, fields: Fields = KIN_ONLY) -> None:
         self.n_bits = check_n_bits(n_bits)
         self.model_id = model_id
+        fields.check(self.n_bits)
+        self._fields = fields
         self._state = _State()
         self._writing = new_lock()
 
@@ -96,7 +106,7 @@ class HammingIndex:
         Peak memory beyond the codes: 20 to 40 bytes per row for 64-bit codes.
         """
         codes = as_codes(codes, n_bits)
-        index = cls(codes.n_bits, model_id or codes.model_id)
+        index = cls(codes.n_bits, model_id or codes.model_id, codes.fields)
         index.add(codes, ids, payload)
         return index
 
@@ -107,6 +117,11 @@ class HammingIndex:
 
     def __repr__(self) -> str:
         return f"HammingIndex({len(self)} rows of {self.n_bits} bits)"
+
+    @property
+    def fields(self) -> Fields:
+        """What a differing bit counts."""
+        return self._fields
 
     @property
     def ids(self) -> npt.NDArray[Any]:
@@ -122,14 +137,16 @@ class HammingIndex:
         """All codes with their ids, in the order of `ids`."""
         words, ids, _ = in_order(self._state.segments, self.n_bits)
         packed = np.ascontiguousarray(words.view(np.uint8)[:, : n_bytes(self.n_bits)])
-        return Codes(packed, self.n_bits, ids=ids, model_id=self.model_id)
+        return Codes(packed, self.n_bits, ids, self.model_id, self.fields)
 
     def stats(self) -> IndexStats:
         """Sizes, for people and for `kinhash info`."""
         segments = self._state.segments
         tables = [segment.hashing.tables for segment in segments]
+        groups = [segment.grouping.groups for segment in segments]
         return IndexStats(
             n_bits=self.n_bits,
+            fields=self.fields,
             n_rows=sum(map(len, segments)),
             n_codes=sum(segment.n_codes for segment in segments),
             n_segments=len(segments),
@@ -138,6 +155,7 @@ class HammingIndex:
             list_bytes=sum(segment.starts.nbytes + segment.rows.nbytes for segment in segments),
             id_bytes=sum(segment.ids.n_bytes for segment in segments),
             table_bytes=sum(table.n_bytes for table in tables if table is not None),
+            group_bytes=sum(group.n_bytes for group in groups if group is not None),
             model_id=self.model_id,
         )
 
@@ -148,57 +166,74 @@ class HammingIndex:
         codes: CodesLike | None,
         k: int,
         *,
-        where: Where = None,
+        where: Where | Sequence[Where] = None,
+        exclude: Any = None,
         margins: npt.ArrayLike | None = None,
+        margins_of: str | None = None,
         vectors: Vectors | None = None,
+        rerank: str = "shortlist",
         shortlist: int | None = None,
     ) -> Neighbours:
         """The ``k`` nearest rows of every query: ``min(k, rows that pass the filter)`` of them.
 
         ``where`` filters before the selection: a boolean mask in the order of `ids`, a list of ids, a mapping
-        of payload columns to a wanted value or list of values, or a function from the payload to a mask.
+        of payload columns to a wanted value or list of values, or a function from the payload to a mask. Or a
+        list with one of these, or None, for every query: each distinct filter costs a pass over the rows,
+        and the result is flat, as that of `search_radius`, because queries may get different numbers of rows.
+
+        ``exclude`` has an id, or None, for every query: the row with that id, usually the query itself, is
+        not returned, and the next one is. All queries get as many rows, so where ``k`` is at or above the
+        number of rows, all get one less as soon as one row is left out.
+
         ``margins`` (q, n_bits) weigh each differing bit by its absolute margin, exactly over all codes;
-        ``codes`` may then be None, for the signs of the margins. ``vectors``, a pair (query vectors, row
-        vectors by id), re-ranks the ``shortlist`` (default ``10 k``) by Euclidean distance.
+        ``codes`` may then be None, for the signs of the margins. Codes with two fields keep the weights of
+        their fields: the margins of a query count relative to their mean over the field, and
+        ``margins_of="kin"`` or ``"alike"`` takes those of one field alone.
+
+        ``vectors``, a pair (query vectors, row vectors by id), looks again: with ``rerank="shortlist"`` the
+        ``shortlist`` (default ``10 k``) is ranked by Euclidean distance; with ``rerank="ties"`` the order is
+        (distance, Euclidean distance, id), and ``distances`` are the first of these. Either way, rows as near
+        as the last one looked at are looked at too, however many: they are gathered by asking for four
+        times as many rows until a farther one comes, and their vectors are taken 4,096 at a time.
         """
         k = check_integer("k", k, 0)
         weights: Any = None
-        full: Any = float(self.n_bits)
+        full: Any = float(self.fields.max_distance(self.n_bits))
         if margins is not None:
-            codes, weights, full = door.weighted_queries(codes, margins, self.n_bits)
-        queries = door.query_words(codes, self.n_bits, self.model_id)
-        segments: Sequence[Segment] = self._state.segments
-        if where is not None:
-            segments = select(segments, where)
-        wide = (
-            k
-            if vectors is None
-            else max(k, 10 * k if shortlist is None else check_integer("shortlist", shortlist, 0))
-        )
+            given = (margins, margins_of, self.n_bits, self.fields)
+            codes, weights, full = door.weighted_queries(codes, *given)
+        elif margins_of is not None:
+            raise InvalidInput(
+                "margins_of came without margins", "both or neither", "Pass the margins as well"
+            )
+        words = door.query_words(codes, self.n_bits, self.model_id, self.fields)
+        segments = self._state.segments
+        asked = Asked(words, self.fields, weights, *door.left_out(exclude, len(words), segments))
+        look = second_look(vectors, rerank, shortlist, k, len(words))
+        if look is not None and not look.ties:
+            full = None
+        filters = filters_of(where, len(words))
+        if filters is None:
+            distances, ids = answer(select(segments, cast(Where, where)), asked, k, look)
+            return Neighbours(ids, distances, full=full)
         parts = []
-        for segment in segments:
-            depth = min(wide, len(segment))
-            if weights is None:
-                distances, ranks = segment.top_k(queries, depth)
-            else:
-                distances, ranks = segment.top_k_weighted(queries, weights, depth)
-            parts.append((distances, segment.ids.take(ranks)))
-        distances, ids = parts[0] if len(parts) == 1 else best_of(parts, wide, len(queries))
-        if vectors is not None:
-            distances, ids = rerank(ids, vectors, k)
-            return Neighbours(ids, distances)
-        return Neighbours(ids, distances, full=full)
+        for one, rows in filters:
+            again = None if look is None else look.take(rows)
+            distances, ids = answer(select(segments, one), asked.take(rows), k, again)
+            parts.append((rows, distances, ids))
+        return joined(parts, len(words), full)
 
     def search_radius(self, codes: CodesLike, r: int, *, where: Where = None) -> Neighbours:
-        """All rows within ``r`` differing bits of every query; ``found[i]`` is query ``i``.
+        """All rows within distance ``r`` of every query; ``found[i]`` is query ``i``.
 
         Small radii on many distinct codes use multi-index hashing, once enough time went into scanning to
         pay for its tables (or after `prepare_radius`); the answers are the same.
         """
-        r = min(check_integer("r", r, 0), self.n_bits)
-        queries = door.query_words(codes, self.n_bits, self.model_id)
+        full = self.fields.max_distance(self.n_bits)
+        r = min(check_integer("r", r, 0), full)
+        queries = door.query_words(codes, self.n_bits, self.model_id, self.fields)
         segments: Sequence[Segment] = select(self._state.segments, where)
-        parts = [segment.within(queries, r) for segment in segments]
+        parts = [segment.within(queries, r, self.fields) for segment in segments]
         ids = [segment.ids.take(part[2]) for segment, part in zip(segments, parts, strict=True)]
         all_ids = np.concatenate(ids) if ids else np.empty(0, np.int64)
         query = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
@@ -207,7 +242,16 @@ class HammingIndex:
             order = np.lexsort((sort_keys(all_ids), distances, query))
             all_ids, query, distances = all_ids[order], query[order], distances[order]
         splits = np.searchsorted(query, np.arange(len(queries) + 1))
-        return Neighbours(all_ids, distances, splits, float(self.n_bits))
+        return Neighbours(all_ids, distances, splits, float(full))
+
+    def prepare(self) -> None:
+        """Build the groups of kin codes for `search` now. Memory: 12 bytes per distinct 64-bit code.
+
+        Otherwise `search` builds them once scanning has taken as long as that, where codes have two fields
+        and kin codes have many rows each; the answers are the same.
+        """
+        for segment in self._state.segments:
+            segment.build_groups(self.fields)
 
     def prepare_radius(self) -> None:
         """Build the tables of multi-index hashing now. Memory: 48 bytes per distinct 64-bit code."""
@@ -259,13 +303,14 @@ class HammingIndex:
         with self._writing:
             self.compact()
             state = self._state
-        write_index(path, merged(state.segments, self.n_bits), state.next_id, self.model_id)
+        whole = merged(state.segments, self.n_bits)
+        write_index(path, IndexFile(whole, state.next_id, self.model_id, self.fields))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], mmap: bool = True) -> HammingIndex:
         """Open a saved index and verify it, by default mapped into memory instead of read."""
-        segment, next_id, model_id = read_index(path, mmap)
-        index = cls(segment.n_bits, model_id)
+        segment, next_id, model_id, fields = read_index(path, mmap)
+        index = cls(segment.n_bits, model_id, fields)
         index._state = _State((segment,) if len(segment) else (), next_id)
         return index
 
@@ -273,13 +318,14 @@ class HammingIndex:
         return {
             "n_bits": self.n_bits,
             "model_id": self.model_id,
+            "fields": self.fields,
             "next_id": self._state.next_id,
             "rows": in_order(self._state.segments, self.n_bits),
         }
 
     def __setstate__(self, facts: dict[str, Any]) -> None:
         """Build anew: a pickled array does not come back aligned as the kernels need it."""
-        self.__init__(facts["n_bits"], facts["model_id"])  # type: ignore[misc]
+        self.__init__(facts["n_bits"], facts["model_id"], facts["fields"])  # type: ignore[misc]
         words, ids, payload = facts["rows"]
         segments = (segment_of(words, self.n_bits, ids, payload),) if len(ids) else ()
         self._state = _State(segments, facts["next_id"])
@@ -291,7 +337,7 @@ class HammingIndex:
             if isinstance(codes, Codes):
                 ids = codes.ids if ids is None else ids
                 model_id = codes.model_id if model_id is None and not len(self) else model_id
-            words = door.query_words(codes, self.n_bits, model_id)
+            words = door.query_words(codes, self.n_bits, model_id, self.fields)
             values = door.new_ids(ids, len(words), state.next_id, state.segments)
             columns = door.same_columns(as_payload(payload, len(words)), state.segments)
             segments, found = without(state.segments, values)

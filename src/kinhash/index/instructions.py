@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from numba.core.registry import cpu_target
 
-__all__ = ["VECTORS", "any_below", "any_below_4", "mask_below", "weighted_below"]
+__all__ = [
+    "VECTORS",
+    "any_below",
+    "any_below_4",
+    "any_weighted",
+    "any_weighted_4",
+    "mask_below",
+    "weighted_below",
+]
 
 # x86 without AVX2, by the names LLVM gives them; used when a CPU name is set without its features.
 _NARROW = {
@@ -26,6 +34,6 @@ def _has_wide_vectors() -> bool:
 VECTORS = _has_wide_vectors()
 
 if VECTORS:
-    from .vector import any_below, any_below_4, mask_below, weighted_below
+    from .vector import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below
 else:
-    from .scalar import any_below, any_below_4, mask_below, weighted_below
+    from .scalar import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Neighbours"]
+__all__ = ["Neighbours", "joined"]
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
     """Rows near each query, nearest first, equal distances by ascending id.
 
-    From `search`, ``ids`` and ``distances`` have the shape (queries, k). From `search_radius`, where queries
-    have different numbers of neighbours, they are flat and ``splits`` says where each query's begin.
-    Either way ``found[i]`` is query ``i`` alone, with 1-D arrays, and iterating gives query after query.
+    From `search`, ``ids`` and ``distances`` have the shape (queries, k). From `search_radius`, and with a
+    filter for every query, where queries have different numbers of neighbours, they are flat and ``splits``
+    says where each query's begin. Either way ``found[i]`` is query ``i`` alone, with 1-D arrays, and
+    iterating gives query after query.
 
-    ``distances`` are what the order is by: differing bits (uint16); with margins, the margin lost on
-    differing bits; with vectors, the Euclidean distance.
+    ``distances`` are what the order is by: differing bits, each as its field says (uint16); with margins, the
+    margin lost on differing bits; with vectors and a shortlist, the Euclidean distance.
     """
 
     ids: npt.NDArray[Any]
@@ -35,8 +36,8 @@ class Neighbours:
         if self.full is None:
             return -self.distances.astype(np.float64)
         full = np.asarray(self.full, np.float64)
-        if self.splits is None and full.ndim:
-            full = full[:, None]
+        if full.ndim:
+            full = full[:, None] if self.splits is None else np.repeat(full, np.diff(self.splits))
         likeness: npt.NDArray[np.float64] = 1.0 - 2.0 * self.distances / full
         return likeness
 
@@ -64,3 +65,20 @@ class Neighbours:
     def __repr__(self) -> str:
         per_query = "by radius" if self.splits is not None else f"{self.ids.shape[-1]} each"
         return f"Neighbours({len(self)} queries, {per_query})"
+
+
+def joined(
+    parts: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[Any]]],
+    n_queries: int,
+    full: Any,
+) -> Neighbours:
+    """Answers to some of the queries each (their numbers, distances and ids), as one flat answer."""
+    sizes = np.zeros(n_queries, np.int64)
+    for rows, _, ids in parts:
+        sizes[rows] = ids.shape[1]
+    query = np.concatenate([np.repeat(rows, ids.shape[1]) for rows, _, ids in parts])
+    order = np.argsort(query, kind="stable")
+    found = [ids.ravel() for _, _, ids in parts if ids.size] or [np.empty(0, np.int64)]
+    distances = np.concatenate([distances.ravel() for _, distances, _ in parts])
+    splits = np.concatenate([[0], np.cumsum(sizes)])
+    return Neighbours(np.concatenate(found)[order], distances[order], splits, full)

@@ -1,7 +1,7 @@
 """The kernels again in plain NumPy: slow, obvious, and the truth in the tests.
 
-Same names and arguments as in `_vector`, `_top_k`, `_within`, `_multi_index`, `_dedupe`, `_merge` and
-`_asymmetric`.
+Same names and arguments as in `_vector`, `_top_k`, `_within`, `_multi_index`, `_dedupe`, `_merge`,
+`_asymmetric`, `grouped` and `grouped_margins`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,13 @@ def blocks_of(codes: Words) -> Words:
     return padded.reshape(-1, 8, 8, codes.shape[1]).transpose(0, 1, 3, 2)
 
 
-def hamming(queries: Words, codes: Words) -> Ints:
-    """Distances (q, n)."""
-    return np.bitwise_count(queries[:, None, :] ^ codes[None, :, :]).sum(-1, dtype=np.int64)
+def hamming(queries: Words, codes: Words, planes: Words | None = None) -> Ints:
+    """Distances (q, n), weighted by the planes of `weighing` where there are some."""
+    differing = queries[:, None, :] ^ codes[None, :, :]
+    if planes is None:
+        return np.bitwise_count(differing).sum(-1, dtype=np.int64)
+    weights = (np.unpackbits(planes.view(np.uint8), axis=-1).T << np.arange(len(planes))).sum(-1)
+    return np.unpackbits(differing.view(np.uint8), axis=-1) @ weights
 
 
 def mask_below(
@@ -53,6 +57,21 @@ def any_below_4(
 ) -> int:
     """Four answers of `any_below` in four bits."""
     return sum(any_below(blocks, group, queries, first + b, bounds, tag) << b for b in range(4))
+
+
+def any_weighted(
+    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, weights: Words, tag: Sequence[int]
+) -> int:
+    """As `any_below`, with what a bit of each byte counts."""
+    differing = (codes_of(blocks[group : group + 1], 64) ^ queries[first]).view(np.uint8)
+    return int((np.bitwise_count(differing) @ weights.view(np.uint8).astype(int) < bounds[first]).any())
+
+
+def any_weighted_4(
+    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, weights: Words, tag: Sequence[int]
+) -> int:
+    """Four answers of `any_weighted` in four bits."""
+    return sum(any_weighted(blocks, group, queries, first + b, bounds, weights, tag) << b for b in range(4))
 
 
 def weighted_below(
@@ -113,16 +132,39 @@ def top_k(
     queries: Words,
     distances: Ints,
     ranks: Ints,
+    planes: Words | None,
+    least: Words,
     tag: Any,
 ) -> None:
     """The k nearest rows of every query, in the order (distance, rank)."""
-    for i, per_code in enumerate(hamming(queries, codes_of(blocks, n_codes))):
+    for i, per_code in enumerate(hamming(queries, codes_of(blocks, n_codes), planes)):
         _best_rows(per_code, starts, rows, distances[i], ranks[i])
 
 
-def scan_within(blocks: Words, n_codes: int, queries: Words, radius: int, tag: Any) -> Ints:
-    """All finds ``query << 52 | distance << 40 | code`` within the radius, in ascending order."""
-    distances = hamming(queries, codes_of(blocks, n_codes))
+def top_k_grouped(
+    kin: Words, group_starts: Ints, codes: Ints, blocks: Words, kin_bits: Words, kin_weight: int,
+    alike_weight: int, starts: Ints, rows: Ints, queries: Words, distances: Ints, ranks: Ints, tag: Any,
+) -> None:  # fmt: skip
+    """The k nearest rows of every query, by looking at every code."""
+    words = np.empty((len(codes), blocks.shape[2]), np.uint64)
+    words[codes] = codes_of(blocks, len(codes))
+    differing = hamming(queries & kin_bits, words & kin_bits)
+    per_query = kin_weight * differing + alike_weight * (hamming(queries, words) - differing)
+    for i, per_code in enumerate(per_query):
+        _best_rows(per_code, starts, rows, distances[i], ranks[i])
+
+
+def scan_within(
+    blocks: Words,
+    n_codes: int,
+    queries: Words,
+    radius: int,
+    planes: Words | None,
+    least: Words | None,
+    tag: Any,
+) -> Ints:
+    """All finds ``query << 54 | distance << 40 | code`` within the radius, in ascending order."""
+    distances = hamming(queries, codes_of(blocks, n_codes), planes)
     query, code = np.nonzero(distances <= radius)
     return np.sort((query << CODE_BITS + DISTANCE_BITS) | (distances[query, code] << CODE_BITS) | code)
 
@@ -148,7 +190,7 @@ def probe(
     n_flips: Ints,
 ) -> Ints:
     """All finds within the radius, in ascending order: by looking at every code."""
-    return scan_within(blocks, codes.shape[1], queries, radius, None)
+    return scan_within(blocks, codes.shape[1], queries, radius, None, None, None)
 
 
 def weighted(queries: Words, codes: Words, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -171,4 +213,15 @@ def top_k_weighted(
 ) -> None:  # fmt: skip
     """The k rows of least weighted distance, in the order (distance, rank)."""
     for i, per_code in enumerate(weighted(queries, codes_of(blocks, n_codes), weights)):
+        _best_rows(per_code, starts, rows, distances[i], ranks[i])
+
+
+def top_k_weighted_grouped(
+    kin: Words, group_starts: Ints, codes: Ints, blocks: Words, kin_bits: Words, starts: Ints, rows: Ints,
+    queries: Words, weights: Any, planes: Any, steps: Any, distances: Any, ranks: Ints, tag: Any,
+) -> None:  # fmt: skip
+    """The k rows of least weighted distance, by looking at every code."""
+    words = np.empty((len(codes), blocks.shape[2]), np.uint64)
+    words[codes] = codes_of(blocks, len(codes))
+    for i, per_code in enumerate(weighted(queries, words, weights)):
         _best_rows(per_code, starts, rows, distances[i], ranks[i])

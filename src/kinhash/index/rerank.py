@@ -1,50 +1,98 @@
-"""A second look at the shortlist: distances between the original vectors."""
+"""A second look at the nearest rows: distances between the original vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .._check import check_choice, check_integer
 from ..errors import InvalidInput
 from .ids import sort_keys
 
-__all__ = ["Vectors", "rerank"]
+__all__ = ["SecondLook", "Vectors", "looked_again", "second_look"]
 
 # The query vectors (q, f), and those of the rows: an array indexed by id, or a function from ids to rows.
 Vectors = tuple[npt.ArrayLike, Any]
+Floats = npt.NDArray[np.float64]
+Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # distances and ids
+FETCHED = 4096  # row vectors at a time
 
 
-def rerank(
-    ids: npt.NDArray[Any], vectors: Vectors, k: int
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any]]:
-    """The k rows of each shortlist (q, s) nearest by Euclidean distance, in the order (distance, id).
+@dataclass(frozen=True, eq=False)
+class SecondLook:
+    """Vectors of the queries and how to get those of rows; how many rows are looked at; in which order."""
 
-    Peak memory: the vectors of one shortlist at a time.
-    """
-    queries, fetch = np.asarray(vectors[0], np.float64), _fetcher(vectors[1])
-    if queries.ndim != 2 or len(queries) != len(ids):
+    queries: Floats
+    fetch: Callable[[npt.NDArray[Any]], Any]
+    cut: int
+    ties: bool  # vectors decide among equal distances only
+
+    def take(self, rows: npt.NDArray[np.int64]) -> SecondLook:
+        """For some of the queries."""
+        return replace(self, queries=self.queries[rows])
+
+
+def second_look(
+    vectors: Vectors | None, how: str, shortlist: int | None, k: int, n_queries: int
+) -> SecondLook | None:
+    """What ``vectors``, ``rerank`` and ``shortlist`` of a search ask for."""
+    ties = check_choice("rerank", how, ("shortlist", "ties")) == "ties"
+    unused = "shortlist" if shortlist is not None and (ties or vectors is None) else None
+    unused = "rerank" if ties and vectors is None else unused
+    if unused is not None:
+        raise InvalidInput(
+            f"{unused} came where it has no effect",
+            "shortlist with vectors and rerank='shortlist', rerank with vectors",
+            f"Leave {unused} out",
+        )
+    if vectors is None:
+        return None
+    queries = np.asarray(vectors[0], np.float64)
+    if queries.ndim != 2 or len(queries) != n_queries:
         raise InvalidInput(
             f"The query vectors came with shape {queries.shape}",
-            f"({len(ids)}, features), one row per query",
+            f"({n_queries}, features), one row per query",
             "Pass vectors=(query vectors, row vectors)",
         )
-    k = min(k, ids.shape[1])
-    best, nearest = np.empty((len(ids), k)), np.empty((len(ids), k), ids.dtype)
-    for i, row_ids in enumerate(ids):
-        rows = np.asarray(fetch(row_ids), np.float64)
-        if rows.shape != (len(row_ids), queries.shape[1]):
+    wide = 10 * k if shortlist is None else check_integer("shortlist", shortlist, 0)
+    return SecondLook(queries, _fetcher(vectors[1]), k if ties else max(k, wide), ties)
+
+
+def looked_again(look: SecondLook, k: int, shortlists: Sequence[Pair]) -> Pair:
+    """The first k rows of each shortlist by Euclidean distance, or by (distance, Euclidean), then id.
+
+    Peak memory: the vectors of 4,096 rows at a time.
+    """
+    kept = []
+    for query, (near, ids) in zip(look.queries, shortlists, strict=True):
+        euclidean = _distances(query, ids, look.fetch)
+        keys = (sort_keys(ids), euclidean, near) if look.ties else (sort_keys(ids), euclidean)
+        order = np.lexsort(keys)[:k]
+        kept.append(((near if look.ties else euclidean)[order], ids[order]))
+    if not kept:
+        return np.empty((0, 0)), np.empty((0, 0), np.int64)
+    distances, ids = (np.stack([pair[side] for pair in kept]) for side in (0, 1))
+    return distances, ids
+
+
+def _distances(query: Floats, ids: npt.NDArray[Any], fetch: Callable[[npt.NDArray[Any]], Any]) -> Floats:
+    """Euclidean distances of one query to rows."""
+    found = np.empty(len(ids))
+    for start in range(0, len(ids), FETCHED):
+        part = ids[start : start + FETCHED]
+        rows = np.asarray(fetch(part), np.float64)
+        if rows.shape != (len(part), len(query)):
             raise InvalidInput(
                 f"The row vectors came with shape {rows.shape}",
-                f"({len(row_ids)}, {queries.shape[1]})",
+                f"({len(part)}, {len(query)})",
                 "Pass an array indexed by id, or a function from ids to rows",
             )
-        distances = np.sqrt(((rows - queries[i]) ** 2).sum(axis=1))
-        order = np.lexsort((sort_keys(row_ids), distances))[:k]
-        best[i], nearest[i] = distances[order], row_ids[order]
-    return best, nearest
+        found[start : start + FETCHED] = np.sqrt(((rows - query) ** 2).sum(axis=1))
+    return found
 
 
 def _fetcher(rows: Any) -> Callable[[npt.NDArray[Any]], Any]:

@@ -13,9 +13,10 @@ import numpy as np
 from .._compile import njit
 from .._popcount import popcount
 
-__all__ = ["any_below", "any_below_4", "mask_below", "weighted_below"]
+__all__ = ["any_below", "any_below_4", "any_weighted", "any_weighted_4", "mask_below", "weighted_below"]
 
 ONE = np.uint64(1)
+BYTE = np.uint64(255)
 
 
 @njit(cache=True, nogil=True)
@@ -48,6 +49,34 @@ def any_below_4(blocks: Any, group: int, queries: Any, first: int, bounds: Any, 
     result |= np.uint64(b < bounds[first + 1]) << ONE
     result |= np.uint64(c < bounds[first + 2]) << np.uint64(2)
     return result | np.uint64(d < bounds[first + 3]) << np.uint64(3)
+
+
+@njit(cache=True, nogil=True)
+def any_weighted(
+    blocks: Any, group: int, queries: Any, first: int, bounds: Any, weights: Any, tag: Any
+) -> Any:
+    """As `any_below`, with ``weights`` (W,): each byte of them is what a bit of that byte counts."""
+    for place in range(64):
+        total = np.uint64(0)
+        for w in range(len(tag)):
+            differing = blocks[group, place >> 3, w, place & 7] ^ queries[first, w]
+            for shift in range(0, 64, 8):
+                byte = np.uint64(shift)
+                total += popcount((differing >> byte) & BYTE) * ((weights[w] >> byte) & BYTE)
+        if np.int64(total) < bounds[first]:
+            return ONE
+    return np.uint64(0)
+
+
+@njit(cache=True, nogil=True)
+def any_weighted_4(
+    blocks: Any, group: int, queries: Any, first: int, bounds: Any, weights: Any, tag: Any
+) -> Any:
+    """Four answers of `any_weighted` in four bits."""
+    result = np.uint64(0)
+    for b in range(4):
+        result |= any_weighted(blocks, group, queries, first + b, bounds, weights, tag) << np.uint64(b)
+    return result
 
 
 @njit(cache=True, nogil=True)

@@ -17,12 +17,16 @@ import numpy.typing as npt
 from .._blocks import n_threads
 from .._locks import new_lock
 from ..codes import n_bytes
+from ..fields import KIN_ONLY, Fields
 from .asymmetric import bit_planes, top_k_weighted
 from .dedupe import aligned_blocks, group_codes, list_rows
+from .grouped import Groups, build_groups, top_k_grouped
+from .grouped_margins import top_k_weighted_grouped
 from .ids import Ids
 from .multi_index import Tables, build_tables, expected_candidates
 from .threads import map_threads
 from .top_k import top_k
+from .weighing import Weighing, weighing_of
 from .within import CODE_BITS, DISTANCE_BITS, scan_within
 
 __all__ = ["Segment", "read_only"]
@@ -33,7 +37,7 @@ Finds = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], npt.NDArray[np.int6
 
 TASK = 100  # queries of one task; also what the kernel takes at a time
 WORTH_A_THREAD = 4_000_000  # word comparisons, about half a millisecond
-FEW_CODES = 50_000  # below, a radius search scans: it takes microseconds
+FEW_CODES = 50_000  # below, a search scans: it takes microseconds
 EMPTY = np.empty(0, np.uint32)
 
 
@@ -55,6 +59,16 @@ class _Hashing:
     lock: Any = field(default_factory=new_lock)
 
 
+@dataclass
+class _Grouping:
+    """The lazily built groups of kin codes (None also if they would be too small), as `_Hashing`."""
+
+    groups: Groups | None = None
+    built: bool = False
+    seconds_scanning: float = 0.0
+    lock: Any = field(default_factory=new_lock)
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """``n_codes`` distinct codes in ``blocks``; ``rows[starts[c]:starts[c + 1]]`` are the rows of code ``c``.
@@ -71,6 +85,7 @@ class Segment:
     ids: Ids
     payload: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     hashing: _Hashing = field(default_factory=_Hashing)
+    grouping: _Grouping = field(default_factory=_Grouping)
 
     def __post_init__(self) -> None:
         assert self.blocks.ctypes.data % 64 == 0 or not self.blocks.size, "vector loads need alignment"
@@ -161,46 +176,84 @@ class Segment:
 
     # ---- searching ---------------------------------------------------------------------------
 
-    def top_k(self, queries: Words, k: int) -> Pair:
+    def top_k(self, queries: Words, k: int, fields: Fields = KIN_ONLY) -> Pair:
         """Distances (q, k) uint16 and ranks (q, k) of the nearest rows; k at most the number of rows."""
+        weighing, tag = weighing_of(fields, self.n_bits), (0,) * queries.shape[1]
         distances = np.empty((len(queries), k), np.uint16)
         ranks = np.empty((len(queries), k), np.int64)
+        groups = self._groups_for(len(queries), fields)
 
         def one(part: slice) -> None:
-            top_k(
-                self.blocks, self.n_codes, self.starts, self.rows,
-                queries[part], distances[part], ranks[part], (0,) * queries.shape[1],
+            answer = (self.starts, self.rows, queries[part], distances[part], ranks[part])
+            if groups is None:
+                top_k(self.blocks, self.n_codes, *answer, weighing.planes, weighing.least, tag)
+                return
+            top_k_grouped(
+                groups.kin, groups.starts, groups.codes, groups.blocks, weighing.kin, fields.kin_weight,
+                fields.alike_weight, *answer, tag,
             )  # fmt: skip
 
         if k:
+            begin = time.perf_counter()
             self._spread(one, len(queries))
+            if groups is None:
+                self.grouping.seconds_scanning += time.perf_counter() - begin
         return distances, ranks
 
-    def top_k_weighted(self, queries: Words, weights: npt.NDArray[np.float64], k: int) -> Pair:
-        """Weighted distances (q, k) float64 and ranks (q, k), see `_asymmetric`."""
+    def top_k_weighted(
+        self, queries: Words, weights: npt.NDArray[np.float64], k: int, fields: Fields = KIN_ONLY
+    ) -> Pair:
+        """Weighted distances (q, k) float64 and ranks (q, k), see `asymmetric`."""
+        kin, tag = weighing_of(fields, self.n_bits).kin, (0,) * queries.shape[1]
         distances = np.empty((len(queries), k), np.float64)
         ranks = np.empty((len(queries), k), np.int64)
-        planes, steps = bit_planes(weights)
+        groups = self._groups_for(len(queries), fields)
+        bounded = weights if groups is None else np.where(np.unpackbits(kin.view(np.uint8)), 0.0, weights)
+        planes, steps = bit_planes(bounded)
 
         def one(part: slice) -> None:
-            top_k_weighted(
-                self.blocks, self.n_codes, self.starts, self.rows, queries[part], weights[part],
-                planes[part], steps[part], distances[part], ranks[part], (0,) * queries.shape[1],
-            )  # fmt: skip
+            asked = (queries[part], weights[part], planes[part], steps[part], distances[part], ranks[part])
+            if groups is None:
+                top_k_weighted(self.blocks, self.n_codes, self.starts, self.rows, *asked, tag)
+                return
+            top_k_weighted_grouped(
+                groups.kin,
+                groups.starts,
+                groups.codes,
+                groups.blocks,
+                kin,
+                self.starts,
+                self.rows,
+                *asked,
+                tag,
+            )
 
         if k:
+            begin = time.perf_counter()
             self._spread(one, len(queries))
+            if groups is None:
+                self.grouping.seconds_scanning += time.perf_counter() - begin
         return distances, ranks
 
-    def within(self, queries: Words, radius: int) -> Finds:
-        """Number of its query, distance and rank of every row within the radius, in that order."""
-        tables = self._tables_for(len(queries), radius)
+    def within(self, queries: Words, radius: int, fields: Fields = KIN_ONLY) -> Finds:
+        """Number of its query, distance and rank of every row within the radius, in that order.
+
+        Codes within the radius differ in at most ``radius / light`` bits, so the tables find all of them.
+        """
+        weighing = weighing_of(fields, self.n_bits)
+        light = weighing.light
+        tables = self._tables_for(len(queries), radius // light)
 
         def one(part: slice) -> Finds:
+            asked = queries[part]
             if tables is not None:
-                finds = tables.within(self.blocks, queries[part], radius)
+                finds = self._weighed(tables.within(self.blocks, asked, radius // light), asked, weighing)
+                finds = finds[(finds >> CODE_BITS) & ((1 << DISTANCE_BITS) - 1) <= radius]
             else:
-                finds = scan_within(self.blocks, self.n_codes, queries[part], radius, (0,) * queries.shape[1])
+                tag = (0,) * queries.shape[1]
+                finds = scan_within(
+                    self.blocks, self.n_codes, asked, radius, weighing.planes, weighing.least, tag
+                )
             return _decode(self._rows_of(finds), part.start)
 
         begin = time.perf_counter()
@@ -210,6 +263,16 @@ class Segment:
         columns = zip(_decode(np.empty(0, np.int64), 0), *found, strict=True)
         query, distances, ranks = (np.concatenate(column) for column in columns)
         return query, distances, ranks
+
+    def _weighed(
+        self, finds: npt.NDArray[np.int64], queries: Words, weighing: Weighing
+    ) -> npt.NDArray[np.int64]:
+        """Finds with weighted distances in place of plain ones."""
+        if weighing.planes is None:
+            return finds
+        query, codes = finds >> CODE_BITS + DISTANCE_BITS, finds & ((1 << CODE_BITS) - 1)
+        differing = self.blocks[codes >> 6, (codes >> 3) & 7, :, codes & 7] ^ queries[query]
+        return (query << CODE_BITS + DISTANCE_BITS) | (weighing.distances(differing) << CODE_BITS) | codes
 
     def _rows_of(self, finds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Finds of rows instead of codes, sorted."""
@@ -231,6 +294,25 @@ class Segment:
             size = min(TASK, -(-n_queries // (4 * n_threads())) * 4)
         parts = [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
         return map_threads(one, parts)
+
+    # ---- groups of kin codes -----------------------------------------------------------------
+
+    def _groups_for(self, n_queries: int, fields: Fields) -> Groups | None:
+        """The groups, if they exist or are due; they are due as the tables below are."""
+        if not 0 < fields.alike < self.n_bits:
+            return None
+        spent = self.grouping.seconds_scanning + 2e-10 * n_queries * self.n_codes * self.blocks.shape[2]
+        if not self.grouping.built and self.n_codes >= FEW_CODES and spent > 1e-7 * self.n_codes:
+            self.build_groups(fields)
+        return self.grouping.groups
+
+    def build_groups(self, fields: Fields) -> None:
+        """Build the groups of kin codes now, unless they would be too small to be of use."""
+        with self.grouping.lock:
+            if not self.grouping.built and 0 < fields.alike < self.n_bits:
+                kin = weighing_of(fields, self.n_bits).kin
+                self.grouping.groups = build_groups(self._codes(), kin)
+                self.grouping.built = True
 
     # ---- multi-index hashing -----------------------------------------------------------------
 

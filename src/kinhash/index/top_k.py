@@ -9,6 +9,9 @@ has a row that comes first. For distinct codes that leaves "nearer than ``T``", 
 Few groups of 64 codes pass the test (some 450 of 15,625 for a million random codes and k = 100), so
 what happens to a candidate hardly counts, and the scan runs at the speed of the memory.
 
+Codes with fields go through the same scan, with ``planes`` and ``least`` of `weighing`; with ``planes`` None
+the compiler leaves the weighing out.
+
 The twin of `top_k` is in `_reference`.
 """
 
@@ -19,10 +22,11 @@ from typing import Any
 import numpy as np
 
 from .._compile import njit
-from .._popcount import popcount
+from ..fields import MAX_WEIGHT
 from .bits import trailing_zeros
-from .instructions import any_below, any_below_4, mask_below
+from .instructions import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below
 from .merge import merge_level
+from .weighing import weighed_bits
 
 __all__ = ["top_k"]
 
@@ -38,8 +42,22 @@ CODE = np.int64((1 << 40) - 1)
 # The notes on a query are one row of int64: these four facts, then rows and codes met at every distance,
 # then the candidates. One array, and arguments spelled out below, because taking arrays out of a tuple
 # counts references, and that costs more than the work on a candidate.
-COUNT, LIMIT, ROWS, CODES = 0, 1, 2, 3  # candidates; the limit T; rows and codes within T
-FACTS = 4
+COUNT, LIMIT, ROWS, CODES, BOUND = (
+    0,
+    1,
+    2,
+    3,
+    4,
+)  # candidates; the limit T; rows and codes within T; the bound
+FACTS = 5
+
+
+@njit(cache=True, nogil=True)
+def _width(planes: Any, tag: Any) -> Any:
+    """One more than the largest distance there can be."""
+    if planes is None:
+        return 64 * len(tag) + 1
+    return MAX_WEIGHT * 64 * len(tag) + 1
 
 
 @njit(cache=True, nogil=True)
@@ -86,22 +104,27 @@ def _absorb(
     k: Any,
     bounds: Any,
     notes: Any,
+    planes: Any,
+    least: Any,
     tag: Any,
 ) -> None:
     """Take in the codes of group ``g`` that are nearer than the bound of query ``i``."""
-    width = 64 * len(tag) + 1
-    mask = mask_below(blocks, g, queries, i, bounds, tag)
+    width = _width(planes, tag)
+    bound = bounds[i]
+    if planes is None:
+        mask = mask_below(blocks, g, queries, i, bounds, tag)
+    else:
+        mask = weighted_below(blocks, g, queries[i], planes, bound, tag)
     if n_codes - 64 * g < 64:  # the lanes after the last code hold nothing
         mask &= (ONE << np.uint64(n_codes - 64 * g)) - ONE
     if FACTS + 2 * width + notes[i, COUNT] + 64 > notes.shape[1]:
         _forget_distant(notes, i, FACTS + 2 * width)
-    bound = bounds[i]
     while mask != ZERO:
         place = trailing_zeros(mask)
         mask &= mask - ONE
         distance = ZERO
         for w in range(len(tag)):
-            distance += popcount(blocks[g, place >> 3, w, place & 7] ^ queries[i, w])
+            distance += weighed_bits(blocks[g, place >> 3, w, place & 7] ^ queries[i, w], planes, w)
         if np.int64(distance) < bound:
             code = 64 * g + place
             weight = np.int64(1)
@@ -142,19 +165,20 @@ def _emit(starts: Any, rows: Any, notes: Any, i: Any, width: Any, distances: Any
 
 @njit(cache=True, nogil=True)
 def top_k(
-    blocks: Any, n_codes: Any, starts: Any, rows: Any, queries: Any, distances: Any, ranks: Any, tag: Any
-) -> None:
+    blocks: Any, n_codes: Any, starts: Any, rows: Any, queries: Any, distances: Any, ranks: Any,
+    planes: Any, least: Any, tag: Any,
+) -> None:  # fmt: skip
     """Fill ``distances`` and ``ranks`` (q, k) with the k nearest rows, in the order (distance, rank).
 
     ``blocks`` and ``n_codes`` are the distinct codes (see `_vector`), ``rows[starts[c]:starts[c + 1]]`` the
     ranks of the rows with code ``c``, ascending; both are empty when every code has one row, the one
     of its own number. ``k`` must not exceed the number of rows. ``tag`` has one entry per word.
-    Working memory: about 24 k + 1 kB per word for each of up to 100 queries, within 32 MB or one query;
-    and 48 k bytes.
+    Working memory: about 24 k + 1 kB per word (15 kB with fields) for each of up to 100 queries, within 32 MB
+    or one query; and 48 k bytes.
     """
     n_queries, k = ranks.shape
     n_groups = (n_codes + 63) // 64
-    width = 64 * len(tag) + 1
+    width = _width(planes, tag)
     length = FACTS + 2 * width + min(3 * k + 256, n_codes + 128)
     in_block = max(1, min(QUERY_BLOCK, n_queries, MOST_NOTES // length))
     notes = np.empty((in_block, length), np.int64)
@@ -170,14 +194,21 @@ def top_k(
             stop = min(n_groups, start + step)
             for i in range(0, fours, 4):
                 for g in range(start, stop):
-                    hits = any_below_4(blocks, g, part, i, bounds, tag)
+                    if planes is None:
+                        hits = any_below_4(blocks, g, part, i, bounds, tag)
+                    else:
+                        hits = any_weighted_4(blocks, g, part, i, bounds, least, tag)
                     while hits != ZERO:
                         b = i + trailing_zeros(hits)
                         hits &= hits - ONE
-                        _absorb(blocks, n_codes, starts, g, part, b, k, bounds, notes, tag)
+                        _absorb(blocks, n_codes, starts, g, part, b, k, bounds, notes, planes, least, tag)
             for i in range(fours, part.shape[0]):
                 for g in range(start, stop):
-                    if any_below(blocks, g, part, i, bounds, tag) != ZERO:
-                        _absorb(blocks, n_codes, starts, g, part, i, k, bounds, notes, tag)
+                    if planes is None:
+                        hits = any_below(blocks, g, part, i, bounds, tag)
+                    else:
+                        hits = any_weighted(blocks, g, part, i, bounds, least, tag)
+                    if hits != ZERO:
+                        _absorb(blocks, n_codes, starts, g, part, i, k, bounds, notes, planes, least, tag)
         for i in range(part.shape[0]):
             _emit(starts, rows, notes, i, width, distances[base + i], ranks[base + i])

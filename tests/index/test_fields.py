@@ -1,0 +1,91 @@
+"""Codes with fields in the index: weighted distances, against sums over unpacked bits."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from kinhash import Codes, Fields, load
+from kinhash.errors import CodesMismatch, InvalidInput
+from kinhash.index import HammingIndex
+
+from .field_cases import FIELD_CASES, check_field_case
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+SHARE = 300  # of the 100,000 generated cases; the rest under `make test-slow`
+
+
+@settings(max_examples=SHARE)
+@given(**FIELD_CASES)
+def test_fields_equal_brute_force(seed, n_bits, fields, how):
+    check_field_case(seed, n_bits, fields, how)
+
+
+@pytest.mark.slow
+@settings(max_examples=100_000)
+@given(**FIELD_CASES)
+def test_fields_equal_brute_force_on_all_generated_cases(seed, n_bits, fields, how):
+    check_field_case(seed, n_bits, fields, how)
+
+
+def codes_with(fields, n_rows=40, n_bits=20, **facts):
+    bits = np.random.default_rng(0).integers(0, 2, (n_rows, n_bits))
+    return Codes.from_bits(bits, fields=fields, **facts)
+
+
+def test_an_index_keeps_its_fields(tmp_path):
+    fields = Fields(8, 4, 2)
+    index = HammingIndex.from_codes(codes_with(fields))
+    index.save(tmp_path / "index.kin")
+    for twin in (index, load(tmp_path / "index.kin"), pickle.loads(pickle.dumps(index))):
+        assert twin.fields == twin.codes().fields == twin.stats().fields == fields
+        found = twin.search(index.codes()[:5], 40)
+        assert found.full == 12 * 4 + 8 * 2
+        assert found.ids.tolist() == index.search(index.codes()[:5], 40).ids.tolist()
+        assert found.scores.min() >= -1
+
+
+def test_codes_with_other_fields_are_refused():
+    index = HammingIndex.from_codes(codes_with(Fields(8, 4)))
+    plain = codes_with(Fields())
+    for refused in (
+        lambda: index.search(plain, 1),
+        lambda: index.search_radius(plain, 1),
+        lambda: index.add(plain),
+        lambda: index.upsert(plain, np.arange(40)),
+    ):
+        with pytest.raises(CodesMismatch, match="bits count alike"):
+            refused()
+    assert len(index) == 40
+    weighted = codes_with(Fields(8, 4))
+    np.testing.assert_array_equal(
+        index.search(weighted.packed, 3).ids, index.search(weighted, 3).ids
+    )  # bare bytes are taken as they are
+    with pytest.raises(InvalidInput, match="9 alike bits"):
+        HammingIndex(8, fields=Fields(9))
+
+
+def test_an_index_from_before_fields_opens_as_one_field():
+    index = load(GOLDEN / "index-1.kin")
+    assert index.fields == Fields()
+    found = index.search(index.codes()[:3], len(index))
+    assert found.full == index.n_bits
+    packed = index.codes().packed
+    for i in range(3):
+        plain = np.bitwise_count(packed ^ packed[i]).sum(axis=1)
+        np.testing.assert_array_equal(found.distances[i], np.sort(plain))
+
+
+def test_tables_and_scan_agree_on_weighted_radii():
+    codes = codes_with(Fields(20, 3, 2), 3000, 40)
+    index = HammingIndex.from_codes(codes)
+    scanned = [index.search_radius(codes[:20], r) for r in range(0, 40, 3)]
+    index.prepare_radius()
+    for r, scan in zip(range(0, 40, 3), scanned, strict=True):
+        probed = index.search_radius(codes[:20], r)
+        np.testing.assert_array_equal(probed.ids, scan.ids)
+        np.testing.assert_array_equal(probed.distances, scan.distances)
