@@ -65,10 +65,10 @@ def main() -> None:
                 times["HammingIndex"] = min(times["HammingIndex"], time.perf_counter() - start)
                 for name, place in places.items():
                     with ENGINES[name]().open(place) as reader:
-                        reader.nearest(queries.packed[0], K)
+                        reader.nearest(queries[0], K)
                         start = time.perf_counter()
-                        for query in queries:
-                            reader.nearest(query, K)
+                        for query in range(len(queries)):
+                            reader.nearest(queries[query], K)
                         times[name] = min(times[name], time.perf_counter() - start)
         print(f"{ROWS:,} codes of {n_bits} bits, k = {K}")
         for name in sorted(times, key=lambda name: times[name]):

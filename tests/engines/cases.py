@@ -6,16 +6,32 @@ from pathlib import Path
 
 import numpy as np
 
-from kinhash import Codes
+from kinhash import Codes, Fields
 from kinhash.engines import ENGINES, check, search
 
 MODEL = "0123456789abcdef" * 2
 ANSWERING = [name for name in ENGINES if ENGINES[name].answers]
 DOCUMENTS = [name for name in ENGINES if not ENGINES[name].answers]
+PLAIN = Fields()
+WEIGHTED = {
+    "4 and 1": Fields(alike=40, kin_weight=4),
+    "3 and 2": Fields(alike=17, kin_weight=3, alike_weight=2),
+    "no alike bits": Fields(kin_weight=4),
+    "one kin bit": Fields(alike=63, kin_weight=5),
+    "no kin bits": Fields(alike=64, alike_weight=2),
+    "two plain fields": Fields(alike=40),
+}  # for codes of 64 bits
 LOCAL = [name for name in ENGINES if name not in ("postgres", "pgvector")]
 
 
-def clustered(n_rows: int, n_bits: int, seed: int = 0, centres: int = 60, ids: str = "shuffled") -> Codes:
+def clustered(
+    n_rows: int,
+    n_bits: int,
+    seed: int = 0,
+    centres: int = 60,
+    ids: str = "shuffled",
+    fields: Fields = PLAIN,
+) -> Codes:
     """Codes around a few centres with one bit in a hundred flipped; ids in no order."""
     rng = np.random.default_rng(seed)
     bits = rng.integers(0, 2, (centres, n_bits), dtype=np.uint8)[rng.integers(0, centres, n_rows)]
@@ -28,8 +44,8 @@ def clustered(n_rows: int, n_bits: int, seed: int = 0, centres: int = 60, ids: s
         shapes = ("3f2504e0-4f89-11d3-9a0c-{:012d}", "/data/photos of 2024/it's {}.jpg", "Ünïcödé-😀-{}",
                   "tab\t{}", "line\n{}", "back\\slash{}", "{}")  # fmt: skip
         texts = [shapes[k % len(shapes)].format(number) for k, number in enumerate(numbers)]
-        return Codes.from_bits(bits, ids=np.array(texts, np.dtypes.StringDType()), model_id=MODEL)
-    return Codes.from_bits(bits, ids=numbers, model_id=MODEL)
+        numbers = np.array(texts, np.dtypes.StringDType())
+    return Codes.from_bits(bits, ids=numbers, model_id=MODEL, fields=fields)
 
 
 def asked_of(codes: Codes, n_queries: int, seed: int = 1) -> Codes:
@@ -38,15 +54,18 @@ def asked_of(codes: Codes, n_queries: int, seed: int = 1) -> Codes:
     bits = codes[rng.integers(0, len(codes), n_queries)].bits()
     flips = rng.random(bits.shape) < 0.05
     flips[::3] = False
-    return Codes.from_bits(bits ^ flips, model_id=codes.model_id)
+    return Codes.from_bits(bits ^ flips, model_id=codes.model_id, fields=codes.fields)
 
 
 def brute_force(codes: Codes, queries: Codes, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Ids and distances (q, k) by sorting all rows by (distance, id), on unpacked bits."""
     assert codes.ids is not None
     database, ids, distances = codes.bits(), [], []
+    fields, n_kin = codes.fields, codes.n_bits - codes.fields.alike
     for query in queries.bits():
-        count = (database != query).sum(axis=1)
+        differs = database != query
+        kin, alike = differs[:, :n_kin].sum(axis=1), differs[:, n_kin:].sum(axis=1)
+        count = fields.kin_weight * kin + fields.alike_weight * alike
         order = np.lexsort((codes.ids, count))[:k]
         ids.append(codes.ids[order])
         distances.append(count[order])
@@ -65,7 +84,7 @@ def assert_answers(name: str, target: str, codes: Codes, queries: Codes, k: int)
     assert found.ids.dtype == np.int64
     np.testing.assert_array_equal(found.distances, distances)
     np.testing.assert_array_equal(found.ids, ids)
-    assert found.full == codes.n_bits
+    assert found.full == codes.max_distance
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:

@@ -13,6 +13,7 @@ from kinhash.errors import InvalidInput
 
 from .cases import ANSWERING, asked_of, assert_answers, brute_force, clustered
 from .conftest import NewTarget
+from .running import run_statement
 from .servers import PostgresServer
 
 ALL = list(ENGINES)
@@ -130,39 +131,6 @@ def test_the_statement_finds_the_neighbours(name: str, new_target: NewTarget) ->
         assert ids == true_ids[0].tolist()
     else:
         assert set(ids[:inner]) == set(true_ids[0][:inner].tolist())
-
-
-def run_statement(name: str, target: str, text: str) -> tuple[list[int], list[int]]:
-    rows: list[tuple[int, int]]
-    if name == "sqlite":
-        import sqlite3
-
-        db = sqlite3.connect(target)
-        rows = db.execute(text).fetchall()
-        db.close()
-    elif name in ("duckdb", "parquet"):
-        import duckdb
-
-        with duckdb.connect(target if name == "duckdb" else ":memory:") as db:
-            rows = db.execute(text).fetchall()
-    elif name in ("postgres", "pgvector"):
-        import psycopg
-
-        with psycopg.connect(target) as db:
-            rows = db.execute(text).fetchall()  # type: ignore[arg-type]
-    else:
-        names: dict[str, object] = {}
-        exec(text, names)
-        flat = (
-            np.ravel(np.asarray(names[column])).astype(np.int64).tolist() for column in ("ids", "distances")
-        )
-        rows = list(zip(*flat, strict=True))
-        if name == "milvus":
-            names["client"].close()  # type: ignore[attr-defined]
-            from milvus_lite.server_manager import server_manager_instance
-
-            server_manager_instance.release_server(target)
-    return [row[0] for row in rows], [row[1] for row in rows]
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinhash import Codes
+from kinhash import Codes, Fields
 from kinhash.engines import ENGINES, _base, check, search, statement, write
 from kinhash.errors import (
     CodesMismatch,
@@ -247,10 +247,11 @@ def test_a_refusal_shows_no_password() -> None:
     place = _base.Place("postgresql://me:secret@host/db", "codes")
     model = OLD.model_id or "a" * 32
     refusals = (
-        lambda: _base.EngineFacts(3, 99, 792).require(OLD, place),
-        lambda: _base.EngineFacts(3, OLD.packed.shape[1], OLD.n_bits, "other").require(
+        lambda: _base.EngineFacts(3, 792).require(OLD, place),
+        lambda: _base.EngineFacts(3, OLD.n_bits, "other").require(
             Codes(OLD.packed, OLD.n_bits, model_id=model), place
         ),
+        lambda: _base.EngineFacts(3, OLD.n_bits, fields=Fields(alike=3)).require(OLD, place),
         lambda: _base.EngineFacts.from_note(None, 3, place),
     )
     for refuse in refusals:

@@ -2,8 +2,9 @@
 
 An engine writes codes to a `Place`, opens the place again as a `Reader`, and says which statement finds the
 neighbours of a code. It may trust what it gets: the door is `kinhash.engines._run`. Rows come in ascending
-order of their ids, which are 64-bit integers or, where an engine holds them, strings. Classes are abstract or
-final.
+order of their ids, which are 64-bit integers or, where an engine holds them, strings. Codes have fields with
+weights: an engine that `weighs` counts each field and adds up; any other counts plain bits and gets each bit
+as often as it counts (`Codes.repeated`), in rows and in queries. Classes are abstract or final.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ import numpy.typing as npt
 
 from .._texts import STRING
 from .._types import Array
-from ..codes import Codes, UInt8, n_bytes, unpack_bits
+from ..codes import Codes, n_bytes
 from ..errors import CodesMismatch, InvalidInput, MissingExtra
+from ..fields import KIN_ONLY, Fields
 from ..index.ids import sort_keys
 
 __all__ = [
@@ -32,7 +34,6 @@ __all__ = [
     "Found",
     "Place",
     "Reader",
-    "as_bits",
     "driver",
     "has_text_ids",
     "id_array",
@@ -58,20 +59,25 @@ class Place:
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """What is known about written codes. ``n_bits`` is None where an engine knows whole bytes only."""
+    """What is known about written codes.
+
+    ``fields`` is None where an engine keeps no note. ``n_bits`` is then the length of its rows, in which bits
+    are repeated, and counts whole bytes if that is all it knows.
+    """
 
     n_rows: int
-    n_bytes: int
-    n_bits: int | None = None
+    n_bits: int
     model_id: str | None = None
+    fields: Fields | None = None
+    whole_bytes: bool = False
 
     def require(self, queries: Codes, place: Place) -> None:
-        """Refuse queries of another length or another model."""
-        if self.n_bytes != n_bytes(queries.n_bits) or self.n_bits not in (None, queries.n_bits):
+        """Refuse queries of another length, another model or other fields."""
+        length = queries.max_distance if self.fields is None else queries.n_bits
+        if self.n_bits != (8 * n_bytes(length) if self.whole_bytes else length):
             raise CodesMismatch(
-                f"Codes of {queries.n_bits} bits came to {place.shown}, "
-                f"which holds codes of {self.n_bits or 8 * self.n_bytes} bits",
-                "codes of one length",
+                f"Codes of {length} bits came to {place.shown}, which holds codes of {self.n_bits} bits",
+                "codes of one length and the same fields",
                 "Encode with the model that made the written codes",
             )
         if self.model_id and queries.model_id and self.model_id != queries.model_id:
@@ -81,20 +87,29 @@ class EngineFacts:
                 "codes made by one model",
                 "Encode with the model that made the written codes",
             )
+        if self.fields not in (None, queries.fields):
+            raise CodesMismatch(
+                f"Codes with {queries.fields} came to {place.shown}, which holds codes with {self.fields}",
+                "codes whose bits count alike on both sides",
+                "Encode with the model that made the written codes, or pass `Codes` instead of bare bytes",
+            )
 
     @staticmethod
     def note(codes: Codes) -> str:
-        """The text an engine keeps beside the codes, for `from_note`."""
-        return json.dumps({"kinhash": 1, "n_bits": codes.n_bits, "model_id": codes.model_id})
+        """The text an engine keeps beside the codes, for `from_note`; it is silent about one plain field."""
+        facts: dict[str, Any] = {"kinhash": 1, "n_bits": codes.n_bits, "model_id": codes.model_id}
+        if codes.fields != KIN_ONLY:
+            facts["fields"] = codes.fields.as_dict()
+        return json.dumps(facts)
 
     @classmethod
     def from_note(cls, note: str | bytes | None, n_rows: int, place: Place) -> EngineFacts:
         """Read the note back; a table without one was not written by us, so its bit order is unknown."""
         try:
             found = json.loads(note or "null")
-            n_bits = int(found["n_bits"])
-            return cls(n_rows, n_bytes(n_bits), n_bits, found["model_id"])
-        except (ValueError, TypeError, KeyError):
+            fields = Fields.from_dict(found.get("fields", KIN_ONLY.as_dict()))
+            return cls(n_rows, int(found["n_bits"]), found["model_id"], fields)
+        except (ValueError, TypeError, KeyError, AttributeError, InvalidInput):
             raise InvalidInput(
                 f"{place.table!r} in {place.shown} says nothing about its codes",
                 "codes written by kinhash, with their length noted beside them",
@@ -104,10 +119,10 @@ class EngineFacts:
 
 @dataclass(frozen=True)
 class Reader:
-    """An open place: its facts, and the ``k`` nearest rows of one packed code, by (distance, id)."""
+    """An open place: its facts, and the ``k`` nearest rows of one code, by (distance, id)."""
 
     facts: EngineFacts
-    nearest: Callable[[UInt8, int], Found]
+    nearest: Callable[[Codes, int], Found]
 
 
 class Engine(ABC):
@@ -116,6 +131,7 @@ class Engine(ABC):
     answers: ClassVar[bool] = True  # False: we write files for it and cannot ask its server
     file: ClassVar[bool] = True  # whether the target is one file
     text_ids: ClassVar[bool] = True  # whether it holds strings as ids
+    weighs: ClassVar[bool] = False  # whether it adds up weighted fields; False: its bits are repeated
 
     @abstractmethod
     def problems(self) -> tuple[type[Exception], ...]:
@@ -130,8 +146,8 @@ class Engine(ABC):
         """Open what was written, without changing it."""
 
     @abstractmethod
-    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
-        """The exact text that finds the ``k`` rows nearest to one packed code."""
+    def statement(self, code: Codes, k: int, place: Place) -> str:
+        """The exact text that finds the ``k`` rows nearest to one code."""
 
 
 def without_password(target: str) -> str:
@@ -157,11 +173,6 @@ def id_array(ids: Any) -> Array:
     """Ids as an engine gave them, numbers or strings, as `HammingIndex` has them."""
     values = ids.to_pylist() if hasattr(ids, "to_pylist") else ids
     return np.array(values, STRING if len(values) and isinstance(values[0], str) else np.int64)
-
-
-def as_bits(packed: UInt8, n_bits: int) -> npt.NDArray[np.bytes_]:
-    """Codes (n, bytes) as text of zeros and ones, the first bit first: one string of ``n_bits`` per row."""
-    return np.ascontiguousarray(unpack_bits(packed, n_bits) + ord("0")).view(f"S{n_bits}")[:, 0]
 
 
 def with_ties(fetch: Callable[[int], tuple[Any, Any]], k: int, n_rows: int, most: int | None = None) -> Found:

@@ -17,10 +17,10 @@ import numpy as np
 
 from .._blocks import block_slices
 from .._files import replacing_folder
-from ..codes import Codes, UInt8
+from ..codes import Codes, UInt8, n_bytes
 from ..errors import InvalidInput
-from ..index import HammingIndex
 from ._base import Engine, EngineFacts, Found, Place, Reader, id_array
+from ._brute_force import nearest_rows
 from ._sql import already_there
 
 __all__ = ["DocumentFiles", "signed"]
@@ -59,10 +59,10 @@ class DocumentFiles(Engine):
                 (folder / name).write_text(text)
             (folder / "kinhash.json").write_text(EngineFacts.note(codes) + "\n")
             if len(codes):
-                example = self.statement(codes.packed[0], codes.n_bits, 10, place)
+                example = self.statement(codes[0], 10, place)
                 (folder / "search.txt").write_text(example + "\n")
             for number, rows in enumerate(block_slices(len(codes), PART)):
-                pairs = zip(codes.ids[rows].tolist(), codes.packed[rows], strict=True)
+                pairs = zip(codes.ids[rows].tolist(), codes[rows].repeated(), strict=True)
                 with open(folder / self.part.format(number), "w", encoding="utf-8") as file:
                     file.writelines(self.document(key, code, place) for key, code in pairs)
 
@@ -79,13 +79,13 @@ class DocumentFiles(Engine):
                     ids.append(found[0])
                     packed.append(found[1])
         facts = EngineFacts.from_note((folder / "kinhash.json").read_text(), len(ids), place)
-        assert facts.n_bits is not None
-        rows = np.frombuffer(b"".join(packed), np.uint8).reshape(len(ids), facts.n_bytes)
-        index = HammingIndex.from_codes(rows, facts.n_bits, ids=id_array(ids))
+        assert facts.fields is not None
+        width = n_bytes(facts.fields.max_distance(facts.n_bits))
+        stored, names = np.frombuffer(b"".join(packed), np.uint8).reshape(len(ids), width), id_array(ids)
 
-        def nearest(code: UInt8, k: int) -> Found:
-            found = index.search(code[None], k)
-            return found.ids[0], found.distances[0]
+        def nearest(code: Codes, k: int) -> Found:
+            order, distances = nearest_rows(stored, code.repeated(), k)
+            return names[order], distances
 
         yield Reader(facts, nearest)
 

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from .._blocks import block_slices
-from ..codes import Codes, UInt8
-from ._base import Engine, EngineFacts, Place, Reader, as_bits, driver, has_text_ids
+from ..codes import Codes
+from ._base import Engine, EngineFacts, Place, Reader, driver, has_text_ids
+from ._columns import Column, columns, weighted
 from ._sql import already_there, not_there, quoted, select, sql_reader
 
 __all__ = ["PostgresTable"]
@@ -20,17 +21,20 @@ BLOCK = 16384  # rows sent at once: 17 MB of text at 1024 bits
 class PostgresTable(Engine):
     """A table ``id bigint, code bit(n)``; the note is its comment. The target is a connection string.
 
+    Codes that are not plain have two columns of bits, ``kin`` and ``alike``.
+
     String ids are ``text collate "C"``: ordered by their bytes, whatever the language of the database.
 
     Everything happens in one transaction: other sessions see the table as it was until all rows are there.
     """
 
     file: ClassVar[bool] = False
+    weighs: ClassVar[bool] = True
     extension: ClassVar[str | None] = None  # what must be in the database before it can count
 
     @abstractmethod
-    def distance(self, literal: str) -> str:
-        """SQL that counts the bits in which ``code`` differs from a literal."""
+    def distance(self, column: str, literal: str) -> str:
+        """SQL that counts the bits in which a column differs from a literal."""
 
     def problems(self) -> tuple[type[Exception], ...]:
         return (_psycopg().Error,)
@@ -45,14 +49,14 @@ class PostgresTable(Engine):
             elif _comment(cursor, place) is not None:
                 raise already_there(place)
             kind = 'text collate "C"' if has_text_ids(codes) else "bigint"
-            columns = f"id {kind} primary key, code bit({codes.n_bits}) not null"
-            cursor.execute(f'create table "{place.table}" ({columns})')
+            bits = "".join(f", {part.name} bit({part.n_bits}) not null" for part in columns(codes[:0]))
+            cursor.execute(f'create table "{place.table}" (id {kind} primary key{bits})')
             cursor.execute(f'comment on table "{place.table}" is {quoted(EngineFacts.note(codes))}')
             with cursor.copy(f'copy "{place.table}" from stdin') as copy:
                 for rows in block_slices(len(codes), BLOCK):
-                    text = as_bits(codes.packed[rows], codes.n_bits).tolist()
+                    texts = [part.texts().tolist() for part in columns(codes[rows])]
                     ids = map(_copied, codes.ids[rows].tolist())
-                    copy.write(b"".join(b"%s\t%s\n" % row for row in zip(ids, text, strict=True)))
+                    copy.write(b"".join(b"\t".join(row) + b"\n" for row in zip(ids, *texts, strict=True)))
 
     @contextmanager
     def open(self, place: Place) -> Iterator[Reader]:
@@ -65,10 +69,12 @@ class PostgresTable(Engine):
             facts = EngineFacts.from_note(comment, n_rows, place)
             yield sql_reader(self, place, facts, lambda text: cursor.execute(text).fetchall())
 
-    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
-        bits = as_bits(code[None], n_bits)[0].decode()
+    def statement(self, code: Codes, k: int, place: Place) -> str:
+        return select(weighted(columns(code), self._count), f'"{place.table}"', k)
+
+    def _count(self, part: Column) -> str:
         # B'...' has exactly as many bits as digits; '...'::bit(n) would silently cut or pad.
-        return select(self.distance(f"B'{bits}'"), f'"{place.table}"', k)
+        return self.distance(part.name, f"B'{part.texts()[0].decode()}'")
 
 
 def _copied(value: int | str) -> bytes:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,9 @@ def write(
 
     ``target`` is a file, a folder or a connection, see docs/engines.md. Ids are 64-bit integers, or strings
     where the engine holds them (all but FAISS and USearch), each once; without any, those of the codes, or
-    row numbers. What is there already stays unless ``overwrite``.
-    Peak memory: a copy of the codes, and for engines that write one file, that file.
+    row numbers. What is there already stays unless ``overwrite``. The engine's distances are those of the
+    codes: where it cannot weigh fields, a bit that counts w is written w times (`Codes.repeated`).
+    Peak memory: a copy of what is written, and for engines that write one file, that file.
     """
     one: Engine = ENGINES.make(engine)
     rows = prepared(as_codes(codes, n_bits), ids)
@@ -84,11 +86,11 @@ def answers(one: Engine, place: Place, queries: Codes, k: int) -> Neighbours:
     with plainly(one, place, "searched"), one.open(place) as reader:
         reader.facts.require(queries, place)
         k = min(k, reader.facts.n_rows)
-        found = [reader.nearest(code, k) for code in queries] if k else []
+        found = [reader.nearest(queries[row], k) for row in range(len(queries))] if k else []
     if not found:
-        return Neighbours(*_nothing(len(queries), k), full=float(queries.n_bits))
+        return Neighbours(*_nothing(len(queries), k), full=float(queries.max_distance))
     ids, distances = (np.stack(column) for column in zip(*found, strict=True))
-    return Neighbours(ids, distances, full=float(queries.n_bits))
+    return Neighbours(ids, distances, full=float(queries.max_distance))
 
 
 def _nothing(n_queries: int, k: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -112,7 +114,7 @@ def statement(
     if not len(codes):
         raise InvalidInput("No code came", "one code to ask about", "Pass a row of codes")
     one: Engine = ENGINES.make(engine)
-    return one.statement(codes.packed[0], codes.n_bits, check_integer("k", k, 1), as_place(target, table))
+    return one.statement(codes[0], check_integer("k", k, 1), as_place(target, table))
 
 
 def as_place(target: Target, table: str) -> Place:
@@ -138,7 +140,7 @@ def prepared(codes: Codes, ids: Any = None) -> Codes:
             f"{len(values)} ids came with {len(codes)} codes", "one id per code", "Pass as many ids as rows"
         )
     order = sorting_order(values)
-    return Codes(np.ascontiguousarray(codes.packed[order]), codes.n_bits, values[order], codes.model_id)
+    return replace(codes, packed=np.ascontiguousarray(codes.packed[order]), ids=values[order])
 
 
 @contextmanager

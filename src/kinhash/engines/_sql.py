@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codes import UInt8
+from ..codes import Codes
 from ..errors import InvalidInput
 from ._base import Engine, EngineFacts, Found, Place, Reader, id_array
 
@@ -28,11 +28,9 @@ def quoted(text: str) -> str:
 
 def sql_reader(engine: Engine, place: Place, facts: EngineFacts, run: Callable[[str], list[Any]]) -> Reader:
     """A search that runs exactly the statement the engine prints."""
-    assert facts.n_bits is not None
-    n_bits = facts.n_bits
 
-    def nearest(code: UInt8, k: int) -> Found:
-        rows = run(engine.statement(code, n_bits, k, place))
+    def nearest(code: Codes, k: int) -> Found:
+        rows = run(engine.statement(code, k, place))
         return id_array([row[0] for row in rows]), np.array([row[1] for row in rows], np.uint16)
 
     return Reader(facts, nearest)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._blocks import block_slices
-from ..codes import Codes, UInt8
-from ._base import Engine, EngineFacts, Place, Reader, as_bits, driver, has_text_ids
+from ..codes import Codes
+from ._base import Engine, EngineFacts, Place, Reader, driver, has_text_ids
+from ._columns import Column, columns, weighted
 from ._sql import already_there, fresh_file, not_there, quoted, select, sql_reader
 
 __all__ = ["DuckDB"]
@@ -22,8 +23,11 @@ BLOCK = 8192  # rows handed over at once: 33 MB as text at 1024 bits
 class DuckDB(Engine):
     """A table ``id BIGINT, code BIT`` in a database file; the note is the comment of the table.
 
-    String ids are ``VARCHAR``, which DuckDB orders by their bytes.
+    String ids are ``VARCHAR``, which DuckDB orders by their bytes. Codes that are not plain have two columns
+    of bits, ``kin`` and ``alike``.
     """
+
+    weighs: ClassVar[bool] = True
 
     def problems(self) -> tuple[type[Exception], ...]:
         return (_duckdb().Error,)
@@ -38,13 +42,16 @@ class DuckDB(Engine):
             elif _comment(db, place) is not None:
                 raise already_there(place)
             kind = "VARCHAR" if has_text_ids(codes) else "BIGINT"
-            db.execute(f'create table "{place.table}" (id {kind} primary key, code BIT not null)')
+            names = [part.name for part in columns(codes[:0])]
+            bits = "".join(f", {name} BIT not null" for name in names)
+            db.execute(f'create table "{place.table}" (id {kind} primary key{bits})')
             db.execute(f'comment on table "{place.table}" is {quoted(EngineFacts.note(codes))}')
             for rows in block_slices(len(codes), BLOCK):
-                text = as_bits(codes.packed[rows], codes.n_bits).astype(np.str_)
+                texts = {part.name: part.texts().astype(np.str_) for part in columns(codes[rows])}
                 ids = codes.ids[rows].astype(object if kind == "VARCHAR" else np.int64)
-                db.register("kinhash_block", {"id": ids, "code": text})
-                db.execute(f'insert into "{place.table}" select id, code::BIT from kinhash_block')
+                db.register("kinhash_block", {"id": ids, **texts})
+                bits = "".join(f", {name}::BIT" for name in names)
+                db.execute(f'insert into "{place.table}" select id{bits} from kinhash_block')
                 db.unregister("kinhash_block")
             db.execute("commit")  # closing without it rolls back
 
@@ -58,9 +65,12 @@ class DuckDB(Engine):
             facts = EngineFacts.from_note(comment, n_rows, place)
             yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
-    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
-        bits = as_bits(code[None], n_bits)[0].decode()
-        return select(f"bit_count(xor(code, '{bits}'::BIT))", f'"{place.table}"', k)
+    def statement(self, code: Codes, k: int, place: Place) -> str:
+        return select(weighted(columns(code), _count), f'"{place.table}"', k)
+
+
+def _count(part: Column) -> str:
+    return f"bit_count(xor({part.name}, '{part.texts()[0].decode()}'::BIT))"
 
 
 def _duckdb() -> Any:

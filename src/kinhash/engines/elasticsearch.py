@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar
 
-from ..codes import Codes, UInt8
+from ..codes import Codes, UInt8, n_bytes
 from ._base import EngineFacts, Place, has_text_ids
 from ._documents import DocumentFiles, signed
 
@@ -24,7 +24,7 @@ class Elasticsearch(DocumentFiles):
         code = {
             "type": "dense_vector",
             "element_type": "bit",
-            "dims": 8 * codes.packed.shape[1],
+            "dims": 8 * n_bytes(codes.max_distance),
             "index": False,  # a script reads every code; an HNSW graph would be for approximate search
         }
         properties = {"id": {"type": "keyword" if has_text_ids(codes) else "long"}, "code": code}
@@ -44,9 +44,9 @@ class Elasticsearch(DocumentFiles):
             return None
         return document["id"], bytes.fromhex(document["code"])
 
-    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
-        bits = 8 * len(code)
-        script = {"source": f"{bits} - hamming(params.code, 'code')", "params": {"code": signed(code)}}
+    def statement(self, code: Codes, k: int, place: Place) -> str:
+        bits, query = 8 * n_bytes(code.max_distance), signed(code.repeated()[0])
+        script = {"source": f"{bits} - hamming(params.code, 'code')", "params": {"code": query}}
         request = {
             "size": k,
             "_source": ["id"],

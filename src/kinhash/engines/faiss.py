@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._files import replace_file
-from ..codes import Codes, UInt8
+from ..codes import Codes
 from ..index import HammingIndex
 from ._base import Engine, EngineFacts, Place, Reader, driver, with_ties
 from ._sql import already_there
@@ -19,7 +19,7 @@ __all__ = ["Faiss"]
 
 
 class Faiss(Engine):
-    """A file for ``faiss.read_index_binary``. It knows whole bytes only, and no model.
+    """A file for ``faiss.read_index_binary``. It knows whole bytes only, no model and no fields.
 
     Equal distances come in the order of insertion, which is that of the ids; FAISS does not promise it, so
     we fetch all rows tied with the last and sort.
@@ -44,20 +44,20 @@ class Faiss(Engine):
         index = _faiss().deserialize_index_binary(np.fromfile(place.target, np.uint8))
         n_rows = int(index.ntotal)
 
-        def nearest(code: UInt8, k: int) -> Any:
+        def nearest(code: Codes, k: int) -> Any:
             def fetch(wanted: int) -> tuple[Any, Any]:
-                distances, ids = index.search(code[None], wanted)
+                distances, ids = index.search(code.repeated(), wanted)
                 return ids[0], distances[0]
 
             return with_ties(fetch, k, n_rows)
 
-        yield Reader(EngineFacts(n_rows, index.d // 8), nearest)
+        yield Reader(EngineFacts(n_rows, index.d, whole_bytes=True), nearest)
 
-    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+    def statement(self, code: Codes, k: int, place: Place) -> str:
         return (
             "import faiss, numpy as np\n"
             f"index = faiss.read_index_binary({place.target!r})\n"
-            f"query = np.frombuffer(bytes.fromhex({code.tobytes().hex()!r}), np.uint8)\n"
+            f"query = np.frombuffer(bytes.fromhex({code.repeated().tobytes().hex()!r}), np.uint8)\n"
             f"distances, ids = index.search(query[None], {k})"
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
-from ..codes import Codes, UInt8
+from ..codes import Codes
 from ._base import Engine, EngineFacts, Place, Reader, driver, has_text_ids, with_ties
 from ._sql import already_there, not_there
 
@@ -30,9 +30,10 @@ class Lance(Engine):
 
     def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
         pa = driver("pyarrow", "lance")
-        packed = pa.FixedSizeListArray.from_arrays(pa.array(codes.packed.ravel()), codes.packed.shape[1])
+        packed = codes.repeated()
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(packed.ravel()), packed.shape[1])
         ids = codes.ids.tolist() if has_text_ids(codes) and codes.ids is not None else codes.ids
-        rows = pa.table({"id": pa.array(ids), "code": packed})
+        rows = pa.table({"id": pa.array(ids), "code": lists})
         rows = rows.replace_schema_metadata({"kinhash": EngineFacts.note(codes)})
         folder_is_new = "://" not in place.target and not os.path.exists(place.target)
         db = _lance().connect(place.target)
@@ -61,9 +62,9 @@ class Lance(Engine):
         n_rows = table.count_rows()
         facts = EngineFacts.from_note((table.schema.metadata or {}).get(b"kinhash"), n_rows, place)
 
-        def nearest(code: UInt8, k: int) -> Any:
+        def nearest(code: Codes, k: int) -> Any:
             def fetch(wanted: int) -> tuple[Any, Any]:
-                asked = table.search(code, vector_column_name="code").distance_type("hamming")
+                asked = table.search(code.repeated()[0], vector_column_name="code").distance_type("hamming")
                 found = asked.bypass_vector_index().select(["id", "_distance"]).limit(wanted).to_arrow()
                 return found["id"], found["_distance"]
 
@@ -71,11 +72,11 @@ class Lance(Engine):
 
         yield Reader(facts, nearest)
 
-    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+    def statement(self, code: Codes, k: int, place: Place) -> str:
         return (
             "import lancedb, numpy as np\n"
             f"table = lancedb.connect({place.target!r}).open_table({place.table!r})\n"
-            f"query = np.frombuffer(bytes.fromhex({code.tobytes().hex()!r}), np.uint8)\n"
+            f"query = np.frombuffer(bytes.fromhex({code.repeated().tobytes().hex()!r}), np.uint8)\n"
             'asked = table.search(query, vector_column_name="code").distance_type("hamming")\n'
             f"found = asked.bypass_vector_index().limit({k}).to_arrow()\n"
             'ids, distances = found["id"], found["_distance"]'

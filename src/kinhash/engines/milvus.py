@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from .._blocks import block_slices
-from ..codes import Codes, UInt8
+from ..codes import Codes, n_bytes
 from ..errors import InvalidInput
 from ._base import Engine, EngineFacts, Place, Reader, driver, has_text_ids, with_ties
 from ._sql import already_there, fresh_file, not_there
@@ -72,20 +72,21 @@ class Milvus(Engine):
                 client.describe_collection(place.table)["description"], n_rows, place
             )
 
-            def nearest(code: UInt8, k: int) -> Any:
+            def nearest(code: Codes, k: int) -> Any:
                 def fetch(wanted: int) -> tuple[Any, Any]:
-                    found = client.search(place.table, [code.tobytes()], limit=wanted, anns_field="code")[0]
+                    query = code.repeated().tobytes()
+                    found = client.search(place.table, [query], limit=wanted, anns_field="code")[0]
                     return [one["id"] for one in found], [one["distance"] for one in found]
 
                 return with_ties(fetch, k, n_rows, MOST)
 
             yield Reader(facts, nearest)
 
-    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+    def statement(self, code: Codes, k: int, place: Place) -> str:
         return (
             "from pymilvus import MilvusClient\n"
             f"client = MilvusClient({place.target!r})\n"
-            f"query = bytes.fromhex({code.tobytes().hex()!r})\n"
+            f"query = bytes.fromhex({code.repeated().tobytes().hex()!r})\n"
             f'found = client.search({place.table!r}, [query], limit={k}, anns_field="code")[0]\n'
             'ids, distances = [one["id"] for one in found], [one["distance"] for one in found]'
         )
@@ -102,12 +103,12 @@ def _fill(client: Any, name: str, codes: Codes) -> None:
         schema.add_field("id", types.VARCHAR, is_primary=True, max_length=max(longest, 1))
     else:
         schema.add_field("id", types.INT64, is_primary=True)
-    schema.add_field("code", types.BINARY_VECTOR, dim=8 * codes.packed.shape[1])
+    schema.add_field("code", types.BINARY_VECTOR, dim=8 * n_bytes(codes.max_distance))
     index = client.prepare_index_params()
     index.add_index("code", index_type="BIN_FLAT", metric_type="HAMMING")
     client.create_collection(name, schema=schema, index_params=index, consistency_level="Strong")
     for rows in block_slices(len(codes), BLOCK):
-        pairs = zip(codes.ids[rows].tolist(), codes.packed[rows], strict=True)
+        pairs = zip(codes.ids[rows].tolist(), codes[rows].repeated(), strict=True)
         client.insert(name, [{"id": number, "code": code.tobytes()} for number, code in pairs])
 
 

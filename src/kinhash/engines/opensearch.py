@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..codes import Codes, UInt8
+from ..codes import Codes, UInt8, n_bytes
 from ._base import EngineFacts, Place, has_text_ids
 from ._documents import DocumentFiles, signed
 
@@ -25,7 +25,7 @@ class OpenSearch(DocumentFiles):
     def settings(self, codes: Codes, place: Place) -> dict[str, str]:
         code = {
             "type": "knn_vector",
-            "dimension": 8 * codes.packed.shape[1],
+            "dimension": 8 * n_bytes(codes.max_distance),
             "data_type": "binary",
             # 2.16 knows the space only here, later versions beside the type as well.
             "method": {"name": "hnsw", "space_type": "hamming", "engine": "faiss"},
@@ -49,11 +49,11 @@ class OpenSearch(DocumentFiles):
             return None
         return document["id"], np.array(document["code"], np.int8).tobytes()
 
-    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+    def statement(self, code: Codes, k: int, place: Place) -> str:
         script = {
             "source": "knn_score",
             "lang": "knn",
-            "params": {"field": "code", "query_value": signed(code), "space_type": "hamming"},
+            "params": {"field": "code", "query_value": signed(code.repeated()[0]), "space_type": "hamming"},
         }
         request = {
             "size": k,

@@ -6,18 +6,25 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from .._files import replace_file
-from ..codes import Codes, UInt8
-from ._base import Engine, EngineFacts, Place, Reader, as_bits, driver, has_text_ids
+from ..codes import Codes
+from ._base import Engine, EngineFacts, Place, Reader, driver, has_text_ids
+from ._columns import Column, columns, weighted
 from ._sql import already_there, quoted, select, sql_reader
 
 __all__ = ["Parquet"]
 
 
 class Parquet(Engine):
-    """A file of ``id`` (int64 or string) and ``code`` (packed bytes); the note is in its schema."""
+    """A file of ``id`` (int64 or string) and ``code`` (packed bytes); the note is in its schema.
+
+    Codes that are not plain have two columns of packed bytes, ``kin`` and ``alike``.
+    """
+
+    weighs: ClassVar[bool] = True
 
     def problems(self) -> tuple[type[Exception], ...]:
         known: list[type[Exception]] = [_arrow().ArrowException]
@@ -29,9 +36,8 @@ class Parquet(Engine):
         pa, parquet = _arrow(), driver("pyarrow.parquet", "parquet")
         if os.path.exists(place.target) and not overwrite:
             raise already_there(place, "file")
-        width = pa.binary(codes.packed.shape[1])
-        packed = pa.FixedSizeBinaryArray.from_buffers(width, len(codes), [None, pa.py_buffer(codes.packed)])
-        table = pa.table({"id": pa.array(_plain(codes)), "code": packed})
+        packed = {part.name: _binary(part) for part in columns(codes)}
+        table = pa.table({"id": pa.array(_plain(codes)), **packed})
         content = pa.BufferOutputStream()
         parquet.write_table(table.replace_schema_metadata({"kinhash": EngineFacts.note(codes)}), content)
         replace_file(place.target, [memoryview(content.getvalue())])
@@ -44,10 +50,20 @@ class Parquet(Engine):
         with closing(driver("duckdb", "duckdb").connect()) as db:
             yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
-    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
-        bits = as_bits(code[None], 8 * len(code))[0].decode()  # whole bytes, as in the file
+    def statement(self, code: Codes, k: int, place: Place) -> str:
         file = re.sub(r"([\[*?])", r"[\1]", place.target)  # a name, which DuckDB would take for a pattern
-        return select(f"bit_count(xor(code::BIT, '{bits}'::BIT))", f"read_parquet({quoted(file)})", k)
+        return select(weighted(columns(code), _count), f"read_parquet({quoted(file)})", k)
+
+
+def _count(part: Column) -> str:
+    whole = replace(part, n_bits=8 * part.packed.shape[1])  # bytes, as in the file
+    return f"bit_count(xor({part.name}::BIT, '{whole.texts()[0].decode()}'::BIT))"
+
+
+def _binary(part: Column) -> Any:
+    pa = _arrow()
+    n_rows, width = part.packed.shape
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), n_rows, [None, pa.py_buffer(part.packed)])
 
 
 def _plain(codes: Codes) -> Any:

@@ -1,7 +1,8 @@
 """SQLite: plain integers and plain SQL, so the statement runs in every SQLite there is.
 
 SQLite has neither xor nor a count of bits. A code is kept as words of seven bytes in the columns ``w0, w1,
-...`` (first bit highest, zeros at the end): 56 bits leave room below the sign. ``(w | q) - (w & q)`` is
+...`` (first bit highest, zeros at the end), one that is not plain in ``kin0, ...`` and ``alike0, ...``: 56
+bits leave room below the sign. ``(w | q) - (w & q)`` is
 their xor, and its ones are counted three bits at a time: ``t = x - (x>>1 & 0333...) - (x>>2 & 0111...)``
 holds one count per octal digit, neighbours are added, and the remainder by 63 adds up the pairs.
 """
@@ -12,14 +13,16 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from typing import ClassVar
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
 from .._blocks import block_slices
-from ..codes import Codes, UInt8
+from ..codes import Codes
 from ._base import Engine, EngineFacts, Place, Reader, has_text_ids
+from ._columns import Column, columns, weighted
 from ._sql import already_there, fresh_file, not_there, sql_reader
 
 __all__ = ["SQLite"]
@@ -32,13 +35,15 @@ BLOCK = 16384
 class SQLite(Engine):
     """A table ``id, w0, w1, ...`` in a database file."""
 
+    weighs: ClassVar[bool] = True
+
     def problems(self) -> tuple[type[Exception], ...]:
         return (sqlite3.Error,)
 
     def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
         assert codes.ids is not None
-        words = _words(codes.packed)
-        columns = "".join(f", w{i} integer not null" for i in range(words.shape[1]))
+        names = [name for part in columns(codes[:0]) for name in _words(part)]
+        words = "".join(f", {name} integer not null" for name in names)
         note = EngineFacts.note(codes).replace("*/", "*\\/")  # the note is a comment that SQLite keeps
         path = os.path.abspath(place.target)
         with fresh_file(path), closing(sqlite3.connect(path, isolation_level=None)) as db:
@@ -49,13 +54,12 @@ class SQLite(Engine):
                 elif _definition(db, place) is not None:
                     raise already_there(place)
                 kind = "text not null" if has_text_ids(codes) else "integer"
-                db.execute(f'create table "{place.table}" /*{note}*/ (id {kind} primary key{columns})')
-                marks = ", ".join("?" * (words.shape[1] + 1))
+                db.execute(f'create table "{place.table}" /*{note}*/ (id {kind} primary key{words})')
+                insert = f'insert into "{place.table}" values (?{", ?" * len(names)})'
                 for rows in block_slices(len(codes), BLOCK):
-                    pairs = zip(codes.ids[rows].tolist(), words[rows].tolist(), strict=True)
-                    db.executemany(
-                        f'insert into "{place.table}" values ({marks})', ([i, *w] for i, w in pairs)
-                    )
+                    parts = map(_words, columns(codes[rows]))
+                    values = [word.tolist() for part in parts for word in part.values()]
+                    db.executemany(insert, zip(codes.ids[rows].tolist(), *values, strict=True))
                 db.execute("commit")
             except BaseException:
                 if db.in_transaction:
@@ -74,11 +78,13 @@ class SQLite(Engine):
             facts = EngineFacts.from_note(note, n_rows, place)
             yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
-    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
-        wanted = list(enumerate(_words(code[None])[0].tolist()))
-        xors = ", ".join(f"(w{i}|{word})-(w{i}&{word}) as x{i}" for i, word in wanted)
-        counts = ", ".join(f"x{i}-(x{i}>>1&{THREES})-(x{i}>>2&{ONES}) as t{i}" for i, _ in wanted)
-        total = "+".join(f"(t{i}+(t{i}>>3)&{SEVENS})%63" for i, _ in wanted)
+    def statement(self, code: Codes, k: int, place: Place) -> str:
+        parts = columns(code)
+        words = {name: int(word[0]) for part in parts for name, word in _words(part).items()}
+        number = {name: i for i, name in enumerate(words)}
+        xors = ", ".join(f"({w}|{words[w]})-({w}&{words[w]}) as x{i}" for w, i in number.items())
+        counts = ", ".join(f"x{i}-(x{i}>>1&{THREES})-(x{i}>>2&{ONES}) as t{i}" for i in number.values())
+        total = weighted(parts, lambda part: _total(part, [number[name] for name in _words(part)]))
         return (
             f'with x as (select id, {xors} from "{place.table}"),\n     t as (select id, {counts} from x)\n'
             f"select id, {total} as distance from t order by distance, id limit {k}"
@@ -91,12 +97,20 @@ def _definition(db: sqlite3.Connection, place: Place) -> str | None:
     return rows[0][0] if rows else None
 
 
-def _words(packed: UInt8) -> npt.NDArray[np.int64]:
-    """Codes (n, bytes) as words (n, ceil(bytes / 7)) of 56 bits, the first byte highest."""
-    n_rows, width = packed.shape
+def _total(part: Column, numbers: list[int]) -> str:
+    """The ones in these words, as a factor where the column has a weight."""
+    total = "+".join(f"(t{i}+(t{i}>>3)&{SEVENS})%63" for i in numbers)
+    return f"({total})" if part.weight > 1 else total
+
+
+def _words(part: Column) -> dict[str, npt.NDArray[np.int64]]:
+    """Columns of words of 56 bits, the first byte highest: ceil(bytes / 7) of them, (n,) each."""
+    prefix = "w" if part.name == "code" else part.name
+    n_rows, width = part.packed.shape
     n_words = -(-width // WORD)
     spread = np.zeros((n_rows, n_words * WORD), np.uint8)
-    spread[:, :width] = packed
+    spread[:, :width] = part.packed
     words = np.zeros((n_rows, n_words, 8), np.uint8)  # the highest byte stays zero
     words[:, :, 1:] = spread.reshape(n_rows, n_words, WORD)
-    return words.view(">i8")[:, :, 0].astype(np.int64)
+    values = words.view(">i8")[:, :, 0].astype(np.int64)
+    return {f"{prefix}{i}": values[:, i] for i in range(n_words)}

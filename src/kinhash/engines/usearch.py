@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._files import replace_file
-from ..codes import Codes, UInt8, n_bytes
+from ..codes import Codes
 from ..errors import InvalidInput
 from ._base import Engine, EngineFacts, Place, Reader, driver, with_ties
 from ._sql import already_there
@@ -19,7 +19,8 @@ __all__ = ["USearch"]
 
 
 class USearch(Engine):
-    """A file for ``Index.restore``. Keys are unsigned, so negative ids are refused; it knows no model.
+    """A file for ``Index.restore``. Keys are unsigned, so negative ids are refused; it knows no model and
+    no fields.
 
     Even its exact search orders ties as it likes, so we fetch all rows tied with the last and sort.
     """
@@ -42,10 +43,10 @@ class USearch(Engine):
                 "Renumber the rows",
             )
         index = usearch.Index(
-            ndim=codes.n_bits, metric=usearch.MetricKind.Hamming, dtype=usearch.ScalarKind.B1
+            ndim=codes.max_distance, metric=usearch.MetricKind.Hamming, dtype=usearch.ScalarKind.B1
         )
         if len(codes):
-            index.add(codes.ids.astype(np.uint64), codes.packed)
+            index.add(codes.ids.astype(np.uint64), codes.repeated())
         replace_file(place.target, [memoryview(index.save())])
 
     @contextmanager
@@ -54,20 +55,20 @@ class USearch(Engine):
             index = _usearch().Index.restore(file.read())
         n_rows = len(index)
 
-        def nearest(code: UInt8, k: int) -> Any:
+        def nearest(code: Codes, k: int) -> Any:
             def fetch(wanted: int) -> tuple[Any, Any]:
-                found = index.search(code, wanted, exact=True)
+                found = index.search(code.repeated()[0], wanted, exact=True)
                 return found.keys, found.distances
 
             return with_ties(fetch, k, n_rows)
 
-        yield Reader(EngineFacts(n_rows, n_bytes(index.ndim), index.ndim), nearest)
+        yield Reader(EngineFacts(n_rows, index.ndim), nearest)
 
-    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+    def statement(self, code: Codes, k: int, place: Place) -> str:
         return (
             "import numpy as np\nfrom usearch.index import Index\n"
             f"index = Index.restore({place.target!r})\n"
-            f"query = np.frombuffer(bytes.fromhex({code.tobytes().hex()!r}), np.uint8)\n"
+            f"query = np.frombuffer(bytes.fromhex({code.repeated().tobytes().hex()!r}), np.uint8)\n"
             f"found = index.search(query, {k}, exact=True)\n"
             "ids, distances = found.keys, found.distances"
         )

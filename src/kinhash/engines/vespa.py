@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..codes import Codes, UInt8
+from ..codes import Codes, UInt8, n_bytes
 from ._base import Place, has_text_ids
 from ._documents import DocumentFiles, signed
 
@@ -49,7 +49,9 @@ class Vespa(DocumentFiles):
 
     def settings(self, codes: Codes, place: Place) -> dict[str, str]:
         schema = SCHEMA.format(
-            table=place.table, width=codes.packed.shape[1], kind="string" if has_text_ids(codes) else "long"
+            table=place.table,
+            width=n_bytes(codes.max_distance),
+            kind="string" if has_text_ids(codes) else "long",
         )
         return {f"{place.table}.sd": schema}
 
@@ -61,12 +63,12 @@ class Vespa(DocumentFiles):
         fields = document["fields"]
         return fields["id"], np.array(fields["code"]["values"], np.int8).tobytes()
 
-    def statement(self, code: UInt8, n_bits: int, k: int, place: Place) -> str:
+    def statement(self, code: Codes, k: int, place: Place) -> str:
         nearest = f"{{targetHits: {k}, approximate: false}}nearestNeighbor(code, q)"
         request = {
             "yql": f"select id from {place.table} where {nearest}",
             "hits": k,
             "ranking": "hamming",
-            "input.query(q)": json.dumps(signed(code)),
+            "input.query(q)": json.dumps(signed(code.repeated()[0])),
         }
         return f"POST /search/\n{json.dumps(request)}"

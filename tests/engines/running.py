@@ -1,0 +1,38 @@
+"""A printed statement, pasted into the engine's own client."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def run_statement(name: str, target: str, text: str) -> tuple[list[int], list[int]]:
+    rows: list[tuple[int, int]]
+    if name == "sqlite":
+        import sqlite3
+
+        db = sqlite3.connect(target)
+        rows = db.execute(text).fetchall()
+        db.close()
+    elif name in ("duckdb", "parquet"):
+        import duckdb
+
+        with duckdb.connect(target if name == "duckdb" else ":memory:") as db:
+            rows = db.execute(text).fetchall()
+    elif name in ("postgres", "pgvector"):
+        import psycopg
+
+        with psycopg.connect(target) as db:
+            rows = db.execute(text).fetchall()  # type: ignore[arg-type]
+    else:
+        names: dict[str, object] = {}
+        exec(text, names)
+        flat = (
+            np.ravel(np.asarray(names[column])).astype(np.int64).tolist() for column in ("ids", "distances")
+        )
+        rows = list(zip(*flat, strict=True))
+        if name == "milvus":
+            names["client"].close()  # type: ignore[attr-defined]
+            from milvus_lite.server_manager import server_manager_instance
+
+            server_manager_instance.release_server(target)
+    return [row[0] for row in rows], [row[1] for row in rows]
