@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import kinhash
-from kinhash import Codes, EnergyHasher
+from kinhash import Codes, EnergyHasher, Fields
 from kinhash.container import read_container, write_container
 from kinhash.encoders import MAPS, Fitted
 from kinhash.encoders.expected import ExpectedMap, RegressedSimilarity
@@ -372,7 +372,9 @@ def test_ids_that_overlap_are_refused(tmp_path: Path) -> None:
     """Each of a thousand ids would be the whole text, a thousand times what the file holds."""
     packed = np.zeros((1000, 1), np.uint8)
     arrays = {"packed": packed, "id_text": np.full(1000, 97, np.uint8), "id_ends": np.tile([1000, 0], 500)}
-    forge(tmp_path / "c.kin", (arrays, {"n_bits": 8, "model_id": None}), "codes")
+    forge(
+        tmp_path / "c.kin", (arrays, {"n_bits": 8, "model_id": None, "fields": Fields().as_dict()}), "codes"
+    )
     with pytest.raises(DamagedFile, match="end before they begin"):
         kinhash.load_codes(tmp_path / "c.kin")
 

@@ -1,8 +1,8 @@
 """Models and codes on disk: one verified file each, arrays and a few facts, never code.
 
 A model file holds the map (see `kinhash.encoders`), the name of the estimator, its plain parameters, the
-names of the input columns, and the names of the labels with the codes of classes, so that a relabelled item
-can be coded. It holds no training row (but for the centres of an RBF map) and no row's label; the
+names of the input columns, and the codes of classes, so that a relabelled item can be coded. It holds no
+training row (but for the centres of an RBF map) and no class name, only digests of them; the
 expected-supervision map keeps the anchors' label patterns as 0/1 rows.
 """
 
@@ -40,7 +40,7 @@ HASHERS = Table(
     also="kinhash.baselines:BASELINES",
 )
 
-LABEL_CODES = "label_codes"
+LABELS = "labels."  # what the arrays are called that are not the map's
 MODEL_FACTS = {
     "hasher": str,
     "parameters": dict,
@@ -50,7 +50,6 @@ MODEL_FACTS = {
     "feature_names": list,
     "model_id": str,
     "fields": dict,
-    "labels": (dict, type(None)),
 }
 
 
@@ -84,8 +83,6 @@ def arrays_id(kind: str, arrays: Arrays) -> str:
 
 def save_model(hasher: Any, path: Any) -> None:
     """Write a fitted hasher; called by its ``save``."""
-    from .encoders.label_codes import stored
-
     n_bits = int(hasher.fitted_.map.n_bits)
     header: dict[str, Any] = {
         "hasher": type(hasher).__name__,
@@ -104,14 +101,14 @@ def save_model(hasher: Any, path: Any) -> None:
             "Register it under the entry point group 'kinhash.hashers'",
         )
     arrays = hasher.fitted_.map.arrays()
-    header["labels"], table = stored(hasher.fitted_.labels)
-    write_container(path, arrays if table is None else arrays | {LABEL_CODES: table}, header, "model")
+    if hasher.fitted_.labels is not None:
+        arrays |= {f"{LABELS}{name}": array for name, array in hasher.fitted_.labels.arrays().items()}
+    write_container(path, arrays, header, "model")
 
 
 def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
     """Arrays and header of a model file; the header has all its fields, of the right types and in range."""
     arrays, header = read_container(path, kind="model")
-    header.setdefault("labels", None)  # files of format 1 do not name them
     try:
         _require_header(header)
     except SENSELESS as error:
@@ -122,20 +119,22 @@ def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
 def load_model(path: Any) -> Any:
     """Read a model that ``save`` wrote: a fitted estimator that encodes exactly as it did."""
     from .encoders import Fitted, map_from_arrays
-    from .encoders.label_codes import restored
+    from .encoders.base import select
+    from .encoders.label_codes import LabelCodes
 
     arrays, header = read_model(path)
-    table = arrays.pop(LABEL_CODES, None)
+    own = {name: array for name, array in arrays.items() if not name.startswith(LABELS)}
+    known = select(arrays, LABELS)
     try:
-        if header["model_id"] != arrays_id(header["map"], arrays):
+        if header["model_id"] != arrays_id(header["map"], own):
             raise ValueError("another model's id")
         hasher = _unfitted(HASHERS[header["hasher"]], header["parameters"])
         hasher.check_parameters()
-        map_ = map_from_arrays(header["map"], arrays)
+        map_ = map_from_arrays(header["map"], own)
         _require_fit(map_, header)
         fields = Fields.from_dict(header["fields"])
         fields.check(header["n_bits"])
-        labels = restored(header["labels"], table, fields.kin(header["n_bits"]))
+        labels = LabelCodes.from_arrays(known, _kin_map(map_, fields)) if known else None
     except SENSELESS as error:
         raise _unusable_model(path, error) from error
     hasher.adopt(Fitted(map_, fields=fields, labels=labels))
@@ -143,6 +142,16 @@ def load_model(path: Any) -> Any:
     if header["feature_names"]:
         hasher.feature_names_in_ = np.array(header["feature_names"], object)
     return hasher
+
+
+def _kin_map(map_: Map, fields: Fields) -> Map:
+    """The part of a map that gives the kin bits."""
+    from .encoders.stacked import StackedMap
+
+    first = map_.parts[0] if isinstance(map_, StackedMap) and fields.alike else map_
+    if first.n_bits != fields.kin(map_.n_bits):
+        raise ValueError("labels with a map that has no kin bits of its own")
+    return first
 
 
 def _require_header(header: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from kinhash.encoders.narrow import NarrowRows
 from kinhash.encoders.regressor import Regressor
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import NotEnoughMemory
+from kinhash.hashers import energy
 
 FIXED = ExpectedLabels(features="plain", penalty=1.0, temperature=1.0)
 
@@ -45,7 +46,7 @@ def spied(monkeypatch, name):
         seen.append((args, made(*args)))
         return seen[-1][1]
 
-    monkeypatch.setattr(narrow, name, spy)
+    monkeypatch.setattr(energy, name, spy)
     return seen
 
 
@@ -56,9 +57,9 @@ def spied(monkeypatch, name):
         {"encoder": FIXED},
         {"encoder": "ridge"},
         {"encoder": Ridge(), "solver": "coordinate"},
-        {"open_set": True},
+        {"alike": 0.5},
     ],
-    ids=["expected", "ridge", "coordinate", "open set"],
+    ids=["expected", "ridge", "coordinate", "alike"],
 )
 @pytest.mark.usefixtures("few_columns")
 def test_the_map_of_all_columns_gives_the_scores_of_the_map_of_few(container, settings, monkeypatch):
@@ -79,9 +80,9 @@ def test_the_map_of_all_columns_gives_the_scores_of_the_map_of_few(container, se
 def test_nothing_is_lost_where_rows_are_fewer_than_combinations():
     X, y = wide_classes(38, 90)
     new, _ = wide_classes(200, 90)
-    small = EnergyHasher(16, encoder=FIXED, random_state=0).fit(X, y)
+    small = EnergyHasher(16, encoder=FIXED, alike=0, random_state=0).fit(X, y)
     narrow.WIDE = 10_000
-    whole = EnergyHasher(16, encoder=FIXED, random_state=0).fit(X, y)
+    whole = EnergyHasher(16, encoder=FIXED, alike=0, random_state=0).fit(X, y)
     chances = [
         one.fitted_.map.expected.model.probabilities(one.fitted_.map.preparation(np.asarray(new, np.float64)))
         for one in (small, whole)

@@ -29,11 +29,13 @@ STREAMS = {
     "EMSPLH": EMSPLH(),
     "rounded at one half": EMKSH(8, rounding="half"),
     "penalty by cross-validation": EMKSH(8, alpha="gcv"),
-    "coordinate": EnergyHasher(8, solver=Coordinate(), encoder="ridge"),
-    "linearised": EnergyHasher(8, solver=Linearised(), encoder="ridge"),
-    "mean field": EnergyHasher(8, solver=MeanField(), encoder="ridge"),
-    "spectral": EnergyHasher(8, solver=Spectral(rotation="codes"), encoder="ridge"),
-    "rbf": EnergyHasher(8, solver=Coordinate(), encoder=Ridge(alpha=1.0, features=RBF(n_centers=20))),
+    "coordinate": EnergyHasher(8, solver=Coordinate(), encoder="ridge", alike=0),
+    "linearised": EnergyHasher(8, solver=Linearised(), encoder="ridge", alike=0),
+    "mean field": EnergyHasher(8, solver=MeanField(), encoder="ridge", alike=0),
+    "spectral": EnergyHasher(8, solver=Spectral(rotation="codes"), encoder="ridge", alike=0),
+    "rbf": EnergyHasher(
+        8, solver=Coordinate(), encoder=Ridge(alpha=1.0, features=RBF(n_centers=20)), alike=0
+    ),
     "the paper's, put together": EnergyHasher(
         8, solver=Linearised(targets="given", rounding="mean", merge=False), encoder="ridge"
     ),

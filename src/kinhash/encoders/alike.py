@@ -84,9 +84,8 @@ def _directions(
     left_over = np.eye(unit.shape[1]) - KNOWN * _predictable(training, unit, some)
     rest = unit @ left_over.astype(np.float32)
     directions, variances = _principal(rest, n_bits)
-    directions = directions * (np.maximum(variances, SMALLEST * variances[0]) ** (-EVEN / 2)).astype(
-        np.float32
-    )
+    evened = np.maximum(variances, SMALLEST * (variances[0] or 1.0)) ** (-EVEN / 2)
+    directions = directions * evened.astype(np.float32)
     seen = (rest if len(rest) <= ROTATION_ROWS else rest[:: -(-len(rest) // ROTATION_ROWS)]) @ directions
     rotation = fit_rotation(seen.astype(np.float64), n_bits, training.rng, ROUNDS)
     weights = left_over @ directions @ rotation
@@ -107,7 +106,7 @@ def _predictable(training: Training, unit: Floats32, some: Ints) -> Floats:
     usual = np.linalg.solve(counts, known.T @ unit.astype(np.float64))  # the look of each label
     told = np.asarray(known @ usual)
     gram = (unit.T @ unit).astype(np.float64)
-    gram[np.diag_indices_from(gram)] += 1e-3 * np.trace(gram) / width
+    gram[np.diag_indices_from(gram)] += 1e-3 * (np.trace(gram) or 1.0) / width  # rows may be all the same
     return np.linalg.solve(gram, unit.T @ told)
 
 

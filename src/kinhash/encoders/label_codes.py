@@ -1,17 +1,18 @@
 """Learned codes of labels: where a new or a relabelled item belongs, without another fit.
 
 Classes have a table of their codes. Tag sets go the way training rows went: their similarities to the
-anchors, whose tags the map of expected labels holds, through the solver's readout.
+anchors, whose tags the map of expected labels holds, through the solver's readout. Labels are known by a
+digest of their names, so that a model file names none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from hashlib import blake2b
 
 import numpy as np
 
-from .._types import Array, Bools, Bytes
+from .._types import Array, Bools, Bytes, Ints
 from ..codes import n_bytes, pack_bits, unpack_bits
 from ..errors import InvalidInput
 from ..labels import Labels
@@ -19,35 +20,38 @@ from ..training import Training
 from .base import Fitted, Map
 from .expected import ExpectedMap, LabelSimilarity
 
-__all__ = ["LabelCodes", "label_codes", "restored", "stored"]
+__all__ = ["LabelCodes", "label_codes"]
 
-MOST_LABELS = 100_000  # of which the names are kept
+MOST_LABELS = 100_000  # whose codes are kept
+DIGEST_BYTES = 16
 BLOCK = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class LabelCodes:
-    """Names of labels, in order; for classes, the packed kin bits (classes, bytes) of each."""
+    """Digests (labels, 16) of the labels' names, in order; of classes, packed kin bits (classes, bytes)."""
 
-    names: Array
+    digests: Bytes
     table: Bytes | None
 
     def bits(self, labels: Labels, kin: Map) -> Bools:
         """Kin bits (n, d) of rows with these labels."""
-        known = self._in_our_words(labels)
+        place = self._places(labels)
         if self.table is not None:
-            assert known.classes is not None
-            return unpack_bits(self.table[known.classes], kin.n_bits).astype(bool)
+            assert labels.classes is not None
+            return unpack_bits(self.table[place[labels.classes]], kin.n_bits).astype(bool)
         assert isinstance(kin, ExpectedMap)
         assert isinstance(kin.expected, LabelSimilarity)
-        tags, patterns = known.indicator().astype(np.float32), kin.expected.patterns.astype(np.float32)
+        tags = labels.indicator().astype(np.float32)
+        patterns = kin.expected.patterns[:, place].astype(np.float32)
         bits = np.empty((len(labels), kin.n_bits), bool)
         for start in range(0, len(labels), BLOCK):
             shared = tags[start : start + BLOCK] @ patterns.T
             bits[start : start + BLOCK] = kin.readout.scores(np.where(shared > 0, 1.0, -1.0)) > 0
         return bits
 
-    def _in_our_words(self, labels: Labels) -> Labels:
+    def _places(self, labels: Labels) -> Ints:
+        """Where each of their names stands among ours."""
         if labels.is_tags != (self.table is None):
             kinds = ("tags", "classes") if labels.is_tags else ("classes", "tags")
             raise InvalidInput(f"{kinds[0]} came to a model of {kinds[1]}", kinds[1], "Pass those")
@@ -57,15 +61,39 @@ class LabelCodes:
                 "a label for every row",
                 "Encode rows of unknown label from their features, with encode(X)",
             )
-        ours = set(self.names.tolist())
-        new = [name for name in labels.names.tolist() if name not in ours]
-        if new:
+        ours = {digest.tobytes(): place for place, digest in enumerate(self.digests)}
+        places = [ours.get(digest.tobytes(), -1) for digest in _digests(labels.names)]
+        if -1 in places:
+            name = labels.names.tolist()[places.index(-1)]
             raise InvalidInput(
-                f"The model does not know {len(new)} of the labels, {new[0]!r} among them",
+                f"The model does not know {places.count(-1)} of the labels, {name!r} among them",
                 "labels that it was fitted on",
                 "Fit again with rows of the new labels, or encode such rows from their features",
             )
-        return labels.renamed(self.names)
+        return np.array(places, np.int64)
+
+    def arrays(self) -> dict[str, Array]:
+        """For a model file."""
+        return {"digests": self.digests} | ({} if self.table is None else {"table": self.table})
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Array], kin: Map) -> LabelCodes:
+        """Undo `arrays`; a stranger may have written them."""
+        digests, table = arrays["digests"], arrays.get("table")
+        if digests.dtype != np.uint8 or digests.ndim != 2 or digests.shape[1] != DIGEST_BYTES:
+            raise ValueError("labels that are no digests")
+        if len(np.unique(digests, axis=0)) != len(digests) or not 0 < len(digests) <= MOST_LABELS:
+            raise ValueError("labels that come twice, or not at all")
+        if table is None:
+            through = isinstance(kin, ExpectedMap) and isinstance(kin.expected, LabelSimilarity)
+            if not through or kin.expected.patterns.shape[1] != len(digests):  # type: ignore[attr-defined]
+                raise ValueError("tags without a map that knows them")
+        else:
+            if table.dtype != np.uint8 or table.shape != (len(digests), n_bytes(kin.n_bits)):
+                raise ValueError("codes of classes of another length or number")
+            if not np.array_equal(pack_bits(unpack_bits(table, kin.n_bits)), table):
+                raise ValueError("ones in the padding")
+        return cls(digests, table)
 
 
 def label_codes(fitted: Fitted, training: Training) -> LabelCodes | None:
@@ -77,36 +105,18 @@ def label_codes(fitted: Fitted, training: Training) -> LabelCodes | None:
         return None
     if labels.is_tags:
         through = isinstance(fitted.map, ExpectedMap) and isinstance(fitted.map.expected, LabelSimilarity)
-        return LabelCodes(labels.names, None) if through else None
+        return LabelCodes(_digests(labels.names), None) if through else None
     table = np.zeros((len(labels.names), n_bytes(fitted.map.n_bits)), np.uint8)
     rows = np.flatnonzero(fitted.group_of_row >= 0)
     table[fitted.group_of_row[rows]] = fitted.codes[rows]
-    return LabelCodes(labels.names, table)
+    return LabelCodes(_digests(labels.names), table)
 
 
-def stored(codes: LabelCodes | None) -> tuple[dict[str, Any] | None, Bytes | None]:
-    """For a model file: what goes into its header, and the table."""
-    if codes is None or codes.names.dtype.kind not in "iuU":
-        return None, None
-    return {"names": codes.names.tolist(), "tags": codes.table is None}, codes.table
-
-
-def restored(facts: Any, table: Bytes | None, n_bits: int) -> LabelCodes | None:
-    """Undo `stored`; a stranger may have written it."""
-    if facts is None:
-        return None
-    if not isinstance(facts, dict) or facts.keys() != {"names", "tags"}:
-        raise ValueError("labels that are no labels")
-    names = facts["names"]
-    if not isinstance(names, list) or len({type(name) for name in names} - {str, int}) or not names:
-        raise ValueError("labels that are neither text nor numbers")
-    if len(set(names)) != len(names) or len(names) > MOST_LABELS or len({type(name) for name in names}) > 1:
-        raise ValueError("labels that come twice, or in two kinds")
-    if facts["tags"] is not (table is None):
-        raise ValueError("codes of classes without classes, or the other way round")
-    if table is not None:
-        if table.dtype != np.uint8 or table.shape != (len(names), n_bytes(n_bits)):
-            raise ValueError("codes of classes of another length or number")
-        if not np.array_equal(pack_bits(unpack_bits(table, n_bits)), table):
-            raise ValueError("ones in the padding")
-    return LabelCodes(np.array(names), table)
+def _digests(names: Array) -> Bytes:
+    """Of each name and its kind: 1 and "1" are two labels."""
+    found = [
+        blake2b(f"{type(name).__name__} {name}".encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES)
+        for name in names.tolist()
+    ]
+    joined = b"".join(one.digest() for one in found)
+    return np.frombuffer(joined, np.uint8).reshape(-1, DIGEST_BYTES).copy()

@@ -149,10 +149,9 @@ class EnergyHasher(StreamingHasher):
             return kin
         with training.stages("alike bits"):
             alike = fit_alike(narrow, chosen.fields.alike)
-            maps = [widened(map_, narrow.rows) for map_ in (alike.features, alike.looks)]
-            if training.looks is not None:
-                maps[1] = alike.looks
-            return with_alike_bits(kin, *maps, chosen.fields, training)
+            features = widened(alike.features, narrow.rows)
+            looks = features if training.looks is None else alike.looks
+            return with_alike_bits(kin, features, looks, chosen.fields, training)
 
     def _uses_columns(self) -> bool:
         """Whether what is learned is linear in the columns, so that a fit may narrow them."""
