@@ -37,7 +37,7 @@ STREAMS = {
         8, solver=Coordinate(), encoder=Ridge(alpha=1.0, features=RBF(n_centers=20)), alike=0
     ),
     "the paper's, put together": EnergyHasher(
-        8, solver=Linearised(targets="given", rounding="mean", merge=False), encoder="ridge"
+        8, solver=Linearised(targets="given", rounding="mean", merge=False), encoder="ridge", alike=0
     ),
 }
 ANCHORS = np.arange(60)
