@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from protocol_methods import SignBits, blobs
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from kinhash import EMKSH, EnergyHasher, datasets
+from kinhash import EMKSH, EnergyHasher, Fields, datasets
 from kinhash.codes import Codes, unpack_bits
 from kinhash.errors import CodesMismatch, InvalidInput, KinhashWarning, UnknownName
 from kinhash.metrics import mean_average_precision
@@ -52,6 +52,27 @@ def test_learned_and_mapped_are_what_the_metrics_say():
     assert (record.queries == part.query).all()
     assert record.health["learned"]["n_unique"] == 5
     assert record.health["mapped"]["n_codes"] == len(part.train)
+
+
+@pytest.mark.parametrize("protocol", ["paper", "pairs"])
+def test_bits_count_what_their_fields_say(protocol):
+    """Codes with fields score as plain codes in which a bit that counts three stands three times."""
+    X, y = blobs()
+
+    class Weighted(SignBits):
+        def encode(self, X):
+            return Codes(super().encode(X), self.n_bits, fields=Fields(alike=2, kin_weight=3))
+
+    class Repeated(SignBits):
+        def encode(self, X):
+            bits = unpack_bits(super().encode(X), 4)
+            return np.packbits(np.repeat(bits, [3, 3, 1, 1], axis=1), axis=1)
+
+    weighted = evaluate(Weighted(4, learns=False), (X, y), protocol)
+    repeated = evaluate(Repeated(8, learns=False), (X, y), protocol)
+    plain = evaluate(SignBits(4, learns=False), (X, y), protocol)
+    assert weighted.mapped.per_query.tolist() == repeated.mapped.per_query.tolist()
+    assert weighted.mapped.value != plain.mapped.value
 
 
 def test_only_training_rows_are_trained_on():

@@ -54,7 +54,7 @@ def score_codes(
         )
     ranking = read_ranking(queries, database, query_labels, database_labels, None, own)
     wins = np.zeros((len(ranking.queries), 3))
-    kin, strangers = np.zeros((2, database.n_bits + 1), np.int64)
+    kin, strangers = np.zeros((2, database.max_distance + 1), np.int64)
     for block in query_blocks(ranking):
         wins[block.rows] = _wins_of_counts(block.kin, block.sizes - block.kin)
         kin += block.kin.sum(axis=0)

@@ -14,6 +14,7 @@ from .._check import check_choice
 from .._stages import Stages
 from ..codes import Codes, n_bytes
 from ..errors import CodesMismatch, InvalidInput
+from ..fields import KIN_ONLY
 from ..labels import Labels
 from . import PROTOCOLS
 from .data import Data, kin_labels, read_data, standardised, training_labels
@@ -204,10 +205,12 @@ def _evaluate_codes(task: _Task, method: Any, look: Callable[[ComparedCodes], No
     )
 
 
-def _codes(fitted: Any, packed: Any, n_rows: int) -> Codes:
-    packed = np.asarray(packed)
+def _codes(fitted: Any, given: Any, n_rows: int) -> Codes:
+    """Codes as a method hands them out, with what each bit counts where they say so."""
+    packed = np.asarray(given)
     n_bits = int(getattr(fitted, "n_bits", 8 * packed.shape[-1]))
-    codes = Codes(packed, n_bits)  # checks width, dtype and padding
+    fields = given.fields if isinstance(given, Codes) else KIN_ONLY
+    codes = Codes(packed, n_bits, fields=fields)  # checks width, dtype and padding
     if len(codes) != n_rows:
         raise CodesMismatch(
             f"{type(fitted).__name__} gave {len(codes)} codes for {n_rows} rows",
