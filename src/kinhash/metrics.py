@@ -11,7 +11,7 @@ from .evaluation.given_rankings import average_precision_from_order, average_pre
 from .evaluation.hamming_rankings import MeanAveragePrecision, average_precision, mean_average_precision
 from .evaluation.health import CodeHealth, code_health
 from .evaluation.mean_score import MeanScore
-from .evaluation.near_kin import NearKin, distinct_answers, near_kin
+from .evaluation.nearest_kin import NearKin, distinct_answers, near_kin, near_kin_from_scores
 from .evaluation.radius import (
     PrecisionRecallCurve,
     PrecisionWithinRadius,
@@ -38,6 +38,7 @@ __all__ = [
     "mean_average_precision",
     "ndcg",
     "near_kin",
+    "near_kin_from_scores",
     "paired_test",
     "precision_at_k",
     "precision_recall_curve",

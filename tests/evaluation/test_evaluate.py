@@ -15,8 +15,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from kinhash import EMKSH, EnergyHasher, Fields, datasets
 from kinhash.codes import Codes, unpack_bits
 from kinhash.errors import CodesMismatch, InvalidInput, KinhashWarning, UnknownName
-from kinhash.metrics import mean_average_precision
-from kinhash.protocols import PROTOCOLS, Partition, Protocol, evaluate
+from kinhash.metrics import mean_average_precision, near_kin, near_kin_from_scores
+from kinhash.protocols import PROTOCOLS, Cosine, Partition, Protocol, evaluate
 
 PAPER = PROTOCOLS["paper"]
 
@@ -73,6 +73,27 @@ def test_bits_count_what_their_fields_say(protocol):
     plain = evaluate(SignBits(4, learns=False), (X, y), protocol)
     assert weighted.mapped.per_query.tolist() == repeated.mapped.per_query.tolist()
     assert weighted.mapped.value != plain.mapped.value
+
+
+@pytest.mark.parametrize("method", [SignBits(), Cosine()])
+def test_a_record_says_how_well_the_nearest_kin_are_found(method):
+    X, y = blobs(700)
+    record, part = evaluate(method, (X, y)), PAPER.partition(len(y))
+    sides = y[part.query], y[part.train], X[part.query], X[part.train]
+    if isinstance(method, Cosine):
+        unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in sides[2:]]
+        wanted = {"mapped": near_kin_from_scores(unit[0] @ unit[1].T, *sides)}
+    else:
+        fitted = SignBits().fit(X[part.train], y[part.train])
+        queries = fitted.encode(X[part.query])
+        databases = {"learned": fitted.codes_, "mapped": fitted.encode(X[part.train])}
+        wanted = {kind: near_kin(queries, codes, *sides, n_bits=4) for kind, codes in databases.items()}
+    assert record.near_kin.keys() == wanted.keys()
+    for kind, near in wanted.items():
+        found = record.near_kin[kind]
+        assert (found.value, found.recall) == pytest.approx((near.value, near.recall))
+        assert (found.distinct, found.n_queries) == (near.distinct, len(part.query))
+        assert record.to_dict(per_query=False)["near_kin"][kind]["recall"] == found.recall
 
 
 def test_only_training_rows_are_trained_on():

@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     from .hold_out import hold_out_pairs, hold_out_rows
     from .labels_comparison import compare_labels
     from .mean_score import MeanScore
+    from .nearest_kin import (
+        NearestKin,
+        NearKin,
+        distinct_answers,
+        near_kin,
+        near_kin_from_scores,
+        some_queries,
+    )
     from .pairs import Pairs
     from .pairs_comparison import compare_pairs
     from .partition import Partition
@@ -57,6 +65,8 @@ __all__ = [
     "LabelScores",
     "MeanAveragePrecision",
     "MeanScore",
+    "NearKin",
+    "NearestKin",
     "PairedTest",
     "Pairs",
     "Partition",
@@ -73,11 +83,14 @@ __all__ = [
     "compare_labels",
     "compare_pairs",
     "cosine_ranking",
+    "distinct_answers",
     "evaluate",
     "hold_out_pairs",
     "hold_out_rows",
     "mean_average_precision",
     "ndcg",
+    "near_kin",
+    "near_kin_from_scores",
     "paired_test",
     "precision_at_k",
     "precision_recall_curve",
@@ -87,6 +100,7 @@ __all__ = [
     "recall_at_k",
     "score_rows",
     "scores_by_label",
+    "some_queries",
 ]
 
 PROTOCOLS = Table(
@@ -117,6 +131,14 @@ _MODULES = {
     "hold_out": ("hold_out_pairs", "hold_out_rows"),
     "labels_comparison": ("compare_labels",),
     "mean_score": ("MeanScore",),
+    "nearest_kin": (
+        "NearKin",
+        "NearestKin",
+        "distinct_answers",
+        "near_kin",
+        "near_kin_from_scores",
+        "some_queries",
+    ),
     "pairs": ("Pairs",),
     "pairs_comparison": ("compare_pairs",),
     "partition": ("Partition",),

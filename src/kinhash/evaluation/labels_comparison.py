@@ -21,7 +21,7 @@ from .float_rankings import Cosine, score_rows, unit_rows
 from .given_rankings import average_precision_from_scores
 from .hamming_rankings import average_precision
 from .hold_out import label_counts
-from .near_kin import near_kin
+from .nearest_kin import near_kin
 
 __all__ = ["compare_labels"]
 

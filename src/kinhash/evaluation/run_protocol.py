@@ -21,6 +21,7 @@ from .data import Data, kin_labels, read_data, standardised, training_labels
 from .float_rankings import FloatRanking, score_rows
 from .health import code_health
 from .mean_score import MeanScore
+from .nearest_kin import NearestKin, some_queries
 from .partition import Partition
 from .protocol import Protocol
 from .protocol_scores import score_codes, score_floats
@@ -119,6 +120,14 @@ class _Task:
         with self.stages("fit"):
             return method.fit(self.X[self.split.train], y)
 
+    def nearest_kin(self, labels: Labels) -> tuple[Rows, NearestKin]:
+        """Some of the queries, and who their nearest kin in the database are."""
+        asked = some_queries(len(self.query_rows))
+        rows = self.query_rows[asked]
+        own = asked if self.database_is_queries else None
+        sides = labels[rows], labels[self.database_rows], self.X[rows], self.X[self.database_rows]
+        return asked, NearestKin.of(*sides, own=own)
+
     def record(self, method: Any, **facts: Any) -> Record:
         """Everything known about this evaluation, and what the caller adds."""
         return Record(
@@ -181,13 +190,15 @@ def _evaluate_codes(task: _Task, method: Any, look: Callable[[ComparedCodes], No
             )
     if "learned" in protocol.codes and hasattr(fitted, "codes_"):
         databases["learned"] = _codes(fitted, fitted.codes_, len(task.database_rows))
+    query_labels, database_labels = labels[task.query_rows], labels[task.database_rows]
     with stages("score"):
-        query_labels, database_labels = labels[task.query_rows], labels[task.database_rows]
         scores = {
             which: score_codes(protocol, queries, database, query_labels, database_labels)
             for which, database in databases.items()
         }
         health = {which: health_summary(code_health(codes)) for which, codes in databases.items()}
+    asked, nearest = task.nearest_kin(labels)
+    near = {which: nearest.score_codes(queries[asked], database) for which, database in databases.items()}
     if look is not None:
         look(
             ComparedCodes(
@@ -202,6 +213,7 @@ def _evaluate_codes(task: _Task, method: Any, look: Callable[[ComparedCodes], No
         mapped=scores.get("mapped"),
         n_encoded=task.n_encoded,
         health=health,
+        near_kin=near,
     )
 
 
@@ -237,6 +249,12 @@ def _evaluate_floats(task: _Task, method: FloatRanking) -> Record:
             if database is not None:
                 rows = score_rows(ranking, queries, database)
                 scores[which] = score_floats(protocol, rows, query_labels, database_labels)
+    asked, nearest = task.nearest_kin(labels)
+    near = {
+        which: nearest.score_floats(score_rows(ranking, queries[asked], database))
+        for which, database in databases.items()
+        if database is not None
+    }
     return task.record(
         method,
         n_bits=None,
@@ -245,4 +263,5 @@ def _evaluate_floats(task: _Task, method: FloatRanking) -> Record:
         mapped=scores.get("mapped"),
         n_encoded=task.n_encoded,
         health={},
+        near_kin=near,
     )

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from kinhash import Codes, Fields, metrics
 from kinhash.errors import InvalidInput
+from kinhash.evaluation.nearest_kin import some_queries
 
 
 def case(seed=0, n_queries=15, n_database=150, n_bits=24):
@@ -72,3 +73,59 @@ def test_codes_without_their_labels_are_refused():
     queries, database, mine, theirs, *features = case()
     with pytest.raises(InvalidInput, match="belongs together"):
         metrics.near_kin(queries[:3], database, mine, theirs, *features)
+
+
+def all_distances(queries, database):
+    return np.stack([database.distances(queries[[i] * len(database)]) for i in range(len(queries))])
+
+
+def test_scores_and_codes_agree_on_the_same_ranking():
+    queries, database, *rest = case()
+    scores = -all_distances(queries, database)
+    codes, floats = metrics.near_kin(queries, database, *rest), metrics.near_kin_from_scores(scores, *rest)
+    assert (floats.value, floats.recall) == pytest.approx((codes.value, codes.recall))
+    assert (floats.distinct, floats.n_queries) == (codes.distinct, codes.n_queries)
+    np.testing.assert_allclose(floats.per_query, codes.per_query)
+
+
+def test_a_row_does_not_find_itself():
+    """Rows that search each other score as each of them searching all but itself."""
+    _, codes, _, y, _, X = case(n_database=130)
+    found = metrics.near_kin(codes, codes, y, y, X, X, exclude_self=True)
+    scores = -all_distances(codes, codes)
+    floats = metrics.near_kin_from_scores(scores, y, y, X, X, exclude_self=True)
+    unit = X - X.mean(axis=0)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    expected, shares, tens = [], [], set()
+    for i in range(len(codes)):
+        rest = np.flatnonzero(np.arange(len(codes)) != i)
+        kin = rest[y[rest] == y[i]]
+        near = kin[np.argsort(-(unit[kin] @ unit[i]), kind="stable")]
+        alone = codes[[i]], codes[rest]
+        expected.append(metrics.mean_average_precision(*alone, np.isin(rest, near[:20])[None]))
+        shares.append(metrics.recall_at_k(*alone, np.isin(rest, near[:10])[None], k=100).value)
+        tens.add(tuple(rest[np.argsort(-scores[i, rest], kind="stable")[:10]].tolist()))
+    for one in (found, floats):
+        np.testing.assert_allclose(one.per_query, expected)
+        assert one.recall == pytest.approx(np.mean(shares))
+        assert (one.distinct, one.n_queries) == (len(tens), len(codes))
+
+
+def test_queries_without_kin_are_left_out_and_few_kin_are_enough():
+    queries, database, mine, theirs, *features = case()
+    mine, theirs = mine.copy(), theirs.copy()
+    mine[3], mine[4] = 9, 8
+    theirs[:2] = 8
+    found = metrics.near_kin(queries, database, mine, theirs, *features)
+    assert np.flatnonzero(np.isnan(found.per_query)).tolist() == [3]
+    wanted = metrics.average_precision(queries[4], database, (theirs == 8)[None])
+    np.testing.assert_allclose(found.per_query[4], wanted)
+    again = metrics.near_kin_from_scores(-all_distances(queries, database), mine, theirs, *features)
+    assert (again.value, again.recall) == pytest.approx((found.value, found.recall))
+
+
+def test_some_queries_are_spread_over_all():
+    assert some_queries(20).tolist() == list(range(20))
+    chosen = some_queries(60_000)
+    assert (len(chosen), chosen[0], chosen[-1]) == (500, 0, 59_999)
+    assert np.diff(chosen).max() <= 121
