@@ -48,6 +48,10 @@ def score(*words: object, base: float = 0.5) -> Score:
         per_query=values,
         recall=tuple(recall.tolist()),
         precision=tuple(np.minimum(mean + 0.3 * (1 - recall), 1.0).tolist()),
+        near_kin=0.3 * share(*words, "near"),
+        nearest_found=share(*words, "found"),
+        distinct=int(N_QUERIES * share(*words, "distinct")),
+        distinct_of=N_QUERIES,
     )
 
 

@@ -8,6 +8,7 @@ import itertools
 import random
 import re
 from collections import Counter
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
@@ -19,7 +20,7 @@ from kinhash.bench.grid import Entry, ResultTable
 from kinhash.bench.report import Report, make_report
 from kinhash.errors import InvalidInput
 
-from .records import every_section, failed, result
+from .records import DIGESTS, every_section, failed, result
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
@@ -166,6 +167,44 @@ def test_numbers_are_those_of_the_records(records: list[Result], report: Report,
     row = next(row for row in page.tables["table1-cifar10"] if row[0] == "EM-KSH")
     assert row[4].startswith("0.5344")  # what the paper prints, in the column before ours
     assert row[5].startswith(f"{np.mean(values):.4f} ± {np.std(values, ddof=1):.4f}")
+
+
+def test_nearest_kin_stand_beside_kin(records: list[Result], report: Report) -> None:
+    name = f"nearest-kin-mulan_scene-paper-{DIGESTS['paper'][:6]}-64"
+    table = table_of(report, name)
+    for method, n_bits in (("ITQ", 64), ("Cosine", None)):
+        own = [
+            r
+            for r in records
+            if (r.dataset, r.method, r.n_bits, r.given) == ("mulan_scene", method, n_bits, {})
+        ]
+        scores = [r.mapped for r in own if r.mapped]
+        assert len(scores) == 3
+        for column, figures in {
+            "kin": [s.value for s in scores],
+            "near-kin": [s.near_kin for s in scores],
+            "r100": [s.nearest_found for s in scores],
+            "distinct": [s.distinct for s in scores],
+        }.items():
+            assert cell(table, method, f"mapped {column}").value == pytest.approx(np.mean(figures))
+    assert table_of(report, name.replace("-64", "-16")).rows
+
+
+def test_older_results_are_reported_without_nearest_kin() -> None:
+    old = [
+        replace(
+            r,
+            **{
+                kind: replace(s, near_kin=None, nearest_found=None, distinct=None, distinct_of=None)
+                for kind, s in (("learned", r.learned), ("mapped", r.mapped))
+                if s
+            },
+        )
+        for r in every_section()
+    ]
+    report = make_report(old)
+    assert not [table for table in report.tables if table.name.startswith("nearest-kin")]
+    assert report.missing == ("No results that say how well the nearest kin are found.",)
 
 
 def test_seconds_and_memory_are_those_of_the_records(records: list[Result], report: Report) -> None:

@@ -38,6 +38,9 @@ def test_a_cell_says_what_evaluate_says(tmp_path: Path) -> None:
     assert result.learned.value == record.learned.value
     assert result.learned.band == record.learned.band
     np.testing.assert_allclose(result.learned.per_query, record.learned.per_query, atol=1e-5)
+    near = record.near_kin["learned"]
+    assert (result.learned.near_kin, result.learned.nearest_found) == (near.value, near.recall)
+    assert (result.learned.distinct, result.learned.distinct_of) == (near.distinct, 359)
     assert result.protocol_digest == record.protocol_digest
     assert result.checksum == load("digits").checksum
     assert set(result.seconds) == {"load", "fit", "encode", "score"}
@@ -49,6 +52,27 @@ def test_a_cell_says_what_evaluate_says(tmp_path: Path) -> None:
     assert again is not None
     assert again.to_json() == result.to_json()
     assert [r.key for r in read_results(tmp_path)] == [CELL.key]
+
+
+def test_a_float_ranking_has_nearest_kin_too() -> None:
+    result = run_cell(replace(CELL, method="Cosine", n_bits=None), load("digits"))
+    assert result.mapped is not None
+    assert result.mapped.near_kin is not None
+    assert result.mapped.near_kin > 0.5  # it ranks by about what defines them
+    assert result.mapped.distinct == result.mapped.distinct_of
+
+
+def test_results_of_older_versions_have_no_nearest_kin() -> None:
+    plain = json.loads(run_cell(replace(CELL, method="ITQ"), load("digits")).to_json())
+    for name in ("near_kin", "nearest_found", "distinct", "distinct_of"):
+        assert plain["mapped"].pop(name) is not None
+        plain["learned"] = None
+    read = Result.from_json(json.dumps(plain), "old.json")
+    assert read.mapped is not None
+    assert read.mapped.near_kin is None
+    plain["mapped"]["near_kin"] = 0.5
+    with pytest.raises(DamagedFile, match="all of its figures"):
+        Result.from_json(json.dumps(plain), "half.json")
 
 
 def test_the_gallery_shows_pictures_in_order_of_distance() -> None:

@@ -17,6 +17,7 @@ from ..evaluation import (
     PROTOCOLS,
     ComparedCodes,
     MeanScore,
+    NearKin,
     Protocol,
     evaluate,
     precision_recall_curve,
@@ -154,8 +155,8 @@ def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
         n_encoded=record.n_encoded,
         seconds={"load": load_seconds, **record.seconds},
         peak_bytes=peak.bytes,
-        learned=_score(record.learned, curves.get("learned")),
-        mapped=_score(record.mapped, curves.get("mapped")),
+        learned=_score(record.learned, curves.get("learned"), record.near_kin.get("learned")),
+        mapped=_score(record.mapped, curves.get("mapped"), record.near_kin.get("mapped")),
         health=record.health,
         environment=machine,
         gallery=tuple(pictures),
@@ -163,7 +164,7 @@ def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
     )
 
 
-def _score(score: MeanScore | None, curve: Any) -> Score | None:
+def _score(score: MeanScore | None, curve: Any, near: NearKin | None) -> Score | None:
     if score is None:
         return None
     if not np.isfinite(score.value):
@@ -177,6 +178,13 @@ def _score(score: MeanScore | None, curve: Any) -> Score | None:
         shown = {
             name: tuple(round(float(x), 5) for x in np.asarray(getattr(curve, name))[kept])
             for name in ("recall", "precision")
+        }
+    if near is not None and np.isfinite(near.value):
+        shown |= {
+            "near_kin": near.value,
+            "nearest_found": near.recall,
+            "distinct": near.distinct,
+            "distinct_of": near.n_queries,
         }
     return Score(
         value=float(score.value),

@@ -11,6 +11,7 @@ from .field import field
 from .figures import curves
 from .grid import ResultTable
 from .memory import memory
+from .nearest_kin import nearest_kin
 from .page import page
 from .paper_tables import stand_ins, table_1, table_2, table_3, table_4
 from .pictures import gallery
@@ -28,7 +29,7 @@ TITLE = "kinhash: results"
 # The order of the page, after the summary.
 BUILDERS = (
     wins, table_1, table_2, table_3, table_4, stand_ins, figure_2, figure_3, sweeps, memory,
-    field, protocols, maps, toplines, curves, gallery, failures,
+    field, nearest_kin, protocols, maps, toplines, curves, gallery, failures,
 )  # fmt: skip
 
 

@@ -29,7 +29,9 @@ class Score:
 
     ``quantiles`` are those at 0, 10, 25, 50, 75, 90 and 100 % of the queries. ``per_query`` is kept to
     steps of 1/65,534: enough for paired comparisons, and two bytes a query. NaN: a query without kin.
-    ``recall`` and ``precision`` are the curve over all Hamming radii, empty for float rankings.
+    ``recall`` and ``precision`` are the curve over all Hamming radii, empty for float rankings. ``near_kin``,
+    ``nearest_found`` and ``distinct`` of ``distinct_of`` are what `kinhash.metrics.NearKin` calls value,
+    recall, distinct and n_queries; older results do not have them.
     """
 
     value: float
@@ -40,6 +42,10 @@ class Score:
     per_query: Floats
     recall: tuple[float, ...] = ()
     precision: tuple[float, ...] = ()
+    near_kin: float | None = None
+    nearest_found: float | None = None
+    distinct: int | None = None
+    distinct_of: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +166,22 @@ def _read_score(plain: dict[str, Any]) -> Score:
     score = Score(**read | {"per_query": unpack_shares(plain["per_query"])})
     if len(score.recall) != len(score.precision):
         raise ValueError("a curve with more recalls than precisions, or fewer")
-    shares = (score.value, *score.band, *score.quantiles, *score.recall, *score.precision)
+    looks = (score.near_kin, score.nearest_found)
+    shares = (
+        score.value,
+        *score.band,
+        *score.quantiles,
+        *score.recall,
+        *score.precision,
+        *(s for s in looks if s is not None),
+    )
     if not all(-1e-6 <= share <= 1 + 1e-6 for share in shares):
         raise ValueError("a score that is not from 0 to 1")
+    together = (*looks, score.distinct, score.distinct_of)
+    if None in together and any(one is not None for one in together):
+        raise ValueError("near kin without all of its figures")
+    if score.distinct is not None and not 0 <= score.distinct <= (score.distinct_of or 0):
+        raise ValueError("more distinct answers than queries, or fewer than none")
     return score
 
 
