@@ -19,10 +19,11 @@ from ..errors import InvalidInput
 from ..evaluation import FloatRanking, LabelScores
 from ..labels import read_labels
 
-__all__ = ["ClassScores", "PredictedClass"]
+__all__ = ["ClassScores", "PredictedClass", "default_classifier"]
 
 
-def _default_classifier() -> Any:
+def default_classifier() -> Any:
+    """Logistic regression on standardised columns, unfitted."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -44,7 +45,7 @@ class ClassScores(LabelScores):
         """Fit a copy of the classifier."""
         if self.classifier is not None:
             return super().fit(X, y)
-        fitted = LabelScores(_default_classifier()).fit(X, y)
+        fitted = LabelScores(default_classifier()).fit(X, y)
         self.__dict__.update({name: value for name, value in vars(fitted).items() if name != "classifier"})
         return self
 
@@ -69,7 +70,7 @@ class PredictedClass(FloatRanking, BaseEstimator):
                 "one class for every training row",
                 "Use ClassScores for tags, and drop rows without a class",
             )
-        chosen = _default_classifier() if self.classifier is None else clone(self.classifier)
+        chosen = default_classifier() if self.classifier is None else clone(self.classifier)
         self.classifier_ = chosen.fit(X, labels.classes)
         self.classes_ = labels.classes
         self.bytes_per_item = 8

@@ -16,6 +16,8 @@ RANKINGS = Table(
     {
         "Cosine": "kinhash.evaluation:Cosine",
         "ClassScores": "kinhash.baselines.toplines:ClassScores",
+        "LabelByte": "kinhash.baselines.label_byte:LabelByte",
+        "LabelBytePQ": "kinhash.baselines.label_byte:LabelBytePQ",
         "LabelModel": "kinhash.bench.topline:LabelModelScores",
         "PredictedClass": "kinhash.baselines.toplines:PredictedClass",
     },
