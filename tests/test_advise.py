@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,14 @@ import kinhash
 from kinhash.advice import Advice, _measure, _speed
 from kinhash.advice._advice import COSINE, OURS, RIVALS
 from kinhash.advice._advise import _rows_for
+from kinhash.advice._measure import Scores
 from kinhash.advice._picture import GAP, apart
-from kinhash.advice._recommend import shortest_enough
+from kinhash.advice._recommend import _Case, _looks, shortest_enough
 from kinhash.codes import Codes
-from kinhash.errors import InvalidInput, KinhashError, UnknownName
+from kinhash.errors import InvalidInput, KinhashError, KinhashWarning, UnknownName
 from kinhash.evaluation.hold_out import folds, stratified_rows
 from kinhash.labels import read_labels
-from kinhash.metrics import bootstrap_interval
+from kinhash.metrics import NearKin, bootstrap_interval, near_kin
 
 FAST: dict[str, Any] = {"bits": (8, 16), "n_folds": 3, "timings": False}
 
@@ -50,6 +52,49 @@ def random_labels() -> Advice:
 
 
 # ---- answers that are known ------------------------------------------------------------------------
+
+
+def test_the_nearest_kin_are_those_of_the_folds(good: Advice) -> None:
+    """Every fold fitted again by hand: what the metrics say of its codes is what the advice says."""
+    X, y = hidden_classes()
+    rows = stratified_rows(read_labels(y), len(y), np.random.default_rng(0))
+    X, y = X[rows], y[rows]
+    for n_bits in (8, 16):
+        found = []
+        for number, split in enumerate(folds(len(y), 3)[: good.measurement.folds]):
+            seed = int(np.random.SeedSequence([0, number]).generate_state(1)[0])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", KinhashWarning)
+                hasher = kinhash.EnergyHasher(n_bits, random_state=seed).fit(X[split.train], y[split.train])
+            codes = hasher.encode(X[split.held_out]), hasher.codes_
+            sides = [part[rows] for part in (y, X) for rows in (split.held_out, split.train)]
+            near = near_kin(*codes, *sides)
+            found.append((hasher.codes_.fields.kin(n_bits), near.value, near.recall))
+        kin_bits, values, recalls = zip(*found, strict=True)
+        looks = good.figure(OURS, n_bits).looks
+        assert looks is not None
+        assert looks.kin_bits == (min(kin_bits), max(kin_bits))
+        assert (looks.near_kin, looks.nearest_kin_among_100) == pytest.approx(
+            (np.mean(values), np.mean(recalls))
+        )
+    assert good.figure("ITQ", 8).looks is None
+
+
+def test_one_sentence_says_who_knows_classes_and_who_finds_looks() -> None:
+    def said(kin_bits: dict[int, tuple[int, int]], shares: dict[int, float], enough: int) -> str:
+        scores = Scores(12)
+        for n_bits, both in kin_bits.items():
+            near = [NearKin(0.1, shares[n_bits], 5, 9, np.zeros(9))] * 2
+            scores.looks[OURS, n_bits] = list(zip(both, near, strict=True))
+        return _looks(_Case(scores, tuple(kin_bits), 0.02), enough, "classes")
+
+    assert said({64: (16, 16)}, {64: 0.58}, 64) == (
+        "Of 64 bits, 16 know your classes; the other 48 find 58 % of the ten nearest kin among the first "
+        "hundred answers."
+    )
+    longer = said({8: (8, 8), 64: (16, 24), 256: (24, 24)}, {8: 0.07, 64: 0.5, 256: 0.9}, 8)
+    assert longer.startswith("Of 8 bits, all know your classes and none what a row looks like; they find 7 %")
+    assert "Of 64 bits, 16 to 24 know your classes; the others find 50 %" in longer
 
 
 def test_labels_that_features_explain_need_few_bits(good: Advice) -> None:
@@ -263,8 +308,10 @@ def test_times_are_there_and_said(timed: Advice) -> None:
 @pytest.mark.parametrize("n_bits", [3, 8, 13])
 def test_grown_codes_are_codes_near_the_given_ones(n_bits: int) -> None:
     rng = np.random.default_rng(0)
-    codes = Codes(np.packbits(np.ones((4, n_bits), np.uint8), axis=1), n_bits)
+    fields = kinhash.Fields(alike=2, kin_weight=4)
+    codes = Codes(np.packbits(np.ones((4, n_bits), np.uint8), axis=1), n_bits, fields=fields)
     grown = _speed._grow(codes, 5000, rng)  # Codes refuses bits in the padding
+    assert grown.fields == fields
     assert len(grown) == 5000
     ones = np.unpackbits(grown.packed, axis=1)[:, :n_bits].mean()
     assert ones == pytest.approx(7 / 8, abs=0.01)
@@ -281,7 +328,7 @@ def test_json_has_one_form(timed: Advice, random_labels: Advice) -> None:
         for figure in facts["figures"]:
             assert set(figure) == {
                 "method", "n_bits", "bytes_per_item", "mapped", "learned", "search",
-                "encode_seconds_per_1000",
+                "encode_seconds_per_1000", "looks",
             }  # fmt: skip
             assert 0 <= figure["mapped"]["low"] <= figure["mapped"]["value"] <= figure["mapped"]["high"] <= 1
         assert facts["measurement"]["protocol"].startswith("Protocol: all 240 rows")

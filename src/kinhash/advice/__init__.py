@@ -8,7 +8,7 @@ advice.draw("advice.png")              # mAP against bits, with intervals
 
 from __future__ import annotations
 
-from ._advice import Advice, Figure, Recommendation, Search
+from ._advice import Advice, Figure, Looks, Recommendation, Search
 from ._advise import advise
 
-__all__ = ["Advice", "Figure", "Recommendation", "Search", "advise"]
+__all__ = ["Advice", "Figure", "Looks", "Recommendation", "Search", "advise"]

@@ -16,15 +16,18 @@ from ..errors import InvalidInput, KinhashWarning
 from ..evaluation import (
     Cosine,
     Interval,
+    NearestKin,
+    NearKin,
     average_precision,
     average_precision_from_scores,
     bootstrap_interval,
     score_rows,
+    some_queries,
 )
 from ..evaluation.hold_out import Split
 from ..hashers.energy import EnergyHasher
 from ..labels import Labels
-from ._advice import COSINE, OURS, RIVALS, Figure, Search, Way
+from ._advice import COSINE, OURS, RIVALS, Figure, Looks, Search, Way
 from ._speed import cosine_search, encode_seconds, hamming_search
 
 __all__ = ["MeasuringPlan", "Scores", "interval", "measure_fold", "ways", "work_of"]
@@ -62,6 +65,7 @@ class Scores:
     chance: list[Floats] = field(default_factory=list)
     encode: dict[Way, float] = field(default_factory=dict)
     search: dict[Way, Search] = field(default_factory=dict)
+    looks: dict[Way, list[tuple[int, NearKin]]] = field(default_factory=dict)  # kin bits, and what they find
 
     def of(self, way: Way, which: str = "mapped") -> Floats:
         """Scores (q,) of all queries so far; NaN where a query has no kin."""
@@ -87,9 +91,18 @@ class Scores:
                 interval(self.of((method, n_bits), "learned")) if (method, n_bits) in self.learned else None,
                 self.encode.get((method, n_bits)),
                 self.search.get((method, n_bits)),
+                self.looks_of((method, n_bits)) if (method, n_bits) in self.looks else None,
             )
             for method, n_bits in self.mapped
         )
+
+    def looks_of(self, way: Way) -> Looks:
+        """How well our codes of one length find the nearest kin, over all folds so far."""
+        kin_bits, near = zip(*self.looks[way], strict=True)
+        value, found = (
+            float(np.nanmean([getattr(one, name) for one in near])) for name in ("value", "recall")
+        )
+        return Looks((min(kin_bits), max(kin_bits)), value, found)
 
 
 def ways(bits: tuple[int, ...], n_columns: int) -> Iterator[Way]:
@@ -120,6 +133,8 @@ def measure_fold(
     y, y_fit = labels[split.held_out], labels[split.train]
     scores.chance.append(_chance(y))
     X_fit, X_out = X[split.train], X[split.held_out]
+    asked = some_queries(len(y))
+    nearest = NearestKin.of(y[asked], y_fit, X_out[asked], X_fit)
     for way in ways(plan.bits, scores.n_columns):
         tell(way)
         method, n_bits = way
@@ -135,6 +150,8 @@ def measure_fold(
             continue
         learned = average_precision(new, hasher.codes_, y, y_fit)
         scores.learned.setdefault(way, []).append(learned)
+        near = nearest.score_codes(new[asked], hasher.codes_)
+        scores.looks.setdefault(way, []).append((new.fields.kin(n_bits), near))
         if timed:
             database = hasher.encode(X_fit)
             scores.search[way] = hamming_search(new, database, np.random.default_rng(seed))

@@ -23,6 +23,8 @@ LARGE_GAP = 0.1  # mAP between learned and mapped codes that is worth a word
 FEW_ROWS = 10  # of a label
 SHARE_OF_FEW = 0.02  # of the rows; fewer rows in small labels do not move a mean
 
+MUCH_MORE = 0.1  # of the ten nearest kin that a longer code must find to be named
+USUAL_BITS = 64
 SHOWN = 0.0005  # a difference that the last digit we print does not show is none
 
 
@@ -80,6 +82,7 @@ def recommend(scores: Scores, labels: Labels, plan: MeasuringPlan) -> Recommenda
     ]
     if method == OURS:
         sentences.append(_learned(case, learned))
+        sentences.append(_looks(case, choice.enough, "tags" if labels.is_tags else "classes"))
         if gap.value > LARGE_GAP:
             warnings.append(_gap(case, choice.enough, gap))
         sentences.append(
@@ -230,6 +233,37 @@ def _learned(case: _Case, learned: Choice) -> str:
         f"Where all searched rows are labelled, index their learned codes: {learned.enough} bits suffice, "
         f"with mAP {case.mean((OURS, learned.enough), 'learned'):.3f}."
     )
+
+
+def _looks(case: _Case, n_bits: int, kind: str) -> str:
+    """What the alike bits are good for at the length that suffices, and at one that finds much more."""
+    text = (
+        f"Of {n_bits} bits, {_found(case, n_bits, kind)}"
+        if n_bits > 1
+        else f"One bit: {_found(case, 1, kind)}"
+    )
+    shares = {n: case.scores.looks_of((OURS, n)).nearest_kin_among_100 for n in case.bits}
+    more = [n for n in case.bits if n > n_bits and shares[n] > shares[n_bits] + MUCH_MORE]
+    if not more:
+        return f"{text}."
+    better = next((n for n in more if n >= USUAL_BITS), more[-1])
+    return (
+        f"{text}. Of {better} bits, {_found(case, better, kind)}: take those where the first answers matter."
+    )
+
+
+def _found(case: _Case, n_bits: int, kind: str) -> str:
+    """As in "16 know your classes; the other 48 find 58 % of the ten nearest kin among the first hundred"."""
+    looks = case.scores.looks_of((OURS, n_bits))
+    low, high = looks.kin_bits
+    found = (
+        f"{100 * looks.nearest_kin_among_100:.0f} % of the ten nearest kin among the first hundred answers"
+    )
+    if low == n_bits:
+        return f"all know your {kind} and none what a row looks like; they find {found}"
+    spent = f"{low} to {high}" if low < high else f"{low}"
+    left = "the others" if low < high else f"the other {n_bits - low}"
+    return f"{spent} know your {kind}; {left} find {found}"
 
 
 def _gap(case: _Case, n_bits: int, gap: Interval) -> str:
