@@ -272,6 +272,28 @@ def test_eval_is_the_metric(run: Run, folder: Path) -> None:
     assert "ties: expected" in succeed(run, "eval queries.kin --labels y.txt")
 
 
+def test_eval_with_features_is_the_metric_of_nearest_kin(run: Run, folder: Path) -> None:
+    from kinhash.metrics import distinct_answers, near_kin
+
+    codes, database = load_codes("queries.kin"), load_codes("db.kin")
+    X, y = np.load("X.npy"), np.loadtxt("y.txt", dtype=str)
+    two = "eval queries.kin db.kin --labels y.txt --labels y.txt"
+    for words, near in (
+        (f"{two} --features X.npy --features X.npy", near_kin(codes, database, y, y, X, X)),
+        ("eval queries.kin --labels y.txt --features X.npy",
+         near_kin(codes, codes, y, y, X, X, exclude_self=True)),
+    ):  # fmt: skip
+        found = json.loads(succeed(run, f"{words} --json"))
+        assert found["near_kin"] == pytest.approx(near.value)
+        assert found["nearest_kin_among_100"] == pytest.approx(near.recall)
+        assert (found["distinct_answers"], found["distinct_answers_of"]) == (near.distinct, 120)
+        assert f"near-kin mAP {near.value:.4f}" in succeed(run, words)
+    plain = json.loads(succeed(run, f"{two} --json"))
+    assert plain["distinct_answers"] == distinct_answers(codes, database)
+    assert "near_kin" not in plain
+    assert f"120 queries get {plain['distinct_answers']} different first tens" in succeed(run, two)
+
+
 def test_info_describes_every_kind_of_file(run: Run, folder: Path) -> None:
     assert json.loads(succeed(run, "info model.kin --json"))["method"] == "EnergyHasher"
     assert json.loads(succeed(run, "info db.kin --json"))["rows"] == 120

@@ -17,6 +17,12 @@ __all__ = ["evaluate"]
 @click.argument("codes", nargs=-1, required=True)
 @click.option("--labels", metavar="FILE", multiple=True, help="Classes, a file for each file of codes.")
 @click.option("--tags", metavar="FILE", multiple=True, help="Tags, a file for each file of codes.")
+@click.option(
+    "--features",
+    metavar="FILE",
+    multiple=True,
+    help="Features, a file for each file of codes: are the nearest kin found?",
+)
 @click.option("--label-column", "column", metavar="NAME", help="The column of the files of labels.")
 @click.option("--tag-separator", "separator", default=";", show_default=True, help="Between tags in text.")
 @click.option(
@@ -31,6 +37,7 @@ def evaluate(
     codes: tuple[str, ...],
     labels: tuple[str, ...],
     tags: tuple[str, ...],
+    features: tuple[str, ...],
     column: str | None,
     separator: str,
     n_bits: int | None,
@@ -43,6 +50,7 @@ def evaluate(
     Examples:
       kinhash eval db.kin --labels y.txt
       kinhash eval queries.kin db.kin --labels query_y.txt --labels y.txt
+      kinhash eval queries.kin db.kin --labels query_y.txt --labels y.txt --features XQ.npy --features X.npy
     """
     from ._files import open_codes
     from ._supervision import read_some_labels
@@ -53,12 +61,18 @@ def evaluate(
             f"{len(codes)} files of codes came with {len(labels)} of --labels and {len(tags)} of --tags; "
             "pass one of each, or queries and database with a file of labels each."
         )
+    if len(features) not in (0, len(codes)):
+        raise click.UsageError(
+            f"{len(codes)} files of codes came with {len(features)} of --features; pass as many, or none."
+        )
     opened = [open_codes(path, n_bits) for path in codes]
+    known = [read_some_labels(path, bool(tags), column, separator) for path in files]
     if opened[0].learned:
         _warn_of_learned(codes[0])
-    known = [read_some_labels(path, bool(tags), column, separator) for path in files]
     result, text = _scores(opened, known, **how)
-    emit({"codes": list(codes), **result}, text, as_json)
+    rows = [_rows_of(path, len(some)) for path, some in zip(features, opened, strict=False)]
+    looks, said = _looks(opened, known, rows)
+    emit({"codes": list(codes), **result, **looks}, f"{text}\n\n{said}", as_json)
 
 
 def _warn_of_learned(path: str) -> None:
@@ -74,6 +88,43 @@ def _warn_of_learned(path: str) -> None:
         KinhashWarning,
         stacklevel=2,
     )
+
+
+def _rows_of(path: str, n_rows: int) -> Any:
+    """The features in a file, one row for each code."""
+    from .._check import check_finite
+    from ..datasets import open_matrix
+    from ..errors import InvalidInput
+
+    X = open_matrix(path).read()
+    if X.shape[0] != n_rows:
+        raise InvalidInput(
+            f"{path} has {X.shape[0]:,} rows, and there are {n_rows:,} codes",
+            "a row of features for every code, in the same order",
+            "Pass the features that the codes were made of",
+        )
+    check_finite(X)
+    return X
+
+
+def _looks(codes: list[Any], labels: list[Any], features: list[Any]) -> tuple[dict[str, Any], str]:
+    """Distinct answers, and with features how well the nearest kin are found; of at most 500 queries."""
+    from ..evaluation import NearestKin, distinct_answers, some_queries
+
+    asked = some_queries(len(codes[0]))
+    own, queries = asked if len(codes) == 1 else None, codes[0][asked]
+    if not features:
+        distinct = distinct_answers(queries, codes[-1], own=own)
+        text = f"{len(asked):,} queries get {distinct:,} different first tens."
+        return {"distinct_answers": distinct, "distinct_answers_of": len(asked)}, text
+    sides = labels[0][asked], labels[-1], features[0][asked], features[-1]
+    near = NearestKin.of(*sides, own=own).score_codes(queries, codes[-1])
+    return {
+        "near_kin": near.value,
+        "nearest_kin_among_100": near.recall,
+        "distinct_answers": near.distinct,
+        "distinct_answers_of": near.n_queries,
+    }, f"{near}."
 
 
 def _scores(
