@@ -22,7 +22,7 @@ from kinhash.datasets import load
 from kinhash.errors import FileProblem
 from kinhash.evaluation import CodeReferences, Cosine, score_rows
 from kinhash.evaluation.float_rankings import unit_rows
-from kinhash.metrics import average_precision, average_precision_from_scores
+from kinhash.metrics import average_precision, average_precision_from_scores, near_kin
 
 NAME = "cifar10_efficientnet_lite0_pca256"
 
@@ -47,6 +47,11 @@ def partition(X: np.ndarray, y: np.ndarray, n_bits: int, seed: int) -> dict[str,
     def mean(per_query: np.ndarray) -> float:
         return float(np.nanmean(per_query))
 
+    near = {
+        name: near_kin(new[:500], codes, y[queries[:500]], y[train], X[queries[:500]], X[train])
+        for name, codes in (("learned", hasher.codes_), ("mapped", mapped))
+    }
+    print(f"  partition {seed}: {new.fields}, {near['learned'].distinct} different first tens of 500")
     return {
         "learned database": mean(average_precision(new, hasher.codes_, *kin)),
         "mapped database": mean(average_precision(new, mapped, *kin)),
@@ -56,6 +61,10 @@ def partition(X: np.ndarray, y: np.ndarray, n_bits: int, seed: int) -> dict[str,
         ),
         "sign bits": mean(average_precision(*signs, *kin, n_bits=X.shape[1])),
         "LSH": mean(average_precision(*lsh, *kin)),
+        "near kin, learned": near["learned"].value,
+        "near kin, mapped": near["mapped"].value,
+        "r100, learned": near["learned"].recall,
+        "r100, mapped": near["mapped"].recall,
         "seconds": seconds,
     }
 

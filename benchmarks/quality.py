@@ -58,7 +58,7 @@ METHODS: dict[str, Callable[[int, int], Any]] = {
     "EnergyHasher-plain": lambda bits, seed: with_features("plain", bits, seed),
     "EnergyHasher-rbf": lambda bits, seed: with_features("rbf", bits, seed),
     "EnergyHasher-ridge": lambda bits, seed: EnergyHasher(bits, encoder="ridge", random_state=seed),
-    "EnergyHasher-open": lambda bits, seed: EnergyHasher(bits, open_set=True, random_state=seed),
+    "EnergyHasher-kin": lambda bits, seed: EnergyHasher(bits, alike=0, random_state=seed),
     "Cosine": lambda bits, seed: Cosine(),
 }
 FLOAT = ("Cosine",)  # one cell, whatever the length

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._blocks import block_slices
 from ._check import MAX_BITS, check_n_bits, is_integer
 from .errors import CodesMismatch, InvalidInput
 from .fields import KIN_ONLY, Fields
@@ -23,6 +24,7 @@ from .fields import KIN_ONLY, Fields
 __all__ = ["MAX_BITS", "Codes", "as_codes", "n_bytes", "pack_bits", "to_words", "unpack_bits"]
 
 UInt8 = npt.NDArray[np.uint8]
+REPEATED_ROWS = 4096  # unpacked at once: 63 MB for 1024 bits that count 15 each
 
 
 def n_bytes(n_bits: int) -> int:
@@ -149,11 +151,16 @@ class Codes:
     def repeated(self) -> UInt8:
         """Packed rows whose plain Hamming distances are the distances of these codes.
 
-        A bit that counts w stands there w times; codes of one plain field are themselves.
+        A bit that counts w stands there w times; codes of one plain field are themselves. Peak memory: the
+        result and a block of unpacked rows.
         """
         if self.fields.plain:
             return self.packed
-        return pack_bits(np.repeat(self.bits(), self.fields.weights(self.n_bits), axis=1))
+        weights = self.fields.weights(self.n_bits)
+        out = np.empty((len(self), n_bytes(self.max_distance)), np.uint8)
+        for rows in block_slices(len(self), REPEATED_ROWS):
+            out[rows] = pack_bits(np.repeat(unpack_bits(self.packed[rows], self.n_bits), weights, axis=1))
+        return out
 
     @classmethod
     def from_bits(cls, bits: npt.ArrayLike, **facts: Any) -> Codes:

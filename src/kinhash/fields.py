@@ -66,6 +66,15 @@ class Fields:
         """What each bit counts (n_bits,)."""
         return np.repeat([self.kin_weight, self.alike_weight], [self.kin(n_bits), self.alike])
 
+    def describe(self, n_bits: int) -> str:
+        """In words, for people.
+
+        >>> Fields(alike=40, kin_weight=4).describe(64)
+        '24 kin bits (each counts 4), 40 alike bits (each counts 1)'
+        """
+        both = (self.kin(n_bits), "kin", self.kin_weight), (self.alike, "alike", self.alike_weight)
+        return ", ".join(f"{size} {name} bits (each counts {weight})" for size, name, weight in both if size)
+
     def as_dict(self) -> dict[str, int]:
         """For files: what `from_dict` takes."""
         return asdict(self)

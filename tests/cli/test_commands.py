@@ -298,6 +298,10 @@ def test_info_describes_every_kind_of_file(run: Run, folder: Path) -> None:
     assert json.loads(succeed(run, "info model.kin --json"))["method"] == "EnergyHasher"
     assert json.loads(succeed(run, "info db.kin --json"))["rows"] == 120
     assert json.loads(succeed(run, "info index.kin --json"))["n_rows"] == 120
+    fields = load_codes(folder / "db.kin").fields
+    for file in ("model.kin", "db.kin", "queries.kin", "index.kin"):
+        assert json.loads(succeed(run, f"info {file} --json"))["fields"] == fields.as_dict(), file
+        assert f"alike={fields.alike}, kin_weight={fields.kin_weight}" in succeed(run, f"info {file}")
     assert "model id" in succeed(run, "info model.kin")
     succeed(run, "encode model.kin X.npy -o c.npy")
     said = run("info", "c.npy")

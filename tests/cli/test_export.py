@@ -26,10 +26,13 @@ def test_codes_go_to_an_engine_and_are_checked(engine: str, run: Run, folder: Pa
     result = json.loads(said.out)
     assert result["rows"] == 120
     assert result["n_bits"] == 16
+    codes, queries = load_codes(folder / "db.kin"), load_codes(folder / "queries.kin")
+    assert codes.fields.kin_weight > 1, "or this is about plain codes only"
+    assert result["fields"] == codes.fields.as_dict()
+    assert result["stored_bits"] == (codes.max_distance if engine in ("faiss", "usearch") else 16)
     assert result["check"] == {
         "n_queries": 20, "k": 10, "distances_equal": True, "ids_equal": True, "asked": True, "passed": True,
     }  # fmt: skip
-    codes, queries = load_codes(folder / "db.kin"), load_codes(folder / "queries.kin")
     ours, theirs = HammingIndex.from_codes(codes).search(queries, 7), search(engine, "there", queries, 7)
     np.testing.assert_array_equal(ours.ids, theirs.ids)
     np.testing.assert_array_equal(ours.distances, theirs.distances)
@@ -49,6 +52,20 @@ def test_the_printed_statement_runs(run: Run, folder: Path) -> None:
     codes = load_codes(folder / "db.kin")
     ours = HammingIndex.from_codes(codes).search(codes[:1], 10)[0]
     assert rows == list(zip(ours.ids.tolist(), ours.distances.tolist(), strict=True))
+
+
+def test_the_command_says_what_bits_count(run: Run, folder: Path) -> None:
+    codes = load_codes(folder / "db.kin")
+    kin, alike, weight = 16 - codes.fields.alike, codes.fields.alike, codes.fields.kin_weight
+    counts = f"{kin} kin bits (each counts {weight}), {alike} alike bits (each counts 1)."
+    said = run("export", "db.kin", "--to", "sqlite", "-o", "shop.db").out
+    assert counts in said
+    assert "repeated" not in said, "SQL adds up the fields itself"
+    said = run("export", "db.kin", "--to", "vespa", "-o", "there").out
+    assert counts in said
+    assert f"{weight * kin + alike} bits per row. Queries must be the same: codes.repeated()." in said
+    np.save(folder / "plain.npy", codes.packed)
+    assert "kin bits" not in run("export", "plain.npy", "--to", "vespa", "-o", "plain").out
 
 
 @pytest.mark.parametrize("engine", ["elasticsearch", "opensearch", "vespa"])

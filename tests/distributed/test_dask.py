@@ -17,6 +17,7 @@ from block_data import classes, default, indicator, linear
 
 from kinhash import Codes, Fields, HammingIndex, load
 from kinhash.distributed import cut_rows, fit_blocks
+from kinhash.distributed.encode import for_workers
 from kinhash.errors import InvalidInput
 
 pytest.importorskip("distributed", reason="the extra kinhash[dask] is not installed")
@@ -265,6 +266,22 @@ def test_shards_weigh_bits_as_one_index_does(client):
     np.testing.assert_array_equal(found.ids, expected.ids)
     np.testing.assert_array_equal(found.distances, expected.distances)
     assert found.full == expected.full == 34
+
+
+def test_lazy_codes_are_searched_with_the_fields_of_the_model():
+    X, y = classes()
+    with dask.config.set(scheduler="synchronous"):
+        dX, dy = arrays(X, y)
+        hasher = on_dask(default()).fit(dX, dy)
+        fields = hasher.fitted_.fields
+        assert fields.alike
+        assert fields.kin_weight > 1
+        assert cloudpickle.loads(cloudpickle.dumps(for_workers(hasher))).encode(X).fields == fields
+        index = ShardedIndex.from_codes(hasher.encode(dX), fields=fields)
+        found = index.search(hasher.encode(X[:20]), 30)
+    expected = HammingIndex.from_codes(hasher.encode(X)).search(hasher.encode(X[:20]), 30)
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_array_equal(found.distances, expected.distances)
 
 
 def test_shards_need_ids_cut_as_the_codes_are():

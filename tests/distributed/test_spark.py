@@ -125,6 +125,7 @@ def test_vectors_tags_and_files(spark, tmp_path):
         "bits",
         model.uid,
     )
+    assert again.hasher.fitted_.fields == expected.fitted_.fields
     rows = again.transform(df.select("features", "id")).orderBy("id").collect()
     np.testing.assert_array_equal([list(row.bits) for row in rows], expected.encode(X))
     assert rows[0].features.toArray().tolist() == X[0].astype(float).tolist()

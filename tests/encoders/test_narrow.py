@@ -17,7 +17,6 @@ from kinhash.encoders.narrow import NarrowRows
 from kinhash.encoders.regressor import Regressor
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import NotEnoughMemory
-from kinhash.hashers import energy
 
 FIXED = ExpectedLabels(features="plain", penalty=1.0, temperature=1.0)
 
@@ -46,7 +45,7 @@ def spied(monkeypatch, name):
         seen.append((args, made(*args)))
         return seen[-1][1]
 
-    monkeypatch.setattr(energy, name, spy)
+    monkeypatch.setattr(narrow, name, spy)
     return seen
 
 

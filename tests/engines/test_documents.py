@@ -13,19 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinhash import Codes
+from kinhash import Codes, Fields
 from kinhash.engines import _documents, statement, write
 
 from .cases import DOCUMENTS, MODEL, asked_of, brute_force, clustered
 
 CODES = clustered(200, 100, ids="extreme")
-WIDTH = 13
-
-
-@pytest.fixture(params=DOCUMENTS)
-def written(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
-    write(request.param, CODES, tmp_path / "out", table="shoes")
-    return request.param, tmp_path / "out"
+WEIGHED = clustered(200, 100, ids="extreme", fields=Fields(alike=61, kin_weight=4))
+WIDTH, WEIGHED_WIDTH = 13, 28  # bytes of 100 bits, and of 39 × 4 + 61
 
 
 def lines(folder: Path) -> list[Any]:
@@ -86,23 +81,26 @@ def answer(name: str, rows: dict[int, bytes], request: dict[str, Any]) -> list[t
     return [(key, turn(scores[key])) for key in best]
 
 
-def test_the_request_on_the_documents_finds_the_neighbours(written: tuple[str, Path]) -> None:
-    name, folder = written
+@pytest.mark.parametrize("codes", [CODES, WEIGHED], ids=["plain", "weighed"])
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_request_on_the_documents_finds_the_neighbours(name: str, codes: Codes, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    write(name, codes, folder, table="shoes")
     rows = rows_of(name, folder)
     assert len(rows) == 200
     for query in range(5):
-        one = asked_of(CODES, 5)[query]
+        one = asked_of(codes, 5)[query]
         head, _, body = statement(name, one, folder, k=10, table="shoes").partition("\n")
         assert head == ("POST /search/" if name == "vespa" else "POST /shoes/_search")
-        ids, distances = brute_force(CODES, one, 10)
+        ids, distances = brute_force(codes, one, 10)
         assert answer(name, rows, json.loads(body)) == list(
             zip(ids[0].tolist(), distances[0].tolist(), strict=True)
         )
 
 
 def test_scores_of_opensearch_give_every_distance_back() -> None:
-    """Scores are 32-bit: 1 / (1 + d) still tells all distances up to 1024 apart."""
-    d = np.arange(1025, dtype=np.float32)
+    """Scores are 32-bit: 1 / (1 + d) still tells all distances apart, up to 1024 bits that count 15 each."""
+    d = np.arange(15 * 1024 + 1, dtype=np.float32)
     score = np.float32(1) / (1 + d)
     assert (np.diff(score) < 0).all()
     assert (np.rint(1 / score.astype(np.float64) - 1) == d).all()
@@ -120,6 +118,19 @@ def test_mapping_of_elasticsearch(tmp_path: Path) -> None:
             },
         }
     }
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_rows_are_as_wide_as_their_repeated_bits(name: str, tmp_path: Path) -> None:
+    write(name, WEIGHED, tmp_path / "out", table="shoes")
+    assert {len(code) for code in rows_of(name, tmp_path / "out").values()} == {WEIGHED_WIDTH}
+    if name == "vespa":
+        assert (tmp_path / "out" / "shoes.sd").read_text().count(f"tensor<int8>(x[{WEIGHED_WIDTH}])") == 2
+        return
+    mapping = json.loads((tmp_path / "out" / "mapping.json").read_text())["mappings"]
+    code = mapping["properties"]["code"]
+    assert code.get("dims", code.get("dimension")) == 8 * WEIGHED_WIDTH
+    assert mapping["_meta"]["fields"] == {"alike": 61, "kin_weight": 4, "alike_weight": 1}
 
 
 def test_mapping_of_opensearch(tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from kinhash import EnergyHasher
+from kinhash import Codes, EnergyHasher, Fields
 from kinhash.encoders.features import RBF
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import FileProblem, InvalidInput
@@ -35,9 +36,13 @@ def test_a_failed_export_keeps_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("n_bits", [1, 12, 64, 70])
-def test_same_codes_as_encode(tmp_path, n_bits):
-    hasher = EnergyHasher(n_bits=n_bits, encoder="ridge", random_state=0).fit(X[:900], y[:900])
+@pytest.mark.filterwarnings("ignore:10 of 10 classes share their code")  # one bit
+@pytest.mark.parametrize(
+    ("n_bits", "alike"), [(1, 0), (12, 0), (64, 0), (70, 0), (64, "auto"), (21, 0.5), (70, 0.9)]
+)
+def test_same_codes_as_encode(tmp_path, n_bits, alike):
+    hasher = EnergyHasher(n_bits=n_bits, alike=alike, encoder="ridge", random_state=0).fit(X[:900], y[:900])
+    assert (hasher.fitted_.fields.alike > 0) == (alike != 0)
     path = tmp_path / "hasher.onnx"
     to_onnx(hasher, path)
     session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
@@ -55,7 +60,11 @@ def test_same_codes_as_encode(tmp_path, n_bits):
         assert codes.dtype == np.uint8
         assert codes.shape == (len(rows), -(-n_bits // 8))
     facts = {item.key: item.value for item in onnx.load(path).metadata_props}
-    assert facts == {"n_bits": str(n_bits), "model_id": hasher.model_id_}
+    assert facts.keys() == {"n_bits", "model_id", "fields"}
+    assert (facts["n_bits"], facts["model_id"]) == (str(n_bits), hasher.model_id_)
+    assert Fields(**json.loads(facts["fields"])) == hasher.fitted_.fields
+    read = Codes(codes, int(facts["n_bits"]), model_id=facts["model_id"], fields=hasher.fitted_.fields)
+    hasher.encode(rows).require_same_kind(read)
 
 
 def test_what_cannot_be_exported_is_said(tmp_path):

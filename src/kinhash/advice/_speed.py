@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def _grow(codes: Codes, n_rows: int, rng: np.random.Generator) -> Codes:
         flips &= rng.integers(0, 256, packed.shape, np.uint8)
     if codes.n_bits % 8:
         flips[:, -1] &= np.uint8((0xFF << (8 - codes.n_bits % 8)) & 0xFF)  # padding stays zero
-    return Codes(packed ^ flips, codes.n_bits, fields=codes.fields)
+    return replace(codes, packed=packed ^ flips, ids=None)
 
 
 def cosine_search(unit: npt.NDArray[np.float32]) -> Search:

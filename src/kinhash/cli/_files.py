@@ -50,7 +50,8 @@ def open_codes(path: str, n_bits: int | None = None) -> Codes:
 
     codes = as_codes(np.asarray(open_matrix(path).read()), n_bits)
     warnings.warn(
-        f"{path} carries no model id and no digest, so nothing vouches for its codes.",
+        f"{path} carries no model id, no fields and no digest, so every bit counts one and nothing vouches "
+        "for its codes.",
         KinhashWarning,
         stacklevel=2,
     )

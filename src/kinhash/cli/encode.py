@@ -54,12 +54,13 @@ def encode(
     hasher = load_model(model)
     packed = encode_file(hasher, features, array, header)
     names = read_ids(*ids_of_rows(features, ids, id_column, array), len(packed))
-    codes = Codes(packed, hasher.fitted_.map.n_bits, ids=names, model_id=hasher.model_id_)
+    codes = Codes(packed, hasher.fitted_.map.n_bits, names, hasher.model_id_, hasher.fitted_.fields)
     write_codes(codes, output)
     result = {
         "codes": output,
         "rows": len(codes),
         "n_bits": codes.n_bits,
+        "fields": codes.fields.as_dict(),
         "bytes_per_item": int(codes.packed.shape[1]),
         "model_id": codes.model_id,
         "seconds": time.perf_counter() - start,

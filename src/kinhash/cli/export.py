@@ -83,12 +83,14 @@ def export(
         "table": table,
         "rows": rows,
         "n_bits": found.n_bits,
+        "fields": found.fields.as_dict(),
+        "stored_bits": found.n_bits if kind.weighs else found.max_distance,
         "model_id": found.model_id,
         "statement": text,
         "check": None if outcome is None else {**vars(outcome), "passed": outcome.passed},
         "seconds": seconds,
     }
-    emit(result, _text(result, outcome), as_json)
+    emit(result, _text(result, outcome, _note(found, kind.weighs)), as_json)
     return 0 if outcome is None or outcome.passed else 1
 
 
@@ -106,11 +108,25 @@ def _numbers(ids: Any) -> Any:
     return np.array(numbers, object) if same else ids  # the door says which are too large
 
 
-def _text(result: dict[str, Any], outcome: Any) -> str:
+def _note(codes: Any, weighs: bool) -> str:
+    """What the bits count, and what a query must look like where the engine cannot count so."""
+    from ..fields import KIN_ONLY
+
+    said = f"{codes.fields.describe(codes.n_bits)}."
+    if codes.fields.plain or weighs:
+        return "" if codes.fields == KIN_ONLY else said
+    return (
+        f"{said} The engine counts plain bits, so each bit stands there as often as it counts: "
+        f"{codes.max_distance} bits per row. Queries must be the same: codes.repeated()."
+    )
+
+
+def _text(result: dict[str, Any], outcome: Any, note: str) -> str:
     lines = [
         f"{counted(result['rows'], 'code')} of {result['n_bits']} bits written to {result['target']} for "
         f"{result['engine']}. ({result['seconds']:.1f} s)"
     ]
+    lines += [note] if note else []
     if result["statement"]:
         lines += ["", "The 10 rows nearest to the first code:", "", result["statement"], ""]
     if outcome is not None:

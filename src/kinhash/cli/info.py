@@ -54,6 +54,7 @@ def _model(file: str) -> dict[str, Any]:
         "method": header["hasher"],
         "map": header["map"],
         "n_bits": header["n_bits"],
+        "fields": header["fields"],
         "n_features": header["n_features"],
         "feature_names": header["feature_names"],
         "model_id": header["model_id"],

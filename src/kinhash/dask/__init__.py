@@ -4,7 +4,7 @@ from kinhash.dask import EnergyHasher, ShardedIndex
 
 hasher = EnergyHasher(n_bits=64, random_state=0).fit(X, y)    # dask collections
 codes = hasher.encode(X)                                      # a lazy dask array (n, 8) of uint8
-index = ShardedIndex.from_codes(codes)                        # one shard per block, on the workers
+index = ShardedIndex.from_codes(codes, fields=hasher.fitted_.fields)  # one shard per block, on the workers
 found = index.search(queries, k=10)                           # as one HammingIndex answers
 """
 

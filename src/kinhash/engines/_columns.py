@@ -17,7 +17,7 @@ from ..codes import Codes, UInt8, n_bytes, pack_bits, unpack_bits
 
 __all__ = ["Column", "columns", "weighted"]
 
-BLOCK = 65536  # rows unpacked at once
+BLOCK = 16384  # rows unpacked at once
 
 
 @dataclass(frozen=True)

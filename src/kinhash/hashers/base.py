@@ -181,7 +181,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     def encode(self, X: Any, ids: Any = None) -> Codes:
         """Codes of rows: packed bytes (n, ceil(d / 8)) in np.packbits order that know their length and model.
 
-        ``np.asarray(codes)``, or ``codes.packed``, is the plain array that faiss and pgvector take. A model
+        ``np.asarray(codes)``, or ``codes.packed``, is the plain array; ``codes.repeated()`` is the one whose
+        Hamming distances are ours where kin bits count more than once, for faiss and pgvector. A model
         gives a row the same bits on every machine, alone or in a batch of any size, from a memory map or a
         sparse matrix: rows with a margin within rounding error of zero are decided again in an order of
         operations of our own (`kinhash.encoders.Map`). How many is logged to "kinhash" at level DEBUG. Maps

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..codes import Codes, pack_bits, unpack_bits
 from ..encoders import ENCODERS, Encoder, Fitted, Map
-from ..encoders.alike import fit_alike
-from ..encoders.label_codes import label_codes
-from ..encoders.narrow import narrowed, widened
-from ..encoders.stacked import StackedMap
 from ..energies import ENERGIES, Energy
 from ..errors import InvalidInput, UnknownName
 from ..fields import Fields
@@ -22,9 +18,11 @@ from ..rows import Rows
 from ..solvers import SOLVERS, Solver
 from ..supervision import from_labels
 from ..training import Training
-from ..tuning import Wish, tune
 from .base import check_looks, mapped_codes
 from .streaming import StreamingHasher, StreamPlan, require_streamable
+
+if TYPE_CHECKING:
+    from ..tuning import Wish
 
 __all__ = ["EnergyHasher"]
 
@@ -51,7 +49,7 @@ class EnergyHasher(StreamingHasher):
         held-out rows how few kin bits know the labels about as well as all of them, and gives the rest to
         looks; 0 is kinship alone (the paper's protocol); a share of the bits fixes their number.
     kin_weight : how many alike bits one kin bit counts in a distance, 1 to 15, or "auto", chosen likewise.
-        Small weights serve kinds that were never labelled, large ones serve kinship.
+        Small weights (1, with ``alike=0.6``) serve kinds that were never labelled, large ones kinship.
     random_state, n_jobs, verbose : as in scikit-learn. The codes do not depend on n_jobs.
 
     Attributes
@@ -102,7 +100,7 @@ class EnergyHasher(StreamingHasher):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        Wish(self.alike, self.kin_weight).check()
+        self._wish().check()
         if not isinstance(self.energy, Energy) and self.energy not in ENERGIES:
             raise UnknownName.among("energy", self.energy, ENERGIES)
         for name, table, base in (("solver", SOLVERS, Solver), ("encoder", ENCODERS, Encoder)):
@@ -139,10 +137,14 @@ class EnergyHasher(StreamingHasher):
         return self._fit(X, lambda n: from_labels(y, n), sample_weight, y, looks)
 
     def _learn(self, training: Training) -> Fitted:
+        from ..encoders.alike import fit_alike
+        from ..encoders.label_codes import label_codes
+        from ..encoders.narrow import narrowed, widened
+        from ..tuning import tune
+
         narrow = narrowed(training) if self._uses_columns() else training
         solver, encoder = self._parts(narrow)
-        wish = Wish(self.alike, self.kin_weight)
-        chosen = tune(narrow, ENERGIES.make(self.energy), self.n_bits, solver, encoder, wish)
+        chosen = tune(narrow, ENERGIES.make(self.energy), self.n_bits, solver, encoder, self._wish())
         kin = chosen.fit(narrow)
         kin = replace(kin, map=widened(kin.map, narrow.rows), labels=label_codes(kin, narrow))
         if not chosen.fields.alike:
@@ -152,6 +154,11 @@ class EnergyHasher(StreamingHasher):
             features = widened(alike.features, narrow.rows)
             looks = features if training.looks is None else alike.looks
             return with_alike_bits(kin, features, looks, chosen.fields, training)
+
+    def _wish(self) -> Wish:
+        from ..tuning import Wish
+
+        return Wish(self.alike, self.kin_weight)
 
     def _uses_columns(self) -> bool:
         """Whether what is learned is linear in the columns, so that a fit may narrow them."""
@@ -175,6 +182,8 @@ class EnergyHasher(StreamingHasher):
         solver's codes, from which ``codes_`` may differ in some bits where they were fitted to the map's
         (``report_["recode"]``).
         """
+        from ..encoders.stacked import StackedMap
+
         check_is_fitted(self, "fitted_")
         known, fields = self.fitted_.labels, self.fitted_.fields
         if known is None:
@@ -233,6 +242,8 @@ def with_alike_bits(kin: Fitted, alike: Map, by_looks: Map, fields: Fields, trai
 
     ``by_looks`` gives the alike bits of training rows, whose looks are known, ``alike`` those of any row.
     """
+    from ..encoders.stacked import StackedMap
+
     rows, looks, n_jobs = training.rows, training.looks, training.n_jobs
     codes = mapped_codes(kin.map, rows, n_jobs) if kin.codes is None else kin.codes
     looking = mapped_codes(by_looks, rows if looks is None else looks, n_jobs)

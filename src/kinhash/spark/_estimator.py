@@ -104,7 +104,10 @@ class EnergyHasher(
 
 
 class EnergyHasherModel(Model, HasFeaturesCol, HasOutputCol, MLReadable, MLWritable):
-    """A fitted hasher: ``transform`` adds the column of packed codes, ``hasher`` is the ordinary model."""
+    """A fitted hasher: ``transform`` adds the column of packed codes, ``hasher`` is the ordinary model.
+
+    ``hasher.fitted_.fields`` say what the bits of the column count: searches of them need it.
+    """
 
     def __init__(self, hasher: energy_hasher.EnergyHasher | None = None) -> None:
         super().__init__()

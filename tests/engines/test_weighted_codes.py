@@ -68,6 +68,13 @@ def test_no_codes_and_string_ids(name: str, new_target: NewTarget) -> None:
         codes, target = clustered(300, 64, ids="text", centres=5, fields=KIN_FIRST), new_target(name)
         write(name, codes, target)
         assert check(name, codes, target, k=30).passed
+        if name in ANSWERING:
+            query = asked_of(codes, 1)
+            differs = (codes.bits() != query.bits()).astype(int)
+            distances = 4 * differs[:, :24].sum(axis=1) + differs[:, 24:].sum(axis=1)
+            truth = sorted(zip(distances.tolist(), codes.ids.tolist(), strict=True))[:30]
+            found = search(name, target, query, 30)
+            assert list(zip(found.distances[0].tolist(), found.ids[0].tolist(), strict=True)) == truth
 
 
 @pytest.mark.parametrize("fields", ["4 and 1", "3 and 2", "no alike bits"])
