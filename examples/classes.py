@@ -30,7 +30,7 @@ def main() -> float:
     print(f"a new {y[new[0]]} finds rows {found.ids[0].tolist()}, which are {y[found.ids[0]].tolist()}")
 
     for name, database in (("learned", hasher.codes_), ("mapped", hasher.encode(X[train]))):
-        score = mean_average_precision(codes.packed, database, y[new], y[train])
+        score = mean_average_precision(codes, database, y[new], y[train])
         print(f"mAP of {len(new)} new digits, {name} database: {score:.3f} (ties: expected value)")
     return score
 

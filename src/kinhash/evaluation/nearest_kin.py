@@ -8,7 +8,7 @@ near-kin mAP is about chance, and few *distinct answers* come.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +20,14 @@ from ..codes import Codes, as_codes
 from ..errors import InvalidInput
 from ..index import HammingIndex
 from ..labels import read_labels
-from .float_rankings import ScoreRows, unit_rows
 from .given_rankings import precision_of_scores
 from .kin import kin_from_relevance
 from .ranking import Ranking, Sides
 from .scan import query_blocks
 from .tie_groups import average_precisions, kin_among_first
+
+if TYPE_CHECKING:
+    from .float_rankings import ScoreRows
 
 __all__ = ["NearKin", "NearestKin", "distinct_answers", "near_kin", "near_kin_from_scores", "some_queries"]
 
@@ -262,6 +264,8 @@ def _product(left: Any, right: Any) -> Any:
 
 def _around(X: Any, mean: Floats) -> Any:
     """Rows less the mean, at unit length; sparse rows would not stay sparse, and keep their place."""
+    from .float_rankings import unit_rows  # metrics of codes need no scikit-learn
+
     if sp.issparse(X):
         return unit_rows(X)
     return unit_rows(np.asarray(X, np.float64) - mean)

@@ -114,7 +114,7 @@ class StreamingHasher(Hasher):
         if not hasattr(self, "_stream"):
             raise InvalidInput(
                 "learned_codes was asked of a model that keeps no codes of labels",
-                "an EnergyHasher fitted on labels, or a model fitted block by block",
+                "an EnergyHasher fitted on labels, or a model of partial_fit",
                 "After fit, codes_ holds the learned codes of the training rows",
             )
         return self._as_codes(pack_bits(self._stream.learned_bits(read_labels(y))))
