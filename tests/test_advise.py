@@ -23,6 +23,7 @@ from kinhash.advice._picture import GAP, apart
 from kinhash.advice._recommend import _Case, _looks, shortest_enough
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInput, KinhashError, KinhashWarning, UnknownName
+from kinhash.evaluation import NearestKin
 from kinhash.evaluation.hold_out import folds, stratified_rows
 from kinhash.labels import read_labels
 from kinhash.metrics import NearKin, bootstrap_interval, near_kin
@@ -80,21 +81,40 @@ def test_the_nearest_kin_are_those_of_the_folds(good: Advice) -> None:
     assert good.figure("ITQ", 8).looks is None
 
 
-def test_one_sentence_says_who_knows_classes_and_who_finds_looks() -> None:
+def test_one_sentence_says_who_knows_classes_and_what_is_found() -> None:
     def said(kin_bits: dict[int, tuple[int, int]], shares: dict[int, float], enough: int) -> str:
-        scores = Scores(12)
+        scores = Scores(12, kin_at_random=[0.05, 0.07])
         for n_bits, both in kin_bits.items():
             near = [NearKin(0.1, shares[n_bits], 5, 9, np.zeros(9))] * 2
             scores.looks[OURS, n_bits] = list(zip(both, near, strict=True))
         return _looks(_Case(scores, tuple(kin_bits), 0.02), enough, "classes")
 
     assert said({64: (16, 16)}, {64: 0.58}, 64) == (
-        "Of 64 bits, 16 know your classes; the other 48 find 58 % of the ten nearest kin among the first "
-        "hundred answers."
+        "Of 64 bits, 16 know your classes; with the other 48, 58 % of the ten nearest kin are among the "
+        "first hundred answers (kin in random order: 6 %)."
     )
-    longer = said({8: (8, 8), 64: (16, 24), 256: (24, 24)}, {8: 0.07, 64: 0.5, 256: 0.9}, 8)
-    assert longer.startswith("Of 8 bits, all know your classes and none what a row looks like; they find 7 %")
-    assert "Of 64 bits, 16 to 24 know your classes; the others find 50 %" in longer
+    lengths = {8: (8, 8), 64: (16, 24), 256: (24, 24)}
+    longer = said(lengths, {8: 0.07, 64: 0.5, 256: 0.53}, 8)
+    assert longer.startswith(
+        "All 8 bits know your classes, none what a row looks like: 7 % of the ten nearest"
+    )
+    assert longer.endswith("take 64 bits: it is 50 %.")  # 256 bits find about as much
+    assert "take" not in said(lengths, {8: 0.45, 64: 0.5, 256: 0.53}, 8)
+    assert "16 to 24 know your classes; with the others, 50 %" in said(lengths, {8: 0, 64: 0.5, 256: 0}, 64)
+
+
+def test_kin_in_random_order_find_what_a_shuffle_finds(good: Advice) -> None:
+    """Codes of the true class leave all kin level: their expected share is the figure."""
+    y = np.arange(900) % 3
+    codes = Codes(np.packbits(np.eye(3, dtype=np.uint8)[y], axis=1), 3)
+    X = np.random.default_rng(0).normal(size=(900, 4))
+    asked = slice(0, 30)
+    for own in (None, np.arange(30)):
+        near = NearestKin.of(y[asked], y, X[asked], X, own=own)
+        assert near.kin_at_random(y[asked], y) == pytest.approx(near.score_codes(codes[asked], codes).recall)
+    looks = good.figure(OURS, 8).looks
+    assert looks is not None
+    assert looks.kin_at_random == 1.0  # forty kin of a query fit into a hundred answers
 
 
 def test_labels_that_features_explain_need_few_bits(good: Advice) -> None:

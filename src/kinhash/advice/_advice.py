@@ -40,11 +40,13 @@ class Looks:
     ``kin_bits`` are those that know the labels, fewest and most over the folds; the others say what a row
     looks like. ``near_kin`` is the mAP of the 20 nearest kin, ``nearest_kin_among_100`` the share of the ten
     nearest among the first hundred answers, both means over folds of at most 500 queries, learned database.
+    ``kin_at_random`` is that share where all kin come first, but in random order: no looks at all.
     """
 
     kin_bits: tuple[int, int]
     near_kin: float
     nearest_kin_among_100: float
+    kin_at_random: float
 
 
 @dataclass(frozen=True)

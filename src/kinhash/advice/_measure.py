@@ -65,7 +65,8 @@ class Scores:
     chance: list[Floats] = field(default_factory=list)
     encode: dict[Way, float] = field(default_factory=dict)
     search: dict[Way, Search] = field(default_factory=dict)
-    looks: dict[Way, list[tuple[int, NearKin]]] = field(default_factory=dict)  # kin bits, and what they find
+    looks: dict[Way, list[tuple[int, NearKin]]] = field(default_factory=dict)  # kin bits, and what is found
+    kin_at_random: list[float] = field(default_factory=list)  # what kin in random order would find
 
     def of(self, way: Way, which: str = "mapped") -> Floats:
         """Scores (q,) of all queries so far; NaN where a query has no kin."""
@@ -102,7 +103,7 @@ class Scores:
         value, found = (
             float(np.nanmean([getattr(one, name) for one in near])) for name in ("value", "recall")
         )
-        return Looks((min(kin_bits), max(kin_bits)), value, found)
+        return Looks((min(kin_bits), max(kin_bits)), value, found, float(np.mean(self.kin_at_random)))
 
 
 def ways(bits: tuple[int, ...], n_columns: int) -> Iterator[Way]:
@@ -135,6 +136,7 @@ def measure_fold(
     X_fit, X_out = X[split.train], X[split.held_out]
     asked = some_queries(len(y))
     nearest = NearestKin.of(y[asked], y_fit, X_out[asked], X_fit)
+    scores.kin_at_random.append(nearest.kin_at_random(y[asked], y_fit))
     for way in ways(plan.bits, scores.n_columns):
         tell(way)
         method, n_bits = way

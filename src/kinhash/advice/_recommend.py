@@ -24,7 +24,7 @@ FEW_ROWS = 10  # of a label
 SHARE_OF_FEW = 0.02  # of the rows; fewer rows in small labels do not move a mean
 
 MUCH_MORE = 0.1  # of the ten nearest kin that a longer code must find to be named
-USUAL_BITS = 64
+ABOUT_AS_MUCH = 0.05
 SHOWN = 0.0005  # a difference that the last digit we print does not show is none
 
 
@@ -237,33 +237,28 @@ def _learned(case: _Case, learned: Choice) -> str:
 
 def _looks(case: _Case, n_bits: int, kind: str) -> str:
     """What the alike bits are good for at the length that suffices, and at one that finds much more."""
+    shares = {n: case.scores.looks_of((OURS, n)).nearest_kin_among_100 for n in case.bits if n >= n_bits}
+    at_random = case.scores.looks_of((OURS, n_bits)).kin_at_random
     text = (
-        f"Of {n_bits} bits, {_found(case, n_bits, kind)}"
-        if n_bits > 1
-        else f"One bit: {_found(case, 1, kind)}"
+        f"{_found(case, n_bits, kind)} are among the first hundred answers (kin in random order: "
+        f"{100 * at_random:.0f} %)."
     )
-    shares = {n: case.scores.looks_of((OURS, n)).nearest_kin_among_100 for n in case.bits}
-    more = [n for n in case.bits if n > n_bits and shares[n] > shares[n_bits] + MUCH_MORE]
-    if not more:
-        return f"{text}."
-    better = next((n for n in more if n >= USUAL_BITS), more[-1])
-    return (
-        f"{text}. Of {better} bits, {_found(case, better, kind)}: take those where the first answers matter."
-    )
+    better = min(n for n, share in shares.items() if share >= max(shares.values()) - ABOUT_AS_MUCH)
+    if shares[better] <= shares[n_bits] + MUCH_MORE:
+        return text
+    return f"{text} Where the first answers matter, take {better} bits: it is {100 * shares[better]:.0f} %."
 
 
 def _found(case: _Case, n_bits: int, kind: str) -> str:
-    """As in "16 know your classes; the other 48 find 58 % of the ten nearest kin among the first hundred"."""
+    """As in "Of 64 bits, 16 know your classes; with the other 48, 58 % of the ten nearest kin"."""
     looks = case.scores.looks_of((OURS, n_bits))
     low, high = looks.kin_bits
-    found = (
-        f"{100 * looks.nearest_kin_among_100:.0f} % of the ten nearest kin among the first hundred answers"
-    )
+    found = f"{100 * looks.nearest_kin_among_100:.0f} % of the ten nearest kin"
     if low == n_bits:
-        return f"all know your {kind} and none what a row looks like; they find {found}"
+        return f"All {n_bits} bits know your {kind}, none what a row looks like: {found}"
     spent = f"{low} to {high}" if low < high else f"{low}"
-    left = "the others" if low < high else f"the other {n_bits - low}"
-    return f"{spent} know your {kind}; {left} find {found}"
+    left = "others" if low < high else f"other {n_bits - low}"
+    return f"Of {n_bits} bits, {spent} know your {kind}; with the {left}, {found}"
 
 
 def _gap(case: _Case, n_bits: int, gap: Interval) -> str:
