@@ -6,7 +6,7 @@ but for a tolerance; all other bits are alike bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from .splits import ValidationSplit
 __all__ = ["Wish", "shared_fields"]
 
 SHARES = (0.25, 0.3125, 0.375, 0.4375, 0.5, 0.625, 0.75, 0.875)  # of kin bits
-WEIGHTS = (2, 4, 8)
+WEIGHTS = (2, 3, 4, 6, 8)
 MOST_ALIKE = 0.95  # some bits must say who is kin
 USUAL_WEIGHT = 4  # where nothing can be measured
 TOLERANCE = 0.01  # of the held-out score: about .005 by learned codes, .010 by mapped ones
@@ -68,12 +68,12 @@ class Wish:
         """Whether there is anything to measure."""
         return n_bits > 1 and self.alike != 0 and "auto" in (self.alike, self.kin_weight)
 
-    def candidates(self, n_bits: int) -> list[Fields]:
+    def candidates(self, n_bits: int) -> list[list[Fields]]:
         """What is to be tried: most alike bits first, and for each number of them small weights first."""
         shares = SHARES if self.alike == "auto" else (1 - float(self.alike),)
         weights = WEIGHTS if self.kin_weight == "auto" else (int(self.kin_weight),)
         counts = dict.fromkeys(n_bits - max(1, round(share * n_bits)) for share in shares)
-        return [Fields(count, weight) for count in counts if count for weight in weights]
+        return [[Fields(count, weight) for weight in weights] for count in counts if count]
 
     def without_measuring(self, labels: Labels | None, n_bits: int) -> Fields:
         """The fields asked for; where they are open, the usual ones.
@@ -99,12 +99,15 @@ def shared_fields(
     smallest weight is taken that serves kinship about as well as any.
     """
     trial = _Trial.of(training, judge, solution, chances)
-    candidates = wish.candidates(solution.n_bits)
-    if wish.alike == "auto":
-        enough = trial.value(KIN_ONLY) - TOLERANCE
-        return next((one for one in candidates if trial.value(one) >= enough), KIN_ONLY)
-    values = {one: trial.value(one) for one in candidates}
-    return next((one for one in values if values[one] >= max(values.values()) - TOLERANCE), KIN_ONLY)
+    if wish.alike != "auto":
+        (weights,) = wish.candidates(solution.n_bits) or ([KIN_ONLY],)
+        high = max(trial.value(one) for one in weights)
+        return next(one for one in weights if trial.value(one) >= high - TOLERANCE)
+    enough = trial.value(KIN_ONLY) - TOLERANCE
+    for weights in wish.candidates(solution.n_bits):
+        if trial.value(weights[-1]) >= enough:  # heavy kin bits serve kinship best
+            return next(one for one in weights if trial.value(one) >= enough)
+    return KIN_ONLY
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,8 @@ class _Trial:
     relaxed: tuple[Floats, Floats, Floats]  # asked; ranked, by the map; ranked, by their labels
     sizes: Floats  # of the directions of the relaxed codes
     kin: tuple[Bools, Bools]  # of the asked among the ranked, and among themselves
+    known: dict[Fields, float] = field(default_factory=dict)
+    bits: dict[int, list[list[Bools]]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -137,26 +142,37 @@ class _Trial:
 
     def value(self, fields: Fields) -> float:
         """Held-out mAP of kin; databases weigh as in `Judge`: learned and mapped twice, unseen once."""
-        n_kin = fields.kin(self.n_bits)
-        kept = n_directions(self.sizes, n_kin)
-        relaxed = [codes[:, :kept] for codes in self.relaxed]
-        alike = self._alike(fields.alike)
-        total = 0.0
-        for start in range(STARTS):
-            rotation = fit_rotation(relaxed[1], n_kin, np.random.default_rng(start), ROUNDS)
-            bits = [codes @ rotation > 0 for codes in relaxed]
-            asked, mapped, learned = (
-                self._vectors(kin, looks, fields)
-                for kin, looks in zip(bits, (alike[0], alike[1], alike[1]), strict=True)
+        if fields not in self.known:
+            self.known[fields] = float(
+                np.mean([self._score(bits, fields) for bits in self._bits(fields.alike)])
             )
-            ones = np.ones(max(len(asked), len(mapped)))
-            for weight, database, kin, same in (
-                (0.4, learned, self.kin[0], False),
-                (0.4, mapped, self.kin[0], False),
-                (0.2, asked, self.kin[1], True),
-            ):
-                total += weight * binned_average_precision(asked @ database.T, kin, ones, same)
-        return total / STARTS
+        return self.known[fields]
+
+    def _score(self, bits: list[Bools], fields: Fields) -> float:
+        asked, mapped, learned = (self._vectors(one, fields) for one in bits)
+        ones = np.ones(max(len(asked), len(mapped)))
+        found = (
+            binned_average_precision(asked @ learned.T, self.kin[0], ones, False),
+            binned_average_precision(asked @ mapped.T, self.kin[0], ones, False),
+            binned_average_precision(asked @ asked.T, self.kin[1], ones, True),
+        )
+        return float(2 * found[0] + 2 * found[1] + found[2]) / 5
+
+    def _bits(self, n_alike: int) -> list[list[Bools]]:
+        """Bits of the asked, of the ranked by the map, and of the ranked by their labels, for each start."""
+        if n_alike not in self.bits:
+            n_kin = self.n_bits - n_alike
+            relaxed = [codes[:, : n_directions(self.sizes, n_kin)] for codes in self.relaxed]
+            looks = self._alike(n_alike)
+            found = []
+            for start in range(STARTS):
+                rotation = fit_rotation(relaxed[1], n_kin, np.random.default_rng(start), ROUNDS)
+                parts = zip(relaxed, (looks[0], looks[1], looks[1]), strict=True)
+                found.append(
+                    [np.concatenate([codes @ rotation > 0, alike], axis=1) for codes, alike in parts]
+                )
+            self.bits[n_alike] = found
+        return self.bits[n_alike]
 
     def _alike(self, n_alike: int) -> tuple[Bools, Bools]:
         """Alike bits of the asked and of the ranked rows, learned from rows that are not held out."""
@@ -166,7 +182,7 @@ class _Trial:
         rows = self.training.rows
         return map_.scores(rows.read(self.split.held)) > 0, map_.scores(rows.read(self.split.part)) > 0
 
-    def _vectors(self, kin: Bools, alike: Bools, fields: Fields) -> Floats32:
+    def _vectors(self, bits: Bools, fields: Fields) -> Floats32:
         """Vectors whose inner products say what the weighted distance says, within [−1, 1]."""
         size = np.sqrt(fields.weights(self.n_bits) / fields.max_distance(self.n_bits)).astype(np.float32)
-        return np.where(np.concatenate([kin, alike], axis=1), size, -size)
+        return np.where(bits, size, -size)
