@@ -87,7 +87,7 @@ def recommend(scores: Scores, labels: Labels, plan: MeasuringPlan) -> Recommenda
             warnings.append(_gap(case, choice.enough, gap))
         sentences.append(
             "None of this speaks of kinds of items never labelled: if such will be searched, fit with "
-            "alike=0.6, kin_weight=1 (--alike 0.6 --kin-weight 1), and compare under the protocol "
+            "encoder='ridge', alike=0.5, kin_weight=1, and compare under the protocol "
             "'unseen-classes' (docs/protocols.md)."
         )
     return Recommendation(

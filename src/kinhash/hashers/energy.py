@@ -49,7 +49,7 @@ class EnergyHasher(StreamingHasher):
         held-out rows how few kin bits know the labels about as well as all of them, and gives the rest to
         looks; 0 is kinship alone (the paper's protocol); a share of the bits fixes their number.
     kin_weight : how many alike bits one kin bit counts in a distance, 1 to 15, or "auto", chosen likewise.
-        Small weights (1, with ``alike=0.6``) serve kinds that were never labelled, large ones kinship.
+        Kinds never labelled are served best by 1, with ``alike=0.5`` and ``encoder="ridge"``.
     random_state, n_jobs, verbose : as in scikit-learn. The codes do not depend on n_jobs.
 
     Attributes

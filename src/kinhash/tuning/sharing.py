@@ -143,9 +143,8 @@ class _Trial:
     def value(self, fields: Fields) -> float:
         """Held-out mAP of kin; databases weigh as in `Judge`: learned and mapped twice, unseen once."""
         if fields not in self.known:
-            self.known[fields] = float(
-                np.mean([self._score(bits, fields) for bits in self._bits(fields.alike)])
-            )
+            scores = [self._score(bits, fields) for bits in self._bits(fields.alike)]
+            self.known[fields] = float(np.mean(scores))
         return self.known[fields]
 
     def _score(self, bits: list[Bools], fields: Fields) -> float:
@@ -167,10 +166,9 @@ class _Trial:
             found = []
             for start in range(STARTS):
                 rotation = fit_rotation(relaxed[1], n_kin, np.random.default_rng(start), ROUNDS)
-                parts = zip(relaxed, (looks[0], looks[1], looks[1]), strict=True)
-                found.append(
-                    [np.concatenate([codes @ rotation > 0, alike], axis=1) for codes, alike in parts]
-                )
+                kin = [codes @ rotation > 0 for codes in relaxed]
+                alike = looks[0], looks[1], looks[1]
+                found.append([np.concatenate(both, axis=1) for both in zip(kin, alike, strict=True)])
             self.bits[n_alike] = found
         return self.bits[n_alike]
 
