@@ -108,6 +108,8 @@ def works_or_is_refused(path: Path) -> bool:
     assert codes.shape == (3, -(-loaded.n_bits // 8))
     np.testing.assert_array_equal(loaded.encode(X[:1]), codes[:1])
     stored, used = read_container(path)[0], loaded.fitted_.map.arrays()
+    if loaded.fitted_.labels is not None:
+        used |= {f"labels.{name}": array for name, array in loaded.fitted_.labels.arrays().items()}
     assert stored.keys() == used.keys()
     for name, array in used.items():
         assert (array.dtype, array.shape) == (stored[name].dtype, stored[name].shape)
@@ -119,7 +121,14 @@ def test_the_models_here_hold_every_kind_of_array(models: dict[str, Contents]) -
     names = {name.lstrip("0123456789.") for arrays, _ in models.values() for name in arrays}
     assert {header["map"] for _, header in models.values()} == set(MAPS) - {"regressor"}
     assert {name.split(".")[1] for name in names if name.startswith("readout.")} == set(READOUTS)
-    assert {"gaussian_centers", "rbf_centers", "rbf_power", "patterns", "similarity_weights"} <= names
+    assert {
+        "gaussian_centers",
+        "rbf_centers",
+        "rbf_power",
+        "patterns",
+        "labels.table",
+        "similarity_weights",
+    } <= names
 
 
 def test_untouched_contents_are_taken(models: dict[str, Contents], tmp_path: Path) -> None:

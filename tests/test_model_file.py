@@ -467,7 +467,7 @@ def test_an_energy_comes_back_as_it_was(tmp_path):
     y = np.arange(90) % 3
     X = rng.normal(size=(90, 4)) + 3 * np.eye(4)[y]
     for energy in (ExpH(), LFH(printed=True), KSH()):
-        EnergyHasher(8, energy=energy, random_state=0).fit(X, y).save(tmp_path / "m.kin")
+        EnergyHasher(8, energy=energy, alike=0, random_state=0).fit(X, y).save(tmp_path / "m.kin")
         again = load(tmp_path / "m.kin").energy
         assert type(again) is type(energy)
         assert vars(again) == vars(energy)

@@ -72,9 +72,9 @@ def model_id(map_: Map) -> str | None:
 
 
 def arrays_id(kind: str, arrays: Arrays) -> str:
-    """The same from what a file holds: the kind of a map and its arrays."""
+    """The same from what a file holds: the kind of a map and its arrays, less those of labels."""
     digest = hashlib.blake2b(kind.encode(), digest_size=16)
-    for name in sorted(arrays):
+    for name in sorted(name for name in arrays if not name.startswith(LABELS)):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
         digest.update(array.data if array.size else b"")

@@ -104,11 +104,12 @@ def test_weights_count_rows():
     doubled = np.concatenate([np.arange(30), np.arange(60)])
     B, L = signs(fitted)[doubled], one_hot(y)[doubled]
     phi = np.column_stack([fitted.fitted_.map.preparation(X[doubled]), np.ones(90)]).astype(float)
-    P = np.linalg.solve(phi.T @ phi + 0.01 * np.eye(21), phi.T @ B)
+    unit = 60 / 90  # weights have the mean 1
+    P = np.linalg.solve(unit * phi.T @ phi + 0.01 * np.eye(21), unit * phi.T @ B)
     np.testing.assert_allclose(fitted.decision_function(X[doubled]), phi @ P, atol=5e-3)
-    W = np.linalg.solve(B.T @ B + np.eye(8), B.T @ L)
-    expected = ((L - B @ W) ** 2).sum() + (W**2).sum()
-    expected += 1e-5 * (((B - phi @ P) ** 2).sum() + 0.01 * (P**2).sum())
+    W = np.linalg.solve(unit * B.T @ B + np.eye(8), unit * B.T @ L)
+    expected = unit * ((L - B @ W) ** 2).sum() + (W**2).sum()
+    expected += 1e-5 * (unit * ((B - phi @ P) ** 2).sum() + 0.01 * (P**2).sum())
     assert fitted.report_["objective"][-1] == pytest.approx(expected, rel=1e-4)
 
 

@@ -56,7 +56,7 @@ def test_fit_encode_index_and_search(kind: str, named: bool, run: Run, folder: P
     codes = load_codes(folder / "p_codes.kin")
     np.testing.assert_array_equal(codes.packed, kinhash.load("model.kin").encode(X).packed)
     assert codes.ids.tolist() == ids_of(N)
-    bare = "codes.npy"
+    bare = "bare.kin"
     assert run("encode", "p.kin", "X.npy", "-o", bare).code == 0
     assert run("index", bare, "--ids", "rows.parquet", "-o", "p_index.kin").code == 0
     found = json.loads(run("search", "p_index.kin", "rows.parquet", "--model", "p.kin", "--json").out)

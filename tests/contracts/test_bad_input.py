@@ -213,7 +213,7 @@ def test_expected_labels_need_labels():
     left, right = np.arange(0, 80), np.arange(10, 90)
     verdict = np.where(Y[left] == Y[right], 1, -1)
     same = np.where(Y[:, None] == Y, 1.0, -1.0)
-    hasher = EnergyHasher(8, encoder="expected", random_state=0)
+    hasher = EnergyHasher(8, encoder="expected", alike=0, random_state=0)
     with pytest.raises(InvalidInput, match=r"pairs or similarities.*encoder='ridge'"):
         hasher.fit_pairs(X, left, right, verdict)
     with pytest.raises(InvalidInput, match=r"pairs or similarities.*encoder='ridge'"):

@@ -28,7 +28,8 @@ def default():
 
 def linear(encoder="ridge", **settings):
     """A fixed recipe; settings are those of the solver."""
-    return EnergyHasher(16, encoder=encoder, solver=Spectral(rotation="codes", **settings), random_state=0)
+    solver = Spectral(rotation="codes", **settings)
+    return EnergyHasher(16, encoder=encoder, solver=solver, alike=0, random_state=0)
 
 
 def paper():

@@ -26,7 +26,7 @@ from kinhash.spark._arrow import binary_column, features_of, labels_of
 from kinhash.spark._blocks import _runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
-FIXED = {"encoder": "ridge", "solver": "spectral", "solver__rotation": "codes"}
+FIXED = {"encoder": "ridge", "solver": "spectral", "solver__rotation": "codes", "alike": 0}
 
 
 def java_version():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model import Ridge as RidgeRegressor
@@ -67,7 +68,8 @@ def test_weights_count_rows(name, kind):
     w = np.random.default_rng(0).integers(0, 4, 100)
     rows = np.repeat(np.arange(100), w)
     present = int((w > 0).sum())
-    hashers = [EnergyHasher(8, random_state=0, **WEIGHTED[name](total)) for total in (present, len(rows))]
+    kin = EnergyHasher(8, alike=0, random_state=0)
+    hashers = [clone(kin).set_params(**WEIGHTED[name](total)) for total in (present, len(rows))]
     weighted = hashers[0].fit(X, y, sample_weight=w).decision_function(X)
     repeated = hashers[1].fit(X[rows], [y[i] for i in rows]).decision_function(X)
     weighted, repeated = (m / np.abs(m).max() for m in (weighted, repeated))  # some grow with the rows
@@ -408,7 +410,7 @@ def test_choices_are_made_on_held_out_rows_and_reported():
     assert some.report_["label_penalty"] == 3.0
     assert 0 < some.report_["held_out_score"] <= 1
     encoder = ExpectedLabels(penalty=3.0, temperature=2.0, features="plain", recode=0.5)
-    fixed = EnergyHasher(16, solver=Spectral(rarity=0.0), encoder=encoder, random_state=0).fit(X, y)
+    fixed = EnergyHasher(16, solver=Spectral(rarity=0.0), encoder=encoder, alike=0, random_state=0).fit(X, y)
     assert "held_out_score" not in fixed.report_
     assert "tuning" not in fixed.report_["seconds"]
     assert {name: fixed.report_[name] for name in ("label_penalty", "temperature", "features", "recode")} == {
