@@ -32,6 +32,7 @@ WEIGHTS = (2, 3, 4, 6, 8)
 MOST_ALIKE = 0.95  # some bits must say who is kin
 USUAL_WEIGHT = 4  # where nothing can be measured
 TOLERANCE = 0.01  # of the held-out score: about .005 by learned codes, .010 by mapped ones
+TAG_TOLERANCE = 0.006  # tags need their bits: the same loss on held-out rows is more on others
 STARTS = 2  # rotations whose mean is taken: one alone says too much about itself
 ROUNDS = 20
 ASKED, RANKED = 500, 1000  # held-out rows that ask, rows that are ranked
@@ -99,11 +100,13 @@ def shared_fields(
     smallest weight is taken that serves kinship about as well as any.
     """
     trial = _Trial.of(training, judge, solution, chances)
+    labels = training.supervision.labels
+    tolerance = TAG_TOLERANCE if labels is not None and labels.is_tags else TOLERANCE
     if wish.alike != "auto":
         (weights,) = wish.candidates(solution.n_bits) or ([KIN_ONLY],)
         high = max(trial.value(one) for one in weights)
-        return next(one for one in weights if trial.value(one) >= high - TOLERANCE)
-    enough = trial.value(KIN_ONLY) - TOLERANCE
+        return next(one for one in weights if trial.value(one) >= high - tolerance)
+    enough = trial.value(KIN_ONLY) - tolerance
     for weights in wish.candidates(solution.n_bits):
         if trial.value(weights[-1]) >= enough:  # heavy kin bits serve kinship best
             return next(one for one in weights if trial.value(one) >= enough)
