@@ -28,7 +28,7 @@ def summary(X: Any, supervision: Labels | Pairs) -> str:
         kin = int((supervision.verdict > 0).sum())
         return f"{size}, {len(supervision.verdict):,} pairs, {kin:,} of them kin."
     names = [str(name)[:40] for name in supervision.names[:SHOWN].tolist()]
-    more = ", ..." if len(supervision.names) > SHOWN else ""
+    more = ", ..." if len(supervision.names) > SHOWN else "."
     unknown = int((~supervision.known).sum())
     without = f"; {counted(unknown, 'row')} without a label" if unknown else ""
     if supervision.tags is not None:
@@ -38,7 +38,7 @@ def summary(X: Any, supervision: Labels | Pairs) -> str:
         kind, each = "class", f"{sizes.min():,} to {sizes.max():,} rows each"
     plural = "classes" if kind == "class" else "tags"
     count = f"1 {kind}" if len(supervision.names) == 1 else f"{len(supervision.names):,} {plural}"
-    return f"{size}, {count}, {each}{without}; first {plural}: {', '.join(names)}{more}."
+    return f"{size}, {count}, {each}{without}; first {plural}: {', '.join(names)}{more}"
 
 
 def expect_separator(labels: Labels, path: str, separator: str) -> None:
