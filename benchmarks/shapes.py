@@ -111,7 +111,7 @@ def measure(shape: Shape) -> list[str]:
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        hasher = EnergyHasher(shape.bits, random_state=0).fit(X, y)
+        hasher = EnergyHasher(shape.bits, alike=0, random_state=0).fit(X, y)
     seconds = time.perf_counter() - start
     warned = sum(issubclass(one.category, KinhashWarning) for one in caught)
     queries, mapped, learned = hasher.encode(Q), hasher.encode(X), hasher.codes_
