@@ -37,7 +37,7 @@ from .shared_codes import classes_sharing_codes, shared_codes_warning
 if TYPE_CHECKING:
     from ..index import HammingIndex, Neighbours
 
-__all__ = ["Explanation", "Hasher", "check_looks", "check_supervision", "mapped_codes"]
+__all__ = ["Explanation", "Hasher", "check_supervision", "mapped_codes"]
 
 log = logging.getLogger("kinhash")
 MOST_JOBS = 1024  # more threads than a system starts would be asked for by a stranger's model file
@@ -319,24 +319,6 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
-
-
-def check_looks(looks: Any, X: Any) -> Any:
-    """The columns that say who looks alike: finite numbers, a row for each row of X."""
-    from sklearn.utils.validation import check_array
-
-    try:
-        looks = check_array(looks, accept_sparse="csr", input_name="alike_to")
-    except ValueError as problem:
-        raise InvalidInput(
-            f"alike_to cannot be used: {problem}", "a matrix of finite numbers", "Check it"
-        ) from problem
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    if looks.shape[0] != n_rows:
-        raise InvalidInput(
-            f"alike_to has {looks.shape[0]} rows and X has {n_rows}", "one row per row of X", "Pass both"
-        )
-    return looks
 
 
 def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None) -> Bytes:

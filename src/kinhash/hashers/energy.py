@@ -18,7 +18,7 @@ from ..rows import Rows
 from ..solvers import SOLVERS, Solver
 from ..supervision import from_labels
 from ..training import Training
-from .base import check_looks, mapped_codes
+from .base import mapped_codes
 from .streaming import StreamingHasher, StreamPlan, require_streamable
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class EnergyHasher(StreamingHasher):
                     "bits that can say who looks alike",
                     "Leave alike_to out, or set alike='auto'",
                 )
-            looks = Rows(check_looks(alike_to, X))
+            looks = Rows(_check_looks(alike_to, X))
         return self._fit(X, lambda n: from_labels(y, n), sample_weight, y, looks)
 
     def _learn(self, training: Training) -> Fitted:
@@ -257,6 +257,24 @@ def with_alike_bits(kin: Fitted, alike: Map, by_looks: Map, fields: Fields, trai
         facts=facts,
         fields=fields,
     )
+
+
+def _check_looks(looks: Any, X: Any) -> Any:
+    """The columns that say who looks alike: finite numbers, a row for each row of X."""
+    from sklearn.utils.validation import check_array
+
+    try:
+        looks = check_array(looks, accept_sparse="csr", input_name="alike_to")
+    except ValueError as problem:
+        raise InvalidInput(
+            f"alike_to cannot be used: {problem}", "a matrix of finite numbers", "Check it"
+        ) from problem
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if looks.shape[0] != n_rows:
+        raise InvalidInput(
+            f"alike_to has {looks.shape[0]} rows and X has {n_rows}", "one row per row of X", "Pass both"
+        )
+    return looks
 
 
 def _spectral_can(energy: Energy, n_bits: int) -> bool:
