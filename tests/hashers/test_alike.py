@@ -145,3 +145,17 @@ def test_learned_codes_say_what_they_lack(fitted):
             fitted.learned_codes(wrong, X[:1])
     with pytest.raises(InvalidInput, match="alike bits"):
         fitted.learned_codes([1])
+
+
+def test_an_explanation_has_the_distance_of_a_search(fitted):
+    index = HammingIndex.from_codes(fitted.encode(X[:N]))
+    for row in (N, N + 1):
+        found = index.search(fitted.encode(X[row : row + 1]), k=3)
+        told = [fitted.explain(X[row], X[near]).distance for near in found.ids[0]]
+        assert told == found.distances[0].tolist()
+
+
+def test_learned_codes_say_that_labels_made_them(fitted):
+    assert fitted.learned_codes(y[:3], X[:3]).learned
+    assert fitted.codes_.learned
+    assert not fitted.encode(X[:3]).learned

@@ -18,8 +18,7 @@ from sklearn.base import BaseEstimator, clone
 from .._check import check_integer, make_rng
 from ..errors import InvalidInput, MissingExtra
 from ..evaluation import FloatRanking
-from ..labels import read_labels
-from .toplines import default_classifier
+from .toplines import default_classifier, required_classes
 
 __all__ = ["LabelByte", "LabelBytePQ"]
 
@@ -60,15 +59,9 @@ class LabelByte(FloatRanking, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit a copy of the classifier."""
-        labels = read_labels(y)
-        if labels.classes is None or not labels.known.all():
-            raise InvalidInput(
-                "A label byte was asked for tags or for rows of unknown class",
-                "one class for every training row: a row with several tags has no single byte",
-                "Use LabelModel or Cosine for tags, and drop rows without a class",
-            )
+        classes = required_classes(type(self).__name__, y)
         chosen = default_classifier() if self.classifier is None else clone(self.classifier)
-        present, self.classes_ = np.unique(labels.classes, return_inverse=True)
+        present, self.classes_ = np.unique(classes, return_inverse=True)
         self.classifier_ = chosen.fit(X, self.classes_)
         self.bytes_per_item = 1 if len(present) <= 256 else 2
         return self

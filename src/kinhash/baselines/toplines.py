@@ -19,7 +19,7 @@ from ..errors import InvalidInput
 from ..evaluation import FloatRanking, LabelScores
 from ..labels import read_labels
 
-__all__ = ["ClassScores", "PredictedClass", "default_classifier"]
+__all__ = ["ClassScores", "PredictedClass", "default_classifier", "required_classes"]
 
 
 def default_classifier() -> Any:
@@ -50,6 +50,18 @@ class ClassScores(LabelScores):
         return self
 
 
+def required_classes(method: str, y: Any) -> npt.NDArray[np.int64]:
+    """Classes (n,) of all rows; tags and unknown rows are refused."""
+    labels = read_labels(y)
+    if labels.classes is None or not labels.known.all():
+        raise InvalidInput(
+            f"{method} was given tags or rows of unknown class",
+            "one class for every training row: a row with several tags has no single byte",
+            "Use ClassScores for tags, and drop rows without a class",
+        )
+    return labels.classes
+
+
 class PredictedClass(FloatRanking, BaseEstimator):
     """Rows of the class that is predicted for the query come first, all others after: the shortest code.
 
@@ -63,16 +75,9 @@ class PredictedClass(FloatRanking, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit a copy of the classifier."""
-        labels = read_labels(y)
-        if labels.classes is None or not labels.known.all():
-            raise InvalidInput(
-                "PredictedClass was given tags or rows of unknown class",
-                "one class for every training row",
-                "Use ClassScores for tags, and drop rows without a class",
-            )
+        self.classes_ = required_classes(type(self).__name__, y)
         chosen = default_classifier() if self.classifier is None else clone(self.classifier)
-        self.classifier_ = chosen.fit(X, labels.classes)
-        self.classes_ = labels.classes
+        self.classifier_ = chosen.fit(X, self.classes_)
         self.bytes_per_item = 8
         return self
 

@@ -21,13 +21,12 @@ from .float_rankings import Cosine, score_rows, unit_rows
 from .given_rankings import average_precision_from_scores
 from .hamming_rankings import average_precision
 from .hold_out import label_counts
-from .nearest_kin import near_kin
+from .nearest_kin import near_kin, some_queries
 
 __all__ = ["compare_labels"]
 
 MOST_DATABASE = 10_000
 MOST_NUMBERS = 50_000_000  # of a database of wide rows
-MOST_NEAR_KIN = 500  # queries whose nearest kin are looked for
 
 Packed = npt.NDArray[np.uint8]
 Rows = npt.NDArray[np.int64]
@@ -79,7 +78,7 @@ def compare_labels(
         best, searched = average_precision(new, learned, *both), learned
         lines = (scored(LEARNED, size_now, best), *lines)
         facts["unique_codes_learned"] = len(np.unique(learned.packed, axis=0))
-    asked = slice(MOST_NEAR_KIN)
+    asked = some_queries(len(queries))
     near = near_kin(new[asked], searched, labels[queries[asked]], both[1], X[queries[asked]], X[database])
     facts |= {
         "near_kin": near.value,

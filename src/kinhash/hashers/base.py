@@ -32,7 +32,7 @@ from ..rows import Rows
 from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
 from ..training import Training
 from .equal_codes import warn_if_all_equal
-from .shared_codes import classes_sharing_codes, shared_codes_warning
+from .shared_codes import classes_sharing_codes, count_distinct, shared_codes_warning
 
 if TYPE_CHECKING:
     from ..index import HammingIndex, Neighbours
@@ -47,7 +47,8 @@ MOST_JOBS = 1024  # more threads than a system starts would be asked for by a st
 class Explanation:
     """Why two rows are near or far: the bits in which they differ, and how firmly each was decided.
 
-    ``margins`` (2, d) are the scores of both rows; a bit near zero was decided by little.
+    ``distance`` counts each bit as its field says, as a search does. ``margins`` (2, d) are the scores of
+    both rows; a bit near zero was decided by little.
     """
 
     distance: int
@@ -55,7 +56,7 @@ class Explanation:
     margins: npt.NDArray[Any]
 
     def __str__(self) -> str:
-        lines = [f"{self.distance} of {self.margins.shape[1]} bits differ"]
+        lines = [f"{len(self.differing)} of {self.margins.shape[1]} bits differ: distance {self.distance}"]
         order = self.differing[np.argsort(-np.abs(self.margins[:, self.differing]).min(axis=0))]
         lines += [f"  bit {k:4d}: {self.margins[0, k]:+.3f} against {self.margins[1, k]:+.3f}" for k in order]
         return "\n".join(lines)
@@ -210,8 +211,9 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         of = None if floats == "both" else floats
         return index.search(codes, k, margins=margins, margins_of=of, **how)
 
-    def _as_codes(self, packed: Bytes, ids: Array | None = None) -> Codes:
-        return Codes(packed, self._n_features_out, ids, self.model_id_, self.fitted_.fields)
+    def _as_codes(self, packed: Bytes, ids: Array | None = None, learned: bool = False) -> Codes:
+        fields = self.fitted_.fields
+        return Codes(packed, self._n_features_out, ids, self.model_id_, fields, learned=learned)
 
     def _scores(self, rows: Rows) -> npt.NDArray[Any]:
         return map_padded_rows(self.fitted_.map.scores, rows.read, len(rows), self.n_jobs)
@@ -227,7 +229,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         if codes is None:
             raise AttributeError("codes_ is kept only right after fit; use encode(X), or learned_codes(y, X)")
         learned = getattr(self, "report_", {}).get("codes") == "learned"
-        return replace(self._as_codes(codes), learned=learned)
+        return self._as_codes(codes, learned=learned)
 
     @property
     def marginals_(self) -> npt.NDArray[np.float32]:
@@ -265,7 +267,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             margins = self.decision_function(pair)
         bits = margins > 0
         differing = np.flatnonzero(bits[0] != bits[1])
-        return Explanation(len(differing), differing, margins)
+        counts = self.fitted_.fields.weights(margins.shape[1])
+        return Explanation(int(counts[differing].sum()), differing, margins)
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -300,7 +303,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             "n_rows": len(training.rows),
             "n_groups": training.supervision.n_groups,
             "codes": how,
-            "unique_codes": _count_distinct(self.codes_.packed, self.fitted_.group_of_row),
+            "unique_codes": count_distinct(self.codes_.packed, self.fitted_.group_of_row),
             "classes_sharing_a_code": sharing,
             "dead_bits": dead.tolist(),
             "bit_balance": share,
@@ -344,17 +347,6 @@ def _training_codes(fitted: Fitted, rows: Rows, n_jobs: int | None) -> npt.NDArr
         if len(unknown):
             fitted.codes[unknown] = mapped_codes(fitted.map, Rows(rows.X[unknown]), n_jobs)
     return fitted.codes
-
-
-def _count_distinct(codes: npt.NDArray[np.uint8], group: npt.NDArray[np.int64] | None) -> int:
-    """Distinct packed codes; rows of one group share theirs, so one row of each is enough to look at."""
-    if group is not None and (group >= 0).all() and len(group) > 10_000:
-        first = np.zeros(int(group.max()) + 1, np.int64)
-        first[group[::-1]] = np.arange(len(group))[::-1]
-        shared = codes[first[group]]
-        if np.array_equal(shared, codes):
-            codes = codes[np.unique(first[group])]
-    return len(np.unique(codes, axis=0))
 
 
 def _one_row(row: Any) -> npt.NDArray[Any]:

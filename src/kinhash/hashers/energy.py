@@ -190,7 +190,7 @@ class EnergyHasher(StreamingHasher):
             return super().learned_codes(y)
         labels, map_ = read_labels(y), self.fitted_.map
         if not fields.alike:
-            return self._as_codes(pack_bits(known.bits(labels, map_)))
+            return self._as_codes(pack_bits(known.bits(labels, map_)), learned=True)
         if X is None:
             raise InvalidInput(
                 f"learned_codes was asked for codes with {fields.alike} alike bits from labels alone",
@@ -204,7 +204,8 @@ class EnergyHasher(StreamingHasher):
             )
         assert isinstance(map_, StackedMap)
         kin = known.bits(labels, map_.parts[0])
-        return self._as_codes(pack_bits(np.concatenate([kin, mapped.bits()[:, kin.shape[1] :]], axis=1)))
+        bits = np.concatenate([kin, mapped.bits()[:, kin.shape[1] :]], axis=1)
+        return self._as_codes(pack_bits(bits), learned=True)
 
     def _parts(self, training: Training) -> tuple[Solver, Encoder]:
         """Solver and encoder as objects; "auto" becomes what suits the supervision."""

@@ -1,14 +1,15 @@
-"""Classes that got the same learned code: no search can tell them apart."""
+"""How many codes there are, and classes that got the same one: no search can tell those apart."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from .._types import Bytes, Ints
 from ..codes import Codes, pack_bits
 from ..solvers.codewords import bits_for, comfortable
 from ..supervision import ClassSupervision, Supervision
 
-__all__ = ["classes_sharing_codes", "shared_codes_warning"]
+__all__ = ["classes_sharing_codes", "count_distinct", "shared_codes_warning"]
 
 
 def classes_sharing_codes(codes: Codes, supervision: Supervision) -> int:
@@ -36,3 +37,14 @@ def shared_codes_warning(sharing: int, n_classes: int, n_bits: int) -> str:
         f"{sharing:,} of {n_classes:,} classes share their code with another class and cannot be told apart. "
         f"{n_bits} bits hold {comfortable(n_bits):,} classes well. Use n_bits={bits_for(n_classes)}."
     )
+
+
+def count_distinct(codes: Bytes, group: Ints | None) -> int:
+    """Distinct packed codes; rows of one group share theirs, so one row of each is enough to look at."""
+    if group is not None and (group >= 0).all() and len(group) > 10_000:
+        first = np.zeros(int(group.max()) + 1, np.int64)
+        first[group[::-1]] = np.arange(len(group))[::-1]
+        shared = codes[first[group]]
+        if np.array_equal(shared, codes):
+            codes = codes[np.unique(first[group])]
+    return len(np.unique(codes, axis=0))

@@ -117,7 +117,7 @@ class StreamingHasher(Hasher):
                 "an EnergyHasher fitted on labels, or a model of partial_fit",
                 "After fit, codes_ holds the learned codes of the training rows",
             )
-        return self._as_codes(pack_bits(self._stream.learned_bits(read_labels(y))))
+        return self._as_codes(pack_bits(self._stream.learned_bits(read_labels(y))), learned=True)
 
 
 def require_streamable(conditions: dict[str, bool]) -> None:

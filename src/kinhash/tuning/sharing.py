@@ -22,7 +22,7 @@ from ..solvers import Solution
 from ..solvers.codewords import bits_for
 from ..solvers.spectral import n_directions
 from ..training import Training
-from .scores import Judge, binned_average_precision
+from .scores import Judge, binned_average_precision, overall
 from .splits import ValidationSplit
 
 __all__ = ["Wish", "shared_fields"]
@@ -153,12 +153,11 @@ class _Trial:
     def _score(self, bits: list[Bools], fields: Fields) -> float:
         asked, mapped, learned = (self._vectors(one, fields) for one in bits)
         ones = np.ones(max(len(asked), len(mapped)))
-        found = (
+        return overall(
             binned_average_precision(asked @ learned.T, self.kin[0], ones, False),
             binned_average_precision(asked @ mapped.T, self.kin[0], ones, False),
             binned_average_precision(asked @ asked.T, self.kin[1], ones, True),
         )
-        return float(2 * found[0] + 2 * found[1] + found[2]) / 5
 
     def _bits(self, n_alike: int) -> list[list[Bools]]:
         """Bits of the asked, of the ranked by the map, and of the ranked by their labels, for each start."""
