@@ -20,6 +20,7 @@ from .._types import Floats
 from ..codes import to_words
 from .kernels import LANES, tally, walk
 from .kin import GradeBlocks, LabelWords, writable
+from .on_gpu import card_in_use, database_on
 from .ranking import Ranking
 
 __all__ = ["QueryBlock", "query_blocks"]
@@ -137,7 +138,8 @@ def query_blocks(
     ``top_grade=1`` tells only kin from strangers; None keeps every grade there is.
     """
     kin, farthest = ranking.sides.kin, ranking.database.max_distance
-    threads = n_threads(n_jobs)
+    threads, card = n_threads(n_jobs), card_in_use()
+    on_card = None if card is None else database_on(card, ranking.database, kin)
     with ThreadPoolExecutor(threads) as pool:
         for rows in block_slices(len(ranking.queries), _rows_at_once(ranking, top_grade)):
             codes = writable(to_words(ranking.queries[rows].repeated()))
@@ -149,7 +151,12 @@ def query_blocks(
                 highest = top_grade or max(1, int(grades.max(initial=0)))
             table = np.zeros((len(codes), farthest + 1, highest + 1), np.int64)
             block = QueryBlock(ranking, rows, codes, labels, grades, table, pool, threads)
-            block._count()
+            if on_card is None:
+                block._count()
+            else:
+                given = (on_card, writable(ranking.queries[rows].words()), labels, grades)
+                table += card.tally(*given, farthest, highest)
+                block._leave_own_out()
             yield block
 
 

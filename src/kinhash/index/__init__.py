@@ -12,14 +12,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .gpu_index import GpuIndex
     from .hamming_index import HammingIndex, IndexStats
     from .neighbours import Neighbours
     from .transformer import HammingNeighborsTransformer
 
-__all__ = ["HammingIndex", "HammingNeighborsTransformer", "IndexStats", "Neighbours"]
+__all__ = ["GpuIndex", "HammingIndex", "HammingNeighborsTransformer", "IndexStats", "Neighbours"]
 
 # scikit-learn is imported by the transformer alone, so nobody else waits for it.
 _HOMES = {
+    "GpuIndex": "gpu_index",
     "HammingIndex": "hamming_index",
     "HammingNeighborsTransformer": "transformer",
     "IndexStats": "hamming_index",

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,9 @@ from .payload import Where, as_payload, select
 from .rerank import Vectors, second_look
 from .segment import Segment
 from .segments import all_ids, in_order, merged, segment_of, settled, without
+
+if TYPE_CHECKING:
+    from .gpu_index import GpuIndex
 
 __all__ = ["HammingIndex", "IndexStats"]
 
@@ -214,12 +217,12 @@ class HammingIndex:
             full = None
         filters = filters_of(where, len(words))
         if filters is None:
-            distances, ids = answer(select(segments, cast(Where, where)), asked, k, look)
+            distances, ids = answer(self._select(segments, cast(Where, where)), asked, k, look)
             return Neighbours(ids, distances, full=full)
         parts = []
         for one, rows in filters:
             again = None if look is None else look.take(rows)
-            distances, ids = answer(select(segments, one), asked.take(rows), k, again)
+            distances, ids = answer(self._select(segments, one), asked.take(rows), k, again)
             parts.append((rows, distances, ids))
         return joined(parts, len(words), full)
 
@@ -232,7 +235,7 @@ class HammingIndex:
         full = self.fields.max_distance(self.n_bits)
         r = min(check_integer("r", r, 0), full)
         queries = door.query_words(codes, self.n_bits, self.model_id, self.fields)
-        segments: Sequence[Segment] = select(self._state.segments, where)
+        segments: Sequence[Segment] = self._select(self._state.segments, where)
         parts = [segment.within(queries, r, self.fields) for segment in segments]
         ids = [segment.ids.take(part[2]) for segment, part in zip(segments, parts, strict=True)]
         all_ids = np.concatenate(ids) if ids else np.empty(0, np.int64)
@@ -258,6 +261,17 @@ class HammingIndex:
         """Build the tables of multi-index hashing now. Memory: 48 bytes per distinct 64-bit code."""
         for segment in self._state.segments:
             segment.build_tables()
+
+    def to_gpu(self, *, cards: Sequence[int] | None = None, memory: int | None = None) -> GpuIndex:
+        """The same rows on graphics cards (extra ``gpu``); arguments as of `GpuIndex`.
+
+        What happens to one of the two indexes afterwards does not change the other.
+        """
+        from .gpu_index import GpuIndex
+
+        index = GpuIndex(self.n_bits, self.model_id, self.fields, cards=cards, memory=memory)
+        moved: GpuIndex = self._moved_to(index, *in_order(self._state.segments, self.n_bits))
+        return moved
 
     # ---- changing ----------------------------------------------------------------------------
 
@@ -294,7 +308,7 @@ class HammingIndex:
     def compact(self) -> None:
         """Merge all segments into one; searching is fastest then. Adding all rows at once needs none."""
         with self._writing:
-            whole = merged(self._state.segments, self.n_bits)
+            whole = merged(self._state.segments, self.n_bits, self._build)
             self._state = _State((whole,) if len(whole) else (), self._state.next_id)
 
     # ---- files -------------------------------------------------------------------------------
@@ -304,7 +318,7 @@ class HammingIndex:
         with self._writing:
             self.compact()
             state = self._state
-        whole = merged(state.segments, self.n_bits)
+        whole = merged(state.segments, self.n_bits, self._build)
         write_index(path, IndexFile(whole, state.next_id, self.model_id, self.fields))
 
     @classmethod
@@ -328,8 +342,19 @@ class HammingIndex:
         """Build anew: a pickled array does not come back aligned as the kernels need it."""
         self.__init__(facts["n_bits"], facts["model_id"], facts["fields"])  # type: ignore[misc]
         words, ids, payload = facts["rows"]
-        segments = (segment_of(words, self.n_bits, ids, payload),) if len(ids) else ()
+        segments = (segment_of(words, self.n_bits, ids, payload, self._build),) if len(ids) else ()
         self._state = _State(segments, facts["next_id"])
+
+    # ---- where rows lie: on the processor, or as `GpuIndex` says ----------------------------------
+
+    _build = staticmethod(Segment.build)
+    _select = staticmethod(select)
+
+    def _moved_to(self, index: Any, words: Any, ids: npt.NDArray[Any], payload: Any) -> Any:
+        """Another index, still empty, with these rows and the next id of this one."""
+        segments = (segment_of(words, self.n_bits, ids, payload, index._build),) if len(ids) else ()
+        index._state = _State(segments, self._state.next_id)
+        return index
 
     def _put(self, codes: CodesLike, ids: Any, payload: Any, replace: bool) -> npt.NDArray[Any]:
         with self._writing:
@@ -354,8 +379,8 @@ class HammingIndex:
                 )
             next_id = state.next_id
             if len(words):
-                added = segment_of(words, self.n_bits, values, columns)
-                segments = settled((*segments, added), self.n_bits)
+                added = segment_of(words, self.n_bits, values, columns, self._build)
+                segments = settled((*segments, added), self.n_bits, self._build)
                 next_id = next_id if added.ids.are_strings else max(next_id, int(values.max()) + 1)
             self._state = _State(segments, next_id)
             self.model_id = model_id

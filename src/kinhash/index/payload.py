@@ -55,7 +55,7 @@ def select(segments: Sequence[Segment], where: Where) -> list[Segment]:
         return list(segments)
     masks = list(_masks(segments, where))
     return [
-        segment if mask.all() else segment.keep(mask)
+        segment if mask.all() else segment.only(mask)
         for segment, mask in zip(segments, masks, strict=True)
         if mask.any()
     ]

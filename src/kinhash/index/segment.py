@@ -153,6 +153,10 @@ class Segment:
             codes[order], new_starts.astype(np.uint32), rows.astype(np.uint32), ids, payload
         )
 
+    def only(self, mask: npt.NDArray[np.bool_]) -> Segment:
+        """The rows of a mask, for one search."""
+        return self.keep(mask)
+
     def _of_codes(self, codes: Words, starts: Any, rows: Any, ids: Ids, payload: Any) -> Segment:
         blocks = aligned_blocks(len(codes), codes.shape[1])
         _clear_tail(blocks, len(codes))

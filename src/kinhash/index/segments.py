@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,17 +15,22 @@ from .segment import Segment
 __all__ = ["all_ids", "best_of", "in_order", "merged", "segment_of", "settled", "without"]
 
 Words = npt.NDArray[np.uint64]
+Build = Callable[..., Segment]
 
 
 def segment_of(
-    words: Words, n_bits: int, ids: npt.NDArray[Any], payload: Mapping[str, npt.NDArray[Any]]
+    words: Words,
+    n_bits: int,
+    ids: npt.NDArray[Any],
+    payload: Mapping[str, npt.NDArray[Any]],
+    build: Build = Segment.build,
 ) -> Segment:
     """A segment of rows in any order; ids that come twice are refused."""
     if not is_ascending(ids):
         order = sorting_order(ids)
         ids, words = ids[order], words[order]
         payload = {name: column[order] for name, column in payload.items()}
-    return Segment.build(words, n_bits, Ids.of_sorted(ids), payload)
+    return build(words, n_bits, Ids.of_sorted(ids), payload)
 
 
 def best_of(parts: list[tuple[Any, Any]], k: int, n_queries: int) -> tuple[Any, Any]:
@@ -68,18 +73,18 @@ def all_ids(segments: Sequence[Segment]) -> npt.NDArray[Any]:
     return ids[sorting_order(ids)]
 
 
-def merged(segments: Sequence[Segment], n_bits: int) -> Segment:
+def merged(segments: Sequence[Segment], n_bits: int, build: Build = Segment.build) -> Segment:
     """All rows in one segment."""
     if len(segments) == 1:
         return segments[0]
     words, ids, payload = in_order(segments, n_bits)
-    return Segment.build(words, n_bits, Ids.of_sorted(ids), payload)
+    return build(words, n_bits, Ids.of_sorted(ids), payload)
 
 
-def settled(segments: tuple[Segment, ...], n_bits: int) -> tuple[Segment, ...]:
+def settled(segments: tuple[Segment, ...], n_bits: int, build: Build = Segment.build) -> tuple[Segment, ...]:
     """Merge from the end until each segment is at least twice the next: a few, whatever was added."""
     while len(segments) > 1 and len(segments[-2]) < 2 * len(segments[-1]):
-        segments = (*segments[:-2], merged(segments[-2:], n_bits))
+        segments = (*segments[:-2], merged(segments[-2:], n_bits, build))
     return segments
 
 

@@ -1,0 +1,84 @@
+"""Queries as the kernels take them: words, whole weights of their bits, and factors for tensor cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["MOST_WEIGHT", "N_PLANES", "Questions", "whole_weights"]
+
+Words = npt.NDArray[np.uint64]
+
+N_PLANES = 4
+MOST_WEIGHT = 2**N_PLANES - 1
+QUERY_TILE = 8
+SAFETY = 1e-9  # far above the rounding of a sum of 1024 floats, far below a step
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Words (q, W) of the queries, and what their bits count.
+
+    ``weights`` (q, 64 W) or (1, 64 W), whole numbers up to 15 in the order of the bits; None where all bits
+    count one. ``largest`` is the largest distance there can be.
+    """
+
+    words: Words
+    weights: npt.NDArray[np.uint8] | None
+    largest: int
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def take(self, rows: slice | npt.NDArray[np.int64]) -> Questions:
+        """Some of the queries."""
+        weights = self.weights
+        if weights is not None and len(weights) > 1:
+            weights = weights[rows]
+        return replace(self, words=self.words[rows], weights=weights)
+
+    @cached_property
+    def planes(self) -> Words:
+        """Bit planes (q, 4, W) of the weights."""
+        weights = np.zeros((1, 64), np.uint8) if self.weights is None else self.weights
+        bits = (weights[:, None, :] >> np.arange(N_PLANES, dtype=np.uint8)[:, None]) & 1
+        planes = np.packbits(bits, axis=-1).view(np.uint64)
+        return np.ascontiguousarray(np.broadcast_to(planes, (len(self), *planes.shape[1:])))
+
+    @cached_property
+    def _bits(self) -> npt.NDArray[np.uint8]:
+        return np.unpackbits(np.ascontiguousarray(self.words).view(np.uint8), axis=1)
+
+    @cached_property
+    def own(self) -> npt.NDArray[np.int32]:
+        """What the ones of a query count themselves (q,)."""
+        weights = np.ones((1, 1), np.int32) if self.weights is None else self.weights.astype(np.int32)
+        return (self._bits * weights).sum(axis=1, dtype=np.int32)
+
+    @cached_property
+    def factors(self) -> npt.NDArray[np.uint32]:
+        """Factors (tiles, W, 8, 4, 4) that a bit of a code is multiplied with, as lanes of a warp hold them.
+
+        Eight queries make a tile, the last one filled up with zeros. Lane 4 g + t of word w has the bits
+        16 t ... 16 t + 15 of query g, counted from the lowest bit; its register r has the bits r, 4 + r,
+        8 + r and 12 + r of these.
+        """
+        weights = np.int8(1) if self.weights is None else self.weights.astype(np.int8)
+        signed = weights * (1 - 2 * self._bits.astype(np.int8))
+        n_tiles, n_words = -(-len(self) // QUERY_TILE), self.words.shape[1]
+        filled = np.zeros((n_tiles * QUERY_TILE, 8 * n_words, 8), np.int8)
+        filled[: len(self)] = signed.reshape(len(self), 8 * n_words, 8)[:, :, ::-1]
+        lanes = filled.reshape(n_tiles, QUERY_TILE, n_words, 4, 4, 4).transpose(0, 2, 1, 3, 5, 4)
+        return np.ascontiguousarray(lanes).view(np.uint32)[..., 0]
+
+
+def whole_weights(
+    weights: npt.NDArray[np.float64],
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]:
+    """Weights (q, 64 W) rounded down to whole steps, at most 15, and the step (q,) of each query."""
+    step = weights.max(axis=1) / MOST_WEIGHT
+    step[step == 0] = 1.0
+    return np.floor(weights / step[:, None] * (1 - SAFETY)).astype(np.uint8), step

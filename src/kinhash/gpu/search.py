@@ -1,0 +1,177 @@
+"""Exact search on a card: a sample gives the first limit, a larger one the next, a last pass the answer.
+
+The rows of a small sample that spreads over all codes tell how far the k nearest of a larger sample
+may be, and so on up to all codes, of which little more than the k nearest are noted. Whether these are enough
+and fitted is known from their number, so the answer is exact whatever the samples said. Where it was not so,
+one pass counts the rows at every distance, and the limit is certain.
+
+Keys are ``distance << 40 | row``; sorted keys are in the order (distance, row). Peak memory on the card
+beside the codes: `MOST_NOTES` keys of 8 bytes, and three times what `within` finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .questions import SAFETY, Questions, whole_weights
+from .rows import ROW, SHIFT, Notes, Rows, Tiles, samples
+
+__all__ = ["nearest", "nearest_by_margins", "within"]
+
+Keys = npt.NDArray[np.uint64]
+
+MOST_NOTES = 1 << 26  # keys noted at a time
+MOST_QUERIES = 1024  # of one sorting: their numbers share a key with distance and row
+FOUND, TOO_FEW, TOO_MANY, TOO_TIED = range(4)
+
+
+def nearest(card: Any, rows: Rows, asked: Questions, k: int) -> Keys:
+    """Sorted keys (q, k) of the k nearest rows; k must not exceed the number of rows that pass the mask."""
+    out = np.empty((len(asked), k), np.uint64)
+    if not k:
+        return out
+    cap = min(max(card.least_room, 1 << (4 * k - 1).bit_length()), card.n_tiles(rows) * card.tile)
+    for part in _chunks(len(asked), MOST_NOTES // cap):
+        out[part] = _nearest(card, rows, asked.take(part), k, cap)
+    return out
+
+
+def _nearest(card: Any, rows: Rows, asked: Questions, k: int, cap: int) -> Keys:
+    notes = card.notes(len(asked), cap)
+    limits = card.limits(asked.largest, len(asked))
+    for tiles, share in samples(card.n_tiles(rows)):
+        card.collect(rows, asked, limits, tiles, notes)
+        if share < 1:
+            card.lower(notes, _enough(k * share), asked.largest, limits)
+    keys, status = card.smallest(notes, k, asked.largest)
+    tied = np.flatnonzero(status == TOO_TIED)
+    if len(tied):
+        keys[tied] = card.sorted_keys(notes, tied)[:, :k]
+    failed = np.flatnonzero((status == TOO_FEW) | (status == TOO_MANY))
+    for part in _chunks(len(failed), MOST_QUERIES):
+        keys[failed[part]] = _counted(card, rows, asked.take(failed[part]), k)
+    return keys
+
+
+def _enough(expected: float) -> int:
+    """Rows of a sample that hold the wanted ones but rarely fail: some more than expected."""
+    return ceil(expected + 3 * sqrt(expected) + 3)
+
+
+def _counted(card: Any, rows: Rows, asked: Questions, k: int) -> Keys:
+    """As `nearest`, by counting first: a limit with k rows within it and fewer than k below."""
+    upto = np.cumsum(card.histogram(rows, asked), axis=1)
+    limits = (upto < k).sum(axis=1).astype(np.int32)
+    few = np.take_along_axis(upto, limits[:, None], axis=1)[:, 0] <= card.most_ties
+    query, keys = within(card, rows, asked, np.where(few, limits, limits - 1))
+    near = np.split(keys, np.searchsorted(query, np.arange(1, len(asked))))
+    out = np.empty((len(asked), k), np.uint64)
+    wanted = {int(q): k - len(near[q]) for q in np.flatnonzero(~few)}
+    ties = _first_ties(card, rows, asked, limits, wanted)
+    for q, found in enumerate(near):
+        out[q] = np.concatenate([found, *ties.get(q, ())])[:k]
+    return out
+
+
+def _first_ties(
+    card: Any, rows: Rows, asked: Questions, limits: npt.NDArray[np.int32], wanted: dict[int, int]
+) -> dict[int, list[Keys]]:
+    """The first rows at exactly the limit, as many as are wanted, of queries that have very many of them."""
+    found: dict[int, list[Keys]] = {q: [] for q in wanted}
+    n_tiles, start = card.n_tiles(rows), 0
+    while wanted:
+        queries = np.array(sorted(wanted))
+        size = max(1, min(card.most_ties, MOST_NOTES // len(queries)) // card.tile)
+        tiles = Tiles(start, min(size, n_tiles - start))
+        notes = card.notes(len(queries), tiles.count * card.tile)
+        card.collect(rows, asked.take(queries), card.limits(limits[queries], len(queries)), tiles, notes)
+        number, keys = card.flat(notes, np.arange(len(queries)))
+        for i, q in enumerate(queries.tolist()):
+            mine = keys[np.searchsorted(number, i) : np.searchsorted(number, i + 1)]
+            mine = mine[mine >> np.uint64(SHIFT) == limits[q]][: wanted[q]]
+            found[q].append(mine)
+            wanted[q] -= len(mine)
+        wanted = {q: left for q, left in wanted.items() if left > 0}
+        start += tiles.count
+    return found
+
+
+def within(
+    card: Any, rows: Rows, asked: Questions, limits: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.int64], Keys]:
+    """Query numbers and keys of all rows within a limit for each query, in the order (query, key)."""
+    everything = Tiles(0, card.n_tiles(rows))
+    cap = min(card.least_room, everything.count * card.tile)
+    limits = limits.astype(np.int32)
+    parts = []
+    for part in _chunks(len(asked), min(MOST_QUERIES, MOST_NOTES // cap)):
+        notes = card.notes(part.stop - part.start, cap)
+        card.collect(rows, asked.take(part), card.limits(limits[part], len(notes.counts)), everything, notes)
+        counts = card.get(notes.counts).astype(np.int64)
+        fits = counts <= cap
+        parts += _numbered(card, notes, np.flatnonzero(fits), part.start)
+        for large in _by_size(part.start + np.flatnonzero(~fits), counts[~fits]):
+            notes = card.notes(len(large), int(counts[large - part.start].max()))
+            card.collect(rows, asked.take(large), card.limits(limits[large], len(large)), everything, notes)
+            number, keys = card.flat(notes, np.arange(len(large)))
+            parts.append((large[number], keys))
+    query = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
+    keys = np.concatenate([np.empty(0, np.uint64), *(part[1] for part in parts)])
+    order = np.argsort(query, kind="stable")
+    return query[order], keys[order]
+
+
+def _numbered(
+    card: Any, notes: Notes, queries: npt.NDArray[np.int64], first: int
+) -> list[tuple[npt.NDArray[np.int64], Keys]]:
+    if not len(queries):
+        return []
+    number, keys = card.flat(notes, queries)
+    return [(first + queries[number], keys)]
+
+
+def _by_size(queries: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> Iterator[Any]:
+    """Queries with many rows in groups that can be noted at a time, each at least of one query."""
+    queries, counts = queries[np.argsort(counts)], np.sort(counts)
+    start = 0
+    while start < len(queries):
+        stop = start + 1
+        while stop < len(queries) and (stop + 1 - start) * counts[stop] <= MOST_NOTES:
+            stop += 1
+        yield queries[start:stop]
+        start = stop
+
+
+def nearest_by_margins(
+    card: Any, rows: Rows, words: Keys, weights: npt.NDArray[np.float64], k: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Weighted distances (q, k) and rows (q, k) in the order (distance, row), for float weights (q, 64 W).
+
+    Weights rounded down to whole steps never count too much. So the k nearest by these, counted in floats,
+    say how far the k-th can be, and all rows within that are counted in floats, in the processor's order.
+    """
+    n_queries = len(words)
+    if not k:
+        return np.empty((n_queries, 0)), np.empty((n_queries, 0), np.int64)
+    whole, step = whole_weights(weights)
+    asked = Questions(words, whole, int(whole.sum(axis=1, dtype=np.int64).max(initial=0)))
+    near = nearest(card, rows, asked, k) & np.uint64(ROW)
+    number = np.repeat(np.arange(n_queries), k)
+    lost = card.margins_lost(rows, words, weights, number, near.ravel()).reshape(n_queries, k)
+    limits = np.floor(lost.max(axis=1) / step * (1 + SAFETY))
+    query, keys = within(card, rows, asked, np.minimum(limits, asked.largest))
+    found = (keys & np.uint64(ROW)).astype(np.int64)
+    lost = card.margins_lost(rows, words, weights, query, found)
+    order = np.lexsort((found, lost, query))
+    first = np.searchsorted(query, np.arange(n_queries))[:, None] + np.arange(k)
+    return lost[order][first], found[order][first]
+
+
+def _chunks(n: int, size: int) -> Iterator[slice]:
+    size = max(1, size)
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))

@@ -1,0 +1,102 @@
+"""The same search on graphics cards: same arguments, same answers, same order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from .._check import check_integer
+from ..fields import KIN_ONLY, Fields
+from .gpu_segment import Cards, CardSegment
+from .hamming_index import HammingIndex, IndexStats
+from .ids import Ids
+from .payload import Where, select
+from .segments import in_order
+
+__all__ = ["GpuIndex"]
+
+
+class GpuIndex(HammingIndex):
+    """A `HammingIndex` whose codes lie on graphics cards (extra ``gpu``: CuPy and an NVIDIA card).
+
+    Made by `HammingIndex.to_gpu`, or like any index by ``GpuIndex.from_codes``, which takes codes of NumPy.
+    Every method of `HammingIndex` is there and gives the same answers, ties included. A boolean mask in
+    ``where`` may be an array of CuPy, and then it never leaves the card. Rows are added and removed by
+    building the segments on the cards anew.
+
+    ``cards`` are the numbers of the cards to use (default: all), ``memory`` the bytes of each that codes may
+    take (default: what is free, less what searching needs). Codes beyond that stay in the memory of the
+    machine and are copied to the cards slice by slice for every search.
+    """
+
+    def __init__(
+        self,
+        n_bits: int,
+        model_id: str | None = None,
+        fields: Fields = KIN_ONLY,
+        *,
+        cards: Sequence[int] | None = None,
+        memory: int | None = None,
+    ) -> None:
+        super().__init__(n_bits, model_id, fields)
+        self._cards = _cards(cards, memory)
+
+    def __repr__(self) -> str:
+        return f"GpuIndex({len(self)} rows of {self.n_bits} bits on {', '.join(self.card_names)})"
+
+    @property
+    def card_names(self) -> list[str]:
+        """Names of the cards in use."""
+        return [card.name for card in self._cards.cards]
+
+    def to_cpu(self) -> HammingIndex:
+        """The same rows in an index on the processor."""
+        words, ids, payload = in_order(self._state.segments, self.n_bits)
+        return self._moved_to(HammingIndex(self.n_bits, self.model_id, self.fields), words, ids, payload)
+
+    def stats(self) -> IndexStats:
+        """As `HammingIndex.stats`, of the index that `save` would write."""
+        return self.to_cpu().stats()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save as an index that opens on any machine, with or without a card."""
+        self.to_cpu().save(path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        mmap: bool = True,
+        *,
+        cards: Sequence[int] | None = None,
+        memory: int | None = None,
+    ) -> GpuIndex:
+        """Open a saved index and copy its codes to the cards."""
+        return HammingIndex.load(path, mmap).to_gpu(cards=cards, memory=memory)
+
+    def _build(
+        self, words: Any, n_bits: int, ids: Ids, payload: Mapping[str, npt.NDArray[Any]] | None = None
+    ) -> Any:
+        return CardSegment.build(words, n_bits, ids, payload, self._cards)
+
+    def _select(self, segments: Sequence[Any], where: Where) -> list[Any]:
+        if hasattr(where, "__cuda_array_interface__"):
+            mask: Any = where
+            if mask.dtype == bool and len(segments) == 1 and mask.shape == (len(segments[0]),):
+                return [segments[0].only(mask)] if bool(mask.any()) else []
+            where = mask.get()
+        return select(segments, where)
+
+
+def _cards(numbers: Sequence[int] | None, memory: int | None) -> Cards:
+    from ..gpu.card import all_cards
+
+    if memory is not None:
+        memory = check_integer("memory", memory, 1)
+    cards = all_cards()
+    if numbers is not None:
+        cards = tuple(cards[check_integer("cards", number, 0, len(cards) - 1)] for number in numbers)
+    return Cards(cards, memory)

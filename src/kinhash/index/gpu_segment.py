@@ -1,0 +1,238 @@
+"""Rows of an index on graphics cards: what `Segment` is on the processor.
+
+Codes are not made distinct: a card reads equal codes faster than it could leave them out. Each part of the
+rows lies on one card, or, where no card has room, in the memory of the machine, from where it is copied to a
+card for every search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import NotEnoughMemory
+from ..fields import KIN_ONLY, Fields
+from ..gpu.questions import Questions
+from ..gpu.rows import ROW, SHIFT, Rows
+from ..gpu.search import nearest, nearest_by_margins, within
+from .ids import Ids
+from .segment import Finds, Pair, Words
+
+__all__ = ["CardSegment", "Cards"]
+
+LEAST_SLICE = 1 << 20  # rows of a part that is copied for every search
+SPARE = 1 << 31  # bytes of a card that are left for searching, or half of it
+
+
+@dataclass(frozen=True)
+class Cards:
+    """Cards to use, and how many bytes of each are for codes; None takes what is free."""
+
+    cards: tuple[Any, ...]
+    memory: int | None = None
+
+    def rooms(self) -> list[int]:
+        """Bytes for codes on each card."""
+        free = [card.free_bytes() for card in self.cards]
+        rooms = [max(size // 2, size - SPARE) for size in free]
+        return rooms if self.memory is None else [min(room, self.memory) for room in rooms]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Rows ``first`` to ``first + count - 1``: ``rows`` on the card, or ``words`` (n, W) here."""
+
+    card: Any
+    first: int
+    count: int
+    rows: Rows | None = None
+    words: Words | None = None
+
+    def load(self, mask: Any) -> Rows:
+        """The rows on the card, with the bits of a mask over the whole segment."""
+        rows = self.card.rows(self.words) if self.rows is None else self.rows
+        if mask is not None:
+            rows = replace(rows, mask=self.card.mask(mask[self.first : self.first + self.count]))
+        return rows
+
+    def bring(self) -> Words:
+        """The codes (n, W) here."""
+        if self.rows is None:
+            assert self.words is not None
+            return self.words
+        words = self.card.get(self.rows.words)[:, : self.count]
+        return np.ascontiguousarray(words.T)
+
+
+@dataclass(frozen=True, eq=False)
+class CardSegment:
+    """Codes on cards in the order of their ids; ``mask``, if there is one, says which rows count."""
+
+    n_bits: int
+    cards: Cards
+    parts: tuple[_Part, ...]
+    ids: Any
+    payload: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    mask: Any = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def build(
+        cls, words: Any, n_bits: int, ids: Ids, payload: Mapping[str, Any] | None, cards: Cards
+    ) -> CardSegment:
+        """From codes (n, W) in the order of their ids."""
+        parts = tuple(_spread(words, cards))
+        return cls(n_bits, cards, parts, ids, payload or {})
+
+    def words(self) -> Words:
+        """The codes (n, W), one per row, in the order of the ids."""
+        return np.concatenate(
+            [np.empty((0, -(-self.n_bits // 64)), np.uint64), *map(_Part.bring, self.parts)]
+        )
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> CardSegment:
+        """The rows of a mask as a segment of their own."""
+        ranks = np.flatnonzero(mask)
+        payload = {name: column[ranks] for name, column in self.payload.items()}
+        return self.build(self.words()[ranks], self.n_bits, self.ids.keep(ranks), payload, self.cards)
+
+    def only(self, mask: Any) -> CardSegment:
+        """The rows of a mask, of NumPy or CuPy, for one search: the codes stay where they are."""
+        return replace(self, mask=mask, ids=_SomeIds(self.ids, mask, int(mask.sum())))
+
+    # ---- searching ---------------------------------------------------------------------------
+
+    def top_k(self, queries: Words, k: int, fields: Fields = KIN_ONLY) -> Pair:
+        """Distances (q, k) uint16 and ranks (q, k) of the nearest rows; k at most the number of rows."""
+        asked = self._questions(queries, fields)
+        found = [np.empty((len(queries), 0), np.uint64)]
+        for part, rows, passing in self._searched():
+            keys = nearest(part.card, rows, asked, min(k, passing))
+            found.append(keys + np.uint64(part.first))
+        keys = found[-1] if len(found) == 2 else np.sort(np.concatenate(found, axis=1), axis=1)[:, :k]
+        return (keys >> np.uint64(SHIFT)).astype(np.uint16), (keys & np.uint64(ROW)).astype(np.int64)
+
+    def top_k_weighted(
+        self, queries: Words, weights: npt.NDArray[np.float64], k: int, fields: Fields = KIN_ONLY
+    ) -> Pair:
+        """Weighted distances (q, k) float64 and ranks (q, k)."""
+        distances, ranks = [np.empty((len(queries), 0))], [np.empty((len(queries), 0), np.int64)]
+        for part, rows, passing in self._searched():
+            lost, found = nearest_by_margins(part.card, rows, queries, weights, min(k, passing))
+            distances.append(lost)
+            ranks.append(found + part.first)
+        lost, found = np.concatenate(distances, axis=1), np.concatenate(ranks, axis=1)
+        order = np.argsort(lost, axis=1, kind="stable")[:, :k]  # parts come in the order of their ranks
+        return np.take_along_axis(lost, order, axis=1), np.take_along_axis(found, order, axis=1)
+
+    def within(self, queries: Words, radius: int, fields: Fields = KIN_ONLY) -> Finds:
+        """Number of its query, distance and rank of every row within the radius, in that order."""
+        asked = self._questions(queries, fields)
+        query, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+        for part, rows, _ in self._searched():
+            number, found = within(part.card, rows, asked, np.full(len(queries), radius))
+            query.append(number)
+            keys.append(found + np.uint64(part.first))
+        number, found = np.concatenate(query), np.concatenate(keys)
+        if len(self.parts) > 1:
+            order = np.lexsort((found, number))
+            number, found = number[order], found[order]
+        distances = (found >> np.uint64(SHIFT)).astype(np.uint16)
+        return number, distances, (found & np.uint64(ROW)).astype(np.int64)
+
+    def _questions(self, queries: Words, fields: Fields) -> Questions:
+        weights = None
+        if not fields.plain:
+            weights = np.zeros((1, 64 * queries.shape[1]), np.uint8)
+            weights[0, : self.n_bits] = fields.weights(self.n_bits)
+        return Questions(queries, weights, fields.max_distance(self.n_bits))
+
+    def _searched(self) -> Iterator[tuple[_Part, Rows, int]]:
+        """Parts with rows that count, on their cards, and how many these are."""
+        for part in self.parts:
+            passing = part.count
+            if self.mask is not None:
+                passing = int(self.mask[part.first : part.first + part.count].sum())
+            if passing:
+                yield part, part.load(self.mask), passing
+
+    def build_groups(self, fields: Fields) -> None:
+        """Nothing to build: a card scans."""
+
+    def build_tables(self) -> None:
+        """Nothing to build: a card scans."""
+
+
+@dataclass(frozen=True, eq=False)
+class _SomeIds:
+    """Ids of the rows of a mask, by the ranks of all."""
+
+    ids: Ids
+    mask: Any
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def are_strings(self) -> bool:
+        return self.ids.are_strings
+
+    def take(self, ranks: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        return self.ids.take(ranks)
+
+    def find(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        ranks = self.ids.find(ids)
+        return np.where((ranks >= 0) & _here(self.mask[np.maximum(ranks, 0)]), ranks, -1)
+
+
+def _spread(words: Any, cards: Cards) -> Iterator[_Part]:
+    """Parts of equal size on as many cards as are needed; what they cannot hold stays here, in slices."""
+    n_rows, n_words = words.shape
+    each = 8 * n_words
+    rooms = [room // each for room in cards.rooms()]
+    first = 0
+    if sum(rooms) < n_rows:  # leave room for a slice on every card
+        rooms = [room // 2 for room in rooms]
+    share = max(1, -(-n_rows // len(rooms)))
+    for card, room in zip(cards.cards, rooms, strict=True):
+        count = min(room, n_rows - first, share if sum(rooms) >= n_rows else room)
+        if count > 0:
+            yield _Part(card, first, count, card.rows(words[first : first + count]))
+            first += count
+    _require_room(n_rows - first, max(rooms), each)
+    numbers = _slices(first, n_rows, rooms)
+    for number, begin, end in numbers:
+        yield _Part(cards.cards[number], begin, end - begin, words=_here(words[begin:end]))
+
+
+def _here(array: Any) -> npt.NDArray[Any]:
+    """An array of NumPy, or of CuPy as one of NumPy."""
+    here: npt.NDArray[Any] = array.get() if hasattr(array, "get") else array
+    return here
+
+
+def _require_room(left: int, room: int, each: int) -> None:
+    if left > 0 and room < min(left, LEAST_SLICE):
+        raise NotEnoughMemory(
+            f"{left} codes of {each} bytes have no room on a card, which has {2 * room * each} bytes free",
+            f"room for {min(left, LEAST_SLICE)} codes at a time, {2 * min(left, LEAST_SLICE) * each} bytes",
+            "Free memory on the card, pass a larger memory, or search on the processor",
+        )
+
+
+def _slices(first: int, n_rows: int, rooms: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Card, begin and end of the slices that are copied for every search, the cards in turn."""
+    number = 0
+    while first < n_rows:
+        if rooms[number]:
+            end = min(n_rows, first + rooms[number])
+            yield number, first, end
+            first = end
+        number = (number + 1) % len(rooms)
