@@ -19,9 +19,14 @@ LONG = 30  # seconds after which we give up waiting; none of these commands woul
 
 
 def started(*argv: str, stdin: int | None = None) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    """The command, listening for signals: before that, Ctrl-C is the interpreter's own affair."""
+    process = subprocess.Popen(
         [sys.executable, "-m", "kinhash", *argv], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
+    threads, deadline = Path(f"/proc/{process.pid}/task"), time.monotonic() + LONG
+    while threads.exists() and len(list(threads.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return process
 
 
 def interrupt(process: subprocess.Popen[bytes], folder: Path, before: dict[str, bytes]) -> None:

@@ -42,7 +42,7 @@ def test_every_metric_is_that_of_the_processor(on_gpu, kind, fields):
         lambda: metrics.average_precision(*sides, top=17, ties="pessimistic"),
         lambda: metrics.average_precision(*sides, ties="index"),
         lambda: metrics.precision_at_k(*sides, k=5),
-        lambda: metrics.ndcg(*sides, k=10),
+        lambda: metrics.ndcg(*sides),
         lambda: metrics.precision_recall_curve(*sides).precision,
         lambda: metrics.precision_within_radius(*sides, radius=2).value,
     ]

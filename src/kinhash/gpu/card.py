@@ -66,15 +66,12 @@ class Card:
         self.number = number
         self._cupy = cupy()
         self._device = self._cupy.cuda.Device(number)
+        self._kernels: dict[tuple[str, int], Any] = {}
 
     @cached_property
     def name(self) -> str:
         properties = self._cupy.cuda.runtime.getDeviceProperties(self.number)
         return str(properties["name"].decode())
-
-    @cached_property
-    def _facts(self) -> dict[str, int]:
-        return dict(self._device.attributes)
 
     @cached_property
     def _capability(self) -> int:
@@ -96,12 +93,7 @@ class Card:
         with self._device:
             return self._cupy.asnumpy(array)
 
-    def limits(self, limits: int | npt.NDArray[np.int32], n_queries: int) -> Any:
-        """A limit for each query; one for all needs no copy."""
-        if isinstance(limits, int):
-            with self._device:
-                return self._cupy.full(n_queries, limits, np.int32)
-        return self.put(limits)
+    limits = put
 
     def rows(self, words: Any) -> Rows:
         """Codes (n, W) of NumPy or CuPy, one after the other; copied block by block."""
@@ -139,17 +131,19 @@ class Card:
         with self._device:
             yield self._cupy
 
-    @property
+    @cached_property
     def n_processors(self) -> int:
         """Multiprocessors of the card."""
-        return self._facts["MultiProcessorCount"]
+        return int(self._device.attributes["MultiProcessorCount"])
 
     def kernel(self, source: str, name: str, **sizes: int) -> Any:
         """A function of a source file, compiled for these sizes."""
         return _module(self.number, source, tuple(sizes.items())).get_function(name)
 
     def _kernel(self, name: str, n_words: int) -> Any:
-        return self.kernel("nearest.cu", name, W=n_words)
+        if (name, n_words) not in self._kernels:
+            self._kernels[name, n_words] = self.kernel("nearest.cu", name, W=n_words)
+        return self._kernels[name, n_words]
 
     def tally(self, *given: Any) -> npt.NDArray[np.int64]:
         """See `tally.tally`."""
@@ -166,11 +160,11 @@ class Card:
         if not len(asked) or not tiles.count:
             return
         n_words, stride = rows.words.shape
-        sizes = (stride, rows.n_rows, tiles.first, tiles.count, tiles.step)
-        where = (rows.words, *map(np.int64, sizes))
+        sizes = np.array((stride, rows.n_rows, tiles.first, tiles.count, tiles.step))
+        where = (rows.words, *sizes)
         mask = NONE if rows.mask is None else rows.mask
-        noted = (limits, mask, np.uint32(notes.cap), notes.counts, notes.keys)
-        blocks = BLOCKS * self._facts["MultiProcessorCount"]
+        noted = (NONE if limits is None else limits, mask, np.uint32(notes.cap), notes.counts, notes.keys)
+        blocks = BLOCKS * self.n_processors
         with self._device:
             if len(asked) <= FEW or self._capability < TENSOR_CORES:
                 for first in range(0, len(asked), 4):
@@ -190,18 +184,10 @@ class Card:
 
     def _few(self, asked: Questions, part: slice, where: Any, tiles: Tiles, noted: Any) -> None:
         """At most four queries, handed over with the call."""
-        words = asked.words[part]
-        n_queries, n_words = words.shape
-        n, p = (1 if n_queries == 1 else 4), (1 if asked.weights is None else N_PLANES)
-        given = np.zeros((n, 1 + p, n_words), np.uint64)
-        given[:n_queries, 0] = words
-        if p > 1:
-            given[:n_queries, 1:] = asked.planes[part]
-        packed = np.concatenate([given[:, 0].ravel(), given[:, 1:].ravel()])
-        by_value = packed.view(np.dtype((np.void, packed.nbytes)))[0]
-        grid = (min(tiles.count, 16 * self._facts["MultiProcessorCount"]),)
-        numbers = (np.int32(part.start), np.int32(n_queries))
-        self._kernel(f"few<{n},{p}>", n_words)(grid, (THREADS,), (*where, by_value, *numbers, *noted))
+        name, given = asked.by_value(part.start, part.stop)
+        kernel = self._kernel(name, asked.words.shape[1])
+        grid = (min(tiles.count, 16 * self.n_processors),)
+        kernel(grid, (THREADS,), (*where, *given, *noted))
 
     def _once(self, asked: Questions, name: str) -> Any:
         """An array of the queries on this card, copied once."""
@@ -210,13 +196,15 @@ class Card:
             kept[self.number, name] = self.put(getattr(asked, name))
         return kept[self.number, name]
 
-    def lower(self, notes: Notes, wanted: int, largest: int, limits: Any) -> None:
+    def lower(self, notes: Notes, wanted: int, largest: int) -> Any:
         """Limits from the rows of a sample; counting starts again."""
         with self._device:
+            limits = self._cupy.empty(len(notes.counts), np.int32)
             kernel = self._kernel("lower", 1)
             shared = self.allow(kernel, 4 * (THREADS + largest + 1))
             given = (notes.counts, np.uint32(notes.cap), notes.keys, np.uint32(wanted), np.int32(largest))
             kernel((len(notes.counts),), (THREADS,), (*given, limits), shared_mem=shared)
+        return limits
 
     def smallest(self, notes: Notes, k: int, largest: int) -> tuple[Any, Any]:
         """The k smallest keys of every query, and what came of it."""

@@ -17,6 +17,7 @@ typedef long long i64;
 #define SHIFT 40
 #define ROW ((1ull << SHIFT) - 1)
 #define THREADS 256
+#define LARGEST (15 * 64 * W)  // no distance is larger: the limit where none is given
 
 __device__ __forceinline__ void note(u32 query, i64 row, int distance, const u32* mask, u32 cap, u32* counts,
                                      u64* keys) {
@@ -46,7 +47,7 @@ __global__ void few(const u64* __restrict__ codes, i64 stride, i64 n_rows, i64 f
   __syncthreads();
   int limit[NQ];
 #pragma unroll
-  for (int q = 0; q < NQ; q++) limit[q] = q < n_queries ? limits[first_query + q] : -1;
+  for (int q = 0; q < NQ; q++) limit[q] = q >= n_queries ? -1 : limits ? limits[first_query + q] : LARGEST;
   for (i64 j = blockIdx.x; j < n_tiles; j += gridDim.x) {
     i64 base = (first + j * step) * TILE + 2 * threadIdx.x;
     int d[NQ][4] = {};
@@ -119,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, W > 8 ? 1 : 2)
   for (int i = threadIdx.x; i < tiles * W * 32; i += THREADS) b[i] = factors[(i64)tile0 * W * 32 + i];
   for (int i = threadIdx.x; i < tiles * 8; i += THREADS) {
     int q = tile0 * 8 + i;
-    start[i] = q < n_queries ? own[q] - limits[q] - 1 : 1 << 30;
+    start[i] = q >= n_queries ? 1 << 30 : own[q] - (limits ? limits[q] : LARGEST) - 1;
   }
   __syncthreads();
   int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
@@ -167,7 +168,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, W > 8 ? 1 : 2)
             if (d[m][i] < 0) {
               int q = (tile0 + tile) * 8 + 2 * t + (i & 1);
               i64 row = base + 16 * m + g + 8 * (i >> 1);
-              if (row < n_rows) note(q, row, d[m][i] + limits[q] + 1, mask, cap, counts, keys);
+              if (row < n_rows) note(q, row, d[m][i] + (limits ? limits[q] : LARGEST) + 1, mask, cap, counts, keys);
             }
     }
   }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,21 @@ class Questions:
         bits = (weights[:, None, :] >> np.arange(N_PLANES, dtype=np.uint8)[:, None]) & 1
         planes = np.packbits(bits, axis=-1).view(np.uint64)
         return np.ascontiguousarray(np.broadcast_to(planes, (len(self), *planes.shape[1:])))
+
+    def by_value(self, first: int, last: int) -> tuple[str, tuple[Any, ...]]:
+        """At most four of the queries as one record, words before planes, and the kernel that takes it."""
+        kept = self.__dict__.setdefault("_records", {})
+        if first not in kept:
+            words = self.words[first:last]
+            n, p = (1 if len(words) == 1 else 4), (1 if self.weights is None else N_PLANES)
+            record = np.zeros((1 + p, n * words.shape[1]), np.uint64).ravel()
+            record[: words.size] = words.ravel()
+            if self.weights is not None:
+                planes = self.planes[first:last]
+                record[n * words.shape[1] :][: planes.size] = planes.ravel()
+            by_value = record.view(np.dtype((np.void, record.nbytes)))[0]
+            kept[first] = f"few<{n},{p}>", (by_value, np.int32(first), np.int32(len(words)))
+        return kept[first]
 
     @cached_property
     def _bits(self) -> npt.NDArray[np.uint8]:

@@ -11,7 +11,7 @@ __all__ = ["ROW", "SHIFT", "Notes", "Rows", "Tiles", "samples"]
 SHIFT = 40  # a key is distance << SHIFT | row
 ROW = (1 << SHIFT) - 1
 
-FIRST_TILES = 8  # of the first sample
+FIRST_TILES = 2  # of the first sample
 MOST_TIMES = 1000  # larger the next sample is at most
 
 

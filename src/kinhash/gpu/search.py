@@ -43,11 +43,11 @@ def nearest(card: Any, rows: Rows, asked: Questions, k: int) -> Keys:
 
 def _nearest(card: Any, rows: Rows, asked: Questions, k: int, cap: int) -> Keys:
     notes = card.notes(len(asked), cap)
-    limits = card.limits(asked.largest, len(asked))
+    limits = None
     for tiles, share in samples(card.n_tiles(rows)):
         card.collect(rows, asked, limits, tiles, notes)
         if share < 1:
-            card.lower(notes, _enough(k * share), asked.largest, limits)
+            limits = card.lower(notes, _enough(k * share), asked.largest)
     keys, status = card.smallest(notes, k, asked.largest)
     tied = np.flatnonzero(status == TOO_TIED)
     if len(tied):
@@ -89,7 +89,7 @@ def _first_ties(
         size = max(1, min(card.most_ties, MOST_NOTES // len(queries)) // card.tile)
         tiles = Tiles(start, min(size, n_tiles - start))
         notes = card.notes(len(queries), tiles.count * card.tile)
-        card.collect(rows, asked.take(queries), card.limits(limits[queries], len(queries)), tiles, notes)
+        card.collect(rows, asked.take(queries), card.limits(limits[queries]), tiles, notes)
         number, keys = card.flat(notes, np.arange(len(queries)))
         for i, q in enumerate(queries.tolist()):
             mine = keys[np.searchsorted(number, i) : np.searchsorted(number, i + 1)]
@@ -111,13 +111,13 @@ def within(
     parts = []
     for part in _chunks(len(asked), min(MOST_QUERIES, MOST_NOTES // cap)):
         notes = card.notes(part.stop - part.start, cap)
-        card.collect(rows, asked.take(part), card.limits(limits[part], len(notes.counts)), everything, notes)
+        card.collect(rows, asked.take(part), card.limits(limits[part]), everything, notes)
         counts = card.get(notes.counts).astype(np.int64)
         fits = counts <= cap
         parts += _numbered(card, notes, np.flatnonzero(fits), part.start)
         for large in _by_size(part.start + np.flatnonzero(~fits), counts[~fits]):
             notes = card.notes(len(large), int(counts[large - part.start].max()))
-            card.collect(rows, asked.take(large), card.limits(limits[large], len(large)), everything, notes)
+            card.collect(rows, asked.take(large), card.limits(limits[large]), everything, notes)
             number, keys = card.flat(notes, np.arange(len(large)))
             parts.append((large[number], keys))
     query = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])

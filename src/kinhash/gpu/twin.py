@@ -40,8 +40,7 @@ class Twin:
     def get(self, array: Any) -> npt.NDArray[Any]:
         return np.asarray(array)
 
-    def limits(self, limits: int | npt.NDArray[np.int32], n_queries: int) -> npt.NDArray[np.int32]:
-        return np.array(np.broadcast_to(limits, n_queries), np.int32)
+    limits = put
 
     def rows(self, words: npt.NDArray[np.uint64]) -> Rows:
         """Codes (n, W), one after the other."""
@@ -66,20 +65,22 @@ class Twin:
         looked = looked[looked < rows.n_rows]
         looked = looked[self._passing(rows)[looked]]
         for q, distances in enumerate(self._distances(rows, asked)[:, looked]):
-            near = distances <= limits[q]
+            near = distances <= (asked.largest if limits is None else limits[q])
             keys = (distances[near].astype(np.uint64) << np.uint64(SHIFT)) | looked[near].astype(np.uint64)
             begin = int(notes.counts[q])
             place = np.arange(begin, min(begin + len(keys), notes.cap))
             notes.keys[q, place] = keys[::-1][: len(place)]  # any order will do
             notes.counts[q] += len(keys)
 
-    def lower(self, notes: Notes, wanted: int, largest: int, limits: Any) -> None:
+    def lower(self, notes: Notes, wanted: int, largest: int) -> npt.NDArray[np.int32]:
         """Limits from the rows of a sample; counting starts again."""
+        limits = np.empty(len(notes.counts), np.int32)
         for q, count in enumerate(notes.counts.tolist()):
             enough = wanted if count <= notes.cap else max(1, int(wanted * notes.cap / count))
             distances = np.sort(notes.keys[q, : min(count, notes.cap)] >> np.uint64(SHIFT))
             limits[q] = distances[enough - 1] if len(distances) >= enough else largest
         notes.counts[:] = 0
+        return limits
 
     def smallest(self, notes: Notes, k: int, largest: int) -> tuple[Any, Any]:
         """The k smallest keys of every query, and what came of it."""
