@@ -19,6 +19,7 @@ from .evaluation.radius import (
     precision_within_radius,
     radius_for_precision,
 )
+from .evaluation.ranking_curve import PrecisionAtRecall, precision_at_recall
 
 __all__ = [
     "CodeHealth",
@@ -27,6 +28,7 @@ __all__ = [
     "MeanScore",
     "NearKin",
     "PairedTest",
+    "PrecisionAtRecall",
     "PrecisionRecallCurve",
     "PrecisionWithinRadius",
     "average_precision",
@@ -41,6 +43,7 @@ __all__ = [
     "near_kin_from_scores",
     "paired_test",
     "precision_at_k",
+    "precision_at_recall",
     "precision_recall_curve",
     "precision_within_radius",
     "radius_for_precision",

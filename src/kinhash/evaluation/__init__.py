@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         precision_within_radius,
         radius_for_precision,
     )
+    from .ranking_curve import PrecisionAtRecall, precision_at_recall
     from .record import Record
     from .run_protocol import ComparedCodes, evaluate
 
@@ -70,6 +71,7 @@ __all__ = [
     "PairedTest",
     "Pairs",
     "Partition",
+    "PrecisionAtRecall",
     "PrecisionRecallCurve",
     "PrecisionWithinRadius",
     "Protocol",
@@ -93,6 +95,7 @@ __all__ = [
     "near_kin_from_scores",
     "paired_test",
     "precision_at_k",
+    "precision_at_recall",
     "precision_recall_curve",
     "precision_within_radius",
     "radius_for_precision",
@@ -150,6 +153,7 @@ _MODULES = {
         "precision_within_radius",
         "radius_for_precision",
     ),
+    "ranking_curve": ("PrecisionAtRecall", "precision_at_recall"),
     "record": ("Record",),
     "run_protocol": ("ComparedCodes", "evaluate"),
 }
