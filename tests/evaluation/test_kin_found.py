@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from metric_oracles import all_orders, ladder
 
 from kinhash.errors import UnknownName
 from kinhash.metrics import (
@@ -14,8 +15,6 @@ from kinhash.metrics import (
     average_precision_from_scores,
     mean_average_precision,
 )
-
-from metric_oracles import all_orders, ladder
 
 
 def by_kin_found(grades, top):
@@ -76,7 +75,9 @@ def test_finding_more_may_score_less_and_the_band_knows():
     at = {"n_bits": 8, "top": 2, "divide_by": "found", "return_details": True}
     score = mean_average_precision(ladder([0]), ladder([0, 1, 1]), relevance, **at)
     assert score.band == pytest.approx((1.0, 1.0))
-    score = mean_average_precision(ladder([0]), ladder([0, 1, 2, 2]), np.array([[1, 0, 0, 1]]), **at | {"top": 3})
+    score = mean_average_precision(
+        ladder([0]), ladder([0, 1, 2, 2]), np.array([[1, 0, 0, 1]]), **at | {"top": 3}
+    )
     assert score.band == pytest.approx(((1 + 2 / 3) / 2, 1.0))
     assert "by kin found" in str(score)
 

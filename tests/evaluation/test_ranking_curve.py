@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from metric_oracles import all_orders, ladder
 
 from kinhash.errors import InvalidInput
 from kinhash.metrics import precision_at_recall
-
-from metric_oracles import all_orders, ladder
 
 RECALLS = np.array([0.05, 0.1, 0.3, 0.5, 0.77, 1.0])
 

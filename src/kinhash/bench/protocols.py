@@ -23,7 +23,7 @@ def protocols(results: Sequence[Result]) -> Section:
     for dataset, some in group_by(shown, lambda r: r.dataset).items():
         alike = _one_setting_each(some)
         if len({r.protocol for r in alike}) > 1:
-            parts += _dataset_parts(dataset, alike)
+            parts.append(Part.fold(dataset, _dataset_parts(dataset, alike)))
     if not parts:
         words = "No data set with results under more than one protocol."
         return Section("protocols", title, (), ((words, "kinhash bench network"),))
@@ -38,7 +38,7 @@ def _one_setting_each(some: Sequence[Result]) -> list[Result]:
 
 
 def _dataset_parts(dataset: str, some: Sequence[Result]) -> list[Part]:
-    parts = [Part.heading(dataset, f"protocols-of-{dataset}")]
+    parts: list[Part] = []
     for n_bits, rows in sorted(group_by(some, lambda r: r.n_bits or 0).items()):
         have = {r.protocol for r in rows}
         places = {name: name for name in PROTOCOLS if name in have}

@@ -5,7 +5,7 @@
     digits = "faf2..."                      # results on other bytes are refused
     [section.table1]
     dataset = "digits"                      # or a list: one section each, "table1-digits"
-    protocol = "paper"
+    protocol = "paper"                      # or a list: every cell under each of them
     bits = [8, 16]
     partitions = 3
     methods = ["EMKSH", {name = "COSDISH", label = "COSDISH, linear", given = {map = "linear"}}]
@@ -148,7 +148,8 @@ def _task(name: str, plan: dict[str, Any]) -> Task:
         for dataset in [sets] if isinstance(sets, str) else _expect(f"{where}: dataset", sets, list):
             own = title if isinstance(sets, str) else f"{title}-{dataset}"
             cells += _section_cells(where, own, dataset, section, checksums)
-    return Task(name, str(plan.get("about", "")), _united(cells))
+    about = str(plan.get("about", ""))
+    return Task(name, about, _united(replace(cell, task=name, about=about) for cell in cells))
 
 
 def _section_cells(
@@ -157,10 +158,13 @@ def _section_cells(
     if dataset not in DATASETS:
         raise UnknownName.among("data set", dataset, DATASETS)
     methods = [_method_plan(where, plan) for plan in _expect(f"{where}: methods", section["methods"], list)]
-    for options in _combinations(where, section, "protocol_options", "vary_protocol"):
+    asked = section.get("protocol", "paper")
+    names = [asked] if isinstance(asked, str) else _expect(f"{where}: protocol", asked, list)
+    every = itertools.product(names, _combinations(where, section, "protocol_options", "vary_protocol"))
+    for protocol, options in every:
         base = Cell(
             dataset=dataset,
-            protocol=section.get("protocol", "paper"),
+            protocol=protocol,
             protocol_options=options,
             method="",
             n_bits=None,

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         radius_for_precision,
     )
     from .ranking_curve import PrecisionAtRecall, precision_at_recall
+    from .ranking_profile import RankingProfile, ranking_profile
     from .record import Record
     from .run_protocol import ComparedCodes, evaluate
 
@@ -75,6 +76,7 @@ __all__ = [
     "PrecisionRecallCurve",
     "PrecisionWithinRadius",
     "Protocol",
+    "RankingProfile",
     "Record",
     "ScoreOfLabel",
     "average_precision",
@@ -99,6 +101,7 @@ __all__ = [
     "precision_recall_curve",
     "precision_within_radius",
     "radius_for_precision",
+    "ranking_profile",
     "read_data",
     "recall_at_k",
     "score_rows",
@@ -154,6 +157,7 @@ _MODULES = {
         "radius_for_precision",
     ),
     "ranking_curve": ("PrecisionAtRecall", "precision_at_recall"),
+    "ranking_profile": ("RankingProfile", "ranking_profile"),
     "record": ("Record",),
     "run_protocol": ("ComparedCodes", "evaluate"),
 }

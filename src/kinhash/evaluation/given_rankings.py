@@ -122,9 +122,7 @@ def _over_rows(
     return np.array(out, float)
 
 
-def _ap_of_scores(
-    scores: npt.NDArray[Any], kin: Mask, ties: str, top: int | None, divide_by: str
-) -> float:
+def _ap_of_scores(scores: npt.NDArray[Any], kin: Mask, ties: str, top: int | None, divide_by: str) -> float:
     if ties == "index":
         return _ap_of_order(kin[_stable_descending(scores)], int(kin.sum()), top, divide_by)
     # Only scores that some kin has matter: how many rows lie above each, and how many share it.
@@ -163,7 +161,8 @@ def average_precision_from_order(
 
     ``order`` (q, k) holds positions in the database, −1 where a list is shorter; a list names no row
     twice. Kin that are not listed count as never found: the sum is divided by all kin a query has in
-    the database, or by ``min(kin, top)``; with ``divide_by="found"`` by those that are listed. Rows of unknown label are taken out of the lists.
+    the database, or by ``min(kin, top)``; with ``divide_by="found"`` by those that are listed. Rows of
+    unknown label are taken out of the lists.
     """
     check_choice("divisor", divide_by, DIVISORS)
     if top is not None:

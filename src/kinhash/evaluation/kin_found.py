@@ -44,7 +44,7 @@ def precision_of_found(N: Counts, n: Counts, R: Counts, r: Counts, top: int | No
     whole = np.ones(len(n), bool) if top is None else N + n <= top
     total = float(_whole_terms(N[whole], n[whole], R[whole], r[whole], ties).sum())
     found = int(r[whole].sum())
-    cut = np.flatnonzero(~whole & (N < (top or 0)) & (r > 0))
+    cut = np.flatnonzero(~whole & ((top or 0) > N) & (r > 0))
     if not len(cut) or top is None:
         return total / found if found else 0.0
     at = cut[0]

@@ -75,5 +75,7 @@ def precisions_at_recalls(n: Counts, r: Counts, recall: Floats) -> Floats:
         before = kin[query, group] - own
         place = places[query, group] - size + size * (target - before) / own
         first = places[query, group] - size == 0  # at recall 0 both vanish: the share of the first group
-        out[query] = np.where(target > 0, target / np.where(place > 0, place, 1), np.where(first, own / size, 0))
+        out[query] = np.where(
+            target > 0, target / np.where(place > 0, place, 1), np.where(first, own / size, 0)
+        )
     return out
