@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .._types import Floats
-from ..evaluation.ranking_profile import RECALLS
+from ..evaluation.profiles import RECALLS
 from .chart import MOST, Axis, ChartLine, line_chart
 from .commands import command_of
 from .field import MADE_BY, OURS, Setting, settings

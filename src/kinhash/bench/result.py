@@ -14,7 +14,7 @@ import numpy as np
 from .._types import Floats
 from ..codes import MAX_BITS
 from ..errors import DamagedFile
-from ..evaluation.ranking_profile import RECALLS
+from ..evaluation.profiles import RECALLS
 from .schema import require_types, strict_json
 
 __all__ = ["FORMAT", "Result", "Score", "pack_shares", "unpack_shares", "without_places"]

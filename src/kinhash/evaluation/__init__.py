@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .pairs import Pairs
     from .pairs_comparison import compare_pairs
     from .partition import Partition
+    from .profiles import RankingProfile, ranking_profile
     from .protocol import Protocol
     from .radius import (
         PrecisionRecallCurve,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
         radius_for_precision,
     )
     from .ranking_curve import PrecisionAtRecall, precision_at_recall
-    from .ranking_profile import RankingProfile, ranking_profile
     from .record import Record
     from .run_protocol import ComparedCodes, evaluate
 
@@ -148,6 +148,7 @@ _MODULES = {
     "pairs": ("Pairs",),
     "pairs_comparison": ("compare_pairs",),
     "partition": ("Partition",),
+    "profiles": ("RankingProfile", "ranking_profile"),
     "protocol": ("Protocol",),
     "radius": (
         "PrecisionRecallCurve",
@@ -157,7 +158,6 @@ _MODULES = {
         "radius_for_precision",
     ),
     "ranking_curve": ("PrecisionAtRecall", "precision_at_recall"),
-    "ranking_profile": ("RankingProfile", "ranking_profile"),
     "record": ("Record",),
     "run_protocol": ("ComparedCodes", "evaluate"),
 }

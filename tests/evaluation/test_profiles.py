@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kinhash import metrics
-from kinhash.evaluation.ranking_profile import RECALLS, ranking_profile
+from kinhash.evaluation.profiles import RECALLS, ranking_profile
 
 
 @pytest.mark.parametrize("exclude_self", [False, True])
