@@ -12,7 +12,16 @@ from . import evaluation
 from .evaluation import PROTOCOLS
 
 if TYPE_CHECKING:
-    from .evaluation import Cosine, FloatRanking, LabelScores, Partition, Protocol, Record, evaluate
+    from .evaluation import (
+        Cosine,
+        FloatRanking,
+        LabelScores,
+        Partition,
+        Protocol,
+        Record,
+        evaluate,
+        given_partition,
+    )
 
 __all__ = [
     "PROTOCOLS",
@@ -23,6 +32,7 @@ __all__ = [
     "Protocol",
     "Record",
     "evaluate",
+    "given_partition",
 ]
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .data import Data, read_data
     from .float_rankings import Cosine, FloatRanking, LabelScores, score_rows
     from .given_rankings import average_precision_from_order, average_precision_from_scores
+    from .given_split import given_partition
     from .hamming_rankings import MeanAveragePrecision, average_precision, mean_average_precision
     from .health import CodeHealth, code_health
     from .hold_out import hold_out_pairs, hold_out_rows
@@ -89,6 +90,7 @@ __all__ = [
     "cosine_ranking",
     "distinct_answers",
     "evaluate",
+    "given_partition",
     "hold_out_pairs",
     "hold_out_rows",
     "mean_average_precision",
@@ -117,6 +119,14 @@ PROTOCOLS = Table(
         "inductive": "kinhash.evaluation.named_protocols:INDUCTIVE",
         "unseen-classes": "kinhash.evaluation.named_protocols:UNSEEN_CLASSES",
         "pairs": "kinhash.evaluation.named_protocols:PAIRS",
+        "cifar10": "kinhash.evaluation.named_protocols:CIFAR10",
+        "cifar10-1": "kinhash.evaluation.named_protocols:CIFAR10_1",
+        "cifar10-2": "kinhash.evaluation.named_protocols:CIFAR10_2",
+        "nuswide-21": "kinhash.evaluation.named_protocols:NUSWIDE21",
+        "coco": "kinhash.evaluation.named_protocols:COCO",
+        "mirflickr": "kinhash.evaluation.named_protocols:MIRFLICKR",
+        "imagenet-100": "kinhash.evaluation.named_protocols:IMAGENET100",
+        "given": "kinhash.evaluation.named_protocols:GIVEN",
     },
     entry_points="kinhash.protocols",
 )
@@ -132,6 +142,7 @@ _MODULES = {
     "data": ("Data", "read_data"),
     "float_rankings": ("Cosine", "FloatRanking", "LabelScores", "score_rows"),
     "given_rankings": ("average_precision_from_order", "average_precision_from_scores"),
+    "given_split": ("given_partition",),
     "hamming_rankings": ("MeanAveragePrecision", "average_precision", "mean_average_precision"),
     "health": ("CodeHealth", "code_health"),
     "hold_out": ("hold_out_pairs", "hold_out_rows"),

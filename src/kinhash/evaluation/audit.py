@@ -197,7 +197,7 @@ def _findings(
         )
     if not alone and len(queries) == len(database) and np.array_equal(queries.packed, database.packed):
         said.append(
-            "The queries are the database, row for row, so every query finds itself first. Pass the file once."
+            "The queries are the database, row for row, so each finds itself first. Pass the file once."
         )
     if _codes_are_labels(database, theirs):
         said.append(
