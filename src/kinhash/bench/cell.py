@@ -26,6 +26,7 @@ from ..evaluation import (
 from .environment import environment, watch_memory
 from .gallery import gallery_of
 from .methods import make_method
+from .own_data import own_partition
 from .result import FORMAT, Result, Score, without_places
 
 __all__ = ["Cell", "run_cell"]
@@ -54,6 +55,7 @@ class Cell:
     gallery: bool = False
     task: str = ""
     about: str = ""
+    files: dict[str, str] = field(default_factory=dict)  # of data of one's own; they are in the checksum
 
     @property
     def rules(self) -> Protocol:
@@ -153,7 +155,8 @@ def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
     method = make_method(cell.method, cell.given, cell.n_bits, cell.partition)
     with warnings.catch_warnings(), watch_memory() as peak:
         warnings.simplefilter("ignore", KinhashWarning)  # dead and twin bits are in the health of the codes
-        record = evaluate(method, dataset, cell.rules, cell.partition, look=look)
+        split = own_partition(cell.rules, len(dataset), cell.files, cell.partition)
+        record = evaluate(method, dataset, cell.rules, split, look=look)
     return cell._result(
         status="ok",
         checksum=record.checksum,

@@ -27,7 +27,8 @@ def protocols(results: Sequence[Result]) -> Section:
     if not parts:
         words = "No data set with results under more than one protocol."
         return Section("protocols", title, (), ((words, "kinhash bench network"),))
-    said = "; ".join(f"{name}: {ABOUT[name]}" for name in PROTOCOLS)
+    have = {r.protocol for r in shown}
+    said = "; ".join(f"{name}: {ABOUT[name]}" for name in PROTOCOLS if name in have)
     return Section("protocols", title, (Part.text(f"{said[0].upper()}{said[1:]}."), *parts))
 
 
