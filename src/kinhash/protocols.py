@@ -16,10 +16,12 @@ if TYPE_CHECKING:
         Cosine,
         FloatRanking,
         LabelScores,
+        OnlineRecord,
         Partition,
         Protocol,
         Record,
         evaluate,
+        evaluate_online,
         given_partition,
     )
 
@@ -28,10 +30,12 @@ __all__ = [
     "Cosine",
     "FloatRanking",
     "LabelScores",
+    "OnlineRecord",
     "Partition",
     "Protocol",
     "Record",
     "evaluate",
+    "evaluate_online",
     "given_partition",
 ]
 

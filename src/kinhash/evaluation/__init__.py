@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         near_kin_from_scores,
         some_queries,
     )
+    from .online import OnlineRecord, OnlineStep, evaluate_online
     from .pairs import Pairs
     from .pairs_comparison import compare_pairs
     from .partition import Partition
@@ -70,6 +71,8 @@ __all__ = [
     "MeanScore",
     "NearKin",
     "NearestKin",
+    "OnlineRecord",
+    "OnlineStep",
     "PairedTest",
     "Pairs",
     "Partition",
@@ -90,6 +93,7 @@ __all__ = [
     "cosine_ranking",
     "distinct_answers",
     "evaluate",
+    "evaluate_online",
     "given_partition",
     "hold_out_pairs",
     "hold_out_rows",
@@ -156,6 +160,7 @@ _MODULES = {
         "near_kin_from_scores",
         "some_queries",
     ),
+    "online": ("OnlineRecord", "OnlineStep", "evaluate_online"),
     "pairs": ("Pairs",),
     "pairs_comparison": ("compare_pairs",),
     "partition": ("Partition",),

@@ -23,7 +23,7 @@ from .balanced import draw_evenly
 if TYPE_CHECKING:
     from .protocol import Protocol
 
-__all__ = ["Partition", "draw_partition"]
+__all__ = ["Partition", "draw_partition", "random_order"]
 
 Rows = npt.NDArray[np.int64]
 PARTS = ("train", "validation", "query", "database")
@@ -125,7 +125,7 @@ def draw_partition(protocol: Protocol, rows: Any, number: int) -> Partition:
             "the labels of the rows",
             "Pass the labels instead of their number",
         )
-    order = _random_order(n_rows, protocol.seed, number)
+    order = random_order(n_rows, protocol.seed, number)
     if protocol.untagged == "drop":
         assert labels is not None
         order = order[np.diff(labels.indicator().indptr)[order] > 0]
@@ -176,7 +176,7 @@ def _by_classes(protocol: Protocol, labels: Labels, order: Rows, number: int) ->
             f"at least {n_unseen + 2}: {n_unseen} to keep out and two to learn from",
             "Use data with more labels, or the protocol 'inductive'",
         )
-    unseen = np.sort(present[_random_order(len(present), protocol.seed, number)[:n_unseen]])
+    unseen = np.sort(present[random_order(len(present), protocol.seed, number)[:n_unseen]])
     marks = np.isin(np.arange(len(labels.names)), unseen).astype(np.int64)
     carries = (indicator.astype(np.int64) @ marks > 0)[order]
     unlearned, learned = order[carries], order[~carries]
@@ -188,7 +188,8 @@ def _by_classes(protocol: Protocol, labels: Labels, order: Rows, number: int) ->
     return {"train": train, "validation": validation, "query": query, "database": database}, unseen
 
 
-def _random_order(n_rows: int, seed: int, number: int) -> Rows:
+def random_order(n_rows: int, seed: int, number: int) -> Rows:
+    """Rows 0 to ``n_rows`` in an order that is the same on every machine for ever."""
     stream = np.random.PCG64(np.random.SeedSequence([seed, number]))
     return np.argsort(stream.random_raw(n_rows), kind="stable").astype(np.int64)
 
