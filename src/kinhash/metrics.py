@@ -20,6 +20,7 @@ from .evaluation.radius import (
     precision_within_radius,
     radius_for_precision,
 )
+from .evaluation.ranking_curve import PrecisionAtRecall, precision_at_recall
 
 __all__ = [
     "CodeHealth",
@@ -28,6 +29,7 @@ __all__ = [
     "MeanScore",
     "NearKin",
     "PairedTest",
+    "PrecisionAtRecall",
     "PrecisionRecallCurve",
     "PrecisionWithinRadius",
     "average_precision",
@@ -43,6 +45,7 @@ __all__ = [
     "on_gpu",
     "paired_test",
     "precision_at_k",
+    "precision_at_recall",
     "precision_recall_curve",
     "precision_within_radius",
     "radius_for_precision",

@@ -12,17 +12,31 @@ from . import evaluation
 from .evaluation import PROTOCOLS
 
 if TYPE_CHECKING:
-    from .evaluation import Cosine, FloatRanking, LabelScores, Partition, Protocol, Record, evaluate
+    from .evaluation import (
+        Cosine,
+        FloatRanking,
+        LabelScores,
+        OnlineRecord,
+        Partition,
+        Protocol,
+        Record,
+        evaluate,
+        evaluate_online,
+        given_partition,
+    )
 
 __all__ = [
     "PROTOCOLS",
     "Cosine",
     "FloatRanking",
     "LabelScores",
+    "OnlineRecord",
     "Partition",
     "Protocol",
     "Record",
     "evaluate",
+    "evaluate_online",
+    "given_partition",
 ]
 
 

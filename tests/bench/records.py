@@ -37,7 +37,7 @@ def score(*words: object, base: float = 0.5) -> Score:
     rng = np.random.default_rng(int(2**30 * share(*words)))
     values = np.clip(base + 0.05 * rng.normal(size=N_QUERIES), 0.01, 0.99)
     values[3] = np.nan  # a query without kin
-    recall = np.linspace(0.05, 1.0, 9)
+    recall = np.linspace(0.0, 1.0, 21)
     mean = float(np.nanmean(values))
     return Score(
         value=mean,
@@ -46,8 +46,12 @@ def score(*words: object, base: float = 0.5) -> Score:
         n_without_kin=1,
         quantiles=tuple(np.nanquantile(values, (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)).tolist()),
         per_query=values,
-        recall=tuple(recall.tolist()),
-        precision=tuple(np.minimum(mean + 0.3 * (1 - recall), 1.0).tolist()),
+        ranked_precision=tuple(np.minimum(mean + 0.3 * (1 - recall), 1.0).tolist()),
+        precision_at={"100": share(*words, "P@100"), "1000": share(*words, "P@1000")},
+        map_at={"1000": 0.5 * share(*words, "at")},
+        map_at_found={"1000": 0.5 + 0.5 * share(*words, "at")},
+        within_radius=share(*words, "radius"),
+        empty=share(*words, "empty"),
         near_kin=0.3 * share(*words, "near"),
         nearest_found=share(*words, "found"),
         distinct=int(N_QUERIES * share(*words, "distinct")),
@@ -94,7 +98,14 @@ def result(
         "n_database": 58_000,
         "seconds": {"load": 0.1, "fit": 0.5 + 10 * share(label) + partition, "encode": 0.2, "score": 0.3},
         "peak_bytes": int(1e8 * (1 + share(label, n_bits))),
-        "environment": {"kinhash": "0.1.0", "numpy": "2.4.6", "cpu": "Some CPU", "threads": 1, "load": 0.5},
+        "environment": {
+            "kinhash": "0.1.0",
+            "source": "0a1b2c3d4e5f",
+            "numpy": "2.4.6",
+            "cpu": "Some CPU",
+            "threads": 1,
+            "load": 0.5,
+        },
         **scores,
     }
     return Result(**{**facts, **more})
@@ -175,7 +186,7 @@ def _figures(partition: int) -> list[Result]:
 
 def _field(partition: int) -> list[Result]:
     found = []
-    for dataset in ("mulan_scene", "reuters21578_minilm384"):
+    for dataset in ("mulan_scene", "reuters21578_minilm384", "mulan_yeast", "mulan_bibtex"):
         for method in FIELD:
             found += [result(f"field-{dataset}", dataset, method, n, partition) for n in (16, 64)]
         for method in ("ClassScores", "Cosine"):

@@ -134,8 +134,9 @@ def test_the_count_of_wins() -> None:
         (False, True),
         (False, False),
     ]
-    assert "first in 1 of 3 cells" in wins_sentence(rows)
-    assert "of first in 2 (67%)" in wins_sentence(rows)
+    assert "first or level with the first in 2 of 3 (67%) cells against rivals" in wins_sentence(rows)
+    assert "no rival's codes were run with our encoder" in wins_sentence(rows)
+    assert "paper 2 of 3 (67%); inductive not run" in wins_sentence(rows)
     lost = next(table for table in make_report(rows).tables if table.name == "wins-lost")
     ((where, entries),) = lost.rows
     assert where == "x, paper, 32 bits, learned"
@@ -153,13 +154,50 @@ def test_other_maps_on_rivals_codes_count_apart() -> None:
     ]
     assert [v.won for v in verdicts(rows, other_maps=False)] == [True]
     assert [(v.won, v.rival) for v in verdicts(rows, other_maps=True)] == [(False, "SDH, expected map")]
+    elsewhere = [*row("EnergyHasher", steady, n_bits=32), *row("SDH", steady - 0.1, n_bits=32)]
+    sentence = wins_sentence([*rows, *elsewhere])
+    assert "2 of 2 (100%) cells against rivals with encoders of their own" in sentence
+    assert "0 of 1 (0%) against their codes with other encoders" in sentence  # only where these were run
 
 
-def test_sets_with_one_label_per_row_do_not_count() -> None:
+def test_scores_stand_beside_a_difference_on_the_partitions_it_was_taken_on() -> None:
+    """Ours ran on an easy partition that the rival has not seen: it must not look better for that."""
+    rows = [
+        *row("EnergyHasher", [0.5, 0.5], [0.5, 0.5], [0.9, 0.9]),
+        *row("SDH", [0.6, 0.6], [0.6, 0.6]),
+    ]
+    made = make_report(rows)
+    ((_, lost),) = next(table for table in made.tables if table.name == "wins-lost").rows
+    assert [lost[i].value for i in (1, 2, 3)] == pytest.approx([0.6, 0.5, 0.1])
+    ((_, top),) = next(table for table in made.tables if table.name == "headline").rows
+    assert [top[i].value for i in (0, 1, 3)] == pytest.approx([0.5, 0.6, -0.1])
+
+
+def test_inductive_cells_are_counted_beside_those_of_the_paper() -> None:
+    seen = [*row("EnergyHasher", [0.5, 0.6]), *row("SDH", [0.4, 0.5])]
+    later = [
+        replace(one, learned=None, mapped=one.learned)
+        for method, value in (("EnergyHasher", 0.5), ("SDH", 0.7))
+        for one in row(method, [value, value], protocol="inductive")
+    ]
+    sentence = wins_sentence([*seen, *later])
+    assert "in 1 of 2 (50%) cells" in sentence
+    assert "paper 1 of 1 (100%); inductive 0 of 1 (0%)" in sentence
+
+
+def test_sets_with_classes_are_counted_and_told_apart() -> None:
     rows = [
         replace(one, dataset="cifar10_gist512", tags=None)
-        for method in ("EnergyHasher", "SDH")
-        for one in row(method, [0.5, 0.6])
+        for method, values in (("EnergyHasher", [0.5, 0.6]), ("SDH", [0.4, 0.5]))
+        for one in row(method, values)
     ]
-    assert verdicts(rows, other_maps=False) == []
-    assert wins_sentence(rows) == ""
+    rows += [*row("EnergyHasher", [0.5, 0.6]), *row("SDH", [0.6, 0.7])]
+    assert [v.tags for v in verdicts(rows, other_maps=False)] == [False, True]
+    count = dict(next(table for table in make_report(rows).tables if table.name == "wins-count").rows)
+    won = {name: entries[2].value for name, entries in count.items()}
+    assert won == {
+        "paper, learned database": 1,
+        "all, sets with tags": 0,
+        "all, sets with classes": 1,
+        "all": 1,
+    }

@@ -33,6 +33,7 @@ class Page(HTMLParser):
         self.open: list[str] = []
         self.tables: dict[str, list[list[str]]] = {}
         self.captions: dict[str, str] = {}
+        self.folded: set[str] = set()
         self.ids: list[str] = []
         self.links: list[str] = []
         self.seen: list[tuple[str, dict[str, str]]] = []
@@ -52,6 +53,7 @@ class Page(HTMLParser):
             self.open.append(tag)
         if tag == "table":
             self._table = given["id"]
+            self.folded |= {given["id"]} if "details" in self.open else set()
             self.tables[self._table] = []
         if tag == "tr":
             self.tables[self._table].append([])
@@ -152,7 +154,7 @@ def test_ids_are_unique_and_links_lead_somewhere(page: Page) -> None:
 
 def test_every_section_is_filled(report: Report) -> None:
     assert report.missing == ()
-    assert "Nothing: every section has results." in report.html
+    assert "Nothing is missing: every section has results." in report.html
 
 
 def test_numbers_are_those_of_the_records(records: list[Result], report: Report, page: Page) -> None:
@@ -239,10 +241,10 @@ def test_paired_differences_are_taken_query_by_query(records: list[Result], repo
 
 def test_a_row_with_fewer_partitions_says_so(report: Report, page: Page) -> None:
     shown = cell(table_of(report, "table1-espgame"), "KSH", "8 bits learned")
-    assert (shown.n, shown.text) == (1, "1 partition")
+    assert (shown.n, shown.text) == (1, "n = 1")
     assert shown.spread is None
     row = next(row for row in page.tables["table1-espgame"] if row[0] == "KSH")
-    assert "1 partition" in row[2]
+    assert "n = 1" in row[2]
 
 
 def test_stand_ins_never_stand_in_the_papers_column(report: Report) -> None:
@@ -382,19 +384,87 @@ def test_commands_name_sections_that_exist(report: Report) -> None:
 
 
 def test_an_almost_empty_report_says_what_is_missing() -> None:
-    made = make_report([result((), "mine", "LSH", 8)])
+    made = make_report([result("table1-cifar10", "cifar10_gist512", "LSH", 8)])
     page = Page(made.html)
-    assert len(made.missing) >= 14
-    for section in ("table1", "table2", "table3", "table4", "figure2", "figure3", "sweeps", "memory", "maps"):
-        assert section in page.ids
-    assert made.html.count('class="missing"') == len(made.missing)
+    assert len(made.missing) >= 9
+    assert made.html.count('class="absent"') == len(made.missing)
+    assert "kinhash bench paper --only table4-nuswide" in made.html
+    assert "table4" not in page.ids  # what has no result has no section, but stands in the list
+    assert "kinhash bench field" not in "".join(made.html.split('class="absent"')[1:])  # nobody ran that task
     assert set(page.captions) == set(page.tables)
 
 
-def test_what_was_run_stands_above_what_was_not() -> None:
-    html = make_report([result((), "mine", "LSH", 8)]).html
-    places = [html.index(f'<section id="{name}"') for name in ("summary", "field", "table1", "memory")]
-    assert places == sorted(places)
+def test_a_task_of_ones_own_has_its_title_and_no_list_of_our_tables() -> None:
+    rows = [result("mine", "digits", m, 8, task="mine", about="Is it better?") for m in ("LSH", "SDH")]
+    made = make_report(rows)
+    assert "<h1>Is it better?</h1>" in made.html
+    assert made.missing == ()
+    assert "missing" not in re.sub(r"<style>.*?</style>", "", made.html, flags=re.S)
+    assert "<h1>Results: mine</h1>" in make_report([replace(r, task="", about="") for r in rows]).html
+    assert "<h1>Mine</h1>" in make_report(rows, title="Mine").html
+    assert "<h1>kinhash: results</h1>" in make_report([result("field-x", "x", "LSH", 8)]).html
+
+
+def test_one_number_and_its_spread_stand_in_a_cell_and_the_rest_is_folded(report: Report) -> None:
+    body = report.html.split("<main")[1]
+    assert body.count("<details>") > 40
+    for found in re.findall(r"<td[^>]*>.*?</td>", body):
+        assert (
+            len(re.findall(r"\d\.\d{3,4}", re.sub(r'<span class="(small|more)">.*?</span>', "", found))) <= 1
+        )
+    assert re.search(r'<span class="more">0\.\d{3}–0\.\d{3}</span>', body)
+    page = Page(report.html)
+    assert [name for name in page.tables if name not in page.folded] == ["headline", "wins-count"]
+
+
+def test_the_first_answers_are_those_of_the_records(records: list[Result], report: Report) -> None:
+    table = table_of(report, f"first-answers-mulan_scene-paper-{DIGESTS['paper'][:6]}-64")
+    own = [
+        r.mapped
+        for r in records
+        if (r.dataset, r.method, r.n_bits, r.given) == ("mulan_scene", "ITQ", 64, {}) and r.mapped
+    ]
+    for column, figures in {
+        "P@100": [s.precision_at["100"] for s in own],
+        "radius 2": [s.within_radius for s in own],
+        "mAP@1000 by kin": [s.map_at["1000"] for s in own],
+        "mAP@1000 by found": [s.map_at_found["1000"] for s in own],
+    }.items():
+        shown = cell(table, "ITQ", f"mapped {column}")
+        assert (shown.value, shown.spread) == pytest.approx((np.mean(figures), np.std(figures, ddof=1)))
+
+
+def test_results_of_other_code_are_pointed_out_and_one_can_be_chosen() -> None:
+    old, new = ({"kinhash": "0.2.0", "source": digest * 6} for digest in ("aa", "bb"))
+    rows = [result("field-x", "x", m, 16, environment=e) for m, e in (("SDH", old), ("LFH", new))]
+    made = make_report(rows)
+    assert made.versions == ("0.2.0+aaaaaaaaaaaa", "0.2.0+bbbbbbbbbbbb")
+    assert "made by 2 versions of the code (1 by 0.2.0+aaaaaaaaaaaa, 1 by 0.2.0+bbbbbbbbbbbb)" in made.html
+    for at in ("bb", "0.2.0+bb"):
+        chosen = make_report(rows, at=at)
+        assert chosen.versions == ("0.2.0+bbbbbbbbbbbb",)
+        assert "Caution" not in chosen.html
+        assert "SDH" not in chosen.html
+    with pytest.raises(InvalidInput, match=r"one of 0\.2\.0\+aa"):
+        make_report(rows, at="0.3")
+
+
+def test_every_work_that_is_named_has_an_entry(report: Report) -> None:
+    from kinhash.baselines import BASELINES
+    from kinhash.bench.bibliography import METHODS, SETS, works
+
+    known = works()
+    assert {*METHODS.values(), *SETS.values()} == set(known)
+    nobody = {"EigenITQ", "RandomCodewords", "SignBits"}  # lines nobody prints
+    unnamed = {name for name in BASELINES if "nobody prints" not in BASELINES[name].card.source} - set(
+        METHODS
+    )
+    assert unnamed - nobody == set()
+    assert report.bibtex.count("@") < len(known)
+    for key in ("hu2017supervised", "kang2016column", "krizhevsky2009learning", "tan2019efficientnet"):
+        assert f"{{{key}," in report.bibtex
+    for entry in report.bibtex.split("\n\n"):
+        assert entry.count("{") == entry.count("}")
 
 
 def test_only_failures_still_make_a_page() -> None:
@@ -438,7 +508,7 @@ def test_results_that_do_not_belong_together_are_pointed_out() -> None:
     other = result("field-x", "x", "LFH", 16, checksum="f" * 64, environment={"kinhash": "9.9"})
     html = make_report([one, other]).html
     assert "the results on x come from 2 different files of that name" in html
-    assert "several versions of kinhash: 0.1.0, 9.9" in html
+    assert "2 versions of the code (1 by 0.1.0+0a1b2c3d4e5f, 1 by 9.9)" in html
 
 
 def test_two_settings_of_one_label_are_told_apart() -> None:

@@ -44,7 +44,21 @@ def test_a_page_and_its_tables(run: Run, runs: Path) -> None:
     names = {path.name for path in Path("a/tables").iterdir()}
     assert names == {f"{table}.{ending}" for table in facts["tables"] for ending in ("csv", "tex")}
     assert sorted(facts["table_files"]) == sorted(f"a/tables/{name}" for name in names)
-    assert any("Table 1" in line for line in facts["missing"])
+    assert any("float rankings" in line for line in facts["missing"])
+    assert not any("Table 1" in line for line in facts["missing"])  # that of another task
+
+
+def test_the_works_behind_it_and_one_version_of_the_code(run: Run, runs: Path) -> None:
+    said = run("report", "runs", "-o", "page.html", "--bibtex", "refs.bib", "--at", "0.1.0", "--json")
+    assert said.code == 0, said.err
+    assert json.loads(said.out)["versions"] == ["0.1.0+0a1b2c3d4e5f"]
+    assert "shen2015supervised" in Path("refs.bib").read_text(encoding="utf-8")
+    wrong = run("report", "runs", "-o", "other.html", "--at", "7")
+    assert wrong.code == 2
+    assert "0.1.0+0a1b2c3d4e5f" in wrong.err
+    assert not Path("other.html").exists()
+    Store("runs").add(result("field-mulan_scene", "mulan_scene", "LFH", 16, environment={"kinhash": "0.0.9"}))
+    assert "Mixed: made by 0.0.9, 0.1.0+0a1b2c3d4e5f." in run("report", "runs", "-o", "page.html").out
 
 
 def test_the_page_is_the_same_from_another_place(run: Run, runs: Path) -> None:
@@ -64,7 +78,7 @@ def test_it_says_what_is_missing_and_takes_a_title(run: Run, runs: Path) -> None
     assert said.out.startswith("7 results (1 failed), ")
     assert "gaps, listed on the page under What is missing." in said.out
     page = Path("page.html").read_text(encoding="utf-8")
-    assert "No results for Table 1 on CIFAR-10." in page
+    assert "No results of float rankings" in page
     assert "<h1>Ours &amp; &lt;theirs&gt;</h1>" in page
 
 

@@ -20,6 +20,14 @@ DIGESTS = {
     "inductive": "de25e5187da8",
     "unseen-classes": "b9fe519f5943",
     "pairs": "73d8860d06c4",
+    "cifar10": "0c3116ac2814",
+    "cifar10-1": "304144b61875",
+    "cifar10-2": "dd4f35bae355",
+    "nuswide-21": "15c62a99e1ed",
+    "coco": "e44f89a85ac9",
+    "mirflickr": "59da5991ad0e",
+    "imagenet-100": "df5cf3081fd8",
+    "given": "9d5592a475c9",
 }
 OTHER = {
     "name": "paper2",
@@ -39,6 +47,7 @@ OTHER = {
     "no_kin": "zero",
     "top": 100,
     "untagged": "drop",
+    "divide_by": "found",
 }
 
 

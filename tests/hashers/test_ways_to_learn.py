@@ -20,6 +20,7 @@ from kinhash.encoders.regressor import Regressor
 from kinhash.encoders.ridge import Ridge
 from kinhash.energies import ENERGIES, Energy, PairTerms
 from kinhash.errors import InvalidInput, KinhashWarning
+from kinhash.solvers.columns import Columns
 from kinhash.solvers.coordinate import Coordinate, Polished
 from kinhash.solvers.linearised import Linearised
 from kinhash.solvers.mean_field import MeanField
@@ -296,9 +297,39 @@ def test_the_papers_letter_runs_for_every_energy_and_keeps_the_samples_marginals
 
 
 @pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+def test_the_papers_letter_rounds_and_learns_all_of_phi():
+    """Threshold and ridge targets are those of [Φ₁, Φ₂], row by row."""
+    n, p = X.shape
+    letter = EMKSH(5, literal=True, n_anchors=n // 2, random_state=0).fit(X, Y)
+    phi = letter.marginals_.astype(np.float64)
+    assert np.array_equal(bits(letter), (phi > phi.mean(axis=0)).astype(np.uint8))
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    W = np.linalg.solve(Z.T @ Z + n / p * np.eye(p), Z.T @ (phi - phi.mean(axis=0)))
+    np.testing.assert_allclose(letter.decision_function(X), Z @ W, atol=2e-5)
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+def test_the_letter_of_emsplh_stretches_by_min_and_max():
+    y = np.repeat([0, 1, 2], [20, 35, 60])
+    features = np.random.default_rng(0).normal(size=(115, 4))
+    letter = EMSPLH(which="literal", random_state=0).fit(features, y)
+    vector = np.linalg.eigh(similarity(y) - np.eye(115))[1]
+    u = vector[:, -1] * np.sign(vector[:, -1][np.abs(vector[:, -1]).argmax()])
+    c = 2.0
+    stretched = c * (2 * (u - u.min()) / (u.max() - u.min()) - 1)
+    phi = 1 / (1 + np.exp(-stretched))
+    given = training(features, y)
+    solver = Columns(which="literal", targets="given")
+    means = solver.solve(given.supervision, ENERGIES.make("splh"), 1, given.rng).minimum.means
+    np.testing.assert_allclose(np.sort((1 + means[:, 0]) / 2), np.unique(np.round(phi, 9)), atol=1e-8)
+    np.testing.assert_allclose(letter.marginals_[:, 0], phi, atol=0.01)  # a power step, with S_ii
+    assert np.array_equal(bits(letter).ravel(), (phi > phi.mean()).astype(np.uint8))
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 def test_the_papers_letter_collapses_and_our_reading_does_not():
     ours = EMKSH(16, random_state=0).fit(X, Y)
-    letter = EMKSH(16, literal=True, random_state=0).fit(X, Y)
+    letter = EMKSH(16, literal=True, n_anchors=len(Y) // 2, random_state=0).fit(X, Y)
     assert learned_map(letter, Y) < learned_map(ours, Y) - 0.1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,14 @@ from ..evaluation import (
     MeanScore,
     NearKin,
     Protocol,
+    RankingProfile,
     evaluate,
-    precision_recall_curve,
+    ranking_profile,
 )
 from .environment import environment, watch_memory
 from .gallery import gallery_of
 from .methods import make_method
+from .own_data import own_partition
 from .result import FORMAT, Result, Score, without_places
 
 __all__ = ["Cell", "run_cell"]
@@ -51,6 +53,9 @@ class Cell:
     label: str = ""
     sections: tuple[str, ...] = ()
     gallery: bool = False
+    task: str = ""
+    about: str = ""
+    files: dict[str, str] = field(default_factory=dict)  # of data of one's own; they are in the checksum
 
     @property
     def rules(self) -> Protocol:
@@ -99,6 +104,8 @@ class Cell:
                 "given": self.given,
                 "n_bits": self.n_bits,
                 "partition": self.partition,
+                "task": self.task,
+                "about": self.about,
                 **facts,
             }
         )
@@ -128,15 +135,19 @@ def run_cell(cell: Cell, dataset: Dataset, load_seconds: float = 0.0) -> Result:
 
 def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
     machine = environment()  # before the work, so that the load is that of the neighbours
-    curves: dict[str, Any] = {}
+    profiles: dict[str, RankingProfile | None] = {}
     pictures: list[dict[str, Any]] = []
     stages = Stages()
 
     def look(compared: ComparedCodes) -> None:
         with stages("look"):
             for which, codes in compared.databases.items():
-                curves[which] = precision_recall_curve(
-                    compared.queries, codes, compared.query_labels, compared.database_labels
+                profiles[which] = ranking_profile(
+                    compared.queries,
+                    codes,
+                    compared.query_labels,
+                    compared.database_labels,
+                    exclude_self=np.array_equal(compared.query_rows, compared.database_rows),
                 )
             if cell.gallery:
                 pictures.extend(gallery_of(dataset, compared))
@@ -144,7 +155,8 @@ def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
     method = make_method(cell.method, cell.given, cell.n_bits, cell.partition)
     with warnings.catch_warnings(), watch_memory() as peak:
         warnings.simplefilter("ignore", KinhashWarning)  # dead and twin bits are in the health of the codes
-        record = evaluate(method, dataset, cell.rules, cell.partition, look=look)
+        split = own_partition(cell.rules, len(dataset), cell.files, cell.partition)
+        record = evaluate(method, dataset, cell.rules, split, look=look)
     return cell._result(
         status="ok",
         checksum=record.checksum,
@@ -155,8 +167,8 @@ def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
         n_encoded=record.n_encoded,
         seconds={"load": load_seconds, **record.seconds},
         peak_bytes=peak.bytes,
-        learned=_score(record.learned, curves.get("learned"), record.near_kin.get("learned")),
-        mapped=_score(record.mapped, curves.get("mapped"), record.near_kin.get("mapped")),
+        learned=_score(record.learned, profiles.get("learned"), record.near_kin.get("learned")),
+        mapped=_score(record.mapped, profiles.get("mapped"), record.near_kin.get("mapped")),
         health=record.health,
         environment=machine,
         gallery=tuple(pictures),
@@ -164,7 +176,7 @@ def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
     )
 
 
-def _score(score: MeanScore | None, curve: Any, near: NearKin | None) -> Score | None:
+def _score(score: MeanScore | None, profile: RankingProfile | None, near: NearKin | None) -> Score | None:
     if score is None:
         return None
     if not np.isfinite(score.value):
@@ -172,13 +184,7 @@ def _score(score: MeanScore | None, curve: Any, near: NearKin | None) -> Score |
             "No query has kin in the database", "labels that rows share", "Use another protocol"
         )
     known = score.per_query[~np.isnan(score.per_query)]
-    shown: dict[str, Any] = {}
-    if curve is not None:
-        kept = _corners(np.asarray(curve.recall))
-        shown = {
-            name: tuple(round(float(x), 5) for x in np.asarray(getattr(curve, name))[kept])
-            for name in ("recall", "precision")
-        }
+    shown: dict[str, Any] = {} if profile is None else _rounded(asdict(profile))
     if near is not None and np.isfinite(near.value):
         shown |= {
             "near_kin": near.value,
@@ -197,7 +203,10 @@ def _score(score: MeanScore | None, curve: Any, near: NearKin | None) -> Score |
     )
 
 
-def _corners(recall: Any, most: int = 33) -> Any:
-    """Radii that are worth a point of the curve: those at which recall moves, at most ``most`` of them."""
-    moves = np.flatnonzero(np.diff(recall, prepend=-1.0) > 1e-4)
-    return moves[np.unique(np.linspace(0, len(moves) - 1, min(most, len(moves))).astype(int))]
+def _rounded(value: Any) -> Any:
+    """Shares to six digits; places as text, which JSON has for keys."""
+    if isinstance(value, dict):
+        return {str(name): _rounded(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_rounded(one) for one in value)
+    return round(float(value), 6)

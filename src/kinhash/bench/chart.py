@@ -176,20 +176,22 @@ def _last(line: ChartLine) -> int:
     return max(range(len(line.x)), key=lambda place: line.x[place])
 
 
-def _letters(lines: Sequence[ChartLine], across: _Scale, up: _Scale, apart: float = 13) -> list[str]:
-    """A letter at the end of each line, moved up or down where two would lie on each other."""
+def _letters(lines: Sequence[ChartLine], across: _Scale, up: _Scale, apart: float = 16) -> list[str]:
+    """A letter for each line in the margin, none on another, and a thin leader from the end of its line."""
     ends = []
     for number, line in enumerate(lines):
         last = _last(line)
         ends.append((up(line.y[last]), across(line.x[last]), number))
     ends.sort()
     parts: list[str] = []
-    floor = float(TOP)
+    margin = WIDTH - RIGHT + 14
+    at = float(TOP) + 6
     for place, (y, x, number) in enumerate(ends):
         below = HEIGHT - BOTTOM - apart * (len(ends) - 1 - place)
-        floor = max(floor, min(y + 4, below))
-        parts.append(f'<text class="letter" x="{x + 9:.1f}" y="{floor:.1f}">{LETTERS[number]}</text>')
-        floor += apart
+        at = max(at, min(y, below))
+        parts.append(f'<path class="leader" d="M{x + 5:.1f} {y:.1f}L{margin - 3:.1f} {at:.1f}"/>')
+        parts.append(f'<text class="letter" x="{margin:.1f}" y="{at + 5:.1f}">{LETTERS[number]}</text>')
+        at += apart
     return parts
 
 

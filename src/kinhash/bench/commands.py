@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .result import Result
 
-__all__ = ["command_of", "paper_command"]
+__all__ = ["command_of", "paper_command", "tasks_of"]
 
 # Which of our tasks has sections that begin with this word; sections of other tasks are somebody's own.
 PAPER = (
@@ -24,13 +24,26 @@ PAPER = (
 SMOKE = ("smoke", "figure2", "gallery")  # of the one task of ours on digits
 TASKS = {
     **dict.fromkeys(PAPER, "paper"),
-    **{name: name for name in ("field", "network", "maps", "smoke")},
+    **{name: name for name in ("field", "network", "maps", "published", "smoke")},
 }
 
 
 def paper_command(section: str) -> str:
     """For a section of the paper that has no results yet."""
     return f"kinhash bench paper --only {section}"
+
+
+def tasks_of(results: Iterable[Result]) -> set[str]:
+    """Which of our tasks these results belong to, by the names of their sections; none for others."""
+    found = list(results)
+    known = _known(found)
+    return {
+        known[name] for r in found for name in (part.split("-")[0] for part in r.sections) if name in known
+    }
+
+
+def _known(results: Iterable[Result]) -> dict[str, str]:
+    return dict.fromkeys(SMOKE, "smoke") if all(r.dataset == "digits" for r in results) else TASKS
 
 
 def command_of(results: Iterable[Result], *words: str) -> str:
@@ -45,8 +58,7 @@ def command_of(results: Iterable[Result], *words: str) -> str:
         if chosen:
             names = chosen
             break
-    digits = all(r.dataset == "digits" for r in found)
-    known = dict.fromkeys(SMOKE, "smoke") if digits else TASKS
+    known = _known(found)
     tasks = [known.get(name.split("-")[0], "TASK.toml") for name in names]
     if not names:
         return "kinhash bench TASK.toml"

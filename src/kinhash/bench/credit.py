@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .commands import command_of
 from .field import OURS, Setting, settings
 from .grid import NOT_RUN, Column, Entry, ResultTable
-from .paired import difference
+from .paired import gap, shared
 from .paper import paper_name
 from .paper_tables import bits_of
 from .result import Result
@@ -28,7 +28,7 @@ def maps(results: Sequence[Result]) -> Section:
     for setting, some in settings(results).items():
         methods = {r.method for r in some if _has_other_map(r)}
         if methods:
-            parts.append(Part.table(_maps_table(setting, some, methods)))
+            parts.append(Part.fold(setting.name, [Part.table(_maps_table(setting, some, methods))]))
     if not parts:
         words = "No results for the codes of rivals under other maps."
         return Section("maps", title, (), ((words, "kinhash bench maps"),))
@@ -90,8 +90,9 @@ def toplines(results: Sequence[Result]) -> Section:
             group, (ours, against) = Group.of(own), _ours_beside(results, setting, own[0])
             entries: list[Entry] = []
             for kind in KINDS:
-                entries += [without_band(entry(one, kind)) for one in (group, ours)]
-                entries.append(_gap(ours, group, kind))
+                pair = (group, ours) if ours is None else shared(group, ours, kind)
+                entries += [without_band(entry(one, kind)) for one in pair]
+                entries.append(gap(ours, group, kind))
             rows.append((f"{setting.name}: {label}", (Entry(text=against), *entries)))
     if not rows:
         words = "No results of float rankings (label model, class scores, cosine)."
@@ -99,15 +100,15 @@ def toplines(results: Sequence[Result]) -> Section:
     names = ("topline", "ours", "gap")
     columns = (Column("ours", words=True), *(Column(name, kind) for kind in KINDS for name in names))
     note = (
-        f"The gap is {OURS} minus the topline, query by query on shared partitions, ± one paired standard "
-        "error. A topline ranks by floats: the scores of a label model or a classifier, its decision, or the "
-        "cosine of the features. Where one was given features of another kind, so was ours."
+        f"All on shared partitions. The gap is {OURS} minus the topline, query by query, ± one paired "
+        "standard error. A topline ranks by floats: the scores of a label model or a classifier, its "
+        "decision, or the cosine of the features. Where one was given features of another kind, so was ours."
     )
     command = command_of(floats, "field", "table1", "network")
     table = ResultTable(
         "toplines-table", "Float toplines: mAP", "topline", columns, tuple(rows), (note,), command
     )
-    return Section("toplines", title, (Part.table(table),))
+    return Section("toplines", title, (Part.fold(f"{len(rows)} toplines", [Part.table(table)]),))
 
 
 def _ours_beside(results: Sequence[Result], setting: Setting, topline: Result) -> tuple[Group | None, str]:
@@ -124,8 +125,3 @@ def _ours_beside(results: Sequence[Result], setting: Setting, topline: Result) -
     if not longest:
         return None, "–"
     return Group.of(r for r in own if r.n_bits == longest), f"{own[0].label}, {longest} bits"
-
-
-def _gap(ours: Group | None, topline: Group, kind: str) -> Entry:
-    apart = difference(ours, topline, kind)
-    return Entry(apart.mean, apart.error, n=apart.n_partitions, signed=True) if apart else Entry(text="–")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
+import hashlib
 import os
 import platform
 import sys
@@ -18,6 +20,9 @@ from .._blocks import n_threads
 
 __all__ = ["PeakMemory", "environment", "watch_memory"]
 
+# Of the package, what can move a number: all but these rooms, and of the benchmark what makes its methods.
+APART = ("advice", "bench", "cli", "dask", "distributed", "engines", "export", "spark")
+OWN = ("cell.py", "methods.py", "topline.py")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -25,6 +30,7 @@ def environment() -> dict[str, Any]:
     """What stands beside every result. ``load`` is how busy the machine was, per core."""
     return {
         "kinhash": __version__,
+        "source": source_digest(),
         "python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},
         "cpu": _processor(),
@@ -32,6 +38,19 @@ def environment() -> dict[str, Any]:
         "threads": n_threads(),
         "load": round(os.getloadavg()[0] / (os.cpu_count() or 1), 2) if hasattr(os, "getloadavg") else None,
     }
+
+
+@functools.cache
+def source_digest() -> str:
+    """Twelve hex digits of the source that numbers come from; other digits are other code."""
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).as_posix()):
+        name = path.relative_to(package).as_posix()
+        if name.split("/")[0] not in APART or name in {f"bench/{own}" for own in OWN}:
+            text = path.read_bytes().replace(b"\r\n", b"\n")
+            digest.update(f"{name} {len(text)}\n".encode() + text)
+    return digest.hexdigest()[:12]
 
 
 def _processor() -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..datasets import DATASETS
 from .commands import command_of
 from .grid import Column, Entry, ResultTable
-from .paired import first_of, mark_first
+from .paired import first_of, gap, mark_first, shared
 from .paper_tables import bits_of
 from .result import Result
 from .rows import KINDS, Group, entry, group_by, is_plain, usual_partitions, without_band
@@ -18,13 +18,23 @@ from .tables import Cells, method_table, paired_table
 __all__ = ["MADE_BY", "OURS", "Setting", "field", "headline", "multi_label", "settings"]
 
 OURS = "EnergyHasher"
-MADE_BY = ("field", "network", "smoke", "standins", "table1")  # sections of plain rows, whichever has them
-PROTOCOLS = ("paper", "inductive", "unseen-classes")
+MADE_BY = (
+    "field",
+    "network",
+    "published",
+    "smoke",
+    "standins",
+    "table1",
+)  # sections of plain rows, whichever has them
+PROTOCOLS = ("paper", "inductive", "unseen-classes", "cifar10", "cifar10-1", "cifar10-2")
 SINGLE_LABEL = ("digits", "mnist", "fashion_mnist", "nuswide_bow500_subset3996")
 ABOUT = {
     "paper": "searched are the training rows, by learned or by mapped codes",
     "inductive": "searched are rows that were never trained on, by mapped codes",
     "unseen-classes": "asked for and searched are classes that were never trained on, by mapped codes",
+    "cifar10": "trained on 5,000 rows, searched are the 54,000 others, by mapped codes",
+    "cifar10-1": "trained on 5,000 rows, searched are these and the 54,000 others, by mapped codes",
+    "cifar10-2": "searched are the 50,000 training rows, by learned or by mapped codes",
 }
 
 
@@ -60,14 +70,8 @@ def settings(results: Iterable[Result]) -> dict[Setting, list[Result]]:
 
 def field(results: Sequence[Result]) -> Section:
     """A table for every setting, and the paired differences to our method below it."""
-    parts: list[Part] = []
     shown = [r for r in results if r.n_bits not in (None, 1) and is_plain(r)]
-    last = ""
-    for setting, some in settings(shown).items():
-        if setting.dataset != last:
-            parts.append(Part.heading(setting.dataset, f"field-of-{setting.dataset}"))
-            last = setting.dataset
-        parts += _setting_parts(setting, some)
+    parts = [Part.fold(s.name, _setting_parts(s, some)) for s, some in settings(shown).items()]
     if not parts:
         return Section(
             "field", "The field", (), (("No results of methods on data sets.", "kinhash bench field"),)
@@ -95,48 +99,52 @@ def _setting_parts(setting: Setting, some: Sequence[Result]) -> list[Part]:
 
 def headline(results: Sequence[Result]) -> ResultTable | None:
     """For every setting at its longest code up to 64 bits: ours, the best of the others, EM-KSH."""
-    rows = []
+    rows: list[tuple[str, tuple[Entry, ...]]] = []
     shown = [r for r in results if r.n_bits is not None and 1 < r.n_bits <= 64 and is_plain(r)]
     for setting, some in settings(shown).items():
         if not any(r.label == OURS for r in some):
             continue
         n_bits = max(r.n_bits or 0 for r in some if r.label == OURS)
         groups = Cells.of(some).column(n_bits)
-        rows.append((f"{setting.name}, {n_bits} bits", tuple(_headline_entries(groups, some))))
+        rivals = {r.label for r in some if r.method != OURS}
+        for kind in KINDS:
+            if groups[OURS].scores(kind) or not groups[OURS].ok:
+                rows.append(
+                    (f"{setting.name}, {n_bits} bits, {kind}", _headline_entries(groups, rivals, kind))
+                )
     if not rows:
         return None
-    names = (OURS, "best other", "which", "EM-KSH")
-    columns = tuple(Column(name, kind, words=name == "which") for kind in KINDS for name in names)
+    names = (OURS, "best other", "which", "ahead by", "EM-KSH")
     note = (
-        f"Other settings of {OURS} are not counted among the others. ± is the deviation over partitions; "
-        '"level" is within one paired standard error of the first.'
+        f"{OURS} and the best other are on the partitions both have; ± is the deviation over them, n their "
+        "number where it is not the usual one. The difference is query by query, ± one paired standard "
+        f"error. Other settings of {OURS} are not counted among the others. ★: first; ≈: level, within one "
+        "paired standard error of the first."
     )
     return ResultTable(
         "headline",
         "The longest codes up to 64 bits: mAP",
-        "data set, protocol",
-        columns,
+        "data set, protocol, database",
+        tuple(Column(name, words=name == "which") for name in names),
         tuple(rows),
         (note,),
     )
 
 
-def _headline_entries(groups: dict[str, Group], some: Sequence[Result]) -> list[Entry]:
-    methods = {r.label: r.method for r in some}
-    others = {label: group for label, group in groups.items() if methods[label] != OURS}
+def _headline_entries(groups: dict[str, Group], rivals: set[str], kind: str) -> tuple[Entry, ...]:
     usual = usual_partitions(groups.values())
-    found = []
-    for kind in KINDS:
-        best = first_of(others, kind)
-        two = {name: groups[name] for name in (OURS, best) if name is not None and name in groups}
-        shown = mark_first({name: without_band(entry(two[name], kind, usual)) for name in two}, two, kind)
-        found += [
-            shown.get(OURS, Entry(text="–")),
-            shown[best] if best else Entry(text="–"),
-            Entry(text=best or "–"),
-            without_band(entry(groups.get("EM-KSH"), kind, usual)),
-        ]
-    return found
+    best = first_of({label: group for label, group in groups.items() if label in rivals}, kind)
+    two = {name: groups[name] for name in (OURS, best) if name is not None}
+    if best is not None:
+        two = dict(zip(two, shared(groups[OURS], groups[best], kind), strict=True))
+    shown = mark_first({name: without_band(entry(two[name], kind, usual)) for name in two}, two, kind)
+    return (
+        shown[OURS],
+        shown[best] if best else Entry(text="–"),
+        Entry(text=best or "–"),
+        gap(groups[OURS], groups.get(best or ""), kind),
+        without_band(entry(groups.get("EM-KSH"), kind, usual)),
+    )
 
 
 def multi_label(result: Result) -> bool:

@@ -6,38 +6,42 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from .._types import Floats
+from ..evaluation.profiles import RECALLS
 from .chart import MOST, Axis, ChartLine, line_chart
 from .commands import command_of
 from .field import MADE_BY, OURS, Setting, settings
 from .grid import Column, Entry, ResultTable
 from .result import Result
-from .rows import KINDS, Group, deviation, is_plain
+from .rows import KINDS, Group, deviation, entry, is_plain, seconds_entry, without_band
 from .sections import Part, Section
 from .tables import Cells
 
-__all__ = ["curves", "mean_curve"]
+__all__ = ["curves"]
 
-RECALLS = np.linspace(0.0, 1.0, 41)
+SHOWN = 2  # every second recall of a curve stands in its table
 
 
 def curves(results: Sequence[Result]) -> Section:
-    """Three kinds of curves for every data set, under the first of its protocols."""
+    """Three kinds of curves for every data set and protocol."""
     title = "Curves"
     shown = [r for r in results if (r.n_bits or 0) > 1 and is_plain(r)]
     parts: list[Part] = []
-    done: set[str] = set()
+    done: set[tuple[str, str]] = set()
     for setting, some in settings(shown).items():
         cells = Cells.of(some)
-        if setting.dataset in done or len(cells.labels) < 2:
+        if (setting.dataset, setting.protocol) in done or len(cells.labels) < 2:
             continue
-        done.add(setting.dataset)
-        parts += _setting_parts(setting, cells, command_of(some, *MADE_BY))
+        done.add((setting.dataset, setting.protocol))
+        parts.append(Part.fold(setting.name, _setting_parts(setting, cells, command_of(some, *MADE_BY))))
     if not parts:
         words = "No data set with two methods, so no curves."
         return Section("curves", title, (), ((words, "kinhash bench field"),))
     lead = (
         f"At most {MOST} lines each: {OURS}, EM-KSH, and the best others. Lines differ by marker, dashes and "
-        "the letter at their end; the numbers are in the table below each group."
+        "the letter at their end; the numbers are in the table below each group. Precision is that along the "
+        "ranking, at every share of the kin found, in expectation over the order of ties; results of older "
+        "versions, which kept look-ups within radii instead, have no such curve."
     )
     return Section("curves", title, (Part.text(lead), *parts))
 
@@ -46,7 +50,7 @@ def _setting_parts(setting: Setting, cells: Cells, command: str) -> list[Part]:
     lengths = [n for n in cells.places if n is not None]
     longest = max((n for n in lengths if n <= 64), default=max(lengths))
     chosen = _chosen(cells)
-    name = f"curves-{setting.dataset}"
+    name = f"curves-{setting.dataset}-{setting.protocol}"
     charts, tables = [], []
     for kind in KINDS:
         by_bits = _bits_lines(cells, chosen, lengths, kind)
@@ -62,16 +66,15 @@ def _setting_parts(setting: Setting, cells: Cells, command: str) -> list[Part]:
             caption = f"{setting.name}, {longest} bits: precision against recall, {kind} database"
             axes = Axis("recall"), Axis("precision")
             charts.append(line_chart(f"{name}-precision-{kind}", caption, precision, *axes))
-            tables.append(_precision_table(name, setting, precision, kind, longest, command))
+            tables.append(_precision_table(name, setting, cells.column(longest), chosen, kind, command))
         times = _seconds_lines(cells, chosen, lengths, kind)
         if times:
             caption = f"{setting.name}: mAP against training seconds, {kind} database"
             axis = Axis("training seconds", log=True)
             charts.append(line_chart(f"{name}-seconds-{kind}", caption, times, axis, Axis("mAP")))
     tables.append(_seconds_table(name, setting, cells, chosen, lengths, command))
-    heading = Part.heading(setting.name, name)
     folded = Part.folded(f"The numbers of these curves, {setting.name}", *tables)
-    return [heading, Part(f'<div class="charts">{"".join(charts)}</div>'), folded]
+    return [Part(f'<div class="charts">{"".join(charts)}</div>'), folded]
 
 
 def _chosen(cells: Cells) -> list[str]:
@@ -98,23 +101,16 @@ def _bits_lines(cells: Cells, chosen: list[str], lengths: list[int], kind: str) 
 def _precision_lines(groups: Mapping[str, Group], chosen: list[str], kind: str) -> list[ChartLine]:
     lines = []
     for label in chosen:
-        curve = mean_curve(groups[label], kind) if label in groups else None
-        if curve is not None:
-            lines.append(ChartLine(label, *curve))
+        found = _ranked(groups[label], kind) if label in groups else None
+        if found is not None:
+            lines.append(ChartLine(label, tuple(RECALLS.tolist()), tuple(found.mean(axis=0).tolist())))
     return lines
 
 
-def mean_curve(group: Group, kind: str) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
-    """Mean precision over partitions at common recalls, between those that every partition reaches."""
-    scores = [score for score in group.scores(kind).values() if len(score.recall) > 1]
-    if not scores:
-        return None
-    low, high = max(min(s.recall) for s in scores), min(max(s.recall) for s in scores)
-    at = np.unique(np.concatenate([[low], RECALLS[(low < RECALLS) & (high > RECALLS)], [high]]))
-    if len(at) < 2:
-        return None
-    mean = np.mean([np.interp(at, s.recall, s.precision) for s in scores], axis=0)
-    return tuple(at.tolist()), tuple(mean.tolist())
+def _ranked(group: Group, kind: str) -> Floats | None:
+    """Precisions (partitions, recalls) along the rankings, None where no result has them."""
+    found = [score.ranked_precision for score in group.scores(kind).values() if score.ranked_precision]
+    return np.array(found) if found else None
 
 
 def _seconds_lines(cells: Cells, chosen: list[str], lengths: list[int], kind: str) -> list[ChartLine]:
@@ -123,36 +119,35 @@ def _seconds_lines(cells: Cells, chosen: list[str], lengths: list[int], kind: st
         known = []
         for n in lengths:
             group = cells.groups.get((label, n))
-            mean = group.mean(kind) if group is not None else None
+            values = [score.value for score in group.scores(kind).values()] if group is not None else []
             spent = group.seconds() if group is not None else []
-            if mean is not None and spent and np.mean(spent) > 0:
-                known.append((float(np.mean(spent)), mean))
+            if values and spent and np.mean(spent) > 0:
+                known.append((float(np.mean(spent)), float(np.mean(values)), deviation(values)))
         if known:
-            xs, ys = zip(*known, strict=True)
-            lines.append(ChartLine(label, xs, ys))
+            xs, ys, spread = zip(*known, strict=True)
+            lines.append(ChartLine(label, xs, ys, spread))
     return lines
 
 
 def _precision_table(
-    name: str, setting: Setting, lines: Sequence[ChartLine], kind: str, n_bits: int, command: str
+    name: str, setting: Setting, groups: Mapping[str, Group], chosen: list[str], kind: str, command: str
 ) -> ResultTable:
-    at = [round(0.1 * step, 1) for step in range(1, 11)]
     rows = []
-    for line in lines:
-        values = np.interp(at, line.x, line.y)
-        inside = [line.x[0] - 1e-9 <= recall <= line.x[-1] + 1e-9 for recall in at]
-        entries = [
-            Entry(float(v)) if known else Entry(text="–") for v, known in zip(values, inside, strict=True)
-        ]
-        rows.append((line.label, tuple(entries)))
-    columns = tuple(Column(f"{recall:.1f}", "precision at recall") for recall in at)
-    caption = f"{setting.name}, {n_bits} bits, {kind} database: precision at recall, over all Hamming radii"
+    for label in chosen:
+        found = _ranked(groups[label], kind) if label in groups else None
+        if found is not None:
+            columns = found[:, ::SHOWN].T
+            rows.append(
+                (label, tuple(Entry(float(c.mean()), deviation(c.tolist()), n=len(c)) for c in columns))
+            )
+    heads = tuple(Column(f"{recall:.1f}", "precision at recall") for recall in RECALLS[::SHOWN])
+    caption = f"{setting.name}, {kind} database: precision at recall, along the ranking"
     note = (
-        "Mean over partitions; a look-up that finds nothing counts as precision 0. –: the smallest radius "
-        "already finds more than that (learned codes of a class are one code)."
+        "Mean over partitions, ± deviation; in expectation over the order of ties. Recall 0: the share of "
+        "kin among the nearest rows there are."
     )
     return ResultTable(
-        f"{name}-precision-{kind}-table", caption, "method", columns, tuple(rows), (note,), command
+        f"{name}-precision-{kind}-table", caption, "method", heads, tuple(rows), (note,), command
     )
 
 
@@ -166,11 +161,12 @@ def _seconds_table(
         entries: list[Entry] = []
         for n in lengths:
             group = cells.groups.get((label, n))
-            spent = group.seconds() if group is not None else []
-            entries.append(Entry(float(np.mean(spent)), digits=2) if spent else Entry(text="–"))
-            means = [group.mean(kind) if group is not None else None for kind in kinds]
-            entries += [Entry(text="–") if mean is None else Entry(mean) for mean in means]
+            entries.append(seconds_entry(group))
+            entries += [without_band(entry(group, kind)) for kind in kinds]
         rows.append((label, tuple(entries)))
     caption = f"{setting.name}: training seconds and mAP"
-    note = "Means over partitions. Seconds are those of the fit alone, on the processor named at the top."
+    note = (
+        "Means over partitions, ± deviation. Seconds are those of the fit alone, on the processor named at "
+        "the top."
+    )
     return ResultTable(f"{name}-seconds-table", caption, "method", columns, tuple(rows), (note,), command)

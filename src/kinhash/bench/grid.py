@@ -11,11 +11,12 @@ from itertools import groupby
 
 __all__ = ["NOT_RUN", "Column", "Entry", "ResultTable", "slug"]
 
-MARKS = {"first": "first", "level": "level", "best": "best of its column", "failed": "failed"}
+MARKS = {"first": "★", "level": "≈"}  # read aloud by their names
 LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#",
     "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "±": r"$\pm$", "−": "$-$", "–": "--",
-    "≤": r"$\le$", "·": r"$\cdot$", "<": r"\textless{}", ">": r"\textgreater{}",
+    "≤": r"$\le$", "★": r"$\star$", "≈": r"$\approx$", "·": r"$\cdot$",
+    "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
 
 
@@ -24,7 +25,8 @@ class Entry:
     """One cell: a number with its spread and its range, or a text in its place.
 
     ``low`` and ``high`` are a tie band or an interval, ``n`` the partitions behind the number. ``mark`` is
-    "first", "level", "failed" or nothing; it is written as a word, never as a colour alone.
+    "first", "level", "failed" or nothing; it is a sign with a name or a word, never a colour alone. A page
+    shows the number and its spread; tie bands come when they are asked for.
     """
 
     value: float | None = None
@@ -181,14 +183,14 @@ def _html_cell(column: Column, entry: Entry) -> str:
     )
     main = escape(entry.main)
     parts = [f"<strong>{main}</strong>" if entry.mark in ("first", "best") else main]
+    if entry.mark in MARKS:
+        parts.append(f'<abbr class="mark" title="{entry.mark}">{MARKS[entry.mark]}</abbr>')
     if entry.spread is not None:
-        parts.append(f'<span class="small">± {entry.number(entry.spread).lstrip("+")}</span>')
-    if entry.reach:
-        parts.append(f'<span class="small">{entry.reach}</span>')
+        parts.append(f' <span class="small">± {entry.number(entry.spread).lstrip("+")}</span>')
     if entry.value is not None and entry.text:
-        parts.append(f'<span class="small">{escape(entry.text)}</span>')
-    if entry.mark in ("first", "level"):
-        parts.append(f'<span class="mark">{MARKS[entry.mark]}</span>')
+        parts.append(f' <span class="small">{escape(entry.text)}</span>')
+    if entry.reach:
+        parts.append(f' <span class="{"small" if entry.signed else "more"}">{entry.reach}</span>')
     return f"<td{f' class={chr(34)}{kinds}{chr(34)}' if kinds else ''}>{''.join(parts)}</td>"
 
 
@@ -234,7 +236,7 @@ def _latex_cell(entry: Entry) -> str:
     if entry.value is not None and entry.text:
         parts.append(_latex(entry.text))
     if entry.mark in ("first", "level"):
-        parts.append(f"({MARKS[entry.mark]})")
+        parts.append(_latex(MARKS[entry.mark]))
     return " ".join(parts)
 
 

@@ -25,7 +25,8 @@ def memory(results: Sequence[Result]) -> Section:
         words = "No results for the peak memory of EM-KSH beside BSH."
         return Section("memory", title, (), ((words, paper_command("memory")),))
     sets = group_by(chosen, lambda r: r.dataset)
-    return Section("memory", title, tuple(Part.table(_table(name, some)) for name, some in sets.items()))
+    parts = [Part.fold(name, [Part.table(_table(name, some))]) for name, some in sets.items()]
+    return Section("memory", title, tuple(parts))
 
 
 def _table(dataset: str, some: Sequence[Result]) -> ResultTable:

@@ -37,7 +37,7 @@ def nearest_kin(results: Sequence[Result]) -> Section:
     parts: list[Part] = []
     for setting, some in settings(shown).items():
         if any(_known(r) for r in some):
-            parts += _setting_parts(setting, some)
+            parts.append(Part.fold(setting.name, _setting_parts(setting, some)))
     if not parts:
         words = "No results that say how well the nearest kin are found."
         return Section("nearest-kin", title, (), ((words, "kinhash bench network"),))

@@ -14,7 +14,7 @@ import numpy as np
 from .grid import Entry
 from .rows import Group
 
-__all__ = ["Difference", "difference", "first_of", "mark_first"]
+__all__ = ["Difference", "difference", "first_of", "gap", "mark_first", "shared"]
 
 LEVEL = 1.959964  # standard errors on either side of a mean: 95 % of a normal distribution
 
@@ -53,6 +53,12 @@ def difference(left: Group | None, right: Group | None, kind: str) -> Difference
         return None
     error = float(apart.std(ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else 0.0
     return Difference(float(apart.mean()), error, len(apart), len(pairs))
+
+
+def gap(left: Group | None, right: Group | None, kind: str) -> Entry:
+    """Left minus right as a cell, ± one paired standard error."""
+    apart = difference(left, right, kind)
+    return Entry(apart.mean, apart.error, n=apart.n_partitions, signed=True) if apart else Entry(text="–")
 
 
 def first_of(groups: Mapping[str, Group], kind: str) -> str | None:
@@ -95,3 +101,9 @@ def mark_first(entries: dict[str, Entry], groups: Mapping[str, Group], kind: str
             mark = "level"
         marked[name] = replace(entry, mark=mark)
     return marked
+
+
+def shared(left: Group, right: Group, kind: str) -> tuple[Group, Group]:
+    """Both cells on the partitions both have scores for; as they are where there is none."""
+    both = left.scores(kind).keys() & right.scores(kind).keys()
+    return (left.on(both), right.on(both)) if both else (left, right)

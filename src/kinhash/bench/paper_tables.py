@@ -71,13 +71,16 @@ def table_3(results: Sequence[Result]) -> Section:
         empty = ResultTable(
             "table3-table", caption, "method", (), (), (PRINTED,), command_of(theirs, "table3")
         )
-        parts.append(Part.table(method_table(Cells.of(theirs, "dataset"), have, empty, printed)))
+        table = Part.table(method_table(Cells.of(theirs, "dataset"), have, empty, printed))
+        parts.append(Part.fold(caption, [table]))
     if others:
         places = {name: name for name in sorted({r.dataset for r in others})}
         note = "These are not the paper's sets, and its numbers do not belong beside them."
         caption = "One bit on other data sets: mAP"
         empty = ResultTable("table3-others", caption, "method", (), (), (note,), command_of(others, "table3"))
-        parts.append(Part.table(method_table(Cells.of(others, "dataset"), places, empty)))
+        parts.append(
+            Part.fold(caption, [Part.table(method_table(Cells.of(others, "dataset"), places, empty))])
+        )
     absent = [name for dataset, name in sets.items() if dataset not in have]
     missing = [_absent("Table 3", name, f"table3-{paper.SETS[name]}") for name in absent]
     return Section("table3", "Table 3: one bit", tuple(parts), tuple(missing))
@@ -149,10 +152,10 @@ def _with_pairs(
     cells: Cells, places: dict[Any, str], empty: ResultTable, printed: Printed | None, seconds: bool = False
 ) -> list[Part]:
     """A table, and the paired differences to EM-KSH below it."""
-    parts = [Part.table(method_table(cells, places, empty, printed, seconds=seconds))]
+    parts: list[Part] = [Part.table(method_table(cells, places, empty, printed, seconds=seconds))]
     caption = f"{empty.caption}: paired differences"
     pairs = ResultTable(f"{empty.id}-paired", caption, "method", (), (), (), empty.command)
     filled = paired_table(cells, places, pairs, REFERENCE)
     if filled is not None:
         parts.append(Part.folded(f"Paired differences to {REFERENCE}, with 95 % intervals", filled))
-    return parts
+    return [Part.fold(empty.caption, parts)]

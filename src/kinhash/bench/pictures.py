@@ -36,8 +36,8 @@ def gallery(results: Sequence[Result]) -> Section:
             some, key=lambda r: (r.label != "EnergyHasher", r.label, r.n_bits or 0, r.partition)
         ):
             heading = f"{dataset}: {result.label}" + (f", {result.n_bits} bits" if result.n_bits else "")
-            parts.append(Part.heading(heading, f"gallery-{result.key}"))
-            parts += [Part(_shelf(page, number)) for number, page in enumerate(result.gallery, 1)]
+            shelves = [Part(_shelf(page, number)) for number, page in enumerate(result.gallery, 1)]
+            parts.append(Part.fold(heading, shelves))
         parts.append(
             Part(f'<p class="command">Again: <code>{escape(command_of(some, "gallery"))}</code></p>')
         )

@@ -23,11 +23,12 @@ def protocols(results: Sequence[Result]) -> Section:
     for dataset, some in group_by(shown, lambda r: r.dataset).items():
         alike = _one_setting_each(some)
         if len({r.protocol for r in alike}) > 1:
-            parts += _dataset_parts(dataset, alike)
+            parts.append(Part.fold(dataset, _dataset_parts(dataset, alike)))
     if not parts:
         words = "No data set with results under more than one protocol."
         return Section("protocols", title, (), ((words, "kinhash bench network"),))
-    said = "; ".join(f"{name}: {ABOUT[name]}" for name in PROTOCOLS)
+    have = {r.protocol for r in shown}
+    said = "; ".join(f"{name}: {ABOUT[name]}" for name in PROTOCOLS if name in have)
     return Section("protocols", title, (Part.text(f"{said[0].upper()}{said[1:]}."), *parts))
 
 
@@ -38,7 +39,7 @@ def _one_setting_each(some: Sequence[Result]) -> list[Result]:
 
 
 def _dataset_parts(dataset: str, some: Sequence[Result]) -> list[Part]:
-    parts = [Part.heading(dataset, f"protocols-of-{dataset}")]
+    parts: list[Part] = []
     for n_bits, rows in sorted(group_by(some, lambda r: r.n_bits or 0).items()):
         have = {r.protocol for r in rows}
         places = {name: name for name in PROTOCOLS if name in have}

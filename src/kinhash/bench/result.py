@@ -14,6 +14,7 @@ import numpy as np
 from .._types import Floats
 from ..codes import MAX_BITS
 from ..errors import DamagedFile
+from ..evaluation.profiles import RECALLS
 from .schema import require_types, strict_json
 
 __all__ = ["FORMAT", "Result", "Score", "pack_shares", "unpack_shares", "without_places"]
@@ -29,9 +30,11 @@ class Score:
 
     ``quantiles`` are those at 0, 10, 25, 50, 75, 90 and 100 % of the queries. ``per_query`` is kept to
     steps of 1/65,534: enough for paired comparisons, and two bytes a query. NaN: a query without kin.
-    ``recall`` and ``precision`` are the curve over all Hamming radii, empty for float rankings. ``near_kin``,
-    ``nearest_found`` and ``distinct`` of ``distinct_of`` are what `kinhash.metrics.NearKin` calls value,
-    recall, distinct and n_queries; older results do not have them.
+    ``near_kin``, ``nearest_found`` and ``distinct`` of ``distinct_of`` are what `kinhash.metrics.NearKin`
+    calls value, recall, distinct and n_queries. ``ranked_precision`` to ``empty`` are a
+    `kinhash.evaluation.RankingProfile`, its numbers of places as text; float rankings have none. Older
+    results lack some of these, and have ``recall`` and ``precision`` instead: means of look-ups within every
+    radius.
     """
 
     value: float
@@ -46,6 +49,12 @@ class Score:
     nearest_found: float | None = None
     distinct: int | None = None
     distinct_of: int | None = None
+    ranked_precision: tuple[float, ...] = ()
+    precision_at: dict[str, float] = field(default_factory=dict)
+    map_at: dict[str, float] = field(default_factory=dict)
+    map_at_found: dict[str, float] = field(default_factory=dict)
+    within_radius: float | None = None
+    empty: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +65,8 @@ class Result:
     them, ``label`` how tables call the row. ``status`` is "ok" or "failed" (then ``error`` says why, and
     there are no scores). ``n_bits`` is None for float rankings. ``seconds`` are for "load", "fit", "encode"
     (``n_encoded`` rows) and "score"; ``peak_bytes`` is the growth of the process while it fitted, encoded and
-    scored. ``sections`` are the tables and figures it was run for. ``gallery``: queries and what they found.
+    scored. ``sections`` are the tables and figures it was run for, ``task`` and ``about`` the name and the
+    purpose of the task. ``gallery``: queries and what they found.
     """
 
     key: str
@@ -86,11 +96,19 @@ class Result:
     environment: dict[str, Any] = field(default_factory=dict)
     gallery: tuple[dict[str, Any], ...] = ()
     tags: bool | None = None  # whether rows may have several labels; older results do not say
+    task: str = ""
+    about: str = ""
 
     @property
     def ok(self) -> bool:
         """Whether there are scores."""
         return self.status == "ok"
+
+    @property
+    def version(self) -> str:
+        """The code that made it: the version of the package and the digest of its source, where recorded."""
+        known = (self.environment.get(name) for name in ("kinhash", "source"))
+        return "+".join(str(part) for part in known if part) or "not recorded"
 
     def to_json(self) -> str:
         """One line of JSON."""
@@ -173,8 +191,22 @@ def _read_score(plain: dict[str, Any]) -> Score:
         *score.quantiles,
         *score.recall,
         *score.precision,
-        *(s for s in looks if s is not None),
+        *score.ranked_precision,
+        *(
+            share
+            for figures in (score.precision_at, score.map_at, score.map_at_found)
+            for share in figures.values()
+        ),
+        *(s for s in (*looks, score.within_radius, score.empty) if s is not None),
     )
+    if any(
+        not place.isdecimal()
+        for figures in (score.precision_at, score.map_at, score.map_at_found)
+        for place in figures
+    ):
+        raise ValueError("a number of places that is none")
+    if len(score.ranked_precision) not in (0, len(RECALLS)):
+        raise ValueError("a curve along the ranking of another length")
     if not all(-1e-6 <= share <= 1 + 1e-6 for share in shares):
         raise ValueError("a score that is not from 0 to 1")
     together = (*looks, score.distinct, score.distinct_of)

@@ -110,6 +110,12 @@ class Group:
         values = [score.value for score in self.scores(kind).values()]
         return sum(values) / len(values) if values else None
 
+    def on(self, partitions: Iterable[int]) -> Group:
+        """The same cell on these partitions alone."""
+        chosen = set(partitions)
+        some = [tuple(r for r in found if r.partition in chosen) for found in (self.ok, self.failed)]
+        return Group(*some)
+
     def seconds(self, stage: str = "fit") -> list[float]:
         """Seconds of one stage, by partition."""
         return [r.seconds[stage] for r in self.ok if stage in r.seconds]
@@ -135,7 +141,7 @@ def entry(group: Group | None, kind: str, usual: int | None = None) -> Entry:
     low, high = np.mean([score.band for score in scores], axis=0)
     remarks = []
     if usual is not None and len(values) != usual:
-        remarks.append(f"{len(values)} partition{'s' if len(values) > 1 else ''}")
+        remarks.append(f"n = {len(values)}")
     if group.failed:
         remarks.append(f"{len(group.failed)} failed")
     return Entry(

@@ -52,7 +52,7 @@ def plan(cells: Iterable[Cell], store: Store, *, retry_failed: bool = False) -> 
             sections = tuple(dict.fromkeys((*result.sections, *cell.sections)))
             if sections != result.sections:
                 adopted.append(replace(result, sections=sections))
-        elif cell.dataset not in there:
+        elif cell.dataset not in there and not cell.files:
             missing.setdefault(cell.dataset, []).append(cell)
         else:
             todo.append(cell)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
@@ -35,7 +36,14 @@ class Part:
     @classmethod
     def folded(cls, summary: str, *tables: ResultTable) -> Part:
         """Tables that open on demand."""
-        inside = "\n".join(table.html() for table in tables)
+        return cls.fold(summary, [cls.table(table) for table in tables])
+
+    @classmethod
+    def fold(cls, summary: str, parts: Iterable[Part]) -> Part:
+        """Parts that open on demand."""
+        some = list(parts)
+        inside = "\n".join(part.html for part in some)
+        tables = tuple(table for part in some for table in part.tables)
         return cls(f"<details><summary>{escape(summary)}</summary>\n{inside}\n</details>", tables)
 
 
@@ -54,10 +62,8 @@ class Section:
         return bool(self.missing) and not self.parts
 
     def html(self) -> str:
-        """Heading, parts, and what is missing."""
+        """Heading and parts; what is missing stands in the summary."""
         lines = [f'<section id="{escape(self.id)}" aria-labelledby="{escape(self.id)}-title">']
         lines.append(f'<h2 id="{escape(self.id)}-title">{escape(self.title)}</h2>')
         lines += [part.html for part in self.parts]
-        for words, command in self.missing:
-            lines.append(f'<p class="missing">{escape(words)} <code>{escape(command)}</code></p>')
         return "\n".join([*lines, "</section>"])

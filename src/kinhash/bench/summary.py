@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from .commands import command_of
+from .commands import command_of, tasks_of
 from .field import OURS, Setting, headline, settings
 from .grid import Column, Entry, ResultTable
 from .result import Result
@@ -15,26 +15,28 @@ from .wins import wins_sentence
 
 __all__ = ["failures", "summary"]
 
-SOFTWARE = ("kinhash", "python", "numpy", "scipy", "scikit-learn", "numba")
+SOFTWARE = ("python", "numpy", "scipy", "scikit-learn", "numba")
 
 
-def summary(results: Sequence[Result], sections: Sequence[Section]) -> Section:
-    """Written last, because it says what the other sections lack."""
+def summary(results: Sequence[Result], missing: Sequence[tuple[str, str, str]]) -> Section:
+    """Written last, because ``missing`` is what the other sections lack: title, words, command."""
     failed = [r for r in results if not r.ok]
     sets = len({r.dataset for r in results})
-    parts = [Part.text(_counts(results, failed, sets))]
-    parts += [Part(f'<p class="missing">{escape(words)}</p>') for words in _cautions(results)]
     sentence = wins_sentence(results)
-    if sentence:
-        parts.append(Part(f'<p class="lead">{escape(sentence)}</p>'))
+    parts = [Part(f'<p class="lead">{escape(sentence)}</p>')] if sentence else []
+    parts += [Part(f'<p class="missing">{escape(words)}</p>') for words in _cautions(results)]
+    parts.append(Part.text(_counts(results, failed, sets)))
     table = headline(results)
     if table is not None:
         parts.append(Part.table(table))
-    else:
+    elif tasks_of(results):
         parts.append(Part.text(f"There is no result of {OURS} yet, so there is no headline table."))
-    parts.append(Part.table(_what_was_run(results)))
-    parts.append(Part(_conditions(results)))
-    parts.append(Part(_missing(sections)))
+    parts.append(Part.fold("What was run", [Part.table(_what_was_run(results))]))
+    parts.append(Part.fold("Under which conditions", [Part(_conditions(results))]))
+    if missing:
+        parts.append(Part.fold(f"What is missing: {len(missing)}", [Part(_missing(missing))]))
+    elif tasks_of(results):
+        parts.append(Part.text("Nothing is missing: every section has results."))
     return Section("summary", "Summary", tuple(parts))
 
 
@@ -47,9 +49,13 @@ def _cautions(results: Sequence[Result]) -> list[str]:
             found.append(
                 f"Caution: the results on {dataset} come from {len(files)} different files of that name."
             )
-    versions = sorted({str(r.environment["kinhash"]) for r in results if "kinhash" in r.environment})
-    if len(versions) > 1:
-        found.append(f"Caution: the results were made by several versions of kinhash: {', '.join(versions)}.")
+    made = group_by(results, lambda r: r.version)
+    if len(made) > 1:
+        counts = ", ".join(f"{len(made[name]):,} by {name}" for name in sorted(made))
+        found.append(
+            f"Caution: these results were made by {len(made)} versions of the code ({counts}), and the "
+            "tables below mix them. kinhash report --at VERSION takes those of one."
+        )
     return found
 
 
@@ -79,11 +85,12 @@ def _what_was_run(results: Sequence[Result]) -> ResultTable:
             _range(queries),
             f"{len(some):,}",
             f"{sum(not r.ok for r in some):,}",
+            ", ".join(sorted({r.version for r in some})),
         )
         rows.append((setting.name, tuple(Entry(text=text) for text in texts)))
     names = (
         "data checksum", "protocol digest", "partitions", "training rows", "searched rows",
-        "queries asked for", "results", "failed",
+        "queries asked for", "results", "failed", "made by",
     )  # fmt: skip
     columns = tuple(Column(name) for name in names)
     note = "Sets too small for that many queries ask with 20 % of their rows. Partitions are numbered from 0."
@@ -113,23 +120,22 @@ def _conditions(results: Sequence[Result]) -> str:
         else "not recorded"
     )
     terms = {
+        "Code": ", ".join(sorted({r.version for r in results}))
+        + " (version of kinhash + digest of its source)",
         "Versions": "; ".join(f"{name} {seen(name)}" for name in SOFTWARE),
         "Processor": f"{seen('cpu')}; cores: {seen('cores')}; threads per result: {seen('threads')}",
         "Load per core": f"{load} (seconds were taken beside other work where it is above 1)",
     }
     items = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in terms.items())
-    return f"<h3>Under which conditions</h3>\n<dl>{items}</dl>"
+    return f"<dl>{items}</dl>"
 
 
-def _missing(sections: Sequence[Section]) -> str:
-    lines = []
-    for section in sections:
-        for words, command in section.missing:
-            where = f'<a href="#{escape(section.id)}">{escape(section.title)}</a>'
-            lines.append(f"<li>{where}: {escape(words)} <code>{escape(command)}</code></li>")
-    if not lines:
-        return "<h3>What is missing</h3>\n<p>Nothing: every section has results.</p>"
-    return f"<h3>What is missing</h3>\n<ul>{''.join(lines)}</ul>"
+def _missing(missing: Sequence[tuple[str, str, str]]) -> str:
+    lines = [
+        f'<li class="absent">{escape(title)}: {escape(words)} <code>{escape(command)}</code></li>'
+        for title, words, command in missing
+    ]
+    return f"<ul>{''.join(lines)}</ul>"
 
 
 def failures(results: Sequence[Result]) -> Section:
@@ -152,4 +158,4 @@ def failures(results: Sequence[Result]) -> Section:
     names = ("data set, protocol", "bits", "partitions", "reason", "again")
     columns = tuple(Column(name, words=name not in ("bits", "partitions")) for name in names)
     table = ResultTable("failed-table", "Cells that failed", "method", columns, tuple(rows))
-    return Section("failed", title, (Part.table(table),))
+    return Section("failed", title, (Part.fold(f"{len(failed):,} results", [Part.table(table)]),))

@@ -88,11 +88,12 @@ def _parts(sweep: Sweep, results: Sequence[Result]) -> list[Part]:
         beside = _beside(results, some, set(series)) if sweep is ANCHORS and len(series) == 1 else {}
         name, where = f"{sweep.section}-{dataset}-{n_bits}", f"{dataset}, {n_bits} bits, protocol {protocol}"
         charts = [_chart(f"{name}-{kind}", where, sweep, series, beside, kind) for kind in KINDS]
-        parts.append(Part(f'<div class="charts">{"".join(charts)}</div>'))
         empty = ResultTable(
             name, f"{where}: mAP", "method, database", (), (), (), command_of(some, sweep.section)
         )
-        parts.append(Part.table(_table(empty, series, beside, sweep.letter)))
+        drawn = Part(f'<div class="charts">{"".join(charts)}</div>')
+        table = Part.table(_table(empty, series, beside, sweep.letter))
+        parts.append(Part.fold(f"{where}: mAP against {sweep.letter}", [drawn, table]))
     return parts
 
 
@@ -156,11 +157,13 @@ def _table(empty: ResultTable, series: Series, beside: dict[str, Group], letter:
 
 
 def _ranges(series: Series, kinds: list[str]) -> list[str]:
-    """How much the parameter matters, in a number."""
+    """How much the parameter matters, in a number, over the partitions that every value has."""
     notes = []
     for method, points in series.items():
         for kind in kinds:
-            means = [mean for group in points.values() if (mean := group.mean(kind)) is not None]
+            known = [set(group.scores(kind)) for group in points.values() if group.scores(kind)]
+            both = set.intersection(*known) if known else set()
+            means = [m for group in points.values() if (m := group.on(both).mean(kind)) is not None]
             if len(means) > 1:
                 notes.append(f"{method}, {kind}: largest minus smallest mean {max(means) - min(means):.4f}.")
     return notes

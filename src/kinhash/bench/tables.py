@@ -16,9 +16,9 @@ __all__ = ["Cells", "Printed", "method_table", "paired_table", "standard_notes"]
 
 # What the paper prints: method → columns (one per length or data set) → (mAP, seconds), None for OOM.
 Printed = Mapping[str, Sequence[Any]]
-READING = "Small print: ± deviation over partitions; …–… is the band that the order of ties leaves."
+READING = "±: deviation over partitions; n: how many, where not so many."
 MARKED = (
-    '"first" is the best of its column, "level" within one paired standard error of it; rows with fewer '
+    "★: first of its column; ≈: level, within one paired standard error of the first; rows with fewer "
     "partitions are compared on those they share."
 )
 
@@ -127,7 +127,11 @@ def _printed(value: float | None, digits: int) -> Entry:
 def standard_notes(usual: int | None, marks: bool = True) -> tuple[str, ...]:
     """How to read the numbers of a table, and how many partitions they rest on."""
     count = (
-        "" if usual is None else f"Mean of {usual} partition{'s' if usual > 1 else ''} unless said otherwise."
+        ""
+        if usual is None
+        else f"Mean of {usual} partitions unless said otherwise."
+        if usual > 1
+        else "One partition, so no spread, unless said otherwise."
     )
     return tuple(note for note in (count, READING, MARKED if marks else "") if note)
 

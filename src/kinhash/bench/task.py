@@ -5,7 +5,7 @@
     digits = "faf2..."                      # results on other bytes are refused
     [section.table1]
     dataset = "digits"                      # or a list: one section each, "table1-digits"
-    protocol = "paper"
+    protocol = "paper"                      # or a list: every cell under each of them
     bits = [8, 16]
     partitions = 3
     methods = ["EMKSH", {name = "COSDISH", label = "COSDISH, linear", given = {map = "linear"}}]
@@ -13,6 +13,8 @@
     protocol_options = {n_queries = 500}    # changes the protocol, and so its digest
     vary_protocol = {n_queries = [500, 900]}
     gallery = true                          # keep pictures of what queries find (first partition)
+
+Data of one's own come from files, see `kinhash.bench.own_data`.
 
 A method may have ``bits`` and ``partitions`` of its own. Settings of its parts are given by flat names:
 ``given = {encoder = "expected", encoder__features = "rbf", encoder__features__n_centers = 3000}``.
@@ -36,6 +38,7 @@ from ..evaluation import PROTOCOLS
 from ..model_file import HASHERS
 from .cell import Cell
 from .methods import RANKINGS, check_given, is_ranking
+from .own_data import own_checksum, own_files
 
 __all__ = ["Task", "named_tasks", "read_task"]
 
@@ -115,6 +118,7 @@ def read_task(name: str | os.PathLike[str]) -> Task:
     name = os.fspath(name)
     if name.endswith(".toml"):
         try:
+            folder = Path(name).parent
             text, name = Path(name).read_text(encoding="utf-8"), Path(name).stem
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
@@ -122,20 +126,22 @@ def read_task(name: str | os.PathLike[str]) -> Task:
     else:
         if name not in named_tasks():
             raise UnknownName.among("task", name, named_tasks())
-        text = (_folder() / f"{name}.toml").read_text(encoding="utf-8")
+        folder, text = Path(), (_folder() / f"{name}.toml").read_text(encoding="utf-8")
     try:
         plan = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"{name}: {error}", "TOML", "docs/benchmark.md has an example") from None
-    return _task(name, plan)
+    return _task(name, plan, folder)
 
 
 def _folder() -> Any:
     return resources.files(__package__) / "tasks"
 
 
-def _task(name: str, plan: dict[str, Any]) -> Task:
-    _expect_keys(f"Task {name}", plan, {"about", "checksums", "section"}, {"section"})
+def _task(name: str, plan: dict[str, Any], folder: Path) -> Task:
+    _expect_keys(f"Task {name}", plan, {"about", "checksums", "data", "section"}, {"section"})
+    tables = _expect(f"data of {name}", plan.get("data", {}), dict)
+    own = {key: own_files(key, table, folder) for key, table in tables.items()}
     checksums = _expect(f"checksums of {name}", plan.get("checksums", {}), dict)
     for dataset in checksums:  # a misspelt name would switch its check off
         if dataset not in DATASETS:
@@ -146,27 +152,38 @@ def _task(name: str, plan: dict[str, Any]) -> Task:
         _expect_keys(where, _expect(where, section, dict), SECTION_KEYS, {"dataset", "methods"})
         sets = section["dataset"]
         for dataset in [sets] if isinstance(sets, str) else _expect(f"{where}: dataset", sets, list):
-            own = title if isinstance(sets, str) else f"{title}-{dataset}"
-            cells += _section_cells(where, own, dataset, section, checksums)
-    return Task(name, str(plan.get("about", "")), _united(cells))
+            called = title if isinstance(sets, str) else f"{title}-{dataset}"
+            cells += _section_cells(where, called, dataset, section, checksums, own.get(dataset, {}))
+    about = str(plan.get("about", ""))
+    return Task(name, about, _united(replace(cell, task=name, about=about) for cell in cells))
 
 
 def _section_cells(
-    where: str, title: str, dataset: str, section: dict[str, Any], checksums: dict[str, str]
+    where: str,
+    title: str,
+    dataset: str,
+    section: dict[str, Any],
+    checksums: dict[str, str],
+    files: dict[str, str],
 ) -> Iterator[Cell]:
-    if dataset not in DATASETS:
+    if dataset not in DATASETS and not files:
         raise UnknownName.among("data set", dataset, DATASETS)
+    checksum = own_checksum(files) if files else checksums.get(dataset, "")
     methods = [_method_plan(where, plan) for plan in _expect(f"{where}: methods", section["methods"], list)]
-    for options in _combinations(where, section, "protocol_options", "vary_protocol"):
+    asked = section.get("protocol", "paper")
+    names = [asked] if isinstance(asked, str) else _expect(f"{where}: protocol", asked, list)
+    every = itertools.product(names, _combinations(where, section, "protocol_options", "vary_protocol"))
+    for protocol, options in every:
         base = Cell(
             dataset=dataset,
-            protocol=section.get("protocol", "paper"),
+            protocol=protocol,
             protocol_options=options,
             method="",
             n_bits=None,
             partition=0,
-            checksum=checksums.get(dataset, ""),
+            checksum=checksum,
             sections=(title,),
+            files=files,
         )
         try:
             _ = base.rules

@@ -15,6 +15,7 @@ from typing import IO, Any
 from ..datasets import Dataset, load
 from ..errors import KinhashError
 from .cell import Cell, run_cell
+from .own_data import load_own
 
 __all__ = ["end_with", "serve"]
 
@@ -27,15 +28,20 @@ def serve(lines: IO[str], answers: IO[str]) -> None:
         cell = Cell(**plain | {"sections": tuple(plain["sections"])})
         start = time.perf_counter()
         try:
-            if held[0] != cell.dataset:
+            name = cell.dataset + cell.checksum * bool(cell.files)
+            if held[0] != name:
                 held = ("", None)  # the last one goes before the next one comes
-                held = (cell.dataset, load(cell.dataset))
+                held = (name, _loaded(cell))
             assert held[1] is not None
             result = run_cell(cell, held[1], time.perf_counter() - start)
         except KinhashError as error:
             result = cell.failed(f"{type(error).__name__}: {error}")
         answers.write(result.to_json() + "\n")
         answers.flush()
+
+
+def _loaded(cell: Cell) -> Dataset:
+    return load_own(cell.dataset, cell.files, cell.checksum) if cell.files else load(cell.dataset)
 
 
 def end_with(parent: int) -> None:

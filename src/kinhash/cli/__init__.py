@@ -33,6 +33,7 @@ COMMANDS = {
     "search": ("search:search", "Find the nearest rows of an index."),
     "export": ("export:export", "Write codes to FAISS, DuckDB, PostgreSQL and other engines."),
     "eval": ("eval:evaluate", "Score codes against labels, ties counted exactly."),
+    "audit": ("audit:audit", "Score anybody's codes again, and look for known mistakes."),
     "data": ("data:data", "List, check and prepare the known data sets."),
     "bench": ("bench:bench", "Run a benchmark, or go on with one."),
     "report": ("report:report", "Make a page of the results of a benchmark."),

@@ -21,10 +21,19 @@ __all__ = ["report"]
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where the page goes, e.g. report.html.")
 @click.option("--csv", metavar="FOLDER", help="Write every table there as CSV, too.")
 @click.option("--latex", metavar="FOLDER", help="Write every table there as LaTeX, too.")
+@click.option("--bibtex", metavar="FILE", help="Write the works that methods and data sets come from.")
 @click.option("--title", help="The heading of the page.")
+@click.option("--at", metavar="VERSION", help="Only results made by that version of the code.")
 @json_option
 def report(
-    runs: str, output: str, csv: str | None, latex: str | None, title: str | None, as_json: bool
+    runs: str,
+    output: str,
+    csv: str | None,
+    latex: str | None,
+    bibtex: str | None,
+    title: str | None,
+    at: str | None,
+    as_json: bool,
 ) -> None:
     """Make a page of RUNS, a folder that `kinhash bench` wrote to (or a zip file of one).
 
@@ -35,19 +44,23 @@ def report(
     \b
     Example:
       kinhash bench smoke -o runs
-      kinhash report runs -o report.html --csv tables --latex tables
+      kinhash report runs -o report.html --csv tables --latex tables --bibtex refs.bib
     """
     from .._files import replace_file
     from ..bench import read_results
-    from ..bench.report import TITLE, make_report
+    from ..bench.report import make_report
     from ._files import expect_output
 
-    expect_output(output, runs)
+    for place in filter(None, (output, bibtex)):
+        expect_output(place, runs)
     for folder in (csv, latex):
         _expect_folder(folder)
     results = read_results(runs)
-    made = make_report(results, title or TITLE)
+    made = make_report(results, title, at)
     written = _write_tables(made, csv, latex)
+    if bibtex is not None:
+        replace_file(bibtex, [memoryview(made.bibtex.encode())])
+        written.append(bibtex)
     replace_file(output, [memoryview(made.html.encode())])
     failed = sum(not result.ok for result in results)
     facts: dict[str, Any] = {
@@ -58,11 +71,14 @@ def report(
         "tables": [table.name for table in made.tables],
         "table_files": written,
         "missing": list(made.missing),
+        "versions": list(made.versions),
     }
     counts = f"{counted(len(results), 'result')} ({failed:,} failed), {counted(len(made.tables), 'table')}"
     lines = [f"{counts}: {output}"]
     if made.missing:
         lines.append(f"{counted(len(made.missing), 'gap')}, listed on the page under What is missing.")
+    if len(made.versions) > 1:
+        lines.append(f"Mixed: made by {', '.join(made.versions)}. --at takes the results of one of them.")
     emit(facts, "\n".join(lines), as_json)
 
 

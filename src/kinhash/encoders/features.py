@@ -115,8 +115,13 @@ def standardised_moments(
     return moments.standardised(standardizes(features, training.rows))
 
 
-def targets_by_row(training: Training, targets: Floats) -> Callable[[slice], Array]:
-    """Targets (g, d) of groups as a function of a slice of rows; unknown rows read any group, at weight 0."""
+def targets_by_row(
+    training: Training, targets: Floats, group_of_row: Ints | None = None
+) -> Callable[[slice], Array]:
+    """Targets (g, d) of groups as a function of a slice of rows; unknown rows read any group, at weight 0.
+
+    The groups are those of the supervision unless ``group_of_row`` (n,) says otherwise.
+    """
     table = targets.astype(np.float32)
-    group = training.supervision.group_of_row
+    group = training.supervision.group_of_row if group_of_row is None else group_of_row
     return lambda part: table[group[part]]

@@ -18,6 +18,7 @@ from .._types import Floats, Ints
 from ..solvers import Solution
 from ..solvers.linear_systems import sigmoid
 from ..solvers.readout import LinearReadout
+from ..solvers.solution import GroupCodes
 from ..training import Training
 from .base import Encoder, Fitted
 from .features import (
@@ -66,19 +67,25 @@ class Ridge(Encoder):
 
     def fit(self, training: Training, solution: Solution) -> Fitted:
         supervision, features = training.supervision, feature_map(self.features)
-        alpha = self.penalty(features, supervision.complete)
+        if solution.embedding is not None:
+            alpha = self.penalty(features, supervision.complete)
+            with training.stages("encoder"):
+                preparation = first_preparation(training.rows, features, training.rng)
+                return self._fit_rotated(training, solution, features, preparation, alpha)
+        scores = solution.group_scores(supervision, training.n_jobs)
+        codes = solution.group_codes(scores, supervision.group_weights(training.weights))
+        return self.fit_codes(training, codes, supervision.group_of_row)
+
+    def fit_codes(self, training: Training, codes: GroupCodes, group_of_row: Ints) -> Fitted:
+        """Learn the map onto the codes of groups, which need not be those of the supervision."""
+        features = feature_map(self.features)
+        alpha = self.penalty(features, training.supervision.complete)
         with training.stages("encoder"):
             preparation = first_preparation(training.rows, features, training.rng)
-            if solution.embedding is not None:
-                return self._fit_rotated(training, solution, features, preparation, alpha)
-            scores = solution.group_scores(supervision, training.n_jobs)
-            codes = solution.group_codes(scores, supervision.group_weights(training.weights))
-            targets = targets_by_row(training, codes.targets)
+            targets = targets_by_row(training, codes.targets, group_of_row)
             moments = standardised_moments(training, features, preparation, targets)
             found = LinearMap.fit(moments, choose_alpha(alpha, moments), codes.threshold)
-        return Fitted.of_groups(
-            found, codes.bits, codes.marginals, supervision.group_of_row, features=_name(features)
-        )
+        return Fitted.of_groups(found, codes.bits, codes.marginals, group_of_row, features=_name(features))
 
     def _fit_rotated(
         self, training: Training, solution: Solution, features: FeatureMap, preparation: Any, alpha: Any

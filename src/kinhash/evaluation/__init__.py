@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .data import Data, read_data
     from .float_rankings import Cosine, FloatRanking, LabelScores, score_rows
     from .given_rankings import average_precision_from_order, average_precision_from_scores
+    from .given_split import given_partition
     from .hamming_rankings import MeanAveragePrecision, average_precision, mean_average_precision
     from .health import CodeHealth, code_health
     from .hold_out import hold_out_pairs, hold_out_rows
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
         near_kin_from_scores,
         some_queries,
     )
+    from .online import OnlineRecord, OnlineStep, evaluate_online
     from .pairs import Pairs
     from .pairs_comparison import compare_pairs
     from .partition import Partition
+    from .profiles import RankingProfile, ranking_profile
     from .protocol import Protocol
     from .radius import (
         PrecisionRecallCurve,
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
         precision_within_radius,
         radius_for_precision,
     )
+    from .ranking_curve import PrecisionAtRecall, precision_at_recall
     from .record import Record
     from .run_protocol import ComparedCodes, evaluate
 
@@ -67,12 +71,16 @@ __all__ = [
     "MeanScore",
     "NearKin",
     "NearestKin",
+    "OnlineRecord",
+    "OnlineStep",
     "PairedTest",
     "Pairs",
     "Partition",
+    "PrecisionAtRecall",
     "PrecisionRecallCurve",
     "PrecisionWithinRadius",
     "Protocol",
+    "RankingProfile",
     "Record",
     "ScoreOfLabel",
     "average_precision",
@@ -85,6 +93,8 @@ __all__ = [
     "cosine_ranking",
     "distinct_answers",
     "evaluate",
+    "evaluate_online",
+    "given_partition",
     "hold_out_pairs",
     "hold_out_rows",
     "mean_average_precision",
@@ -93,9 +103,11 @@ __all__ = [
     "near_kin_from_scores",
     "paired_test",
     "precision_at_k",
+    "precision_at_recall",
     "precision_recall_curve",
     "precision_within_radius",
     "radius_for_precision",
+    "ranking_profile",
     "read_data",
     "recall_at_k",
     "score_rows",
@@ -111,6 +123,14 @@ PROTOCOLS = Table(
         "inductive": "kinhash.evaluation.named_protocols:INDUCTIVE",
         "unseen-classes": "kinhash.evaluation.named_protocols:UNSEEN_CLASSES",
         "pairs": "kinhash.evaluation.named_protocols:PAIRS",
+        "cifar10": "kinhash.evaluation.named_protocols:CIFAR10",
+        "cifar10-1": "kinhash.evaluation.named_protocols:CIFAR10_1",
+        "cifar10-2": "kinhash.evaluation.named_protocols:CIFAR10_2",
+        "nuswide-21": "kinhash.evaluation.named_protocols:NUSWIDE21",
+        "coco": "kinhash.evaluation.named_protocols:COCO",
+        "mirflickr": "kinhash.evaluation.named_protocols:MIRFLICKR",
+        "imagenet-100": "kinhash.evaluation.named_protocols:IMAGENET100",
+        "given": "kinhash.evaluation.named_protocols:GIVEN",
     },
     entry_points="kinhash.protocols",
 )
@@ -126,6 +146,7 @@ _MODULES = {
     "data": ("Data", "read_data"),
     "float_rankings": ("Cosine", "FloatRanking", "LabelScores", "score_rows"),
     "given_rankings": ("average_precision_from_order", "average_precision_from_scores"),
+    "given_split": ("given_partition",),
     "hamming_rankings": ("MeanAveragePrecision", "average_precision", "mean_average_precision"),
     "health": ("CodeHealth", "code_health"),
     "hold_out": ("hold_out_pairs", "hold_out_rows"),
@@ -139,9 +160,11 @@ _MODULES = {
         "near_kin_from_scores",
         "some_queries",
     ),
+    "online": ("OnlineRecord", "OnlineStep", "evaluate_online"),
     "pairs": ("Pairs",),
     "pairs_comparison": ("compare_pairs",),
     "partition": ("Partition",),
+    "profiles": ("RankingProfile", "ranking_profile"),
     "protocol": ("Protocol",),
     "radius": (
         "PrecisionRecallCurve",
@@ -150,6 +173,7 @@ _MODULES = {
         "precision_within_radius",
         "radius_for_precision",
     ),
+    "ranking_curve": ("PrecisionAtRecall", "precision_at_recall"),
     "record": ("Record",),
     "run_protocol": ("ComparedCodes", "evaluate"),
 }

@@ -19,6 +19,7 @@ from .._blocks import block_slices, n_threads
 from .._types import Floats
 from ..errors import InvalidInput
 from ..labels import read_labels
+from .kin_found import DIVISORS, precision_of_found
 from .mean_score import TIES, check_choice, check_count, spread
 from .ranking import Sides, own_rows, read_sides
 from .tie_groups import per_kin, precision_terms
@@ -37,6 +38,7 @@ def average_precision_from_scores(
     *,
     ties: str = "expected",
     top: int | None = None,
+    divide_by: str = "kin",
     exclude_self: bool = False,
     n_jobs: int | None = None,
 ) -> Floats:
@@ -44,25 +46,31 @@ def average_precision_from_scores(
 
     ``scores`` is a matrix (q, n), or a function that takes query positions and gives their rows, so
     that the whole matrix never exists. Equal scores are ties, treated as in `mean_average_precision`;
-    labels, ``top`` and ``exclude_self`` as there. For distances, pass their negative.
+    labels, ``top``, ``divide_by`` and ``exclude_self`` as there. For distances, pass their negative.
     """
     check_choice("order of ties", ties, TIES)
+    check_choice("divisor", divide_by, DIVISORS)
     if top is not None:
         check_count("top", top)
     shape = None if callable(scores) else _matrix_shape("scores", scores)
     n_queries, n_database = shape or _shape_from_labels(query_labels, database_labels)
     own = own_rows(exclude_self, n_queries, n_database)
     sides = read_sides(query_labels, database_labels, n_queries, n_database, own)
-    return precision_of_scores(scores, sides, ties, top, n_jobs)
+    return precision_of_scores(scores, sides, ties, top, divide_by, n_jobs)
 
 
 def precision_of_scores(
-    scores: Any, sides: Sides, ties: str = "expected", top: int | None = None, n_jobs: int | None = None
+    scores: Any,
+    sides: Sides,
+    ties: str = "expected",
+    top: int | None = None,
+    divide_by: str = "kin",
+    n_jobs: int | None = None,
 ) -> Floats:
     """`average_precision_from_scores` of labels that were read already."""
 
     def one(row: npt.NDArray[Any], kin: Mask) -> float:
-        return _ap_of_scores(row, kin, ties, top)
+        return _ap_of_scores(row, kin, ties, top, divide_by)
 
     blocks = _score_blocks(scores, sides)
     return spread(_over_rows(one, blocks, sides, n_jobs), sides)
@@ -114,9 +122,9 @@ def _over_rows(
     return np.array(out, float)
 
 
-def _ap_of_scores(scores: npt.NDArray[Any], kin: Mask, ties: str, top: int | None) -> float:
+def _ap_of_scores(scores: npt.NDArray[Any], kin: Mask, ties: str, top: int | None, divide_by: str) -> float:
     if ties == "index":
-        return _ap_of_order(kin[_stable_descending(scores)], int(kin.sum()), top)
+        return _ap_of_order(kin[_stable_descending(scores)], int(kin.sum()), top, divide_by)
     # Only scores that some kin has matter: how many rows lie above each, and how many share it.
     ordered = np.sort(scores)
     values, r = np.unique(scores[kin], return_counts=True)
@@ -124,6 +132,8 @@ def _ap_of_scores(scores: npt.NDArray[Any], kin: Mask, ties: str, top: int | Non
     last = np.searchsorted(ordered, values, "right")
     n, N = last - np.searchsorted(ordered, values, "left"), len(scores) - last
     R = np.cumsum(r) - r
+    if divide_by == "found":
+        return precision_of_found(N, n, R, r, top, ties)
     if ties == "pessimistic":
         N = N + n - r
     if ties != "expected":
@@ -144,14 +154,17 @@ def average_precision_from_order(
     *,
     n_database: int | None = None,
     top: int | None = None,
+    divide_by: str = "kin",
     exclude_self: bool = False,
 ) -> Floats:
     """Average precision (q,) of finished lists of neighbours, best first.
 
     ``order`` (q, k) holds positions in the database, −1 where a list is shorter; a list names no row
     twice. Kin that are not listed count as never found: the sum is divided by all kin a query has in
-    the database, or by ``min(kin, top)``. Rows of unknown label are taken out of the lists.
+    the database, or by ``min(kin, top)``; with ``divide_by="found"`` by those that are listed. Rows of
+    unknown label are taken out of the lists.
     """
+    check_choice("divisor", divide_by, DIVISORS)
     if top is not None:
         check_count("top", top)
     lists = np.asarray(order)
@@ -177,13 +190,15 @@ def average_precision_from_order(
             keep = listed >= 0
             if sides.own is not None:
                 keep &= listed != sides.own[part][i]
-            out[part.start + i] = _ap_of_order(mine[listed[keep]], int(mine.sum()), top)
+            out[part.start + i] = _ap_of_order(mine[listed[keep]], int(mine.sum()), top, divide_by)
     return spread(out, sides)
 
 
-def _ap_of_order(kin_in_order: Mask, n_kin: int, top: int | None) -> float:
+def _ap_of_order(kin_in_order: Mask, n_kin: int, top: int | None, divide_by: str) -> float:
     places = np.flatnonzero(kin_in_order[:top]) + 1
     precisions = np.arange(1, len(places) + 1) / places
+    if divide_by == "found":
+        return float(precisions.sum() / max(len(places), 1)) if n_kin else float("nan")
     return float(per_kin(precisions.sum(), np.asarray(n_kin), top))
 
 

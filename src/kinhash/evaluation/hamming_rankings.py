@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
+import numpy as np
+
 from .._types import Floats
+from .kin_found import DIVISORS, precisions_of_found
 from .mean_score import NO_KIN, MeanScore, check_choice, check_count, mean_of, report, score_queries, spread
 from .ranking import read_ranking
 from .scan import QueryBlock
@@ -31,6 +34,7 @@ def mean_average_precision(
     n_bits: int | None = ...,
     ties: str = ...,
     top: int | None = ...,
+    divide_by: str = ...,
     return_details: Literal[False] = ...,
     no_kin: str = ...,
     exclude_self: bool = ...,
@@ -46,6 +50,7 @@ def mean_average_precision(
     n_bits: int | None = ...,
     ties: str = ...,
     top: int | None = ...,
+    divide_by: str = ...,
     return_details: Literal[True],
     no_kin: str = ...,
     exclude_self: bool = ...,
@@ -60,6 +65,7 @@ def mean_average_precision(
     n_bits: int | None = None,
     ties: str = "expected",
     top: int | None = None,
+    divide_by: str = "kin",
     return_details: bool = False,
     no_kin: str = "skip",
     exclude_self: bool = False,
@@ -74,7 +80,9 @@ def mean_average_precision(
 
     ``ties``: "expected" (mean over all orders of rows at equal distance), "index" (in the order of
     the database, as a stable sort would do), "optimistic" or "pessimistic" (the best or worst order).
-    ``top``: only the first places count, and the sum is divided by ``min(kin, top)``.
+    ``top``: only the first places count, and the sum is divided by ``min(kin, top)`` or, with
+    ``divide_by="found"``, by the kin that stand there (0 where none does), as HashNet's program and many
+    after it do; see `kinhash.evaluation.kin_found`.
     ``no_kin``: queries without kin are left out ("skip") or count as 0 ("zero").
     ``exclude_self``: query i is database row i, and does not find itself.
 
@@ -84,9 +92,10 @@ def mean_average_precision(
     Time: one pass over all pairs (two for "index"); peak memory beyond the inputs about 40 MB.
     """
     ranking = read_ranking(query_codes, database_codes, query_labels, database_labels, n_bits, exclude_self)
-    formula = _formula(top)
+    formula = _formula(top, divide_by)
     if return_details:
         name = "mean average precision" if top is None else f"mean average precision at {top}"
+        name += " by kin found" if top is not None and divide_by == "found" else ""
         return report(name, ranking, formula, ties, no_kin, n_jobs=n_jobs)
     check_choice("rule for queries without kin", no_kin, NO_KIN)
     return mean_of(score_queries(ranking, formula, (ties,), n_jobs=n_jobs)[0], no_kin)
@@ -101,6 +110,7 @@ def average_precision(
     n_bits: int | None = None,
     ties: str = "expected",
     top: int | None = None,
+    divide_by: str = "kin",
     exclude_self: bool = False,
     n_jobs: int | None = None,
 ) -> Floats:
@@ -109,19 +119,24 @@ def average_precision(
     Parameters as in `mean_average_precision`.
     """
     ranking = read_ranking(query_codes, database_codes, query_labels, database_labels, n_bits, exclude_self)
-    scores = score_queries(ranking, _formula(top), (ties,), n_jobs=n_jobs)[0]
+    scores = score_queries(ranking, _formula(top, divide_by), (ties,), n_jobs=n_jobs)[0]
     return spread(scores, ranking.sides)
 
 
-def _formula(top: int | None) -> Callable[[QueryBlock, str], Floats]:
+def _formula(top: int | None, divide_by: str) -> Callable[[QueryBlock, str], Floats]:
     if top is not None:
         check_count("top", top)
+    check_choice("divisor", divide_by, DIVISORS)
 
     def of_block(block: QueryBlock, order: str) -> Floats:
         n, r = block.sizes, block.kin
-        if order != "index":
-            return average_precisions(*arranged(n, r, order), top)
-        sums = block.walk(top)
-        return per_kin(sums[:, 0], r.sum(axis=1), top)
+        if order == "index":
+            sums = block.walk(top)
+            if divide_by == "found":
+                return np.where(r.any(axis=1), sums[:, 0] / np.maximum(sums[:, 1], 1), np.nan)
+            return per_kin(sums[:, 0], r.sum(axis=1), top)
+        if divide_by == "found":
+            return precisions_of_found(n, r, top, order)
+        return average_precisions(*arranged(n, r, order), top)
 
     return of_block

@@ -18,11 +18,12 @@ from .._check import check_integer
 from ..datasets._arrays import read_npz, write_npz
 from ..errors import DamagedFile, InvalidInput
 from ..labels import Labels, read_labels
+from .balanced import draw_evenly
 
 if TYPE_CHECKING:
     from .protocol import Protocol
 
-__all__ = ["Partition", "draw_partition"]
+__all__ = ["Partition", "draw_partition", "random_order"]
 
 Rows = npt.NDArray[np.int64]
 PARTS = ("train", "validation", "query", "database")
@@ -37,8 +38,9 @@ def _none() -> Rows:
 class Partition:
     """Row numbers of one split, each list in ascending order.
 
-    ``database`` is the training rows, the queries, or rows of its own, as the protocol says; all other
-    lists are disjoint. ``unseen`` are the positions of the labels that are never trained on.
+    ``database`` is the training rows, the queries, or rows of its own, as the protocol says, and training
+    rows may be among these; all other lists are disjoint. ``unseen`` are the positions of the labels that are
+    never trained on.
     """
 
     protocol: str
@@ -91,11 +93,12 @@ class Partition:
             rows = getattr(self, part)
             if len(rows) and (rows[0] < 0 or rows[-1] >= self.n_rows or (np.diff(rows) <= 0).any()):
                 return f"its {part} rows are not ascending numbers below {self.n_rows}"
-        shared = _same(self.database, self.train) or _same(self.database, self.query)
-        lists = [self.train, self.validation, self.query] + ([] if shared else [self.database])
-        together = np.concatenate(lists)
-        if len(np.unique(together)) != len(together):
-            return "a row stands in two of its parts"
+        learned = [self.train, self.validation, self.query]
+        searched = [] if _same(self.database, self.query) else [self.validation, self.query, self.database]
+        for lists in (learned, searched):  # training rows may be searched
+            together = np.concatenate(lists) if lists else _none()
+            if len(np.unique(together)) != len(together):
+                return "a row stands in two of its parts"
         if len(self.unseen) and (self.unseen[0] < 0 or (np.diff(self.unseen) <= 0).any()):
             return "its unseen labels are not ascending positions"
         return None
@@ -110,13 +113,19 @@ def draw_partition(protocol: Protocol, rows: Any, number: int) -> Partition:
     else:
         labels = read_labels(rows)
         n_rows = len(labels)
-    if labels is None and (protocol.split == "classes" or protocol.untagged == "drop"):
+    if protocol.split == "given":
+        raise InvalidInput(
+            f"The protocol {protocol.name!r} draws no rows: its split is given",
+            "a Partition in place of a number",
+            "Make one with kinhash.protocols.given_partition",
+        )
+    if labels is None and (protocol.split in ("classes", "evenly") or protocol.untagged == "drop"):
         raise InvalidInput(
             f"The protocol {protocol.name!r} splits by labels, and got only the number of rows",
             "the labels of the rows",
             "Pass the labels instead of their number",
         )
-    order = _random_order(n_rows, protocol.seed, number)
+    order = random_order(n_rows, protocol.seed, number)
     if protocol.untagged == "drop":
         assert labels is not None
         order = order[np.diff(labels.indicator().indptr)[order] > 0]
@@ -125,22 +134,33 @@ def draw_partition(protocol: Protocol, rows: Any, number: int) -> Partition:
         assert labels is not None
         parts, unseen = _by_classes(protocol, labels, order, number)
     else:
-        parts = _by_rows(protocol, order)
+        parts = _by_rows(protocol, order, labels if protocol.split == "evenly" else None)
     named = {part: np.sort(chosen) for part, chosen in parts.items()}
     return Partition(protocol.name, protocol.digest, number, n_rows, **named, unseen=unseen)
 
 
-def _by_rows(protocol: Protocol, order: Rows) -> dict[str, Rows]:
+def _by_rows(protocol: Protocol, order: Rows, labels: Labels | None) -> dict[str, Rows]:
+    """Random rows; with ``labels``, as many queries and training rows of each label."""
     n_query, n_validation = (
         _size(protocol, n, len(order)) for n in (protocol.n_queries, protocol.n_validation)
     )
-    query, validation, rest = np.split(order, [n_query, n_query + n_validation])
-    database = query
+    if labels is None:
+        query, rest = np.split(order, [n_query])
+    else:
+        query, rest = draw_evenly(labels, order, n_query, "query")
+    validation, rest = np.split(rest, [n_validation])
+    searched, database = rest, query
     if protocol.database == "apart":
         database, rest = np.split(rest, [int(protocol.database_share * len(rest))])
     train = _training_rows(protocol, rest)
+    if labels is not None and protocol.n_train is not None:
+        train = draw_evenly(labels, rest, protocol.n_train, "training")[0]
     if protocol.database == "training":
         database = train
+    elif protocol.database == "rest":
+        database = searched
+    elif protocol.database == "others":
+        database = np.setdiff1d(searched, train)
     _require(protocol, len(order), query, train, database)
     return {"train": train, "validation": validation, "query": query, "database": database}
 
@@ -156,7 +176,7 @@ def _by_classes(protocol: Protocol, labels: Labels, order: Rows, number: int) ->
             f"at least {n_unseen + 2}: {n_unseen} to keep out and two to learn from",
             "Use data with more labels, or the protocol 'inductive'",
         )
-    unseen = np.sort(present[_random_order(len(present), protocol.seed, number)[:n_unseen]])
+    unseen = np.sort(present[random_order(len(present), protocol.seed, number)[:n_unseen]])
     marks = np.isin(np.arange(len(labels.names)), unseen).astype(np.int64)
     carries = (indicator.astype(np.int64) @ marks > 0)[order]
     unlearned, learned = order[carries], order[~carries]
@@ -168,7 +188,8 @@ def _by_classes(protocol: Protocol, labels: Labels, order: Rows, number: int) ->
     return {"train": train, "validation": validation, "query": query, "database": database}, unseen
 
 
-def _random_order(n_rows: int, seed: int, number: int) -> Rows:
+def random_order(n_rows: int, seed: int, number: int) -> Rows:
+    """Rows 0 to ``n_rows`` in an order that is the same on every machine for ever."""
     stream = np.random.PCG64(np.random.SeedSequence([seed, number]))
     return np.argsort(stream.random_raw(n_rows), kind="stable").astype(np.int64)
 

@@ -17,39 +17,42 @@ __all__ = ["Protocol"]
 MEANING = 1  # goes into the digest; counts up whenever the code below changes what a field means
 
 CHOICES: dict[str, tuple[Any, ...]] = {
-    "split": ("rows", "classes"),
-    "database": ("training", "apart", "queries"),
+    "split": ("rows", "evenly", "classes", "given"),
+    "database": ("training", "apart", "others", "rest", "queries"),
     "standardise": ("none", "training", "all"),
     "relevance": ("shared label",),
     "measure": ("average precision", "pair auc"),
     "ties": ("expected", "index", "optimistic", "pessimistic"),
     "no_kin": ("skip", "zero"),
+    "divide_by": ("kin", "found"),
     "untagged": ("keep", "drop"),
 }
 CODES = ("learned", "mapped")
+LATER = {"divide_by": "kin"}  # fields that came later: at these values they leave a digest as it was
 
 
 @dataclass(frozen=True)
 class Protocol:
     """How rows are split, prepared, ranked and scored. Frozen and hashable; equal means comparable.
 
-    ``split``: what is kept apart: random "rows", or whole "classes" (or tags), a share
-    ``unseen_share`` of which is never trained on.
+    ``split``: what is kept apart: random "rows"; rows drawn "evenly", as many queries and training rows of
+    each label; whole "classes" (or tags), a share ``unseen_share`` of which is never trained on; or "given":
+    by somebody's lists, see `kinhash.protocols.given_partition`.
     ``n_queries``, ``n_validation``: rows that are queries, and rows to choose settings on, which are never
     trained on nor in the database. Neither takes more than the share ``most`` of the rows.
     ``n_train``: rows to train on, None for all that are left.
     ``database``: the rows that queries find: the "training" rows, rows "apart" from them (the share
-    ``database_share`` of what is left, or all other rows of unseen classes), or the "queries"
-    among themselves.
-    ``codes``: codes of the database: "learned" from its labels, "mapped" from its features, or both.
-    ``seed``: partition ``number`` is drawn from ``(seed, number)``.
+    ``database_share`` of what is left, or all other rows of unseen classes), all "others" (neither queries
+    nor trained on), the "rest" (all but the queries: training rows are inside), or the "queries" among
+    themselves. ``codes``: codes of the database: "learned" from its labels, "mapped" from its features, or
+    both. ``seed``: partition ``number`` is drawn from ``(seed, number)``.
     ``standardise``: columns to mean 0 and deviation 1 by the statistics of the "training" rows or of
     "all" rows, or "none": the method gets them as they are (our hashers standardise by their
     training rows, too).
     ``relevance``: "shared label" means kin have the same class, or at least one tag in common.
     ``measure``: "average precision" of the ranking, or "pair auc": how often a pair of kin is nearer
     than a pair of strangers, over all pairs of a query and a database row.
-    ``ties``, ``no_kin``, ``top``: as in `kinhash.metrics.mean_average_precision`.
+    ``ties``, ``no_kin``, ``top``, ``divide_by``: as in `kinhash.metrics.mean_average_precision`.
     ``untagged``: rows without any tag, or of unknown label: "keep" them (kin to nobody; counted where
     they cannot be scored) or "drop" them before splitting.
 
@@ -77,6 +80,7 @@ class Protocol:
     no_kin: str = "skip"
     top: int | None = None
     untagged: str = "keep"
+    divide_by: str = "kin"
 
     def __post_init__(self) -> None:
         for field, clean in _checked(self).items():
@@ -86,7 +90,10 @@ class Protocol:
     @property
     def digest(self) -> str:
         """Twelve hex digits that change with any field; the same on every machine."""
-        rules = json.dumps({"meaning": MEANING, **asdict(self)}, sort_keys=True, separators=(",", ":"))
+        fields = {
+            name: value for name, value in asdict(self).items() if name not in LATER or LATER[name] != value
+        }
+        rules = json.dumps({"meaning": MEANING, **fields}, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(rules.encode("ascii")).hexdigest()[:12]
 
     def __str__(self) -> str:
@@ -140,6 +147,12 @@ def _check_together(protocol: Protocol) -> None:
             "split='classes' came with database='training'",
             "a database of the classes of the queries",
             "Set database='apart'",
+        )
+    if protocol.database in ("others", "rest") and protocol.n_train is None and protocol.split != "given":
+        raise InvalidInput(
+            f"database={protocol.database!r} came without n_train",
+            "a number of rows to train on, so that others are left",
+            "Set n_train, or database='training'",
         )
     if protocol.measure == "pair auc" and (protocol.ties == "index" or protocol.top is not None):
         raise InvalidInput(

@@ -48,6 +48,7 @@ def score_codes(
             database_labels,
             ties=protocol.ties,
             top=protocol.top,
+            divide_by=protocol.divide_by,
             no_kin=protocol.no_kin,
             exclude_self=own,
             return_details=True,
@@ -75,10 +76,11 @@ def score_floats(
     if protocol.measure == "pair auc":
         return _auc_report(protocol, *_wins_of_floats(scores, sides), sides)
     mine, worst, best = (
-        precision_of_scores(scores, sides, ties, protocol.top)
+        precision_of_scores(scores, sides, ties, protocol.top, protocol.divide_by)
         for ties in (protocol.ties, "pessimistic", "optimistic")
     )
     metric = "mean average precision" if protocol.top is None else f"mean average precision at {protocol.top}"
+    metric += " by kin found" if protocol.top is not None and protocol.divide_by == "found" else ""
     known = slice(None) if sides.known_queries is None else sides.known_queries
     value = mean_of(mine[known], protocol.no_kin)
     means = [value] * 3

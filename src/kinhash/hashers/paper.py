@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._check import check_flag
-from ..codes import pack_bits
+from .._types import Ints
 from ..encoders import Fitted
 from ..encoders.features import Plain
 from ..encoders.ridge import Ridge
 from ..energies import ENERGIES, Energy
-from ..solvers import Solver
+from ..rounding import round_marginals
+from ..solvers import Solution, Solver
+from ..solvers.solution import GroupCodes
 from ..training import Training
 from .streaming import StreamingHasher, StreamPlan, require_streamable
 
@@ -41,7 +43,8 @@ class PaperMethod(StreamingHasher):
     alpha : ridge penalty λ_h; "auto" is n/p, "gcv" chooses by generalised cross-validation.
     anchors : row numbers to use as the sample instead of drawing them.
     literal : Algorithm 1 to the letter: all rows of the sample at once, sums over all n rows whose bits
-        stay random until the end, the sample's own marginals kept. It collapses; see docs/method.md.
+        stay random until the end, the sample's own marginals kept, rounded and learned with all others. It
+        collapses; see docs/method.md.
     standardize : bring every column to mean 0 and deviation 1 (training rows).
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 
@@ -126,19 +129,28 @@ class PaperMethod(StreamingHasher):
             solution = self._solver().solve(
                 supervision, self._energy_object(), self.n_bits, training.rng, training.weights
             )
-        fitted = self._encoder().fit(training, solution)
-        facts = {"energy": solution.minimum.energies, **fitted.facts}
-        if not self.literal or solution.readout is None:
-            return replace(fitted, facts=facts)
-        # Algorithm 1 keeps Φ₁: every row of the sample becomes a group of its own.
-        scores = solution.group_scores(supervision, training.n_jobs)
-        codes = solution.group_codes(scores, supervision.group_weights(training.weights))
+        if self.literal and solution.readout is not None:
+            fitted = self._encoder().fit_codes(training, *self._kept(training, solution))
+        else:
+            fitted = self._encoder().fit(training, solution)
+        return replace(fitted, facts={"energy": solution.minimum.energies, **fitted.facts})
+
+    def _kept(self, training: Training, solution: Solution) -> tuple[GroupCodes, Ints]:
+        """Φ = [Φ₁, Φ₂] of algorithm 1: every row of the sample is a group of its own and keeps its marginals.
+
+        All of Φ is rounded at its mean over the n rows, and all of it is what the map learns.
+        """
+        supervision = training.supervision
+        others = solution.marginals(solution.group_scores(supervision, training.n_jobs))
         own = (1 + solution.minimum.means) / 2
         group = supervision.group_of_row.copy()
-        group[solution.sample.rows] = len(codes.marginals) + np.arange(len(own))
-        phi = np.concatenate([codes.marginals, own])
-        bits = np.concatenate([codes.bits, own > codes.threshold])
-        return Fitted(fitted.map, pack_bits(bits)[group], group, phi.astype(np.float32), facts)
+        group[solution.sample.rows] = len(others) + np.arange(len(own))
+        phi = np.concatenate([others, own])
+        known = group >= 0
+        weights = None if training.weights is None else training.weights[known]
+        counts = np.bincount(group[known], weights, len(phi)).astype(np.float64)
+        rounded = round_marginals(phi, counts, self.rounding)
+        return GroupCodes(phi, rounded.threshold, rounded.bits, phi), group
 
 
 class EMKSH(PaperMethod):
@@ -173,7 +185,8 @@ class EMSPLH(PaperMethod):
 
     Its energy has no quadratic term, so all bits solve the same problem: more bits repeat the first,
     and fitting says so. ``which="literal"`` takes the eigenvector of the paper's printed formula, which
-    for seven or more balanced classes is the most negative one.
+    for seven or more balanced classes is the most negative one, and stretches it to [−c, c] by its smallest
+    and largest entry; else it is scaled by the largest in size.
     """
 
     _energy = "splh"

@@ -13,7 +13,7 @@ Rows of one group share their entry, so with n_g rows in group g the eigenproble
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,8 @@ class Columns(Solver):
 
     def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
         found = self.eigenvector(problem, rng)
-        means = np.tile(np.tanh(self.clip * found.entries / 2)[:, None], (1, problem.n_bits))
+        gain, shift = self._stretch(found)
+        means = np.tile(np.tanh((gain * found.entries - shift) / 2)[:, None], (1, problem.n_bits))
         return EigenMinimum(means, [problem.energy(means)], eigenvector=found)
 
     def readout(self, problem: DenseProblem, targets: Targets, minimum: Minimum) -> Readout:
@@ -91,8 +92,20 @@ class Columns(Solver):
         assert isinstance(minimum, EigenMinimum)
         found = minimum.eigenvector
         assert found is not None
-        step = (problem.weights * found.entries / found.value * self.clip)[:, None]
-        return LinearReadout.of(AnchorSums.of(targets, np.tile(step, (1, problem.n_bits))), 2.0)
+        gain, shift = self._stretch(found)
+        step = (problem.weights * found.entries / found.value * gain)[:, None]
+        readout = LinearReadout.of(AnchorSums.of(targets, np.tile(step, (1, problem.n_bits))), 2.0)
+        return replace(readout, constant=readout.constant + shift) if shift else readout
+
+    def _stretch(self, found: Eigenvector) -> tuple[float, float]:
+        """Arguments of the sigmoid are ``gain · entry − shift``: the largest entry in size is at ±c.
+
+        To the paper's letter the smallest entry is at −c and the largest at c, if they differ.
+        """
+        low, high = float(found.entries.min()), float(found.entries.max())
+        if self.which != "literal" or high - low <= TIE * max(abs(low), abs(high)):
+            return self.clip, 0.0
+        return 2 * self.clip / (high - low), self.clip * (high + low) / (high - low)
 
     def eigenvector(self, problem: Problem, rng: np.random.Generator) -> Eigenvector:
         """The eigenvector of the problem's targets."""

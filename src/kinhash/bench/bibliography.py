@@ -1,0 +1,62 @@
+"""The works that the methods and data sets of a report come from, as BibTeX; ``works.bib`` holds them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import resources
+
+from .result import Result
+
+__all__ = ["METHODS", "SETS", "bibliography", "works"]
+
+PAPER = "hu2017supervised"
+# By the names that methods have in tasks.
+METHODS = {
+    **dict.fromkeys(("EMKSH", "EMSPLH", "EMLFH", "EMBRE", "EMExpH", "EnergyHasher"), PAPER),
+    **dict.fromkeys(("CCAITQ", "ITQ"), "gong2011iterative"),
+    "BRE": "kulis2009learning",
+    "BSH": "hu2017bayesian",
+    "COSDISH": "kang2016column",
+    "FSDH": "gui2018fast",
+    "FSSH": "luo2018fast",
+    "FastHash": "lin2014fast",
+    "HadamardHashing": "koutaki2018hadamard",
+    "KSH": "liu2012supervised",
+    "LFH": "zhang2014supervised",
+    "LSH": "charikar2002similarity",
+    "MLH": "norouzi2011minimal",
+    "NSH": "liu2016natural",
+    "SCDH": "chen2020strongly",
+    "SDH": "shen2015supervised",
+    "SPLH": "wang2010sequential",
+    "SpectralHashing": "weiss2008spectral",
+    "TSH": "lin2013a",
+}
+# By what the names of data sets contain: where the rows come from, and their features.
+SETS = {
+    "cifar10": "krizhevsky2009learning",
+    "coco": "lin2014microsoft",
+    "espgame": "ahn2004labeling",
+    "mirflickr": "huiskes2008the",
+    "mulan": "tsoumakas2011mulan",
+    "nuswide": "chua2009nuswide",
+    "efficientnet": "tan2019efficientnet",
+    "gist": "oliva2001modeling",
+    "minilm": "wang2020minilm",
+}
+
+
+def works() -> dict[str, str]:
+    """Every entry by its key."""
+    text = (resources.files(__package__) / "works.bib").read_text(encoding="utf-8")
+    entries = [f"@{entry.strip()}\n" for entry in text.split("@")[1:]]
+    return {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in entries}
+
+
+def bibliography(results: Iterable[Result]) -> str:
+    """Entries of the paper, and of every method, data set and kind of features that these results name."""
+    found = list(results)
+    keys = {PAPER} | {METHODS[r.method] for r in found if r.method in METHODS}
+    keys |= {key for part, key in SETS.items() if any(part in r.dataset for r in found)}
+    known = works()
+    return "\n".join(known[key] for key in sorted(keys))
