@@ -45,6 +45,7 @@ BASELINES = Table(
         "MLH": "kinhash.baselines.mlh:MLH",
         "NSH": "kinhash.baselines.nsh:NSH",
         "RandomCodewords": "kinhash.baselines.random_codewords:RandomCodewords",
+        "RotatedPCA": "kinhash.baselines.rotated_pca:RotatedPCA",
         "SCDH": "kinhash.baselines.scdh:SCDH",
         "SDH": "kinhash.baselines.sdh:SDH",
         "SignBits": "kinhash.baselines.sign_bits:SignBits",
