@@ -1,0 +1,303 @@
+"""Trained heads: a linear map of prepared features, descended by mini-batches on any loss of its scores.
+
+One trainer for all such rivals, so that what differs between their rows is the loss alone. What a user
+leaves open (features, step, penalty, epochs) is chosen on the rows that our own tuner would hold out, by the
+same average precision, and by as many candidates or more.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._check import check_integer, check_number
+from .._types import Bools, Floats, Floats32, Ints
+from ..encoders.features import RBF, FeatureMap, Plain, feature_map
+from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
+from ..encoders.linear import LinearMap
+from ..training import Training
+from ..tuning.scores import HELD_ROWS, SEEN_ROWS, binned_average_precision, overall
+from ..tuning.splits import validation_split
+
+__all__ = ["AUTO", "Batch", "Descent", "HeadLoss", "OpenSettings", "descend", "fit_head"]
+
+AUTO = "auto"
+START_STEP, START_PENALTY, START_EPOCHS = 0.01, 0.1, 10
+MOST_EPOCHS = 90
+LEAST_STEPS = 200  # of few rows an epoch is a batch or two
+DECAYS = (0.9, 0.999)  # of Adam's two means
+DENSE_LABELS = 50_000_000  # numbers
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Labels (b, C) of some rows as 0 and 1, and how far training has come, from 0 to 1."""
+
+    labels: Array
+    progress: float = 0.0
+
+    @property
+    def shares(self) -> Array:
+        """Labels that sum to 1 in each row; a row without labels stays 0."""
+        return self.labels / np.maximum(self.labels.sum(axis=1, keepdims=True), 1)
+
+    @property
+    def kin(self) -> Bools:
+        """Whether two different rows share a label (b, b)."""
+        found = self.labels @ self.labels.T > 0
+        np.fill_diagonal(found, False)
+        return found
+
+
+class HeadLoss(ABC):
+    """A loss of the scores of a batch. ``weights`` are arrays of its own that are trained along."""
+
+    weights: Sequence[Array] = ()
+
+    @abstractmethod
+    def gradient(self, scores: Array, batch: Batch) -> tuple[float, Array, Sequence[Array]]:
+        """The mean loss, its gradient in the scores (b, d), and those in the loss's own weights."""
+
+    def codes(self, labels: Array) -> Array | None:
+        """Codes (n, d) that rows of these labels are drawn to; None where there are none."""
+        return None
+
+
+@dataclass(frozen=True)
+class Descent:
+    """How to descend: step of Adam, decay of the weights per unit of step, passes over the rows."""
+
+    step: float = START_STEP
+    penalty: float = START_PENALTY
+    n_epochs: float = START_EPOCHS
+
+
+@dataclass(frozen=True)
+class OpenSettings:
+    """What a user gave, or "auto"."""
+
+    features: Any = AUTO
+    step: Any = AUTO
+    penalty: Any = AUTO
+    n_epochs: Any = AUTO
+    batch: int = 256
+
+    def check(self) -> None:
+        """Refuse what is out of range."""
+        if self.features != AUTO:
+            feature_map(self.features).check()
+        if self.step != AUTO:
+            check_number("step", self.step, 0.0, open_low=True)
+        if self.penalty != AUTO:
+            check_number("penalty", self.penalty, 0.0)
+        if self.n_epochs != AUTO:
+            check_integer("n_epochs", self.n_epochs, 1)
+        check_integer("batch", self.batch, 2)
+
+    @property
+    def start(self) -> Descent:
+        """The given values, and those to begin with."""
+        given = {name: getattr(self, name) for name in ("step", "penalty", "n_epochs")}
+        return Descent(**{name: value for name, value in given.items() if value != AUTO})
+
+    def kinds(self, training: Training) -> list[FeatureMap]:
+        """Features to try: as ours does."""
+        if self.features != AUTO:
+            return [feature_map(self.features)]
+        return [Plain()] if training.rows.mostly_zero() else [Plain(), RBF(n_centers=1000)]
+
+    def n_steps(self, n_rows: int, descent: Descent) -> int:
+        """Batches altogether; not too few where nothing was given."""
+        wanted = int(np.ceil(descent.n_epochs * n_rows / self.batch))
+        return max(wanted, LEAST_STEPS) if self.n_epochs == AUTO else wanted
+
+
+MakeLoss = Callable[[np.random.Generator], HeadLoss]
+
+
+def fit_head(
+    training: Training, open_settings: OpenSettings, n_bits: int, make_loss: MakeLoss
+) -> tuple[LinearMap, dict[str, Any]]:
+    """The trained map, and what was chosen. ``make_loss(rng)`` gives a fresh loss for every candidate."""
+    seed = int(training.rng.integers(1 << 62))
+    features, descent, value = _choose(training, open_settings, n_bits, make_loss, seed)
+    rows = labelled_set(training, features, training.rng)
+    weights, losses = descend(rows, make_loss, descent, open_settings, n_bits, seed)
+    found = LinearMap(rows.preparation, weights[:-1].astype(np.float32), weights[-1].astype(np.float32))
+    facts: dict[str, Any] = {
+        "features": "rbf" if isinstance(features, RBF) else "plain",
+        "step": descent.step,
+        "penalty": descent.penalty,
+        "n_epochs": descent.n_epochs,
+        "loss": losses,
+    }
+    return found, facts if value is None else {**facts, "held_out_score": value}
+
+
+def descend(
+    rows: LabelledSet,
+    make_loss: MakeLoss,
+    descent: Descent,
+    settings: OpenSettings,
+    n_bits: int,
+    seed: int,
+) -> tuple[Floats32, list[float]]:
+    """Weights (q + 1, d), intercepts last, by Adam with a step that falls to 0; and the loss at ten times."""
+    rng = np.random.default_rng(seed)
+    loss, n = make_loss(rng), len(rows.features)
+    head = np.zeros((rows.features.shape[1] + 1, n_bits), np.float32)
+    head[:-1] = rng.standard_normal((len(head) - 1, n_bits)) / np.sqrt(max(len(head) - 1, 1))
+    adam = _Adam([head, *loss.weights])
+    n_steps = settings.n_steps(n, descent)
+    batches = _Batches(rows, min(settings.batch, n), rng)
+    seen: list[float] = []
+    for t in range(n_steps):
+        chosen, labels = batches.draw()
+        z = rows.features[chosen]
+        scores = z @ head[:-1] + head[-1]
+        value, pull, others = loss.gradient(scores, Batch(labels, t / n_steps))
+        pull = pull.astype(np.float32)
+        step = descent.step * 0.5 * (1 + np.cos(np.pi * t / n_steps))
+        head[:-1] *= 1 - min(step * descent.penalty, 1.0)
+        adam.move([np.concatenate([z.T @ pull, pull.sum(axis=0)[None]]), *others], step)
+        seen.append(value)
+    return head, [float(np.mean(part)) for part in np.array_split(seen, min(10, len(seen)))]
+
+
+class _Adam:
+    """Steps scaled by running means of the gradient and of its square (Kingma and Ba, ICLR 2015)."""
+
+    def __init__(self, weights: Sequence[Array]) -> None:
+        self.weights, self.t = weights, 0
+        self.means = [np.zeros_like(w) for w in weights]
+        self.squares = [np.zeros_like(w) for w in weights]
+
+    def move(self, gradients: Sequence[Array], step: float) -> None:
+        self.t += 1
+        slow, slower = DECAYS
+        size = step * np.sqrt(1 - slower**self.t) / (1 - slow**self.t)
+        for w, m, s, g in zip(self.weights, self.means, self.squares, gradients, strict=True):
+            m += (1 - slow) * (g - m)
+            s += (1 - slower) * (g * g - s)
+            w -= size * m / (np.sqrt(s) + 1e-8)
+
+
+class _Batches:
+    """Rows in random order, epoch after epoch; rows with weights are drawn as often as they weigh."""
+
+    def __init__(self, rows: LabelledSet, size: int, rng: np.random.Generator) -> None:
+        self.rows, self.size, self.rng = rows, size, rng
+        self.waiting: Ints = np.zeros(0, np.int64)
+        dense = rows.labels.shape[0] * rows.labels.shape[1] <= DENSE_LABELS
+        self.labels = rows.labels.toarray().astype(np.float32) if dense else None
+
+    def draw(self) -> tuple[Ints, Array]:
+        if len(self.waiting) < self.size:
+            self.waiting = self._epoch()
+        chosen, self.waiting = self.waiting[: self.size], self.waiting[self.size :]
+        if self.labels is not None:
+            return chosen, self.labels[chosen]
+        return chosen, self.rows.labels[chosen].toarray().astype(np.float32)
+
+    def _epoch(self) -> Ints:
+        n, weights = len(self.rows.features), self.rows.weights
+        if weights is None:
+            return self.rng.permutation(n)
+        return self.rng.choice(n, max(n, self.size), p=weights / weights.sum())
+
+
+def _choose(
+    training: Training, settings: OpenSettings, n_bits: int, make_loss: MakeLoss, seed: int
+) -> tuple[FeatureMap, Descent, float | None]:
+    kinds = settings.kinds(training)
+    wanted = len(kinds) > 1 or AUTO in (settings.step, settings.penalty, settings.n_epochs)
+    split = validation_split(training, training.rng) if wanted else None
+    if split is None:
+        return kinds[0], settings.start, None
+    judge = _Judge.of(training, split.held[:HELD_ROWS], split.part[:SEEN_ROWS])
+    best: tuple[FeatureMap, Descent, float] | None = None
+    for features in kinds:
+        rows = labelled_set(training, features, training.rng, split.part, None, split.weights)
+        held = prepared_like(training, rows, split.held[:HELD_ROWS])
+
+        def value(descent: Descent, rows: LabelledSet = rows, held: Floats32 = held) -> float:
+            weights, _ = descend(rows, make_loss, descent, settings, n_bits, seed)
+            labels = rows.labels[:SEEN_ROWS].toarray()
+            target = make_loss(np.random.default_rng(seed)).codes(labels)
+            seen = rows.features[:SEEN_ROWS]
+            asked, database = (z @ weights[:-1] + weights[-1] for z in (held, seen))
+            return judge.value(asked, database, target)
+
+        found = _walk(settings, value, None if best is None else best[2])
+        if best is None or found[1] > best[2]:
+            best = (features, *found)
+    assert best is not None
+    return best
+
+
+def _walk(
+    settings: OpenSettings, value: Callable[[Descent], float], to_beat: float | None
+) -> tuple[Descent, float]:
+    """One setting after the other, either way as long as that gains; gives up where others are ahead."""
+    best = settings.start
+    reached = value(best)
+    if to_beat is not None and reached < to_beat - 0.05:
+        return best, reached
+    ways = {"step": (3.0, 1 / 3), "penalty": (10.0, 0.1), "n_epochs": (3.0,)}
+    for name, factors in ways.items():
+        if getattr(settings, name) != AUTO:
+            continue
+        for factor in factors:
+            moved = False
+            for _ in range(3):
+                other = replace(best, **{name: getattr(best, name) * factor})
+                found = value(other) if other.n_epochs <= MOST_EPOCHS else reached
+                if found <= reached:
+                    break
+                best, reached, moved = other, found, True
+            if moved:
+                break
+    return best, reached
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Who is kin of the held-out rows, among rows fitted on and among themselves."""
+
+    kin_seen: Bools
+    kin_held: Bools
+
+    @classmethod
+    def of(cls, training: Training, held: Ints, seen: Ints) -> _Judge:
+        supervision = training.supervision
+        unique, inverse = np.unique(supervision.group_of_row[held], return_inverse=True)
+
+        def kin(others: Ints) -> Bools:
+            return (supervision.similarity(unique, supervision.group_of_row[others]) > 0)[inverse]
+
+        among = kin(held)
+        np.fill_diagonal(among, False)
+        return cls(kin(seen), among)
+
+    def value(self, held: Array, seen: Array, learned: Array | None) -> float:
+        """Average precision as our own tuner weighs it; without codes of labels, of the other two parts."""
+        asked, database = _signs(held), _signs(seen)
+        ones = np.ones(max(len(asked), len(database)))
+        mapped = binned_average_precision(asked @ database.T, self.kin_seen, ones, False)
+        unseen = binned_average_precision(asked @ asked.T, self.kin_held, ones, True)
+        if learned is None:
+            return float(2 * mapped + unseen) / 3
+        by_label = binned_average_precision(asked @ _signs(learned).T, self.kin_seen, ones, False)
+        return overall(by_label, mapped, unseen)
+
+
+def _signs(scores: Array) -> Floats:
+    size = np.float32(1 / np.sqrt(scores.shape[1]))
+    return np.where(scores > 0, size, -size)
