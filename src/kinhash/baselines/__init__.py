@@ -7,7 +7,8 @@ than those of this module. Modules named after a rival hold that rival; those wi
 
 LLH (Irie et al., CVPR 2014) is named in the paper and absent here: it is unsupervised, no program of its
 authors was found, and what could be read does not fix its objective, its codes of new rows or its constants.
-A guess under its name would say nothing about it.
+A guess under its name would say nothing about it. POSH (Zhang et al., TKDD 2021) is absent for a like reason:
+its public program leaves out the function that learns, and its abstract does not fix an objective.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ BASELINES = Table(
         "GreedyHash": "kinhash.baselines.heads:GreedyHash",
         "HadamardHashing": "kinhash.baselines.hadamard:HadamardHashing",
         "HashNet": "kinhash.baselines.heads:HashNet",
+        "HMOH": "kinhash.baselines.hmoh:HMOH",
         "ITQ": "kinhash.baselines.itq:ITQ",
         "KSH": "kinhash.baselines.ksh:KSH",
         "LFH": "kinhash.baselines.lfh:LFH",

@@ -29,6 +29,8 @@ __all__ = ["AUTO", "Batch", "Descent", "HeadLoss", "OpenSettings", "descend", "f
 AUTO = "auto"
 START_STEP, START_PENALTY, START_EPOCHS = 0.01, 0.1, 10
 MOST_EPOCHS = 90
+EPOCHS_GAIN = 0.003  # what three times as many must gain
+FAR_BEHIND = 0.03
 LEAST_STEPS = 200  # of few rows an epoch is a batch or two
 DECAYS = (0.9, 0.999)  # of Adam's two means
 DENSE_LABELS = 50_000_000  # numbers
@@ -235,7 +237,7 @@ def _choose(
             asked, database = (z @ weights[:-1] + weights[-1] for z in (held, seen))
             return judge.value(asked, database, target)
 
-        found = _walk(settings, value, None if best is None else best[2])
+        found = _walk(settings, value, None if best is None else best[1:])
         if best is None or found[1] > best[2]:
             best = (features, *found)
     assert best is not None
@@ -243,26 +245,30 @@ def _choose(
 
 
 def _walk(
-    settings: OpenSettings, value: Callable[[Descent], float], to_beat: float | None
+    settings: OpenSettings, value: Callable[[Descent], float], others: tuple[Descent, float] | None
 ) -> tuple[Descent, float]:
-    """One setting after the other, either way as long as that gains; gives up where others are ahead."""
-    best = settings.start
+    """One setting after the other, either way as long as that gains.
+
+    ``others`` is the best of other features: the walk starts there, and ends where it is far behind.
+    """
+    best = settings.start if others is None else others[0]
     reached = value(best)
-    if to_beat is not None and reached < to_beat - 0.05:
+    if others is not None and reached < others[1] - FAR_BEHIND:
         return best, reached
     ways = {"step": (3.0, 1 / 3), "penalty": (10.0, 0.1), "n_epochs": (3.0,)}
     for name, factors in ways.items():
-        if getattr(settings, name) != AUTO:
+        if getattr(settings, name) != AUTO or (name == "step" and others is not None):
             continue
+        least = EPOCHS_GAIN if name == "n_epochs" else 0.0
         for factor in factors:
-            moved = False
+            before = best
             for _ in range(3):
                 other = replace(best, **{name: getattr(best, name) * factor})
-                found = value(other) if other.n_epochs <= MOST_EPOCHS else reached
-                if found <= reached:
+                found = value(other) if other.n_epochs <= MOST_EPOCHS else 0.0
+                if found <= reached + least:
                     break
-                best, reached, moved = other, found, True
-            if moved:
+                best, reached = other, found
+            if best != before:
                 break
     return best, reached
 
