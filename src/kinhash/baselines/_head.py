@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import check_integer, check_number
-from .._types import Bools, Floats, Floats32, Ints
+from .._types import Bools, Floats32, Ints
 from ..encoders.features import RBF, FeatureMap, Plain, feature_map
 from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
 from ..encoders.linear import LinearMap
 from ..training import Training
-from ..tuning.scores import HELD_ROWS, SEEN_ROWS, binned_average_precision, overall
+from ..tuning.scores import HELD_ROWS, SEEN_ROWS
 from ..tuning.splits import validation_split
+from ._judge import Judge
 
 __all__ = ["AUTO", "Batch", "Descent", "HeadLoss", "OpenSettings", "descend", "fit_head"]
 
@@ -223,7 +224,7 @@ def _choose(
     split = validation_split(training, training.rng) if wanted else None
     if split is None:
         return kinds[0], settings.start, None
-    judge = _Judge.of(training, split.held[:HELD_ROWS], split.part[:SEEN_ROWS])
+    judge = Judge.of(training, split)
     best: tuple[FeatureMap, Descent, float] | None = None
     for features in kinds:
         rows = labelled_set(training, features, training.rng, split.part, None, split.weights)
@@ -271,39 +272,3 @@ def _walk(
             if best != before:
                 break
     return best, reached
-
-
-@dataclass(frozen=True)
-class _Judge:
-    """Who is kin of the held-out rows, among rows fitted on and among themselves."""
-
-    kin_seen: Bools
-    kin_held: Bools
-
-    @classmethod
-    def of(cls, training: Training, held: Ints, seen: Ints) -> _Judge:
-        supervision = training.supervision
-        unique, inverse = np.unique(supervision.group_of_row[held], return_inverse=True)
-
-        def kin(others: Ints) -> Bools:
-            return (supervision.similarity(unique, supervision.group_of_row[others]) > 0)[inverse]
-
-        among = kin(held)
-        np.fill_diagonal(among, False)
-        return cls(kin(seen), among)
-
-    def value(self, held: Array, seen: Array, learned: Array | None) -> float:
-        """Average precision as our own tuner weighs it; without codes of labels, of the other two parts."""
-        asked, database = _signs(held), _signs(seen)
-        ones = np.ones(max(len(asked), len(database)))
-        mapped = binned_average_precision(asked @ database.T, self.kin_seen, ones, False)
-        unseen = binned_average_precision(asked @ asked.T, self.kin_held, ones, True)
-        if learned is None:
-            return float(2 * mapped + unseen) / 3
-        by_label = binned_average_precision(asked @ _signs(learned).T, self.kin_seen, ones, False)
-        return overall(by_label, mapped, unseen)
-
-
-def _signs(scores: Array) -> Floats:
-    size = np.float32(1 / np.sqrt(scores.shape[1]))
-    return np.where(scores > 0, size, -size)
