@@ -18,8 +18,10 @@ LEVELS = 255
 class PCAInt8(Quantised):
     """Principal components, one byte each: what vector databases offer as scalar quantisation, after PCA.
 
-    ``n_bytes`` is the number of components. A byte is one of 256 even steps between the least and the largest
-    value of its component among the training rows; beyond, values are cut. Labels are not read.
+    ``n_bytes`` is the number of components, in which rows are brought to unit length once more (CIFAR-10
+    network features, 8 bytes, one partition: .415 against .395 mAP without). A byte is one of 256 even steps
+    between the least and the largest value of its component among the training rows; beyond, values are cut.
+    Labels are not read.
 
     Pitfall: eight components keep little of what a row looks like, however finely each is written.
     """
@@ -32,7 +34,9 @@ class PCAInt8(Quantised):
         self.low_, self.high_ = vectors.min(axis=0), vectors.max(axis=0)
 
     def _vectors(self, rows: Floats32) -> Floats32:
-        return np.asarray((rows - self.offset_) @ self.axes_, np.float32)
+        found = (rows - self.offset_) @ self.axes_
+        norms = np.linalg.norm(found, axis=1, keepdims=True)
+        return np.asarray(found / np.where(norms > 0, norms, 1), np.float32)
 
     def _stored(self, vectors: Floats32) -> Floats32:
         return round_to_bytes(vectors, self.low_, self.high_)
@@ -42,10 +46,10 @@ class LDAInt8(PCAInt8):
     """Linear discriminants (Fisher 1936; Rao 1948), one byte each: what a classifier would keep of a row.
 
     Directions are those of scikit-learn's `LinearDiscriminantAnalysis`, in which rows of one class spread
-    alike in all directions, so that distance is Mahalanobis'. There are at most one fewer than classes;
-    ``bytes_per_item`` says how many bytes are used. ``shrinkage`` is the share of the identity in the
-    covariance, "auto" that of Ledoit and Wolf. Rows rank by features alone, so the database is mapped.
-    Classes only. Pitfall: rows of a class look alike, so it finds kin and not near kin.
+    alike in all directions; at unit length as in `PCAInt8` (.713 against .660 mAP). There are at most one
+    fewer than classes; ``bytes_per_item`` says how many bytes are used. ``shrinkage`` is the share of the
+    identity in the covariance, "auto" that of Ledoit and Wolf. Rows rank by features alone, so the database
+    is mapped. Classes only. Pitfall: rows of a class look alike, so it finds kin and not near kin.
     """
 
     def __init__(self, n_bytes: int = 8, shrinkage: float | str | None = "auto") -> None:
