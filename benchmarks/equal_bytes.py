@@ -5,9 +5,10 @@
 
 A METHOD is a name of `kinhash bench` (a hasher or a float ranking), with settings after colons:
 ``EnergyHasher:alike=0``, ``COSDISH:map=expected``, ``OPQ``. Float rankings get the bytes that the bits take.
-Partitions are those of `near_kin.py`: the training rows are the database. Results go to a file, one line per
-method and partition, and what is in it already is not run again; the table is made from it: the mean over
-partitions, and ± their standard deviation.
+Partitions are those of `near_kin.py`: the training rows are the database. "Later" is kin mAP among as many
+rows that were never trained on, where there are any. Results go to a file, one line per method and partition,
+and what is in it already is not run again; the table is made from it: the mean over partitions, and ± their
+standard deviation.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import json
 import time
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +27,26 @@ import numpy as np
 from kinhash.bench.methods import is_ranking, make_method
 from kinhash.datasets import load
 from kinhash.errors import KinhashWarning
-from kinhash.evaluation import score_rows
+from kinhash.evaluation import average_precision, average_precision_from_scores, score_rows
 
 MORE_SETS = {"cifar10-gist": "cifar10_gist512", "digits": "digits"}
 FIGURES = ("kin", "near-kin", "r100")
+
+
+@dataclass
+class Later:
+    """Rows that come after training, mapped, and the labels that say who is kin."""
+
+    X: Any
+    y: Any
+
+    @classmethod
+    def draw(cls, name: str, n_queries: int, partition: int) -> Later | None:
+        data = load(near_kin.SETS[name])
+        tagged = np.flatnonzero(np.diff(data.labels.indicator().indptr) > 0)
+        rows = np.random.default_rng((near_kin.SEED, partition)).permutation(tagged)
+        rows = np.sort(rows[n_queries + near_kin.MOST_ROWS :][: near_kin.MOST_ROWS])
+        return cls(data.features[rows], data.labels[rows]) if len(rows) > n_queries else None
 
 
 def settings_of(method: str) -> tuple[str, dict[str, Any]]:
@@ -44,7 +62,7 @@ def settings_of(method: str) -> tuple[str, dict[str, Any]]:
     return name, given
 
 
-def measure(case: near_kin.Case, method: str, n_bits: int, seed: int) -> dict[str, Any]:
+def measure(case: near_kin.Case, later: Later | None, method: str, n_bits: int, seed: int) -> dict[str, Any]:
     """Figures by kind of database, seconds of the processor, and bytes."""
     name, given = settings_of(method)
     start = time.process_time()
@@ -60,12 +78,19 @@ def measure(case: near_kin.Case, method: str, n_bits: int, seed: int) -> dict[st
             for kind, side in sides.items()
             if side is not None
         }
+        if later is not None:
+            scores = score_rows(ranking, asked, ranking.prepare(later.X))
+            kin = average_precision_from_scores(scores, case.y_query, later.y)
+            figures["later"] = {"kin": float(np.nanmean(kin))}
         return {"figures": figures, "seconds": seconds, "bytes": int(ranking.bytes_per_item)}
     hasher = make_method(name, given, n_bits, seed).fit(case.X, case.y)
     seconds, asked = time.process_time() - start, hasher.encode(case.X_query)
     figures = {"mapped": case.codes(asked, hasher.encode(case.X))}
     if hasher.report_["codes"] == "learned":
         figures["learned"] = case.codes(asked, hasher.codes_)
+    if later is not None:
+        kin = average_precision(asked, hasher.encode(later.X), case.y_query, later.y)
+        figures["later"] = {"kin": float(np.nanmean(kin))}
     kept = ("features", "step", "penalty", "n_epochs", "label_penalty", "temperature", "readout")
     chosen = {key: hasher.report_[key] for key in kept if key in hasher.report_}
     return {"figures": figures, "seconds": seconds, "bytes": -(-n_bits // 8), "chosen": chosen}
@@ -73,7 +98,10 @@ def measure(case: near_kin.Case, method: str, n_bits: int, seed: int) -> dict[st
 
 def show(lines: list[dict[str, Any]], methods: list[str]) -> None:
     """Mean ± standard deviation over partitions, learned / mapped."""
-    print(f"{'':<44}{'bytes':>6}{'parts':>6}{'cpu s':>7}" + "".join(f"{figure:>28}" for figure in FIGURES))
+    print(
+        f"{'':<44}{'bytes':>6}{'parts':>6}{'cpu s':>7}"
+        + "".join(f"{figure:>28}" for figure in ("kin", "later", *FIGURES[1:]))
+    )
     for method in methods:
         own = [line for line in lines if line["method"] == method]
         if not own:
@@ -84,6 +112,7 @@ def show(lines: list[dict[str, Any]], methods: list[str]) -> None:
             )
             for figure in FIGURES
         ]
+        cells.insert(1, _cell([line["figures"].get("later", {}).get("kin") for line in own]))
         seconds = np.mean([line["seconds"] for line in own])
         print(
             f"{method:<44}{own[0]['bytes']:>6}{len(own):>6}{seconds:>7.0f}"
@@ -117,12 +146,14 @@ def main() -> None:
     lines = [line for line in map(json.loads, known) if key.items() <= line.items()]
     for partition in range(asked.partitions):
         done = {line["method"] for line in lines if line["partition"] == partition}
-        case = None
+        case, later = None, None
         for method in asked.methods:
             if method in done:
                 continue
-            case = case or near_kin.Case.draw(asked.set, asked.queries, partition)
-            found = measure(case, method, asked.bits, partition)
+            if case is None:
+                case = near_kin.Case.draw(asked.set, asked.queries, partition)
+                later = Later.draw(asked.set, asked.queries, partition)
+            found = measure(case, later, method, asked.bits, partition)
             lines.append({**key, "partition": partition, "method": method, **found})
             with asked.results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(lines[-1]) + "\n")

@@ -30,6 +30,7 @@ __all__ = ["AUTO", "Batch", "Descent", "HeadLoss", "OpenSettings", "descend", "f
 AUTO = "auto"
 START_STEP, START_PENALTY, START_EPOCHS = 0.01, 0.1, 10
 MOST_EPOCHS = 90
+GAIN = 0.001  # what a move must gain
 EPOCHS_GAIN = 0.003  # what three times as many must gain
 FAR_BEHIND = 0.03
 LEAST_STEPS = 200  # of few rows an epoch is a batch or two
@@ -260,7 +261,7 @@ def _walk(
     for name, factors in ways.items():
         if getattr(settings, name) != AUTO or (name == "step" and others is not None):
             continue
-        least = EPOCHS_GAIN if name == "n_epochs" else 0.0
+        least = EPOCHS_GAIN if name == "n_epochs" else GAIN
         for factor in factors:
             before = best
             for _ in range(3):
