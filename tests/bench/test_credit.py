@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kinhash.bench.credit import maps
+from kinhash.bench.field import field
+from kinhash.bench.tables import TUNING
 from kinhash.bench.task import read_task
 
 from .records import result
@@ -37,3 +39,9 @@ def test_the_task_asks_for_it_on_cifar10() -> None:
     assert {"EnergyHasher", "EnergyHasher, linear + intercept", "COSDISH, expected map"} <= labels
     assert {cell.partition for cell in cells} == {0, 1, 2}
     assert all(cell.protocol_options == {"n_train": 20000} for cell in cells)
+
+
+def test_tables_of_methods_say_who_was_tuned() -> None:
+    rows = [result("field-mulan_scene", "mulan_scene", name, 16, 0) for name in ("EnergyHasher", "SDH")]
+    tables = [table for part in field(rows).parts for table in part.tables]
+    assert TUNING in tables[0].notes
