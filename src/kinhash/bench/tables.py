@@ -23,8 +23,9 @@ MARKED = (
 )
 
 TUNING = (
-    "EnergyHasher chooses penalty, temperature and features on held-out rows in every fit, and so do the heads "
-    "(OrthoHash, CSQ, DPN, GreedyHash, HashNet, MIHash, TALR) and rows that say so; others run fixed constants."
+    "EnergyHasher chooses penalty, temperature and features on held-out rows in every fit; so do the heads "
+    "(OrthoHash, CSQ, DPN, GreedyHash, HashNet, MIHash, TALR) and rows that say so. Others run fixed "
+    "constants."
 )
 
 
