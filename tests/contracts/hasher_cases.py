@@ -53,6 +53,8 @@ RIVALS_CODES = {"COSDISH, expected": {"map": "expected"}, "LFH, expected": {"map
 LITERAL = {f"{name}, literal": {"literal": True} for name in ("EMKSH", "EMLFH")}
 # Rivals that are slow by design, in fewer rounds: contracts are about what goes in and out.
 QUICK = {"FastHash": {"n_rounds": 4, "n_partners": 20}, "MLH": {"n_epochs": 2, "n_pairs": 2000}}
+HEADS = ("CSQ", "DPN", "GreedyHash", "HashNet", "MIHash", "OrthoHash", "TALR")
+QUICK |= {name: {"n_epochs": 3} for name in HEADS}
 TABLE = list(HASHERS)  # every row of the table, ours and the rivals'
 ALL = [*TABLE, *(f"EnergyHasher, {name}" for name in VARIANTS), *LITERAL, *RIVALS_CODES]
 

@@ -7,7 +7,8 @@ than those of this module. Modules named after a rival hold that rival; those wi
 
 LLH (Irie et al., CVPR 2014) is named in the paper and absent here: it is unsupervised, no program of its
 authors was found, and what could be read does not fix its objective, its codes of new rows or its constants.
-A guess under its name would say nothing about it.
+A guess under its name would say nothing about it. POSH (Zhang et al., TKDD 2021) is absent for a like reason:
+its public program leaves out the function that learns, and its abstract does not fix an objective.
 """
 
 from __future__ import annotations
@@ -33,23 +34,32 @@ BASELINES = Table(
         "BSH": "kinhash.baselines.bsh:BSH",
         "CCAITQ": "kinhash.baselines.ccaitq:CCAITQ",
         "COSDISH": "kinhash.baselines.cosdish:COSDISH",
+        "CSQ": "kinhash.baselines.heads:CSQ",
+        "DPN": "kinhash.baselines.heads:DPN",
         "EigenITQ": "kinhash.baselines.eigen_itq:EigenITQ",
         "FastHash": "kinhash.baselines.fasthash:FastHash",
         "FSDH": "kinhash.baselines.fsdh:FSDH",
         "FSSH": "kinhash.baselines.fssh:FSSH",
+        "GreedyHash": "kinhash.baselines.heads:GreedyHash",
         "HadamardHashing": "kinhash.baselines.hadamard:HadamardHashing",
+        "HashNet": "kinhash.baselines.heads:HashNet",
+        "HMOH": "kinhash.baselines.hmoh:HMOH",
         "ITQ": "kinhash.baselines.itq:ITQ",
         "KSH": "kinhash.baselines.ksh:KSH",
         "LFH": "kinhash.baselines.lfh:LFH",
         "LSH": "kinhash.baselines.lsh:LSH",
+        "MIHash": "kinhash.baselines.mihash:MIHash",
         "MLH": "kinhash.baselines.mlh:MLH",
         "NSH": "kinhash.baselines.nsh:NSH",
+        "OrthoHash": "kinhash.baselines.heads:OrthoHash",
         "RandomCodewords": "kinhash.baselines.random_codewords:RandomCodewords",
+        "RotatedPCA": "kinhash.baselines.rotated_pca:RotatedPCA",
         "SCDH": "kinhash.baselines.scdh:SCDH",
         "SDH": "kinhash.baselines.sdh:SDH",
         "SignBits": "kinhash.baselines.sign_bits:SignBits",
         "SpectralHashing": "kinhash.baselines.spectral_hashing:SpectralHashing",
         "SPLH": "kinhash.baselines.splh:SPLH",
+        "TALR": "kinhash.baselines.talr:TALR",
         "TSH": "kinhash.baselines.tsh:TSH",
     },
     entry_points="kinhash.baselines",

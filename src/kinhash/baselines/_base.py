@@ -3,7 +3,8 @@
 `Baseline` has a map of its own and nothing to choose about it; `Unsupervised` is one that reads no labels.
 `TwoStepBaseline` learns codes first and a map onto them second, so that any method's codes combine with any
 map: ``map="own"`` is what its authors use, "linear" and "rbf" are our ridge maps with the intercept kept,
-"expected" is our expected supervision, and any scikit-learn regressor works too.
+"tuned" is ridge with features and penalty chosen on held-out rows, "expected" is our expected supervision,
+and any scikit-learn regressor works too.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ __all__ = [
     "label_matrix",
 ]
 
-MAP_NAMES = ("own", "linear", "rbf", "expected")
+MAP_NAMES = ("own", "linear", "rbf", "tuned", "expected")
 
 RowCodes = npt.NDArray[np.float64]
 
@@ -127,8 +128,9 @@ class TwoStepBaseline(Baseline):
     ----------
     n_bits : length of the codes.
     map : "own" (what the authors use); "linear" or "rbf" (our ridge maps onto the learned codes, with an
-        intercept); "expected" (our label model, and the code that belongs to the similarities it expects:
-        classes or tags only); or a scikit-learn regressor, one copy per bit where it needs that.
+        intercept); "tuned" (the one of the two, and its penalty, that do best on held-out rows);
+        "expected" (our label model, and the code that belongs to the similarities it expects: classes or
+        tags only); or a scikit-learn regressor, one copy per bit where it needs that.
     alpha : penalty of map="linear" and "rbf": a number, "auto" (n/p; by "gcv" for rbf) or "gcv".
     n_centers : centres of RBF features.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
@@ -185,6 +187,10 @@ class TwoStepBaseline(Baseline):
             )
         if self._chosen == "expected":
             return fit_expected_map(training, solved.targets)
+        if self._chosen == "tuned":
+            from ._tuned import fit_tuned_map
+
+            return fit_tuned_map(training, solved.targets)
         if self._chosen == "own" and solved.map is not None:
             return solved.map, {}
         return fit_row_map(training, solved.targets, self.map, self.alpha, self.n_centers), {}

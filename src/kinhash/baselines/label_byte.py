@@ -12,17 +12,14 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 from .._check import check_integer, make_rng
-from ..errors import InvalidInput, MissingExtra
 from ..evaluation import FloatRanking
+from ._quantised import faiss_or_refuse, require_rows, unit_around
 from .toplines import default_classifier, required_classes
 
 __all__ = ["LabelByte", "LabelBytePQ"]
-
-CENTROIDS = 256  # of a part of the features: one byte
 
 Vectors = npt.NDArray[np.float32]
 Classes = npt.NDArray[np.int64]
@@ -97,16 +94,11 @@ class LabelBytePQ(FloatRanking, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the classifier and the quantiser."""
-        faiss = _faiss()
+        faiss = faiss_or_refuse()
         self.label_ = LabelByte(self.classifier).fit(X, y)
         label_bytes = self.label_.bytes_per_item
         n_parts = check_integer("n_bytes", self.n_bytes, label_bytes + 1) - label_bytes
-        if X.shape[0] < CENTROIDS:
-            raise InvalidInput(
-                f"A product quantiser was given {X.shape[0]} rows",
-                f"{CENTROIDS} or more, one for every value of a byte",
-                "Pass more rows, or use LabelByte",
-            )
+        require_rows(X.shape[0])
         rng = make_rng(self.random_state)
         self.mean_ = np.asarray(X.mean(axis=0), np.float64).ravel()
         width = -(-X.shape[1] // n_parts) * n_parts  # a multiple of the parts; the rotation fills it
@@ -121,10 +113,7 @@ class LabelBytePQ(FloatRanking, BaseEstimator):
         return self
 
     def _vectors(self, X: Any) -> Vectors:
-        dense = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64) - self.mean_
-        norms = np.linalg.norm(dense, axis=1, keepdims=True)
-        unit = (dense / np.where(norms > 0, norms, 1)).astype(np.float32)
-        return np.ascontiguousarray(unit @ self.rotation_)
+        return np.ascontiguousarray(unit_around(X, self.mean_) @ self.rotation_)
 
     def _stored(self, vectors: Vectors) -> Vectors:
         codes = self.quantiser_.compute_codes(vectors)
@@ -147,11 +136,3 @@ class LabelBytePQ(FloatRanking, BaseEstimator):
         squares -= squares.min(axis=1, keepdims=True)
         farthest = squares.max(axis=1, keepdims=True)
         return -(ranks[:, database.classes] + squares / (1.001 * np.where(farthest > 0, farthest, 1)))
-
-
-def _faiss() -> Any:
-    try:
-        import faiss
-    except ImportError:
-        raise MissingExtra.of("faiss", "faiss") from None
-    return faiss

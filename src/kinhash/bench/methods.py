@@ -18,7 +18,11 @@ RANKINGS = Table(
         "ClassScores": "kinhash.baselines.toplines:ClassScores",
         "LabelByte": "kinhash.baselines.label_byte:LabelByte",
         "LabelBytePQ": "kinhash.baselines.label_byte:LabelBytePQ",
+        "LDAInt8": "kinhash.baselines.int8:LDAInt8",
         "LabelModel": "kinhash.bench.topline:LabelModelScores",
+        "OPQ": "kinhash.baselines.opq:OPQ",
+        "PCAInt8": "kinhash.baselines.int8:PCAInt8",
+        "PCARaBitQ": "kinhash.baselines.rabitq:PCARaBitQ",
         "PredictedClass": "kinhash.baselines.toplines:PredictedClass",
     },
 )

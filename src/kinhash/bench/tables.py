@@ -22,6 +22,12 @@ MARKED = (
     "partitions are compared on those they share."
 )
 
+TUNING = (
+    "EnergyHasher chooses penalty, temperature and features on held-out rows in every fit; so do the heads "
+    "(OrthoHash, CSQ, DPN, GreedyHash, HashNet, MIHash, TALR) and rows that say so. Others run fixed "
+    "constants."
+)
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -97,7 +103,7 @@ def method_table(
             columns.append(Column("seconds", heading))
             filled.append({label: seconds_entry(groups.get(label)) for label in labels})
     rows = tuple((label, tuple(column[label] for column in filled)) for label in labels)
-    notes = (*standard_notes(usual, marks), *about.notes)
+    notes = (*standard_notes(usual, marks), TUNING, *about.notes)
     return replace(about, columns=tuple(columns), rows=rows, notes=notes)
 
 

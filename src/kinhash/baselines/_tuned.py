@@ -1,0 +1,67 @@
+"""A rival's ridge map, tuned as ours is: features and penalty chosen on the rows our tuner would hold out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._types import Floats, Floats32
+from ..encoders.features import RBF, FeatureMap, Plain, first_preparation, standardised_moments
+from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
+from ..encoders.linear import LinearMap
+from ..training import Training
+from ..tuning.scores import HELD_ROWS, SEEN_ROWS
+from ..tuning.splits import validation_split
+from ._judge import Judge
+
+__all__ = ["fit_tuned_map"]
+
+PENALTIES = (1e4, 1e3, 100.0, 10.0, 1.0, 0.1, 0.01)  # absolute, as ours are
+UNTUNED = 10.0  # of plain columns, where there are too few rows to hold any out
+
+
+def fit_tuned_map(training: Training, targets: Floats) -> tuple[LinearMap, dict[str, Any]]:
+    """Ridge onto targets (n, d) that belong to rows; and the features and the penalty that were chosen."""
+    features, penalty, value = _choose(training, targets)
+    guess = first_preparation(training.rows, features, training.rng)
+    moments = standardised_moments(training, features, guess, lambda part: targets[part])
+    found = LinearMap.fit(moments, penalty, np.zeros(targets.shape[1]))
+    facts = {"features": "rbf" if isinstance(features, RBF) else "plain", "penalty": penalty}
+    return found, facts if value is None else {**facts, "held_out_score": value}
+
+
+def _choose(training: Training, targets: Floats) -> tuple[FeatureMap, float, float | None]:
+    split = validation_split(training, training.rng) if training.supervision.labels is not None else None
+    if split is None:
+        return Plain(), UNTUNED, None
+    judge, best = Judge.of(training, split), (Plain(), UNTUNED, -1.0)
+    kinds = [Plain()] if training.rows.mostly_zero() else [Plain(), RBF(n_centers=1000)]
+    seen = split.part[:SEEN_ROWS]
+    for features in kinds:
+        rows = labelled_set(training, features, training.rng, split.part, None, split.weights)
+        held = prepared_like(training, rows, split.held[:HELD_ROWS])
+        for penalty, weights in _ridge_path(rows, targets[split.part]):
+            asked, database = (z @ weights[:-1] + weights[-1] for z in (held, rows.features[:SEEN_ROWS]))
+            value = judge.value(asked, database, targets[seen])
+            if value > best[2]:
+                best = (features, penalty, value)
+    return best
+
+
+def _ridge_path(rows: LabelledSet, targets: Floats) -> list[tuple[float, Floats32]]:
+    """Weights (q + 1, d), intercepts last, for every penalty: one eigendecomposition for all."""
+    w = np.ones(len(targets)) if rows.weights is None else rows.weights
+    mean = w @ targets / w.sum()
+    cross = rows.features.T.astype(np.float64) @ (w[:, None] * (targets - mean))
+    sizes, axes = np.linalg.eigh(rows.gram)
+    turned = axes.T @ cross
+    return [
+        (
+            penalty,
+            np.concatenate([axes @ (turned / (np.maximum(sizes, 0) + penalty)[:, None]), mean[None]]).astype(
+                np.float32
+            ),
+        )
+        for penalty in PENALTIES
+    ]
