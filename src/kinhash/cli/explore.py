@@ -48,7 +48,7 @@ def explore(codes: str, output: str, as_json: bool, **options: Any) -> None:
     Examples:
       kinhash explore index.kin --labels y.txt -o page.html
       kinhash explore db.kin --labels y.txt --pictures thumbnails -o page.html
-      kinhash explore db.kin --labels table.csv --label-column kind --text table.csv --text-column name -o page.html
+      kinhash explore db.kin --labels table.csv --label-column kind --text titles.txt -o page.html
       kinhash explore index.kin --labels y.txt --model model.kin --features X.npy -o page.html
     """
     from ..explorer import explore as make

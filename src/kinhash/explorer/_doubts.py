@@ -1,11 +1,11 @@
 """Rows that are probably mislabelled: those whose own label is least expected of them.
 
 A row that was learned from remembers its label, so nothing it taught may judge it. With features, a label
-model is fitted five times, each time without the rows it judges. Without features, rows are judged by the labels
-of their nearest neighbours, by bits that no label has made: where rows of equal labels all have equal kin
-bits, labels made these, and the alike bits are left.
+model is fitted five times, each time without the rows it judges. Without features, rows are judged by the
+labels of their nearest neighbours, by bits that no label has made: where rows of equal labels all have equal
+kin bits, labels made these, and the alike bits are left.
 
-The order is by the chance of the label given (self-confidence); for tags, by that of the least expected verdict.
+The order is by the chance of the label given (self-confidence); for tags, by that of the least expected one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Chances = npt.NDArray[np.float32]
 class Doubts:
     """For every row: the chance of its label ``given``, the label ``expected`` instead, and its chance.
 
-    For tags these are of the least expected verdict: ``expected`` is the tag in question, and ``missing`` says
+    For tags these are of the least expected one: ``expected`` is the tag in question, and ``missing`` says
     that the row lacks it. Rows of unknown label have NaN. ``how`` says in a sentence who judged.
     """
 

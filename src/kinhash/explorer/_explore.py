@@ -77,7 +77,7 @@ def explore(
     model, features : a fitted hasher and the rows' features: margins make a finer map, neighbours can be
         searched with mapped codes, and labels are doubted by label models that did not see them. Features
         alone serve for the last of these.
-    n_rows : rows on the page at most, 50,000 or fewer; of more, a random sample is drawn, and the page says so.
+    n_rows : rows on the page at most, 50,000 or fewer; a random sample of more, as the page says.
     random_state : a whole number; the same one gives the same page.
     progress : called with the share of the work that is done and what comes next.
 
@@ -265,7 +265,7 @@ def _centers(model: Any) -> Any:
 def _doubt_facts(found: Doubts | None) -> dict[str, Any]:
     if found is None:
         return {
-            "how": "These codes were made from the labels and know nothing else, so they cannot doubt a label. "
+            "how": "These codes were made from the labels and know nothing else, so they can doubt no label. "
             "Make the page with features (--features FILE)."
         }
     ranked = found.ranked()

@@ -1,8 +1,8 @@
 """Where rows stand on the map: near to rows with near codes, as far as two dimensions allow.
 
 Every distinct code (with margins: every row) is a point, linked to its nearest ones by the exact search of
-`HammingIndex`; `_pull` settles the points from a start along the principal directions of the bits. Rows of one
-code stand around its point in a disc as large as their number.
+`HammingIndex`; `_pull` settles the points from a start along the principal directions of the bits. Rows of
+one code stand around its point in a disc as large as their number.
 """
 
 from __future__ import annotations

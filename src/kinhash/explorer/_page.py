@@ -1,7 +1,7 @@
 """One HTML file that asks the network for nothing: sources, data and a policy that allows no more.
 
-Scripts and style are allowed by their digests alone, and data stand in blocks that no browser runs, with every
-``<`` written as an escape.
+Scripts and style are allowed by their digests alone, and data stand in blocks that no browser runs, with
+every ``<`` written as an escape.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SCRIPTS = (
 
 
 def assemble(title: str, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any] | bytes]) -> str:
-    """The page. ``facts`` go into one block as JSON, ``arrays`` into one each as base64, lowest byte first."""
+    """The page. ``facts`` are one block of JSON, ``arrays`` one block each of base64, lowest byte first."""
     style = "\n" + _source("page.css")
     scripts = ["\n" + _source(name) for name in SCRIPTS]
     blocks = [_block("facts", as_json(facts))]

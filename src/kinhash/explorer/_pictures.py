@@ -45,8 +45,8 @@ class Sheets:
 def picture_of_row(pictures: Any, ids: npt.NDArray[Any], n_rows: int) -> Source:
     """A function from the number of a row to its picture: from a folder, from paths, or from an array.
 
-    In a folder, a file is named as the id of its row (``17.png``, ``0017.png``); or there are as many files as
-    rows, in the order of their names.
+    In a folder, a file is named as the id of its row (``17.png``, ``0017.png``); or there are as many files
+    as rows, in the order of their names.
     """
     if isinstance(pictures, (str, os.PathLike)):
         return _from_folder(Path(pictures), ids, n_rows)
@@ -59,7 +59,7 @@ def picture_of_row(pictures: Any, ids: npt.NDArray[Any], n_rows: int) -> Source:
 def sheets(source: Source, numbers: Ints, progress: Callable[[float], None] | None = None) -> Sheets:
     """Thumbnails of these rows. Memory: the sheets, and one picture at its full size."""
     image = _pillow()
-    shown = [number for number in numbers.tolist()]
+    shown = numbers.tolist()
     side = next((side for most, side in SIDES if len(shown) <= most), SMALLEST)
     thumbs: list[Any] = []
     place = np.full(len(shown), -1, np.int64)

@@ -1,7 +1,7 @@
 """Steps that pull linked points together and push others apart: the moving part of the map.
 
-With ``q(d) = 1 / (1 + d²)``, linked points climb ``log q`` and random pairs ``log(1 − q)``, one pair at a time
-with a step that shrinks to zero. One thread and a generator of our own: the same seed, the same map.
+With ``q(d) = 1 / (1 + d²)``, linked points climb ``log q`` and random pairs ``log(1 − q)``, one pair at a
+time with a step that shrinks to zero. One thread and a generator of our own: the same seed, the same map.
 
 Tang, Liu, Zhang, Mei. Visualizing large-scale and high-dimensional data. 2016.
 """

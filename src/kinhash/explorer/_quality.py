@@ -108,7 +108,7 @@ def _by_label(sums: dict[str, Any], asked: Labels, labels: Labels) -> list[list[
 
 
 def _confusion(queries: Codes, codes: Codes, labels: Labels, asked: Ints, known: Ints) -> dict[str, Any]:
-    """Whose rows are among the first ten: shares by class of the query, or the worst pairs of many classes."""
+    """Whose rows are among the first ten: shares by class of the query; the worst pairs of many classes."""
     assert labels.classes is not None
     bare = Codes(codes.packed[known], codes.n_bits, fields=codes.fields)
     mine = Codes(queries.packed, queries.n_bits, fields=queries.fields)
@@ -135,7 +135,7 @@ def _coinciding(codes: Codes, labels: Labels, known: Ints) -> dict[str, Any]:
 
 
 def _shares(own: Ints, theirs: Ints, n_labels: int) -> dict[str, Any]:
-    """Pairs of different labels, the most frequent first, as [own, other, count, share of own]; and a table."""
+    """Pairs of different labels, the most frequent first: [own, other, count, share of own]; and a table."""
     sizes = np.bincount(own, minlength=n_labels)
     pairs, counts = np.unique(own * n_labels + theirs, return_counts=True)
     left, right = pairs // n_labels, pairs % n_labels
