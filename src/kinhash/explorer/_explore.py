@@ -270,7 +270,7 @@ def _doubt_facts(found: Doubts | None) -> dict[str, Any]:
         }
     ranked = found.ranked()
     listed = ranked[:MOST_DOUBTS]
-    columns = (listed, found.given[listed].round(4), found.expected[listed], found.chance[listed].round(4))
+    columns = (listed, found.given[listed].round(6), found.expected[listed], found.chance[listed].round(6))
     lines = [
         list(line)
         for line in zip(*(c.tolist() for c in columns), found.missing[listed].tolist(), strict=True)

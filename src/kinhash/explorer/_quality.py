@@ -56,7 +56,7 @@ def quality(codes: Codes, queries: Codes | None, labels: Labels) -> dict[str, An
     }
     if labels.classes is not None:
         figures["confusion"] = _confusion(mine, codes, labels, asked, known)
-        figures["coinciding"] = _coinciding(codes, labels, known)
+        figures["coinciding"] = _coinciding(codes if queries is None else queries, labels, known)
     return figures
 
 

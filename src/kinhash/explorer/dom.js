@@ -35,7 +35,8 @@ function count(number, thing) {
 }
 
 function percent(share) {
-  return share === null || Number.isNaN(share) ? "–" : (100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0) + " %";
+  if (share === null || Number.isNaN(share)) return "–";
+  return share > 0 && share < 0.0005 ? "< 0.1 %" : (100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0) + " %";
 }
 
 /** Tell people who do not see the page what has changed. */

@@ -6,7 +6,7 @@ function showFigures() {
   if (figures) {
     parts.push(distancesFigure(figures), precisionFigure(figures), labelsFigure(figures));
     if (figures.confusion) parts.push(confusionFigure(figures));
-    if (figures.coinciding) parts.push(coincidingFigure(figures.coinciding));
+    if (figures.coinciding) parts.push(coincidingFigure(figures.coinciding, figures.mapped));
   }
   parts.push(bitsTable(facts.bitFigures));
   byId("view-good").replaceChildren(...verdict(figures), make("div", { class: "figures" }, ...parts));
@@ -137,11 +137,11 @@ function confusionFigure(figures) {
     shares ? grid(shares, "query ↓, found →") : pairsTable(pairs, ["class of the query", "class found", "rows", "share"]));
 }
 
-function coincidingFigure({ table: shares, pairs, codes }) {
+function coincidingFigure({ pairs, codes }, mapped) {
   const none = pairs.length === 0;
-  return figure("Which codes coincide?", `The rows have ${count(codes, "different kin code")}. ` + (none ? "None of them is shared by rows of two classes."
+  return figure("Which codes coincide?", `The rows have ${count(codes, "different kin code")}${mapped ? " by the model" : ""}. ` + (none ? "None of them is shared by rows of two classes."
     : "Rows whose kin code belongs mostly to rows of another class: no search by kin bits tells them apart."),
-    none ? "" : pairsTable(pairs, ["class", "has the kin code of", "rows", "share of class"]), shares && !none ? "" : "");
+    none ? "" : pairsTable(pairs, ["class", "has the kin code of", "rows", "share of class"]));
 }
 
 function bitsTable(bits) {

@@ -19,7 +19,7 @@ function askToPaint() {
 }
 
 function describe() {
-  const total = visibleRows(), inView = painting.inView.length;
+  const total = shownRows, inView = painting.inView.length;
   const filtered = total < rows.n ? " of " + count(total, "row") + " not filtered out" : "";
   byId("seen").textContent = count(inView, "row") + " in view" + (inView < total ? filtered || " of " + total.toLocaleString("en") : filtered);
   byId("export-map").disabled = !inView;
@@ -168,7 +168,7 @@ function startMap() {
   byId("zoom-out").addEventListener("click", () => zoom(1 / 1.6));
   byId("zoom-all").addEventListener("click", wholeMap);
   byId("export-map").addEventListener("click", () => exportRows("rows.csv", painting.inView));
-  const recolour = () => { painting.colours = null; askToPaint(); };
+  const recolour = () => { painting.colours = painting.theme = null; askToPaint(); };
   listen("colour", recolour);
   listen("filter", recolour);
   listen("theme", recolour);

@@ -8,7 +8,8 @@ const NEAR_ROWS = 1500; // rows in view up to which pictures or texts are drawn
 const PICTURE = 36, TEXT_WIDTH = 150, TEXT_HEIGHT = 17;
 
 const view = { x: 0.5, y: 0.5, scale: 500, width: 0, height: 0, ratio: 1 };
-const painting = { colours: null, xs: new Float32Array(rows.n), ys: new Float32Array(rows.n), inView: [], mode: "" };
+const painting = { colours: null, theme: null, inView: new Uint32Array(0), mode: "" };
+const kept = new Uint32Array(rows.n); // where the rows in view are gathered, frame after frame
 const xs = new Float32Array(rows.n), ys = new Float32Array(rows.n);
 for (let row = 0; row < rows.n; row++) {
   xs[row] = rows.places[2 * row] / 65535;
@@ -23,21 +24,27 @@ function onCanvas(row) {
 function paint(canvas) {
   const context = canvas.getContext("2d", { alpha: false });
   if (!painting.colours) painting.colours = rowColours();
-  const style = getComputedStyle(document.documentElement);
-  const paper = rgb(style.getPropertyValue("--stage").trim());
+  if (!painting.theme) painting.theme = themeColours();
+  const { theme } = painting, paper = rgb(theme.stage);
   const left = view.x - view.width / 2 / view.scale, top = view.y - view.height / 2 / view.scale;
   const right = left + view.width / view.scale, bottom = top + view.height / view.scale;
-  const inView = [];
+  let n = 0;
   for (let row = 0; row < rows.n; row++) {
-    if (visible[row] && xs[row] >= left && xs[row] <= right && ys[row] >= top && ys[row] <= bottom) inView.push(row);
+    if (visible[row] && xs[row] >= left && xs[row] <= right && ys[row] >= top && ys[row] <= bottom) kept[n++] = row;
   }
-  painting.inView = inView;
+  const inView = painting.inView = kept.subarray(0, n);
   const crowded = inView.length > 8000 || (inView.length > 2500 && crowding(inView, left, top) > CROWD);
   painting.mode = crowded ? "density" : inView.length <= NEAR_ROWS && (facts.pictures || facts.texts) ? "near" : "dots";
   if (crowded) paintDensity(context, inView, paper, left, top);
   else paintDots(context, inView, paper, left, top);
-  if (painting.mode === "near") paintNear(context, inView, style);
-  paintChosen(context, style);
+  if (painting.mode === "near") paintNear(context, inView, theme);
+  paintChosen(context, theme);
+}
+
+/** Colours of the style sheet that the map needs, read once. */
+function themeColours() {
+  const style = getComputedStyle(document.documentElement);
+  return Object.fromEntries(["stage", "paper", "ink", "soft", "kin", "stranger"].map((name) => [name, style.getPropertyValue("--" + name).trim()]));
 }
 
 /** Rows per pixel where there are rows at all. */
@@ -52,16 +59,26 @@ function crowding(inView, left, top) {
   return inView.length / (144 * Math.max(1, cells)) / 4;
 }
 
-let densityCanvas = null;
+const density = { canvas: null, image: null, sums: null };
+
+/** Sums and pixels for so many cells, made anew only where the size of the map has changed. */
+function densityCells(context, columns, lines) {
+  if (!density.image || density.image.width !== columns || density.image.height !== lines) {
+    density.canvas = make("canvas", { width: columns, height: lines });
+    density.image = context.createImageData(columns, lines);
+    density.sums = new Float32Array(4 * columns * lines);
+  }
+  density.sums.fill(0);
+  return density;
+}
 
 /** Cells have the mean colour of their rows, the fuller the stronger. */
 function paintDensity(context, inView, paper, left, top) {
   const columns = Math.ceil(view.width / CELL), lines = Math.ceil(view.height / CELL);
-  const sums = new Float32Array(4 * columns * lines), colours = painting.colours, scale = view.scale / CELL;
+  const { sums, image, canvas } = densityCells(context, columns, lines), colours = painting.colours, scale = view.scale / CELL;
   let fullest = 1;
   for (const row of inView) {
-    const column = Math.min(columns - 1, Math.floor((xs[row] - left) * scale));
-    const line = Math.min(lines - 1, Math.floor((ys[row] - top) * scale));
+    const column = Math.min(columns - 1, ((xs[row] - left) * scale) | 0), line = Math.min(lines - 1, ((ys[row] - top) * scale) | 0);
     const at = 4 * (line * columns + column);
     sums[at] += colours[3 * row];
     sums[at + 1] += colours[3 * row + 1];
@@ -69,20 +86,17 @@ function paintDensity(context, inView, paper, left, top) {
     sums[at + 3]++;
     if (sums[at + 3] > fullest) fullest = sums[at + 3];
   }
-  const image = context.createImageData(columns, lines), pixels = image.data;
-  const strengths = Float32Array.from({ length: Math.floor(fullest) + 1 }, (_, n) => n ? 0.45 + 0.55 * Math.log(1 + n) / Math.log(1 + fullest) : 0);
-  for (let at = 0; at < sums.length; at += 4) {
+  const pixels = new Uint32Array(image.data.buffer), [red, green, blue] = paper, empty = (255 << 24) | (blue << 16) | (green << 8) | red;
+  const strengths = Float32Array.from({ length: fullest + 1 }, (_, n) => 0.45 + 0.55 * Math.log(1 + n) / Math.log(1 + fullest));
+  for (let at = 0, cell = 0; at < sums.length; at += 4, cell++) {
     const n = sums[at + 3], strength = strengths[n];
-    for (let k = 0; k < 3; k++) pixels[at + k] = n ? paper[k] + strength * (sums[at + k] / n - paper[k]) : paper[k];
-    pixels[at + 3] = 255;
+    pixels[cell] = !n ? empty : (255 << 24) | ((blue + strength * (sums[at + 2] / n - blue)) << 16)
+      | ((green + strength * (sums[at + 1] / n - green)) << 8) | (red + strength * (sums[at] / n - red));
   }
-  if (!densityCanvas) densityCanvas = document.createElement("canvas");
-  densityCanvas.width = columns;
-  densityCanvas.height = lines;
-  densityCanvas.getContext("2d").putImageData(image, 0, 0);
+  canvas.getContext("2d").putImageData(image, 0, 0);
   const { ratio } = view;
   context.imageSmoothingEnabled = true;
-  context.drawImage(densityCanvas, 0, 0, columns * CELL * ratio, lines * CELL * ratio);
+  context.drawImage(canvas, 0, 0, columns * CELL * ratio, lines * CELL * ratio);
 }
 
 /** Round dots with soft edges, stamped into the pixels. */
@@ -119,7 +133,7 @@ function roundStamp(radius) {
 }
 
 /** Pictures or texts of as many rows as have room: the first come, so they stay where they are while panning. */
-function paintNear(context, inView, style) {
+function paintNear(context, inView, theme) {
   context.save();
   context.scale(view.ratio, view.ratio);
   const taken = new Set(), wide = facts.pictures ? PICTURE + 4 : TEXT_WIDTH, high = facts.pictures ? PICTURE + 4 : TEXT_HEIGHT;
@@ -139,7 +153,7 @@ function paintNear(context, inView, style) {
       context.fillRect(x - half - 2, y - half - 2, PICTURE + 4, PICTURE + 4);
       context.drawImage(cut.image, cut.x, cut.y, cut.side, cut.side, x - half, y - half, PICTURE, PICTURE);
     } else if (facts.texts) {
-      context.fillStyle = style.getPropertyValue("--ink");
+      context.fillStyle = theme.ink;
       context.fillText(textOf(row).slice(0, 24), x + 8, y);
     }
   }
@@ -147,15 +161,14 @@ function paintNear(context, inView, style) {
 }
 
 /** The chosen row in a double ring; its ten nearest in the view: kin ringed, strangers crossed. */
-function paintChosen(context, style) {
+function paintChosen(context, theme) {
   if (state.row < 0) return;
-  const ink = style.getPropertyValue("--ink"), paper = style.getPropertyValue("--paper");
   context.save();
   context.scale(view.ratio, view.ratio);
   context.lineWidth = 2;
   for (const row of near.order.subarray(0, 10)) {
     const [x, y] = onCanvas(row), kin = kinship(state.row, row);
-    context.strokeStyle = style.getPropertyValue(kin === KIN ? "--kin" : kin === STRANGER ? "--stranger" : "--soft");
+    context.strokeStyle = kin === KIN ? theme.kin : kin === STRANGER ? theme.stranger : theme.soft;
     context.beginPath();
     if (kin === STRANGER) {
       context.moveTo(x - 6, y - 6); context.lineTo(x + 6, y + 6);
@@ -164,7 +177,7 @@ function paintChosen(context, style) {
     context.stroke();
   }
   const [x, y] = onCanvas(state.row);
-  for (const [radius, colour, line] of [[11, paper, 6], [11, ink, 3]]) {
+  for (const [radius, colour, line] of [[11, theme.paper, 6], [11, theme.ink, 3]]) {
     context.beginPath();
     context.arc(x, y, radius, 0, 7);
     context.strokeStyle = colour;

@@ -93,7 +93,7 @@ function neighbours() {
     const distance = near.distances[row];
     if (distance !== last) {
       const [start, end] = [near.starts[distance], near.starts[distance + 1]];
-      cards = make("ol", { class: facts.pictures ? "cards" : "cards texts" });
+      cards = make("ol", { class: facts.pictures ? "cards" : facts.texts ? "cards texts" : "cards short" });
       box.append(make("h3", { class: "shell" }, `Distance ${distance}`, make("small", {}, shellText(start, end, shown.length))), cards);
       last = distance;
     }

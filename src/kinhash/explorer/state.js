@@ -5,6 +5,7 @@ const VIEWS = ["map", "good", "doubts"];
 const state = { row: -1, view: "map", colour: facts.kind ? "label" : "plain", mapped: false };
 const hidden = new Uint8Array(facts.names.length + 1); // labels filtered out; the last is "no label"
 const visible = new Uint8Array(rows.n).fill(1);
+let shownRows = rows.n; // rows that no filter hides
 let near = null; // the neighbours of the chosen row
 const listeners = { row: [], view: [], colour: [], filter: [], theme: [] };
 
@@ -48,14 +49,9 @@ function filterLabels(wanted) {
     const labels = labelsOf(row);
     visible[row] = labels.length ? Number(labels.some((label) => !hidden[label])) : 1 - hidden[none];
   }
+  shownRows = visible.reduce((sum, one) => sum + one, 0);
   tell("filter");
   writeAddress(false);
-}
-
-function visibleRows() {
-  let total = 0;
-  for (let row = 0; row < rows.n; row++) total += visible[row];
-  return total;
 }
 
 // ---- the address --------------------------------------------------------------------------------------
