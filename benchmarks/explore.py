@@ -3,11 +3,11 @@
     KINHASH_DATA=/data python benchmarks/explore.py [--skip page pictures doubts]
 
 *page*: 50,000 rows of CIFAR-10 (network features), learned 64-bit codes, model and features; wall and CPU
-seconds of `kinhash.explore`, compilation excluded. In the browser (playwright and a Chromium, headless, without
-graphics card): first contentful paint, and frames per second while the map pans for 3 seconds, far, between and
-near. *pictures*: bytes of a page of 20,000 digits at 28 × 28 pixels, turned, shifted and with noise. *doubts*:
-5 % of the labels flipped to another class at random; share of flipped rows among the first 5 % of "probably
-mislabelled", three draws, beside cleanlab on the same probabilities where that is installed.
+seconds of `kinhash.explore`, compilation excluded. In the browser (playwright and a Chromium, headless,
+without graphics card): first contentful paint, and frames per second while the map pans for 3 seconds, far,
+between and near. *pictures*: bytes of a page of 20,000 digits at 28 × 28 pixels, turned and shifted.
+*doubts*: 5 % of the labels flipped to another class at random; share of flipped rows among the first 5 % of
+"probably mislabelled", three draws, beside cleanlab on the same probabilities where that is installed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,19 @@ import numpy as np
 from kinhash import EnergyHasher, explore
 from kinhash.datasets import load
 from kinhash.errors import FileProblem
-from kinhash.explorer import _doubts
+from kinhash.explorer._doubts import by_features, by_neighbours, out_of_fold
 from kinhash.labels import read_labels
 
 NAME, PICTURES = "cifar10_efficientnet_lite0_pca256", "cifar10_pictures6000"
-CHROMIUM = ("--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
-            "--disable-component-update --disable-sync").split()  # fmt: skip
+CHROMIUM = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 PAN = """async ([scale, ms]) => {
   wholeMap(); if (scale > 1) { view.x = xs[0]; view.y = ys[0]; zoom(scale); }
   await new Promise((done) => setTimeout(done, 300));
@@ -84,9 +91,7 @@ def in_browser(path: Path) -> None:
             print(f"{width} px: {painted}")
             for scale in (1, 4, 30):
                 fps, work, mode, seen = page.evaluate(PAN, [scale, 3000])
-                print(
-                    f"  panning, {seen:,} rows in view ({mode}): {fps:.0f} frames/s, {work:.1f} ms to paint one"
-                )
+                print(f"  panning, {seen:,} rows in view ({mode}): {fps:.0f} frames/s, {work:.1f} ms a frame")
             page.close()
         browser.close()
 
@@ -139,21 +144,13 @@ def flipped(n: int, seed: int) -> dict[str, float]:
     given = y.copy()
     given[wrong] = (y[wrong] + rng.integers(1, 10, len(wrong))) % 10
     chances = np.zeros((n, 10))
-    kept = _doubts._judge_rows
-
-    def keep(out, held, found, labels):  # the probabilities, for cleanlab
+    for held, found in out_of_fold(X, read_labels(given), seed):  # the same once more, for cleanlab
         chances[held] = found
-        kept(out, held, found, labels)
-
-    _doubts._judge_rows = keep
-    try:
-        ours = _doubts.by_features(X, read_labels(given), seed).ranked()[: len(wrong)]
-    finally:
-        _doubts._judge_rows = kept
+    ours = by_features(X, read_labels(given), seed).ranked()[: len(wrong)]
     out = {"explorer (features)": float(np.isin(ours, wrong).mean())}
     hasher = EnergyHasher(64, random_state=seed).fit(X, given)
     for name, codes in (("codes alone, learned", hasher.codes_), ("codes alone, mapped", hasher.encode(X))):
-        judged = _doubts.by_neighbours(codes, read_labels(given))
+        judged = by_neighbours(codes, read_labels(given))
         out[name] = float(np.isin(judged.ranked()[: len(wrong)], wrong).mean())
     return out | cleanlab_shares(given, chances, wrong)
 

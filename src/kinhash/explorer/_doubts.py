@@ -10,6 +10,7 @@ The order is by the chance of the label given (self-confidence); for tags, by th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,7 @@ from ..rows import Rows
 from ..supervision import from_labels
 from ..training import Training
 
-__all__ = ["Doubts", "by_features", "by_neighbours", "kin_bits_are_labels"]
+__all__ = ["Doubts", "by_features", "by_neighbours", "kin_bits_are_labels", "out_of_fold"]
 
 FOLDS = 5
 PENALTIES = (100.0, 10.0, 1.0)
@@ -66,6 +67,14 @@ class Doubts:
 
 def by_features(X: Any, labels: Labels, seed: int, centers: Any = None) -> Doubts:
     """From label models that did not see the rows they judge; ``centers`` are those of an RBF map, if any."""
+    out = _nothing(len(labels), f"{FOLDS} label models, each fitted without the rows it judges")
+    for held, chances in out_of_fold(X, labels, seed, centers):
+        _judge_rows(out, held, chances, labels)
+    return out
+
+
+def out_of_fold(X: Any, labels: Labels, seed: int, centers: Any = None) -> Iterator[tuple[Ints, Chances]]:
+    """Fold by fold, rows of known label and their chances (k, t) by a label model of the other folds."""
     rng = np.random.default_rng(seed)
     known = np.flatnonzero(labels.known)
     training = Training(Rows(X), from_labels(labels, len(labels)), None, rng, Stages())
@@ -73,14 +82,11 @@ def by_features(X: Any, labels: Labels, seed: int, centers: Any = None) -> Doubt
     small = centers is None or len(known) * len(centers.centers) > MOST_RBF
     features: FeatureMap = Plain() if small else RBF()
     judge = _Judge(training, labels, features, None if small else centers)
-    splits = folds(len(order), min(FOLDS, len(order)))
+    splits = folds(len(order), FOLDS)
     penalty = judge.best_penalty(order, splits[0].train[:TRIED_ROWS], splits[0].held_out[:TRIED_ROWS])
-    out = _nothing(len(labels), f"{len(splits)} label models, each fitted without the rows it judges")
     for split in splits:
         held = order[split.held_out]
-        chances = judge.chances(np.sort(order[split.train]), held, penalty)
-        _judge_rows(out, held, chances, labels)
-    return out
+        yield held, judge.chances(np.sort(order[split.train]), held, penalty)
 
 
 def by_neighbours(codes: Codes, labels: Labels) -> Doubts | None:
