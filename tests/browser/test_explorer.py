@@ -105,8 +105,8 @@ def test_differing_bits_are_those_of_the_codes(page, codes):
     for left, right in ((0, 1), (7, 250)):
         told = page.evaluate("([l, r]) => differingBits(l, false, r)", [left, right])
         differing = np.flatnonzero(bits[left] != bits[right])
-        assert told["kin"] == [k for k in differing if k < 24]
-        assert told["alike"] == [k for k in differing if k >= 24]
+        assert told["kin"] == [k for k in differing if k < 27]
+        assert told["alike"] == [k for k in differing if k >= 27]
 
 
 def test_kin_are_framed_strangers_crossed_and_the_unknown_neither(page):
@@ -230,7 +230,7 @@ def test_every_control_has_a_name(page):
         page.click(f"#tab-{view}")
         nameless = page.eval_on_selector_all(
             "button, input, select, canvas, [role=img]",
-            """nodes => nodes.filter((n) => n.offsetParent !== null && n.getAttribute("aria-hidden") !== "true"
+            """nodes => nodes.filter((n) => n.offsetParent !== null && n.ariaHidden !== "true"
                  && !n.getAttribute("aria-label") && !n.textContent.trim() && !(n.labels && n.labels.length))
                  .map((n) => n.outerHTML.slice(0, 90))""",
         )
