@@ -12,7 +12,7 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" --group test --group check
 	@touch $@
 
-.PHONY: help install demo test test-slow test-spark test-engines check format bench docs clean
+.PHONY: help install demo test test-slow test-spark test-engines test-browser check format bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -34,6 +34,14 @@ test-engines: $(STAMP)  ## Run the engine tests with every engine that can be ha
 	  || { test "$$(id -u)" = 0 && apt-get install -qq -y --no-install-recommends postgresql >/dev/null; } \
 	  || echo "No PostgreSQL on this system and none could be installed: that of a wheel is used, if any."
 	@$(BIN)/python -m pytest tests/engines tests/cli/test_export.py -rs
+
+test-browser: $(STAMP)  ## Run the explorer's tests in a real browser (installs playwright and Debian's chromium)
+	@$(BIN)/python -m pip install --quiet --group test-browser \
+	  || echo "The package playwright could not be installed: without it the tests are skipped."
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	  || { test "$$(id -u)" = 0 && apt-get install -qq -y --no-install-recommends chromium >/dev/null 2>&1; } \
+	  || echo "No Chromium on this system and none could be installed (apt-get install chromium): tests are skipped."
+	@$(BIN)/python -m pytest tests/browser -rs
 
 test-spark: $(STAMP)  ## Run the tests on Spark (installs pyspark; needs Java 17)
 	@$(BIN)/python -m pip install --quiet -e ".[spark]"

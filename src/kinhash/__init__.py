@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
         energies,
         engines,
         errors,
+        explorer,
         index,
         metrics,
         protocols,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from .advice import advise
     from .codes import Codes, pack_bits, unpack_bits
     from .errors import KinhashError, KinhashWarning
+    from .explorer import explore
     from .fields import Fields
     from .files import load, load_codes, save_codes
     from .hashers import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, EnergyHasher
@@ -59,6 +61,8 @@ __all__ = [
     "engines",
     "errors",
     "evaluation",
+    "explore",
+    "explorer",
     "index",
     "load",
     "load_codes",
@@ -84,6 +88,7 @@ _HOMES = {
     "KinhashError": "errors",
     "KinhashWarning": "errors",
     "advise": "advice",
+    "explore": "explorer",
     "load": "files",
     "load_codes": "codes_file",
     "pack_bits": "codes",

@@ -1,0 +1,184 @@
+"""Rows that are probably mislabelled: those whose own label is least expected of them.
+
+A row that was learned from remembers its label, so nothing it taught may judge it. With features, a label
+model is fitted five times, each time without the rows it judges. Without features, rows are judged by the
+labels of their nearest neighbours, by bits that no label has made: where rows of equal labels all have equal
+kin bits, labels made these, and the alike bits are left.
+
+The order is by the chance of the label given (self-confidence); for tags, by that of the least expected one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .._stages import Stages
+from .._types import Floats, Ints
+from ..codes import Codes, pack_bits
+from ..encoders.expected_labels import fit_label_model
+from ..encoders.features import RBF, FeatureMap, Plain
+from ..encoders.label_models import LabelModel
+from ..encoders.labelled import labelled_set, prepared_like
+from ..evaluation.hold_out import folds
+from ..index import HammingIndex
+from ..labels import Labels
+from ..rows import Rows
+from ..supervision import from_labels
+from ..training import Training
+
+__all__ = ["Doubts", "by_features", "by_neighbours", "kin_bits_are_labels", "out_of_fold"]
+
+FOLDS = 5
+PENALTIES = (100.0, 10.0, 1.0)
+TRIED_ROWS = 10_000  # rows on which a penalty is chosen
+NEIGHBOURS = 20
+FLOOR = 1e-6
+MOST_RBF = 10_000_000  # rows times centres beyond which plain columns must do
+
+Chances = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Doubts:
+    """For every row: the chance of its label ``given``, the label ``expected`` instead, and its chance.
+
+    For tags these are of the least expected one: ``expected`` is the tag in question, and ``missing`` says
+    that the row lacks it. Rows of unknown label have NaN. ``how`` says in a sentence who judged.
+    """
+
+    given: Floats
+    expected: Ints
+    chance: Floats
+    missing: npt.NDArray[np.bool_]
+    how: str
+
+    def ranked(self) -> Ints:
+        """Rows of which another label is expected, the most doubtful first."""
+        doubtful = np.flatnonzero(self.chance > self.given)  # False for NaN
+        order = np.lexsort((-self.chance[doubtful], self.given[doubtful]))
+        return doubtful[order]
+
+
+def by_features(X: Any, labels: Labels, seed: int, centers: Any = None) -> Doubts:
+    """From label models that did not see the rows they judge; ``centers`` are those of an RBF map, if any."""
+    out = _nothing(len(labels), f"{FOLDS} label models, each fitted without the rows it judges")
+    for held, chances in out_of_fold(X, labels, seed, centers):
+        _judge_rows(out, held, chances, labels)
+    return out
+
+
+def out_of_fold(X: Any, labels: Labels, seed: int, centers: Any = None) -> Iterator[tuple[Ints, Chances]]:
+    """Fold by fold, rows of known label and their chances (k, t) by a label model of the other folds."""
+    rng = np.random.default_rng(seed)
+    known = np.flatnonzero(labels.known)
+    training = Training(Rows(X), from_labels(labels, len(labels)), None, rng, Stages())
+    order = known[rng.permutation(len(known))]
+    small = centers is None or len(known) * len(centers.centers) > MOST_RBF
+    features: FeatureMap = Plain() if small else RBF()
+    judge = _Judge(training, labels, features, None if small else centers)
+    splits = folds(len(order), FOLDS)
+    penalty = judge.best_penalty(order, splits[0].train[:TRIED_ROWS], splits[0].held_out[:TRIED_ROWS])
+    for split in splits:
+        held = order[split.held_out]
+        yield held, judge.chances(np.sort(order[split.train]), held, penalty)
+
+
+def by_neighbours(codes: Codes, labels: Labels) -> Doubts | None:
+    """From the labels of the twenty nearest others; None where no bit says anything but the labels."""
+    made_of_labels = kin_bits_are_labels(codes, labels)
+    if made_of_labels and not codes.fields.alike:
+        return None
+    known = np.flatnonzero(labels.known)
+    k = min(NEIGHBOURS, len(known) - 1)
+    if k < 1:
+        return None
+    asked = (
+        _alike_only(codes[known])
+        if made_of_labels
+        else Codes(codes.packed[known], codes.n_bits, fields=codes.fields)
+    )
+    found = HammingIndex.from_codes(asked).search(asked, k, exclude=np.arange(len(known)))
+    indicator = sp.csr_array(labels[known].indicator(), dtype=np.float32)
+    starts = np.arange(0, found.ids.size + 1, k)
+    near = sp.csr_array((np.ones(found.ids.size, np.float32), found.ids.ravel(), starts), (len(known),) * 2)
+    usual = np.asarray(indicator.mean(axis=0)).ravel()
+    bits = "alike bits" if made_of_labels else "bits"
+    out = _nothing(len(labels), f"the labels of the {k} nearest other rows, by their {bits}")
+    for start in range(0, len(known), 4096):
+        votes = (near[start : start + 4096] @ indicator).toarray()
+        _judge_rows(out, known[start : start + 4096], (votes + usual) / (k + 1), labels)
+    return out
+
+
+def kin_bits_are_labels(codes: Codes, labels: Labels) -> bool:
+    """Whether rows with equal labels all have equal kin bits: then labels made them, as in learned codes."""
+    n_kin = codes.fields.kin(codes.n_bits)
+    known = np.flatnonzero(labels.known)
+    kin = pack_bits(codes.bits()[known, :n_kin])
+    groups = from_labels(labels, len(labels)).group_of_row[known]
+    joined = np.column_stack([groups.astype(np.int64)[:, None].view(np.uint8), kin])
+    n_groups = len(np.unique(groups))
+    return bool(n_groups < len(known) and len(np.unique(joined, axis=0)) == n_groups)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Fits label models on some rows and asks them about others."""
+
+    training: Training
+    labels: Labels
+    features: FeatureMap
+    centers: Any
+
+    def chances(self, train: Ints, held: Ints, penalty: float) -> Chances:
+        rng = np.random.default_rng(0)
+        labelled = labelled_set(self.training, self.features, rng, train, self.centers)
+        model: LabelModel = fit_label_model("logistic", labelled, penalty)
+        return np.asarray(model.probabilities(prepared_like(self.training, labelled, held)), np.float32)
+
+    def best_penalty(self, order: Ints, train: Ints, held: Ints) -> float:
+        """The one with the smallest log loss on rows kept out."""
+        asked = order[held]
+        truth = self.labels.indicator()[asked].toarray().astype(bool)
+        losses = []
+        for penalty in PENALTIES:
+            p = np.clip(self.chances(np.sort(order[train]), asked, penalty), FLOOR, 1 - FLOOR)
+            loss = np.where(truth, -np.log(p), 0 if self.labels.classes is not None else -np.log1p(-p))
+            losses.append(float(loss.sum()))
+        return PENALTIES[int(np.argmin(losses))]
+
+
+def _nothing(n_rows: int, how: str) -> Doubts:
+    nan = np.full(n_rows, np.nan)
+    return Doubts(nan, np.zeros(n_rows, np.int64), nan.copy(), np.zeros(n_rows, bool), how)
+
+
+def _judge_rows(out: Doubts, rows: Ints, chances: Any, labels: Labels) -> None:
+    """Write what these chances (k, t) say of these rows into ``out``."""
+    at = np.arange(len(rows))
+    if labels.classes is not None:
+        own = labels.classes[rows]
+        out.given[rows] = chances[at, own]
+        others = chances.copy()
+        others[at, own] = -1
+        out.expected[rows] = others.argmax(axis=1)
+        out.chance[rows] = others.max(axis=1)
+        return
+    carried = labels.indicator()[rows].toarray().astype(bool)
+    verdict = np.where(carried, chances, 1 - chances)
+    worst = verdict.argmin(axis=1)
+    out.given[rows] = verdict[at, worst]
+    out.expected[rows] = worst
+    out.chance[rows] = 1 - verdict[at, worst]
+    out.missing[rows] = ~carried[at, worst]
+
+
+def _alike_only(codes: Codes) -> Codes:
+    bits = codes.bits()[:, codes.fields.kin(codes.n_bits) :]
+    return Codes(pack_bits(bits), bits.shape[1])

@@ -1,0 +1,141 @@
+"use strict";
+// Colours of rows: by label, by distance from the chosen row, or one for all.
+
+// Twenty colours that are told apart on white and on black; labels beyond them are grey.
+const PALETTE = [
+  "#1f77d0", "#e8710a", "#2e9e44", "#d33a3a", "#9163c9", "#9a6448", "#d964b6", "#17a5b5", "#a5a31c", "#5b6ee1",
+  "#7fb3e6", "#f5b56b", "#7fcf8a", "#f08c8c", "#c4a8e8", "#c9a08a", "#efa9da", "#83d5de", "#d0cf6b", "#3f8f7f",
+];
+const GREY = "#8a939c", ONE_COLOUR = "#3f7fc4";
+// From near to far: the ends of a scale that is readable in grey, too.
+const NEAR_TO_FAR = [[253, 188, 43], [226, 88, 62], [150, 40, 120], [70, 40, 140], [60, 70, 110]];
+
+function rgb(hex) {
+  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+}
+
+/** Labels by size, the largest first: these have colours. */
+const labelSizes = new Uint32Array(facts.names.length + 1);
+for (let row = 0; row < rows.n; row++) {
+  const labels = labelsOf(row);
+  if (!labels.length) labelSizes[facts.names.length]++;
+  for (const label of labels) labelSizes[label]++;
+}
+const labelOrder = facts.names.map((_, label) => label);
+if (facts.names.length > PALETTE.length) labelOrder.sort((a, b) => labelSizes[b] - labelSizes[a] || a - b);
+const labelColours = new Array(facts.names.length + 1).fill(GREY);
+labelOrder.forEach((label, place) => { if (place < PALETTE.length) labelColours[label] = PALETTE[place]; });
+
+/** The label that gives a row its colour: its class, or the rarest of its tags that is shown and has one. */
+function colouringLabel(row) {
+  let best = facts.names.length;
+  for (const label of labelsOf(row)) {
+    if (hidden[label]) continue;
+    const grey = labelColours[label] === GREY, bestGrey = best === facts.names.length || labelColours[best] === GREY;
+    if (best === facts.names.length || (bestGrey && !grey) || (grey === bestGrey && labelSizes[label] < labelSizes[best])) best = label;
+  }
+  return best;
+}
+
+function distanceColour(distance) {
+  const place = Math.min(1, distance / Math.max(1, farthest())) * (NEAR_TO_FAR.length - 1);
+  const low = Math.min(Math.floor(place), NEAR_TO_FAR.length - 2), part = place - low;
+  return NEAR_TO_FAR[low].map((value, k) => Math.round(value + part * (NEAR_TO_FAR[low + 1][k] - value)));
+}
+
+/** The distance that nine rows in ten do not exceed: the end of the scale. */
+function farthest() {
+  if (!near) return facts.maxDistance;
+  let distance = 0;
+  while (distance < facts.maxDistance && near.starts[distance + 1] < 0.9 * rows.n) distance++;
+  return distance;
+}
+
+/** Red, green and blue of every row, one after the other. */
+function rowColours() {
+  const out = new Uint8Array(3 * rows.n);
+  const byLabel = labelColours.map(rgb), one = rgb(ONE_COLOUR);
+  let scale = null;
+  if (state.colour === "distance" && near) {
+    scale = Array.from({ length: facts.maxDistance + 1 }, (_, distance) => distanceColour(distance));
+  }
+  for (let row = 0; row < rows.n; row++) {
+    const colour = scale ? scale[near.distances[row]] : state.colour === "label" ? byLabel[colouringLabel(row)] : one;
+    out[3 * row] = colour[0];
+    out[3 * row + 1] = colour[1];
+    out[3 * row + 2] = colour[2];
+  }
+  return out;
+}
+
+// ---- the legend: a label is shown or not; "only" shows it alone ---------------------------------------------
+
+const LISTED = 200; // entries of a long legend shown at once
+
+function buildLegend() {
+  const none = facts.names.length;
+  const entries = [...labelOrder];
+  if (labelSizes[none]) entries.push(none);
+  byId("legend-box").hidden = !facts.kind;
+  byId("legend-box").open = innerWidth > 820;
+  const find = byId("legend-find");
+  find.hidden = entries.length <= 15;
+  byId("show-all").addEventListener("click", () => filterLabels(() => true));
+  byId("show-none").addEventListener("click", () => filterLabels(() => false));
+  const names = (label) => (label === none ? (facts.kind === "tags" ? "no tag" : "no label") : facts.names[label]);
+
+  function entry(label) {
+    const box = make("input", { type: "checkbox", "data-label": label });
+    box.checked = !hidden[label];
+    box.addEventListener("change", () => filterLabels((other) => (other === label ? box.checked : !hidden[other])));
+    const swatch = make("span", { class: "swatch" });
+    swatch.style.background = labelColours[label];
+    return make("li", {},
+      make("label", {}, box, swatch, words(names(label), { title: names(label) }),
+        make("span", { class: "count" }, labelSizes[label].toLocaleString("en"))),
+      make("button", { type: "button", class: "only", "aria-label": "only " + names(label),
+        onclick: () => filterLabels((other) => other === label) }, "only"));
+  }
+
+  function list() {
+    const wanted = find.value.trim().toLowerCase();
+    const found = entries.filter((label) => !wanted || names(label).toLowerCase().includes(wanted));
+    const items = found.slice(0, LISTED).map(entry);
+    if (found.length > LISTED) items.push(make("li", { class: "soft" }, count(found.length - LISTED, "more label")));
+    byId("legend").replaceChildren(...items);
+  }
+  find.addEventListener("input", list);
+  listen("filter", () => {
+    for (const box of byId("legend").querySelectorAll("input")) box.checked = !hidden[Number(box.dataset.label)];
+  });
+  list();
+}
+
+/** The choice of colours, and the scale of distances beside it. */
+function buildColours() {
+  const select = byId("colour");
+  const choices = facts.kind ? [["label", facts.kind === "tags" ? "tag (the rarest of a row)" : "label"]] : [];
+  choices.push(["distance", "distance from the chosen row"], ["plain", "nothing"]);
+  select.append(...choices.map(([value, text]) => make("option", { value }, text)));
+  select.addEventListener("change", () => chooseColour(select.value));
+
+  function showScale() {
+    select.value = state.colour;
+    const box = byId("scale");
+    box.hidden = state.colour !== "distance";
+    if (box.hidden) return;
+    if (!near) {
+      box.replaceChildren(make("p", {}, "Choose a row on the map first."));
+      return;
+    }
+    const canvas = make("canvas", { width: 100, height: 1, "aria-hidden": "true" }), context = canvas.getContext("2d");
+    for (let x = 0; x < 100; x++) {
+      context.fillStyle = "rgb(" + distanceColour((x / 99) * farthest()).join(",") + ")";
+      context.fillRect(x, 0, 1, 1);
+    }
+    box.replaceChildren(canvas, make("p", {}, make("span", {}, "distance 0"), make("span", {}, farthest() + " and more")));
+  }
+  listen("colour", showScale);
+  listen("row", showScale);
+  showScale();
+}

@@ -1,0 +1,123 @@
+"use strict";
+// The rows of the page: read once from the data blocks, then plain arrays. Rows stand in the order of their ids,
+// so the order (distance, row) is that of HammingIndex: (distance, id).
+
+const facts = JSON.parse(document.getElementById("facts").textContent);
+
+/** Bytes of a data block, or null where the page has none of that name. */
+function bytesOf(name) {
+  const block = document.getElementById("data-" + name);
+  if (!block) return null;
+  const text = atob(JSON.parse(block.textContent));
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+/** Numbers of a data block: `kind` is a typed array. */
+function numbersOf(name, kind) {
+  const bytes = bytesOf(name);
+  return bytes && new kind(bytes.buffer);
+}
+
+const rows = {
+  n: facts.rows,
+  words: facts.words,
+  codes: numbersOf("codes", Uint32Array),
+  mapped: numbersOf("mapped", Uint32Array),
+  places: numbersOf("places", Uint16Array),
+  classes: numbersOf("classes", Int32Array),
+  tagStarts: numbersOf("tag-starts", Uint32Array),
+  tags: numbersOf("tags", Uint32Array),
+  known: bytesOf("known"),
+};
+const KIN = 1, STRANGER = 0, UNKNOWN = -1;
+
+/** The id of a row: a number where ids are numbers, else text. */
+function idOf(row) {
+  return facts.ids === null ? row : facts.ids[row];
+}
+
+/** The row with this id (as text), or -1. */
+function rowOf(text) {
+  if (facts.ids === null) return /^\d+$/.test(text) && Number(text) < rows.n ? Number(text) : -1;
+  if (!rowOf.places) rowOf.places = new Map(facts.ids.map((id, row) => [String(id), row]));
+  return rowOf.places.has(text) ? rowOf.places.get(text) : -1;
+}
+
+/** Places in facts.names of the labels of a row: one class, or any number of tags. */
+function labelsOf(row) {
+  if (rows.classes) return rows.classes[row] < 0 ? [] : [rows.classes[row]];
+  return rows.tags ? rows.tags.subarray(rows.tagStarts[row], rows.tagStarts[row + 1]) : [];
+}
+
+function labelText(row) {
+  const names = Array.from(labelsOf(row), (label) => facts.names[label]);
+  return names.length ? names.join(", ") : facts.kind === "tags" && rows.known[row] ? "no tag" : facts.kind ? "no label" : "";
+}
+
+function textOf(row) {
+  return facts.texts ? facts.texts[row] : "";
+}
+
+/** Kin share their class, or a tag. A row of unknown label is neither kin nor stranger. */
+function kinship(left, right) {
+  if (!facts.kind || !rows.known[left] || !rows.known[right]) return UNKNOWN;
+  if (rows.classes) return rows.classes[left] === rows.classes[right] ? KIN : STRANGER;
+  const mine = new Set(labelsOf(left));
+  return labelsOf(right).some((label) => mine.has(label)) ? KIN : STRANGER;
+}
+
+// Bits of the kin field and of the alike field in the words of a code: the first bit of a code is the highest of
+// its first byte, and the bytes of a word come lowest first.
+const kinMask = new Uint32Array(rows.words), alikeMask = new Uint32Array(rows.words);
+for (let bit = 0; bit < facts.bits; bit++) {
+  const place = 8 * ((bit >> 3) & 3) + 7 - (bit & 7);
+  (bit < facts.kinBits ? kinMask : alikeMask)[bit >> 5] |= 1 << place;
+}
+
+function bitAt(codes, row, bit) {
+  return (codes[row * rows.words + (bit >> 5)] >>> (8 * ((bit >> 3) & 3) + 7 - (bit & 7))) & 1;
+}
+
+function ones(word) {
+  word -= (word >>> 1) & 0x55555555;
+  word = (word & 0x33333333) + ((word >>> 2) & 0x33333333);
+  return Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+/** Distances of all codes from one row's code: differing bits, each counted as its field says. */
+function distancesFrom(row, codes) {
+  const out = new Uint16Array(rows.n), all = rows.codes, width = rows.words;
+  const own = codes.slice(row * width, (row + 1) * width);
+  for (let i = 0, at = 0; i < rows.n; i++) {
+    let kin = 0, alike = 0;
+    for (let w = 0; w < width; w++, at++) {
+      const differing = all[at] ^ own[w];
+      kin += ones(differing & kinMask[w]);
+      alike += ones(differing & alikeMask[w]);
+    }
+    out[i] = facts.kinWeight * kin + facts.alikeWeight * alike;
+  }
+  return out;
+}
+
+/** All other rows in the order (distance, row), and the distances of all rows. */
+function neighboursOf(row, mapped) {
+  const distances = distancesFrom(row, mapped && rows.mapped ? rows.mapped : rows.codes);
+  const starts = new Uint32Array(facts.maxDistance + 2);
+  for (let i = 0; i < rows.n; i++) if (i !== row) starts[distances[i] + 1]++;
+  for (let d = 0; d <= facts.maxDistance; d++) starts[d + 1] += starts[d];
+  const next = starts.slice(), order = new Uint32Array(rows.n - 1);
+  for (let i = 0; i < rows.n; i++) if (i !== row) order[next[distances[i]]++] = i;
+  return { order, distances, starts };
+}
+
+/** Bits in which the query's code and a row's code differ, by field. */
+function differingBits(query, mapped, row) {
+  const mine = mapped && rows.mapped ? rows.mapped : rows.codes, kin = [], alike = [];
+  for (let bit = 0; bit < facts.bits; bit++) {
+    if (bitAt(mine, query, bit) !== bitAt(rows.codes, row, bit)) (bit < facts.kinBits ? kin : alike).push(bit);
+  }
+  return { kin, alike };
+}

@@ -1,0 +1,188 @@
+"use strict";
+// Drawing the map: density from afar, dots in between, pictures or text from near. All pixels are computed here,
+// so that fifty thousand rows move as smoothly without a graphics card.
+
+const CELL = 3; // side of a cell of the density, in pixels of the page
+const CROWD = 0.012; // rows per pixel of the page beyond which their density is drawn
+const NEAR_ROWS = 1500; // rows in view up to which pictures or texts are drawn
+const PICTURE = 36, TEXT_WIDTH = 150, TEXT_HEIGHT = 17;
+
+const view = { x: 0.5, y: 0.5, scale: 500, width: 0, height: 0, ratio: 1 };
+const painting = { colours: null, theme: null, inView: new Uint32Array(0), mode: "" };
+const kept = new Uint32Array(rows.n); // where the rows in view are gathered, frame after frame
+const xs = new Float32Array(rows.n), ys = new Float32Array(rows.n);
+for (let row = 0; row < rows.n; row++) {
+  xs[row] = rows.places[2 * row] / 65535;
+  ys[row] = 1 - rows.places[2 * row + 1] / 65535;
+}
+
+/** Where a row stands on the canvas, in pixels of the page. */
+function onCanvas(row) {
+  return [(xs[row] - view.x) * view.scale + view.width / 2, (ys[row] - view.y) * view.scale + view.height / 2];
+}
+
+function paint(canvas) {
+  const context = canvas.getContext("2d", { alpha: false });
+  if (!painting.colours) painting.colours = rowColours();
+  if (!painting.theme) painting.theme = themeColours();
+  const { theme } = painting, paper = rgb(theme.stage);
+  const left = view.x - view.width / 2 / view.scale, top = view.y - view.height / 2 / view.scale;
+  const right = left + view.width / view.scale, bottom = top + view.height / view.scale;
+  let n = 0;
+  for (let row = 0; row < rows.n; row++) {
+    if (visible[row] && xs[row] >= left && xs[row] <= right && ys[row] >= top && ys[row] <= bottom) kept[n++] = row;
+  }
+  const inView = painting.inView = kept.subarray(0, n);
+  const crowded = inView.length > 8000 || (inView.length > 2500 && crowding(inView, left, top) > CROWD);
+  painting.mode = crowded ? "density" : inView.length <= NEAR_ROWS && (facts.pictures || facts.texts) ? "near" : "dots";
+  if (crowded) paintDensity(context, inView, paper, left, top);
+  else paintDots(context, inView, paper, left, top);
+  if (painting.mode === "near") paintNear(context, inView, theme);
+  paintChosen(context, theme);
+}
+
+/** Colours of the style sheet that the map needs, read once. */
+function themeColours() {
+  const style = getComputedStyle(document.documentElement);
+  return Object.fromEntries(["stage", "paper", "ink", "soft", "kin", "stranger"].map((name) => [name, style.getPropertyValue("--" + name).trim()]));
+}
+
+/** Rows per pixel where there are rows at all. */
+function crowding(inView, left, top) {
+  const columns = Math.ceil(view.width / 12), taken = new Uint8Array(columns * Math.ceil(view.height / 12) + columns);
+  let cells = 0;
+  for (const row of inView) {
+    const cell = Math.floor(((ys[row] - top) * view.scale) / 12) * columns + Math.floor(((xs[row] - left) * view.scale) / 12);
+    cells += 1 - taken[cell];
+    taken[cell] = 1;
+  }
+  return inView.length / (144 * Math.max(1, cells)) / 4;
+}
+
+const density = { canvas: null, image: null, sums: null };
+
+/** Sums and pixels for so many cells, made anew only where the size of the map has changed. */
+function densityCells(context, columns, lines) {
+  if (!density.image || density.image.width !== columns || density.image.height !== lines) {
+    density.canvas = make("canvas", { width: columns, height: lines });
+    density.image = context.createImageData(columns, lines);
+    density.sums = new Float32Array(4 * columns * lines);
+  }
+  density.sums.fill(0);
+  return density;
+}
+
+/** Cells have the mean colour of their rows, the fuller the stronger. */
+function paintDensity(context, inView, paper, left, top) {
+  const columns = Math.ceil(view.width / CELL), lines = Math.ceil(view.height / CELL);
+  const { sums, image, canvas } = densityCells(context, columns, lines), colours = painting.colours, scale = view.scale / CELL;
+  let fullest = 1;
+  for (const row of inView) {
+    const column = Math.min(columns - 1, ((xs[row] - left) * scale) | 0), line = Math.min(lines - 1, ((ys[row] - top) * scale) | 0);
+    const at = 4 * (line * columns + column);
+    sums[at] += colours[3 * row];
+    sums[at + 1] += colours[3 * row + 1];
+    sums[at + 2] += colours[3 * row + 2];
+    sums[at + 3]++;
+    if (sums[at + 3] > fullest) fullest = sums[at + 3];
+  }
+  const pixels = new Uint32Array(image.data.buffer), [red, green, blue] = paper, empty = (255 << 24) | (blue << 16) | (green << 8) | red;
+  const strengths = Float32Array.from({ length: fullest + 1 }, (_, n) => 0.45 + 0.55 * Math.log(1 + n) / Math.log(1 + fullest));
+  for (let at = 0, cell = 0; at < sums.length; at += 4, cell++) {
+    const n = sums[at + 3], strength = strengths[n];
+    pixels[cell] = !n ? empty : (255 << 24) | ((blue + strength * (sums[at + 2] / n - blue)) << 16)
+      | ((green + strength * (sums[at + 1] / n - green)) << 8) | (red + strength * (sums[at] / n - red));
+  }
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  const { ratio } = view;
+  context.imageSmoothingEnabled = true;
+  context.drawImage(canvas, 0, 0, columns * CELL * ratio, lines * CELL * ratio);
+}
+
+/** Round dots with soft edges, stamped into the pixels. */
+function paintDots(context, inView, paper, left, top) {
+  const width = context.canvas.width, height = context.canvas.height, { ratio } = view;
+  const image = context.createImageData(width, height), pixels = new Uint32Array(image.data.buffer);
+  pixels.fill((255 << 24) | (paper[2] << 16) | (paper[1] << 8) | paper[0]);
+  const radius = ratio * Math.min(5, Math.max(1.6, 60 / Math.sqrt(inView.length + 60) + 1));
+  const stamp = roundStamp(radius), scale = view.scale * ratio, data = image.data, colours = painting.colours;
+  for (const row of inView) {
+    const x = Math.round((xs[row] - left) * scale), y = Math.round((ys[row] - top) * scale);
+    for (let k = 0; k < stamp.length; k += 3) {
+      const px = x + stamp[k], py = y + stamp[k + 1];
+      if (px < 0 || py < 0 || px >= width || py >= height) continue;
+      const at = 4 * (py * width + px), part = stamp[k + 2];
+      data[at] += part * (colours[3 * row] - data[at]);
+      data[at + 1] += part * (colours[3 * row + 1] - data[at + 1]);
+      data[at + 2] += part * (colours[3 * row + 2] - data[at + 2]);
+    }
+  }
+  context.putImageData(image, 0, 0);
+}
+
+/** Offsets and shares of the pixels of a dot: x, y, share, x, y, share, ... */
+function roundStamp(radius) {
+  const out = [], reach = Math.ceil(radius);
+  for (let y = -reach; y <= reach; y++) {
+    for (let x = -reach; x <= reach; x++) {
+      const part = Math.min(1, Math.max(0, radius + 0.5 - Math.hypot(x, y))) * 0.85;
+      if (part > 0) out.push(x, y, part);
+    }
+  }
+  return out;
+}
+
+/** Pictures or texts of as many rows as have room: the first come, so they stay where they are while panning. */
+function paintNear(context, inView, theme) {
+  context.save();
+  context.scale(view.ratio, view.ratio);
+  const taken = new Set(), wide = facts.pictures ? PICTURE + 4 : TEXT_WIDTH, high = facts.pictures ? PICTURE + 4 : TEXT_HEIGHT;
+  context.font = "12px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  for (const row of inView) {
+    const [x, y] = onCanvas(row);
+    // Cells lie still in the map, not on the screen.
+    const column = Math.round((xs[row] * view.scale) / wide), line = Math.round((ys[row] * view.scale) / high);
+    if (taken.has(column + ":" + line)) continue;
+    taken.add(column + ":" + line);
+    const colour = "rgb(" + painting.colours.subarray(3 * row, 3 * row + 3).join(",") + ")";
+    if (facts.pictures && hasPicture(row)) {
+      const cut = pictureOf(row, askToPaint), half = PICTURE / 2;
+      if (!cut.image) continue;
+      context.fillStyle = colour;
+      context.fillRect(x - half - 2, y - half - 2, PICTURE + 4, PICTURE + 4);
+      context.drawImage(cut.image, cut.x, cut.y, cut.side, cut.side, x - half, y - half, PICTURE, PICTURE);
+    } else if (facts.texts) {
+      context.fillStyle = theme.ink;
+      context.fillText(textOf(row).slice(0, 24), x + 8, y);
+    }
+  }
+  context.restore();
+}
+
+/** The chosen row in a double ring; its ten nearest in the view: kin ringed, strangers crossed. */
+function paintChosen(context, theme) {
+  if (state.row < 0) return;
+  context.save();
+  context.scale(view.ratio, view.ratio);
+  context.lineWidth = 2;
+  for (const row of near.order.subarray(0, 10)) {
+    const [x, y] = onCanvas(row), kin = kinship(state.row, row);
+    context.strokeStyle = kin === KIN ? theme.kin : kin === STRANGER ? theme.stranger : theme.soft;
+    context.beginPath();
+    if (kin === STRANGER) {
+      context.moveTo(x - 6, y - 6); context.lineTo(x + 6, y + 6);
+      context.moveTo(x + 6, y - 6); context.lineTo(x - 6, y + 6);
+    } else context.arc(x, y, 7, 0, 7);
+    context.stroke();
+  }
+  const [x, y] = onCanvas(state.row);
+  for (const [radius, colour, line] of [[11, theme.paper, 6], [11, theme.ink, 3]]) {
+    context.beginPath();
+    context.arc(x, y, radius, 0, 7);
+    context.strokeStyle = colour;
+    context.lineWidth = line;
+    context.stroke();
+  }
+  context.restore();
+}

@@ -1,0 +1,181 @@
+"use strict";
+// The chosen row: what it is, its bits, and its neighbours by shells of equal distance.
+
+const SHOWN_AT_ONCE = 48, BITS_A_LINE = 32;
+let shownNeighbours = SHOWN_AT_ONCE;
+
+const kinWord = (kin) => (kin === KIN ? "kin" : kin === STRANGER ? "stranger" : "");
+
+function showPanel() {
+  const panel = byId("panel");
+  if (state.row < 0) {
+    panel.replaceChildren(
+      make("h2", {}, "Choose a row"),
+      make("p", {}, "Click a row on the map, or find one by its id, label or text. Its neighbours appear here, nearest first."),
+      make("p", { class: "soft" }, "By keyboard: focus the map, move it with the arrow keys, + and −, and press Enter for the row in the middle."));
+    return;
+  }
+  panel.replaceChildren(head(state.row), ...ways(), bitsFigure(state.row), summary(), neighbours());
+}
+
+function head(row) {
+  const step = (by) => {
+    let next = row + by;
+    while (next >= 0 && next < rows.n && !visible[next]) next += by;
+    return next >= 0 && next < rows.n ? next : -1;
+  };
+  const go = (by, text, name) => make("button", { type: "button", disabled: step(by) < 0, "aria-label": name, "data-step": by,
+    onclick: () => { chooseRow(step(by)); const again = byId("panel").querySelector(`[data-step="${by}"]`); if (again) again.focus(); } }, text);
+  const labels = make("p", { class: "labels" }, ...Array.from(labelsOf(row), (label) => words(facts.names[label])));
+  if (facts.kind && !labelsOf(row).length) labels.append(labelText(row));
+  const doubt = doubtOf(row);
+  return make("div", {},
+    make("p", { class: "buttons" }, go(-1, "◀ previous", "previous row"), go(1, "next ▶", "next row"),
+      make("button", { type: "button", onclick: () => chooseRow(-1) }, "close")),
+    make("div", { class: "head" }, hasPicture(row) ? pictureElement(row) : null,
+      make("div", { class: "words" }, make("h2", {}, "Row ", words(String(idOf(row)))), labels,
+        doubt ? make("p", { class: "soft" }, "Probably mislabelled: " + doubtText(doubt)) : null)),
+    textOf(row) ? make("blockquote", { class: "quote" }, words(textOf(row))) : null);
+}
+
+/** Which code of the row is searched for, where the model gives it another one than it has among the codes. */
+function ways() {
+  if (!rows.mapped) return [];
+  const way = (mapped, text) => {
+    const input = make("input", { type: "radio", name: "way", onchange: () => searchMapped(mapped) });
+    input.checked = state.mapped === mapped;
+    return make("label", {}, input, " ", text);
+  };
+  return [make("fieldset", { class: "ways" }, make("legend", {}, "Search with"),
+    way(false, "its stored code"), way(true, "its code by the model (features alone)"))];
+}
+
+function bitsFigure(row) {
+  const codes = state.mapped ? rows.mapped : rows.codes, cell = 9, figure = makeSvg("svg", { class: "bits", role: "img" });
+  const on = [];
+  let line = 0;
+  for (const [name, first, last] of [["kin bits", 0, facts.kinBits], ["alike bits", facts.kinBits, facts.bits]]) {
+    if (first === last) continue;
+    const weight = first === 0 ? facts.kinWeight : facts.alikeWeight;
+    const label = makeSvg("text", { x: 0, y: line * cell + 9 });
+    label.textContent = `${name}: ${last - first}` + (weight > 1 ? `, each counts ${weight}` : "");
+    figure.append(label);
+    line += 1.3;
+    for (let bit = first; bit < last; bit++) {
+      const one = bitAt(codes, row, bit);
+      if (one) on.push(bit);
+      figure.append(makeSvg("rect", { x: ((bit - first) % BITS_A_LINE) * cell, y: (line + Math.floor((bit - first) / BITS_A_LINE)) * cell,
+        width: cell - 1.5, height: cell - 1.5, class: one ? "on" : "off" }));
+    }
+    line += Math.ceil((last - first) / BITS_A_LINE) + 0.4;
+  }
+  figure.setAttribute("viewBox", `0 0 ${BITS_A_LINE * cell} ${line * cell}`);
+  figure.setAttribute("aria-label", "The code: bits " + on.join(", ") + " are 1");
+  return figure;
+}
+
+function summary() {
+  const first = Array.from(near.order.subarray(0, 10)), judged = first.filter((row) => kinship(state.row, row) !== UNKNOWN);
+  const kin = judged.filter((row) => kinship(state.row, row) === KIN).length;
+  const equal = near.starts[1];
+  const parts = [];
+  if (judged.length) parts.push(`${kin} of the first ${judged.length} are kin.`);
+  if (equal) parts.push(count(equal, "other row") + (equal === 1 ? " has" : " have") + " the same code.");
+  if (facts.rows < facts.allRows) parts.push("Searched among the rows of this page, a sample.");
+  return make("p", { id: "panel-summary" }, parts.join(" "));
+}
+
+function neighbours() {
+  const box = make("div", { id: "neighbours", onkeydown: moveAmongCards });
+  const shown = near.order.subarray(0, shownNeighbours);
+  let cards = null, last = -1;
+  for (const row of shown) {
+    const distance = near.distances[row];
+    if (distance !== last) {
+      const [start, end] = [near.starts[distance], near.starts[distance + 1]];
+      cards = make("ol", { class: facts.pictures ? "cards" : facts.texts ? "cards texts" : "cards short" });
+      box.append(make("h3", { class: "shell" }, `Distance ${distance}`, make("small", {}, shellText(start, end, shown.length))), cards);
+      last = distance;
+    }
+    cards.append(make("li", {}, card(row, distance)));
+  }
+  const left = near.order.length - shown.length;
+  box.append(make("p", { class: "buttons" },
+    left > 0 ? make("button", { type: "button", onclick: () => { shownNeighbours += SHOWN_AT_ONCE; showPanel(); focusCard(shown.length); } }, "Show more") : null,
+    make("button", { type: "button", id: "export-neighbours", onclick: () => exportNeighbours(shown) }, "Export these")));
+  return box;
+}
+
+function shellText(start, end, nShown) {
+  const total = end - start;
+  let kin = 0, known = 0;
+  for (const row of near.order.subarray(start, end)) {
+    const one = kinship(state.row, row);
+    if (one !== UNKNOWN) known++;
+    if (one === KIN) kin++;
+  }
+  const cut = end > nShown ? `, ${(nShown - start).toLocaleString("en")} shown` : "";
+  return count(total, "row") + (known ? `, ${kin.toLocaleString("en")} kin` : "") + cut;
+}
+
+function card(row, distance) {
+  const kin = kinship(state.row, row), bits = differingBits(state.row, state.mapped, row);
+  const differing = `${bits.kin.length} kin` + (facts.bits > facts.kinBits ? ` + ${bits.alike.length} alike` : "") + " bits differ";
+  const listed = [bits.kin.length ? "kin bits " + bits.kin.join(", ") : "", bits.alike.length ? "alike bits " + bits.alike.join(", ") : ""];
+  const spoken = [`row ${idOf(row)}`, labelText(row), kinWord(kin), `distance ${distance}`,
+    listed.filter(Boolean).length ? "differing in " + listed.filter(Boolean).join("; ") : "the same code"];
+  return make("button", { type: "button", class: "card " + kinWord(kin), "data-row": row, "aria-label": spoken.filter(Boolean).join(", "),
+    title: listed.filter(Boolean).join("; ") || "the same code", onclick: () => { chooseRow(row); byId("panel").focus(); } },
+    hasPicture(row) ? make("span", { class: "picture-box" }, pictureElement(row)) : null,
+    make("span", { class: "one-line" }, make("b", {}, words(String(idOf(row)))), facts.kind ? " " : "", words(labelText(row))),
+    textOf(row) ? make("span", {}, words(textOf(row).slice(0, 140))) : null,
+    make("span", {}, kin === UNKNOWN ? null : make("span", { class: "verdict one-line" }, (kin === KIN ? "✓ " : "✗ ") + kinWord(kin)), differing),
+    ticks(bits));
+}
+
+/** One line for all bits, a tick where the two codes differ. */
+function ticks(bits) {
+  const line = makeSvg("svg", { class: "ticks", viewBox: `0 0 ${facts.bits} 4`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    makeSvg("rect", { x: 0, y: 0, width: facts.kinBits, height: 4, class: "kin-field" }),
+    makeSvg("rect", { x: facts.kinBits, y: 0, width: facts.bits - facts.kinBits, height: 4, class: "alike-field" }));
+  for (const bit of [...bits.kin, ...bits.alike]) line.append(makeSvg("rect", { x: bit, y: 0, width: 1, height: 4, class: "differs" }));
+  return line;
+}
+
+function focusCard(place) {
+  const cards = byId("panel").querySelectorAll(".card");
+  if (cards.length) cards[Math.max(0, Math.min(cards.length - 1, place))].focus();
+}
+
+/** Arrow keys move from neighbour to neighbour, Home and End to the first and the last. */
+function moveAmongCards(event) {
+  const cards = [...byId("panel").querySelectorAll(".card")], at = cards.indexOf(document.activeElement);
+  const steps = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: cards.length - 1 };
+  if (at < 0 || !(event.key in steps)) return;
+  focusCard(steps[event.key]);
+  event.preventDefault();
+}
+
+function exportNeighbours(shown) {
+  const lines = Array.from(shown, (row, place) => {
+    const bits = differingBits(state.row, state.mapped, row);
+    return [idOf(state.row), place + 1, idOf(row), labelText(row), near.distances[row], kinWord(kinship(state.row, row)),
+      bits.kin.length, bits.alike.length, textOf(row)];
+  });
+  saveCsv("neighbours.csv", ["query", "place", "id", "label", "distance", "kinship", "kin_bits", "alike_bits", "text"], lines);
+}
+
+function exportRows(name, list) {
+  const distance = (row) => (near ? near.distances[row] : null);
+  saveCsv(name, ["id", "label", "distance_from_chosen", "text"], Array.from(list, (row) => [idOf(row), labelText(row), distance(row), textOf(row)]));
+}
+
+function startPanel() {
+  listen("row", () => {
+    shownNeighbours = SHOWN_AT_ONCE;
+    showPanel();
+    if (state.row >= 0) announce(`Row ${idOf(state.row)}, ${labelText(state.row)}. ${byId("panel-summary").textContent}`);
+  });
+  listen("filter", showPanel);
+  showPanel();
+}

@@ -1,0 +1,87 @@
+"""Flipped labels come first, whoever judges; a row's own label never judges it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kinhash
+from kinhash import Codes, EnergyHasher, Fields
+from kinhash.explorer._doubts import by_features, by_neighbours, kin_bits_are_labels
+from kinhash.labels import read_labels
+
+
+def flipped_data(n=600, n_flipped=30, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    X = rng.normal(size=(n, 8)) + 3 * np.eye(8)[y]
+    wrong = rng.choice(n, n_flipped, replace=False)
+    given = y.copy()
+    given[wrong] = (y[wrong] + rng.integers(1, 3, n_flipped)) % 3
+    return X, given, wrong, y
+
+
+def share(doubts, wrong):
+    return np.isin(doubts.ranked()[: len(wrong)], wrong).mean()
+
+
+def test_flipped_labels_come_first_by_features():
+    X, given, wrong, y = flipped_data()
+    doubts = by_features(X, read_labels(given), 0)
+    assert share(doubts, wrong) > 0.8
+    assert (doubts.expected[wrong] == y[wrong]).mean() > 0.85
+
+
+def test_a_row_is_judged_by_models_that_did_not_see_it():
+    """Noise has nothing to do with labels: a model that had seen a row would expect its label."""
+    rng = np.random.default_rng(0)
+    X, given = rng.normal(size=(120, 300)), rng.integers(0, 2, 120)
+    doubts = by_features(X, read_labels(given), 0)
+    assert 0.3 < (doubts.given > doubts.chance).mean() < 0.7
+
+
+def test_learned_codes_are_judged_by_their_alike_bits():
+    X, given, wrong, _ = flipped_data()
+    hasher = EnergyHasher(64, alike=0.75, random_state=0).fit(X, given)
+    labels = read_labels(given)
+    assert kin_bits_are_labels(hasher.codes_, labels)
+    doubts = by_neighbours(hasher.codes_, labels)
+    assert "alike bits" in doubts.how
+    assert share(doubts, wrong) > 0.6
+    mapped = hasher.encode(X)
+    assert not kin_bits_are_labels(mapped, labels)
+    assert share(by_neighbours(mapped, labels), wrong) > 0.6
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+def test_codes_made_of_labels_alone_doubt_nothing_and_the_page_says_why():
+    X, given, _, _ = flipped_data()
+    codes = EnergyHasher(8, alike=0, random_state=0).fit(X, given).codes_
+    assert by_neighbours(codes, read_labels(given)) is None
+    page = kinhash.explore(codes, given)
+    assert "know nothing else" in page.html
+    assert page.summary["codes_made_from_labels"]
+    assert page.summary["probably_mislabelled"] is None
+
+
+def test_missing_and_wrong_tags_are_told_apart():
+    rng = np.random.default_rng(0)
+    truth = rng.random((500, 3)) < 0.4
+    X = rng.normal(size=(500, 6)) + 5 * truth @ np.eye(3, 6)
+    given = truth.copy()
+    given[:10, 0] = ~given[:10, 0]
+    doubts = by_features(X, read_labels(given.astype(int)), 0)
+    first = doubts.ranked()[:10]
+    assert np.isin(first, np.arange(10)).mean() >= 0.8
+    hit = first[first < 10]
+    assert (doubts.expected[hit] == 0).all()
+    assert np.array_equal(doubts.missing[hit], truth[hit, 0])
+
+
+def test_rows_without_a_label_are_never_doubted():
+    X, given, _, _ = flipped_data()
+    labels = read_labels([None if k % 4 == 0 else int(c) for k, c in enumerate(given)])
+    codes = Codes.from_bits(X > 1, fields=Fields())
+    for doubts in (by_features(X, labels, 0), by_neighbours(codes, labels)):
+        assert np.isnan(doubts.given[::4]).all()
+        assert not (doubts.ranked() % 4 == 0).any()

@@ -1,0 +1,84 @@
+"""Figures of the page against the public metrics and plain counting."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kinhash import Codes, Fields, HammingIndex
+from kinhash.explorer._quality import bit_figures, quality
+from kinhash.labels import read_labels
+from kinhash.metrics import mean_average_precision, precision_at_k
+
+
+def made(n=150, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, n)
+    centres = rng.integers(0, 2, (4, 24))
+    bits = centres[y] ^ (rng.random((n, 24)) < 0.2)
+    return Codes.from_bits(bits, fields=Fields(alike=8, kin_weight=2)), y
+
+
+def test_figures_are_those_of_the_metrics():
+    codes, y = made()
+    figures = quality(codes, None, read_labels(y))
+    assert figures["map"] == pytest.approx(
+        float(mean_average_precision(codes, codes, y, y, exclude_self=True))
+    )
+    for rank, share in figures["precision"]:
+        assert share == pytest.approx(float(precision_at_k(codes, codes, y, y, k=rank, exclude_self=True)))
+    distances = np.array([[codes[i].distances(codes[j])[0] for j in range(150)] for i in range(150)])
+    kin, other = y[:, None] == y[None], ~np.eye(150, dtype=bool)
+    for name, pairs in (("kin_at", kin & other), ("strangers_at", ~kin)):
+        assert figures[name] == np.bincount(distances[pairs], minlength=len(figures[name])).tolist()
+    scores = [score for *_, score, _ in figures["labels"]]
+    assert scores == sorted(scores)
+
+
+def test_mapped_queries_search_the_stored_codes():
+    codes, y = made()
+    mapped, _ = made(seed=1)
+    mapped = Codes(mapped.packed, mapped.n_bits, fields=mapped.fields)
+    figures = quality(codes, mapped, read_labels(y))
+    expected = float(mean_average_precision(mapped, codes, y, y, exclude_self=True))
+    assert figures["map"] == pytest.approx(expected)
+
+
+def test_rows_of_unknown_label_have_no_say():
+    codes, y = made()
+    some = np.arange(150) % 5 > 0
+    labels = [int(k) if known else None for k, known in zip(y, some, strict=True)]
+    figures = quality(codes, None, read_labels(labels))
+    alone = quality(codes[np.flatnonzero(some)], None, read_labels(y[some]))
+    assert figures["map"] == pytest.approx(alone["map"])
+    assert figures["queries"] == some.sum()
+
+
+def test_confusion_counts_the_first_ten():
+    codes, y = made()
+    found = HammingIndex.from_codes(codes).search(codes, 10, exclude=np.arange(150))
+    expected = np.zeros((4, 4))
+    for own, ids in zip(y, found.ids, strict=True):
+        for row in ids:
+            expected[own, y[row]] += 1
+    expected /= expected.sum(axis=1, keepdims=True)
+    figures = quality(codes, None, read_labels(y))
+    assert np.allclose(figures["confusion"]["table"], expected, atol=1e-4)
+
+
+def test_coinciding_codes_are_counted_by_the_majority_of_each_kin_code():
+    bits = np.array([[0, 0]] * 5 + [[1, 1]] * 4 + [[0, 0]] * 2)
+    y = np.array([0] * 5 + [1] * 4 + [1] * 2)  # two rows of class 1 have the code of class 0
+    figures = quality(Codes.from_bits(bits), None, read_labels(y))["coinciding"]
+    assert figures["codes"] == 2
+    assert figures["pairs"] == [[1, 0, 2, pytest.approx(2 / 6)]]
+
+
+def test_bits_say_what_they_separate():
+    y = np.repeat([0, 1, 2, 3], 25)
+    bits = np.column_stack([y < 2, y % 2, np.ones(100)]).astype(int)
+    figures = bit_figures(Codes.from_bits(bits), read_labels(y))
+    assert figures["information"] == pytest.approx([1, 1, 0], abs=1e-3)
+    assert figures["share"] == [[1, 1, 0, 0], [0, 1, 0, 1], [1, 1, 1, 1]]
+    assert figures["dead"] == [2]
+    assert "information" not in bit_figures(Codes.from_bits(bits), None)
