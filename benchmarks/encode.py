@@ -4,6 +4,7 @@
 
 For each map and width: processor time per row of `encode`, and of the same blocks through the same formulas
 in plain NumPy and BLAS, in whatever order these add, with no bound of an error and nothing decided again.
+Both check their input first.
 Taken in turns on one thread, the best round of each. Beside it the share of rows decided again.
 Columns are those of CIFAR-10 (network features, the first 64 of them, GIST) and, for tags, of COCO. With
 ``--keep`` models, rows and codes are written to a folder, or compared where they are there already.
@@ -22,6 +23,7 @@ import numpy as np
 import kinhash
 from kinhash import EnergyHasher
 from kinhash._blocks import map_rows
+from kinhash._check import check_features
 from kinhash.codes import pack_bits
 from kinhash.datasets import load
 from kinhash.encoders.expected import ExpectedMap
@@ -79,7 +81,8 @@ class Again(logging.Handler):
 
 def race(hasher, X, rounds, again):
     def bare_codes():
-        return map_rows(lambda block: pack_bits(bare(found, block) > 0), Rows(X).read, len(X), 1)
+        rows = Rows(check_features(hasher, X, reset=False))
+        return map_rows(lambda block: pack_bits(bare(found, block) > 0), rows.read, len(X), 1)
 
     found = hasher.fitted_.map
     codes, others = hasher.encode(X).packed, bare_codes()  # compiled and warm
@@ -128,7 +131,9 @@ def main():
                 fresh = EnergyHasher(64, random_state=0, n_jobs=1, **settings)
                 hasher = fresh.fit(X[:FIT_ROWS], data.labels[:FIT_ROWS])
             codes, differ, (encode, plain), share = race(hasher, X, options.rounds, again)
-            line = f"{width:10}{name:22}{plain * 1e6:9.2f}{encode * 1e6:9.2f}{encode / plain:7.2f}{share:8.2%}"
+            line = (
+                f"{width:10}{name:22}{plain * 1e6:9.2f}{encode * 1e6:9.2f}{encode / plain:7.2f}{share:8.2%}"
+            )
             line += f"   {differ} bits differ from the bare product's"
             if options.keep is not None:
                 changed = kept(options.keep, f"{name} {width}", hasher, X, codes)
