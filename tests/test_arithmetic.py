@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -12,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinhash import _elementary
-from kinhash._arithmetic import FAST, FIXED, UNIT, affine_error, column_size, doubtful_rows
-from kinhash._loops import in_doubt, lengths
+from kinhash._arithmetic import FAST, FIXED, PART, UNIT, AffineError, doubtful_rows
+from kinhash._loops import in_doubt, lengths, slope_errors
 
 seeds = st.integers(0, 9999)
+DIGESTS = ["e5334da880c8", "d4e861687e7b", "5fc4de90b918", "df7cd4701f49"]
 wide = pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="long double is no wider than double")
 
 
@@ -39,6 +41,23 @@ def test_functions_are_right_to_the_last_digits():
         assert units_off(_elementary.log, np.log, x) < 2.5
     for x in (near, 1e5 * near):
         assert np.abs(_elementary.cos(x) - np.cos(x.astype(np.longdouble))).max() < 1e-15
+
+
+def test_functions_keep_their_digits():
+    """Models in files were fitted and are read with these digits: sums of them, bit for bit."""
+    x = np.concatenate([np.linspace(-40, 40, 4001), np.linspace(-745, 709, 4001)])
+    found = [f(x) for f in (_elementary.exp, _elementary.expm1, _elementary.tanh)]
+    found.append(_elementary.log(np.abs(x) + 1e-4))
+    digests = [hashlib.sha256(array.tobytes()).hexdigest()[:12] for array in found]
+    assert digests == DIGESTS
+
+
+def test_functions_take_any_shape_and_order():
+    x = np.asfortranarray(np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32))
+    for function in (_elementary.exp, _elementary.tanh):
+        assert function(x).shape == (3, 4)
+        assert function(x)[2, 1] == function(x[2:, 1])[0] == function(np.array(x[2, 1]))[()]
+    assert np.isnan(_elementary.exp(np.array([np.nan]))[0])
 
 
 def test_functions_at_their_ends():
@@ -109,12 +128,37 @@ def test_errors_of_products_stay_within_their_bound(n, order):
         z, W = np.repeat(z[:, :1], n, axis=1), np.repeat(W[:1], n, axis=0)
         z[:, n // 2 :] *= -1
     c = rng.normal(size=8).astype(np.float32)
-    bound = affine_error(z, 0.0, column_size(W), c)
+    bound = AffineError.of(W, c)(z)
     for rows in (slice(None), slice(3, 4), slice(5, 12)):
-        off = np.abs((z[rows] @ W + c) - (FIXED.product(z[rows], W) + c))
+        off = np.abs((FAST.product(z[rows], W) + c) - (FIXED.product(z[rows], W) + c))
         assert (off <= bound[rows]).all()
     longest = np.linalg.norm(z, axis=1).max() * np.linalg.norm(W, axis=0).max()
-    assert bound.max() < 8.1 * np.sqrt(n + 2) * UNIT * (longest + np.abs(c).max())
+    assert bound.max() < 3.1 * np.sqrt(n + 2) * UNIT * (longest + np.abs(c).max())
+
+
+@given(seed=seeds, n=st.integers(1, 3 * PART), k=st.integers(1, 5))
+def test_a_long_sum_is_made_of_parts(seed, n, k):
+    """The parts are sums by BLAS, and are added one after the other."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(k, n)).astype(np.float32), rng.normal(size=(n, 4)).astype(np.float32)
+    parts = [a[:, start : start + PART] @ b[start : start + PART] for start in range(0, n, PART)]
+    assert np.array_equal(FAST.product(a, b), reduce(add, parts))
+    assert FAST.product(a.astype(np.float64), b).dtype == np.float64
+
+
+def test_long_sums_in_parts_have_smaller_bounds():
+    """Four parts of equal lengths: half the roundings in each, and half the length."""
+    W = np.ones((4 * PART, 3), np.float32)
+    whole, parts = AffineError.of(W[:PART] * 2, np.zeros(3)).own, AffineError.of(W, np.zeros(3)).own
+    assert parts < 0.75 * whole
+
+
+@given(seed=seeds, k=st.integers(0, 4), t=st.integers(1, 9))
+def test_errors_of_probabilities_by_their_slope(seed, k, t):
+    rng = np.random.default_rng(seed)
+    p, moved = rng.random((k, t)).astype(np.float32), rng.random((k, 1))
+    wide = p.astype(np.float64)
+    np.testing.assert_allclose(slope_errors(p, moved, 0.5, 0.1), wide * (1 - wide) * moved + 0.5 * p + 0.1)
 
 
 def test_rows_in_doubt_have_a_score_within_its_bound():
@@ -124,6 +168,8 @@ def test_rows_in_doubt_have_a_score_within_its_bound():
     assert doubtful_rows(scores, np.broadcast_to(bound, scores.shape)).tolist() == [1, 2, 3, 4]
     assert doubtful_rows(scores, np.full((5, 2), -1.0)).tolist() == [3]
     assert in_doubt(scores, bound).tolist() == [False, True, True, True, True]
+    with pytest.raises(ValueError, match=r"bounds of shape \(4, 1\) for scores of shape \(5, 2\)"):
+        doubtful_rows(scores, bound[:4])
 
 
 def test_lengths_of_rows():

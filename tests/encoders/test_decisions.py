@@ -18,8 +18,10 @@ from kinhash.encoders import Fitted, Map
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.features import RBF
 from kinhash.encoders.linear import LinearMap
-from kinhash.encoders.preparation import Preparation
+from kinhash.encoders.mapped_codes import mapped_codes
+from kinhash.encoders.preparation import Preparation, UnitRBF
 from kinhash.encoders.ridge import Ridge
+from kinhash.rows import Rows
 
 X, y = load_digits(return_X_y=True)
 
@@ -125,3 +127,52 @@ def test_how_many_rows_were_decided_again_is_logged(caplog):
     with caplog.at_level(logging.DEBUG, logger="kinhash"):
         fitted.encode(X[:290])
     assert "290 of 290 rows lay within rounding error of zero" in caplog.text
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n", [0, 1, 255, 1500])
+def test_rows_in_doubt_all_over_a_call_are_decided_together(n, n_jobs, monkeypatch, caplog):
+    """Also over several stretches of rows, of which none holds more scores than are kept."""
+    monkeypatch.setattr("kinhash.encoders.mapped_codes.MOST_SCORES", 600)
+    z, w = nearly_orthogonal(3, n=max(n, 1))
+    far = np.random.default_rng(0).random(len(z)) < 0.7
+    z[far] += np.sign(w.T)  # no doubt about these
+    with caplog.at_level(logging.DEBUG, logger="kinhash"):
+        found = mapped_codes(plain(w), Rows(z[:n].astype(np.float64)), n_jobs)
+    assert np.array_equal(found[:, 0] > 0, exact_signs(z[:n], w))
+    assert found.shape == (n, 1)
+    assert f"{int((~far[:n]).sum())} of {n} rows" in caplog.text
+
+
+def test_bounds_that_turn_out_too_small_are_not_trusted_anywhere_in_a_call():
+    """One fast score farther off than it should be: all rows are computed in the fixed order."""
+    z, w = nearly_orthogonal(5, n=700)
+    z[1:] += 1e-5 * np.sign(w.T)
+
+    @dataclass(frozen=True)
+    class Coarse(Map):
+        inner: LinearMap
+        n_bits = 1
+        kind = "coarse"
+
+        def evaluate(self, block, by):
+            scores, bound = self.inner.evaluate(block, by)
+            return (scores - 0.9 * bound if by is FAST else scores), bound
+
+    found = mapped_codes(Coarse(plain(w)), Rows(z.astype(np.float64)), 1)
+    assert np.array_equal(found[:, 0] > 0, exact_signs(z, w))
+
+
+@given(seed=st.integers(0, 999), p=st.integers(1, 300), width=st.sampled_from([0.3, 0.4, 2.0]))
+def test_fast_similarities_are_within_their_bounds(seed, p, width):
+    """Of rows that look like the centres, and of others; columns of any spread."""
+    rng = np.random.default_rng(seed)
+    centers = rng.normal(size=(20, p))
+    rows = np.concatenate(
+        [centers[:5] + 0.01 * rng.normal(size=(5, p)), rng.normal(size=(5, p)), np.zeros((1, p))]
+    )
+    rbf = UnitRBF.of(centers, width)
+    preparation = Preparation(rng.random(20), rng.uniform(0.01, 2, 20), rbf)
+    fast, error = preparation.evaluate(rows, FAST)
+    fixed, _ = preparation.evaluate(rows, FIXED)
+    assert (np.abs(fast - fixed.astype(np.float64)) <= error).all()

@@ -25,7 +25,7 @@ from ..training import Training
 if TYPE_CHECKING:
     from .label_codes import LabelCodes
 
-__all__ = ["Arrays", "Encoder", "Fitted", "Map", "select"]
+__all__ = ["Arrays", "Encoder", "Fitted", "Map", "in_agreement", "select"]
 
 Arrays = dict[str, Array]
 
@@ -59,8 +59,7 @@ class Map(ABC):
         doubtful = doubtful_rows(scores, bound)
         if len(doubtful):
             fixed = self.evaluate(block[doubtful], FIXED)[0]
-            # Errors are a few hundredths of their bounds. Where one comes near, no bound is to be trusted.
-            if (np.abs(fixed - scores[doubtful]) > 0.5 * np.abs(bound[doubtful])).any():
+            if not in_agreement(scores[doubtful], fixed, bound[doubtful]):
                 return self.evaluate(block, FIXED)[0].astype(scores.dtype), len(block)
             scores[doubtful] = fixed
         return scores, len(doubtful)
@@ -112,6 +111,14 @@ class Encoder(BaseEstimator, ABC):
     @abstractmethod
     def fit(self, training: Training, solution: Solution) -> Fitted:
         """Learn the map from rows to the codes of a solution."""
+
+
+def in_agreement(fast: Array, fixed: Array, bound: Array) -> bool:
+    """Whether fast scores are as near to the fixed ones as they were said to be.
+
+    Errors are a tenth of their bounds or so. Where one comes near, no bound is to be trusted.
+    """
+    return not (np.abs(fixed - fast) > 0.5 * np.abs(bound)).any()
 
 
 def select(arrays: Arrays, prefix: str) -> Arrays:

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FAST, FIXED, UNIT, Arithmetic, affine_error, column_size
+from .._arithmetic import FAST, FIXED, UNIT, AffineError, Arithmetic
 from .._blocks import FIT_ROWS, block_slices
 from .._forms import Form, check_forms
 from .._types import Floats32, Ints
@@ -120,14 +120,14 @@ class RegressedSimilarity(ExpectedSimilarity):
         self, z: Floats32, error: Any, by: Arithmetic
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         similarity = np.clip(by.product(z, self.weights) + self.intercept, -1.0, 1.0).astype(np.float64)
-        return similarity, affine_error(z, error, self._size, self.intercept) + 4 * UNIT
+        return similarity, self._error(z, error) + 4 * UNIT
 
     def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return np.abs(matrix).sum(axis=0).max(keepdims=True)[None, :]
 
     @cached_property
-    def _size(self) -> float:
-        return column_size(self.weights)
+    def _error(self) -> AffineError:
+        return AffineError.of(self.weights, self.intercept)
 
 
 def classes_of(patterns: npt.NDArray[np.uint8]) -> Ints | None:

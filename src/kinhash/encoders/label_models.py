@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FAST, UNIT, Arithmetic, affine_error, column_size, sum_error
+from .._arithmetic import FAST, UNIT, AffineError, Arithmetic, sum_error
 from .._forms import Form
 from .._types import Floats32
 from .base import Arrays
@@ -49,7 +49,8 @@ class LinearLabels(LabelModel):
     link: str = "sigmoid"
 
     def probabilities(self, z: Floats32, by: Arithmetic = FAST) -> npt.NDArray[Any]:
-        raw = by.product(z, self.weights) + self.intercept
+        raw = by.product(z, self.weights)
+        raw += self.intercept
         if self.link == "cut":
             return np.clip(raw, 0.0, 1.0)
         if self.link == "sigmoid":
@@ -59,19 +60,20 @@ class LinearLabels(LabelModel):
         return shares
 
     def error(self, z: Floats32, error: Any, chances: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        raw = affine_error(z, error, self._size, self.intercept)
+        raw = self._error(z, error)
         if self.link == "cut":
             return np.broadcast_to(raw, chances.shape)
+        from .._loops import slope_errors
+
         # The slope of σ is p(1 − p). Where all scores move by ε, shares move by 2ε·p(1 − p).
-        slope = np.maximum(chances * (1 - chances), 0)
         if self.link == "sigmoid":
-            return slope * np.expm1(np.minimum(raw, 1.0)) + 8 * UNIT
+            return slope_errors(chances, np.expm1(np.minimum(raw, 1.0)), 0.0, 8 * UNIT)
         moved = np.expm1(2 * np.minimum(raw, 1.0))
-        return slope * moved + (sum_error(len(self.intercept)) + 8 * UNIT) * chances
+        return slope_errors(chances, moved, sum_error(len(self.intercept)) + 8 * UNIT, 0.0)
 
     @cached_property
-    def _size(self) -> float:
-        return column_size(self.weights)
+    def _error(self) -> AffineError:
+        return AffineError.of(self.weights, self.intercept)
 
     def arrays(self) -> Arrays:
         """What a model file stores."""

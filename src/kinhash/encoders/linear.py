@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import Arithmetic, affine_error, column_size
+from .._arithmetic import AffineError, Arithmetic
 from .._forms import Form, check_forms
 from .base import Arrays, Map
 from .least_squares import ridge_weights
@@ -58,12 +58,13 @@ class LinearMap(Map):
         self, block: npt.NDArray[np.float64], by: Arithmetic
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
         z, error = self.preparation.evaluate(block, by)
-        scores = by.product(z, self.weights) + self.intercept
-        return scores, affine_error(z, error, self._size, self.intercept)
+        scores = by.product(z, self.weights)
+        scores += self.intercept
+        return scores, self._error(z, error)
 
     @cached_property
-    def _size(self) -> float:
-        return column_size(self.weights)
+    def _error(self) -> AffineError:
+        return AffineError.of(self.weights, self.intercept)
 
     def arrays(self) -> Arrays:
         return {"weights": self.weights, "intercept": self.intercept, **self.preparation.arrays()}

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import UNIT, Arithmetic, affine_error, column_size
+from .._arithmetic import UNIT, AffineError, Arithmetic
 from .._forms import Form, check_forms
 from .base import Arrays, Map
 from .preparation import Preparation
@@ -44,11 +44,11 @@ class PeriodicMap(Map):
         z, error = self.preparation.evaluate(block, by)
         scores = by.cos(by.product(z, self.weights) + self.phase)
         # A cosine never moves more than its argument; 8 roundings are more than any library's cosine needs.
-        return scores, affine_error(z, error, self._size, self.phase) + 8 * UNIT
+        return scores, self._error(z, error) + 8 * UNIT
 
     @cached_property
-    def _size(self) -> float:
-        return column_size(self.weights)
+    def _error(self) -> AffineError:
+        return AffineError.of(self.weights, self.phase)
 
     def arrays(self) -> Arrays:
         return {"weights": self.weights, "phase": self.phase, **self.preparation.arrays()}

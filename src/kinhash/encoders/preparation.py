@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FAST, FIXED, UNIT, Arithmetic, scatter
+from .._arithmetic import FAST, FIXED, UNIT, Arithmetic, product_error
 from .._forms import NUMBER, POSITIVE, Form, Forms
 from .._types import Floats, Floats32
 from ..errors import InvalidInput
@@ -46,6 +46,8 @@ class Preparation:
         """
         if self.rbf is None:
             return self._standardised(block), 0.0
+        if by is FAST and isinstance(self.rbf, UnitRBF) and self.rbf.power == 2:
+            return self._fast_similarities(block, self.rbf)
         similarity, error = self.rbf.evaluate(block, by)
         z = self._standardised(similarity)
         largest = np.maximum(z.max(axis=1, keepdims=True), -z.min(axis=1, keepdims=True))
@@ -57,6 +59,24 @@ class Preparation:
         out = np.empty(block.shape, np.float32)
         standardise(block, self.mean, self.scale, FAR, out)
         return out
+
+    def _fast_similarities(self, block: Floats, rbf: UnitRBF) -> tuple[Floats32, Floats]:
+        """The same for `UnitRBF`, in one pass over the products."""
+        from .similarities import prepare_similarities
+
+        unit = _unit(block, FAST)
+        z, largest = FAST.product(unit, rbf.centers.T), np.empty(len(block), np.float32)
+        slope, far = np.float32(1 / np.float32(-2 * rbf.width * rbf.width)), np.float32(FAR)
+        squares = _squares(unit, FAST), rbf._center_squares
+        prepare_similarities(z, *squares, slope, *self._factor_and_origin, far, largest)
+        reach = largest[:, None].astype(np.float64)
+        return z, rbf.error * reach + 8 * UNIT * (reach + self._largest_origin)
+
+    @cached_property
+    def _factor_and_origin(self) -> tuple[Floats32, Floats32]:
+        most = np.finfo(np.float32).max
+        factor = np.minimum(1 / self.scale, most)
+        return factor.astype(np.float32), np.clip(self.mean * factor, -most, most).astype(np.float32)
 
     @cached_property
     def _largest_origin(self) -> float:
@@ -159,13 +179,25 @@ class UnitRBF:
         # A zero row stays zero and is at distance 1.
         away = _squares(u, by)[:, None] + self._center_squares - 2 * by.product(u, columns)
         away = np.maximum(away, 0)
-        error: Any = 2 * scatter(u.shape[1]) + 24 * UNIT
+        error: Any = self._distance_error
         if self.power == 1:
             away = np.sqrt(away)
             nearest = np.maximum(away.min(axis=1, keepdims=True), np.sqrt(error))
             error = error / nearest.astype(np.float64) + 4 * UNIT
         similarity: Floats = by.exp(away / np.float32(-2 * self.width * self.width)).astype(np.float64)
-        return similarity, np.expm1(error / (2 * self.width**2)) + 8 * UNIT
+        return similarity, self._relative(error)
+
+    @property
+    def error(self) -> float:
+        """The bound of relative errors with squared distances, one for all rows."""
+        return float(self._relative(self._distance_error))
+
+    def _relative(self, error: Any) -> Any:
+        return np.expm1(error / (2 * self.width**2)) + 8 * UNIT
+
+    @cached_property
+    def _distance_error(self) -> float:
+        return 2 * product_error(self.centers.T) + 24 * UNIT
 
     @cached_property
     def _center_squares(self) -> Floats32:

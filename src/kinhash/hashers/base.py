@@ -8,7 +8,6 @@ training rows, the report, files.
 from __future__ import annotations
 
 import copy
-import logging
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -20,13 +19,14 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._blocks import map_padded_rows, map_rows, single_blas_thread
+from .._blocks import map_padded_rows, single_blas_thread
 from .._callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from .._check import check_choice, check_features, check_integer, check_n_bits, check_weights, make_rng
 from .._stages import Listener, Stages
 from .._types import Array, Bytes, Floats
 from ..codes import Codes, pack_bits
-from ..encoders import Fitted, Map
+from ..encoders import Fitted
+from ..encoders.mapped_codes import mapped_codes
 from ..errors import InvalidInput, KinhashWarning
 from ..rows import Rows
 from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
@@ -37,9 +37,8 @@ from .shared_codes import classes_sharing_codes, count_distinct, shared_codes_wa
 if TYPE_CHECKING:
     from ..index import HammingIndex, Neighbours
 
-__all__ = ["Explanation", "Hasher", "check_supervision", "mapped_codes"]
+__all__ = ["Explanation", "Hasher", "check_supervision"]
 
-log = logging.getLogger("kinhash")
 MOST_JOBS = 1024  # more threads than a system starts would be asked for by a stranger's model file
 
 
@@ -187,8 +186,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         gives a row the same bits on every machine, alone or in a batch of any size, from a memory map or a
         sparse matrix: rows with a margin within rounding error of zero are decided again in an order of
         operations of our own (`kinhash.encoders.Map`). How many is logged to "kinhash" at level DEBUG. Maps
-        with a scikit-learn estimator inside are as good as its arithmetic. Peak memory beyond the result: a
-        few blocks of 256 rows per thread.
+        with a scikit-learn estimator inside are as good as its arithmetic. Peak memory beyond the result: 32
+        MB, and a few blocks of 256 to 1,024 rows per thread.
         """
         check_is_fitted(self, "fitted_")
         packed = self._encode_rows(Rows(check_features(self, X, reset=False)))
@@ -322,20 +321,6 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
-
-
-def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None) -> Bytes:
-    """Packed codes (n, bytes) that a map gives to rows."""
-    again: list[int] = []
-
-    def one(block: Floats) -> Bytes:
-        scores, count = map_.decide(block)
-        again.append(count)
-        return pack_bits(scores > 0)
-
-    packed = map_rows(one, rows.read, len(rows), n_jobs)
-    log.debug("%d of %d rows lay within rounding error of zero and were decided again", sum(again), len(rows))
-    return packed
 
 
 def _training_codes(fitted: Fitted, rows: Rows, n_jobs: int | None) -> npt.NDArray[np.uint8]:

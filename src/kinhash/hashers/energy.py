@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..codes import Codes, pack_bits, unpack_bits
 from ..encoders import ENCODERS, Encoder, Fitted, Map
+from ..encoders.mapped_codes import mapped_codes
 from ..energies import ENERGIES, Energy
 from ..errors import InvalidInput, UnknownName
 from ..fields import Fields
@@ -18,7 +19,6 @@ from ..rows import Rows
 from ..solvers import SOLVERS, Solver
 from ..supervision import from_labels
 from ..training import Training
-from .base import mapped_codes
 from .streaming import StreamingHasher, StreamPlan, require_streamable
 
 if TYPE_CHECKING:
