@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from .explorer import explore
     from .fields import Fields
     from .files import load, load_codes, save_codes
+    from .gpu.use import on_gpu
     from .hashers import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, EnergyHasher
     from .index import HammingIndex
 
@@ -67,6 +68,7 @@ __all__ = [
     "load",
     "load_codes",
     "metrics",
+    "on_gpu",
     "pack_bits",
     "protocols",
     "save_codes",
@@ -91,6 +93,7 @@ _HOMES = {
     "explore": "explorer",
     "load": "files",
     "load_codes": "codes_file",
+    "on_gpu": "gpu.use",
     "pack_bits": "codes",
     "save_codes": "codes_file",
     "unpack_bits": "codes",

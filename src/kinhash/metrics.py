@@ -12,7 +12,6 @@ from .evaluation.hamming_rankings import MeanAveragePrecision, average_precision
 from .evaluation.health import CodeHealth, code_health
 from .evaluation.mean_score import MeanScore
 from .evaluation.nearest_kin import NearKin, distinct_answers, near_kin, near_kin_from_scores
-from .evaluation.on_gpu import on_gpu
 from .evaluation.radius import (
     PrecisionRecallCurve,
     PrecisionWithinRadius,
@@ -42,7 +41,6 @@ __all__ = [
     "ndcg",
     "near_kin",
     "near_kin_from_scores",
-    "on_gpu",
     "paired_test",
     "precision_at_k",
     "precision_at_recall",

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from test_gpu_index import _has_card
 
+import kinhash
 from kinhash import Codes, Fields, metrics
 from kinhash.gpu import card
 from kinhash.gpu.twin import Twin
@@ -17,7 +18,7 @@ def on_gpu(request, monkeypatch):
         monkeypatch.setattr(card, "all_cards", lambda: (Twin(),))
     elif not _has_card():
         pytest.skip("needs CuPy and an NVIDIA card")
-    return metrics.on_gpu
+    return kinhash.on_gpu
 
 
 def _codes(rng, n, n_bits=20, fields=NONE):

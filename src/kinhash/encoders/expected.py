@@ -76,7 +76,7 @@ class LabelSimilarity(ExpectedSimilarity):
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any] | None]:
         chances = self.model.probabilities(z, by)
         similarity = self._of(chances, by)
-        errors = self.model.error(z, error, chances)
+        errors = None if by.exact else self.model.error(z, error, chances)
         # Logarithms of T tags and their sum add (T + 6) |x| eˣ ≤ (T + 6) / e roundings, the exponential few.
         return similarity, None if errors is None else errors + 8 * UNIT
 
@@ -118,9 +118,9 @@ class RegressedSimilarity(ExpectedSimilarity):
 
     def evaluate(
         self, z: Floats32, error: Any, by: Arithmetic
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
         similarity = np.clip(by.product(z, self.weights) + self.intercept, -1.0, 1.0).astype(np.float64)
-        return similarity, self._error(z, error) + 4 * UNIT
+        return similarity, None if by.exact else self._error(z, error) + 4 * UNIT
 
     def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return np.abs(matrix).sum(axis=0).max(keepdims=True)[None, :]

@@ -56,11 +56,11 @@ class LinearMap(Map):
 
     def evaluate(
         self, block: npt.NDArray[np.float64], by: Arithmetic
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
         z, error = self.preparation.evaluate(block, by)
         scores = by.product(z, self.weights)
         scores += self.intercept
-        return scores, self._error(z, error)
+        return scores, None if by.exact else self._error(z, error)
 
     @cached_property
     def _error(self) -> AffineError:

@@ -14,8 +14,10 @@ from .._arithmetic import FAST, FIXED, doubtful_rows
 from .._blocks import block_slices, map_blocks
 from .._types import Array, Bytes, Ints
 from ..codes import n_bytes, pack_bits
+from ..gpu.use import card_in_use
 from ..rows import Rows
 from .base import Map, in_agreement
+from .on_gpu import codes_on, knows
 
 __all__ = ["mapped_codes"]
 
@@ -27,6 +29,9 @@ NUMBERS = 1 << 16  # and no more than this many numbers, to stay in the cache
 
 def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None) -> Bytes:
     """Packed codes (n, bytes) of rows by a map. Memory beyond them: 32 MB, and a few blocks per thread."""
+    card = card_in_use()
+    if card is not None and knows(map_) and len(rows):
+        return codes_on(card, map_, rows)
     packed = np.empty((len(rows), n_bytes(map_.n_bits)), np.uint8)
     stretch = max(SMALLEST, MOST_SCORES // map_.n_bits)
     again = sum(_encode(map_, rows, part, packed, n_jobs) for part in block_slices(len(rows), stretch))

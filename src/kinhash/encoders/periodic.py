@@ -40,11 +40,11 @@ class PeriodicMap(Map):
 
     def evaluate(
         self, block: npt.NDArray[np.float64], by: Arithmetic
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
         z, error = self.preparation.evaluate(block, by)
         scores = by.cos(by.product(z, self.weights) + self.phase)
         # A cosine never moves more than its argument; 8 roundings are more than any library's cosine needs.
-        return scores, self._error(z, error) + 8 * UNIT
+        return scores, None if by.exact else self._error(z, error) + 8 * UNIT
 
     @cached_property
     def _error(self) -> AffineError:

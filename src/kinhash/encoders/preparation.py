@@ -50,10 +50,16 @@ class Preparation:
             return self._fast_similarities(block, self.rbf)
         similarity, error = self.rbf.evaluate(block, by)
         z = self._standardised(similarity)
+        if by.exact:
+            return z, 0.0
         largest = np.maximum(z.max(axis=1, keepdims=True), -z.min(axis=1, keepdims=True))
         return z, (error + 8 * UNIT) * (largest + self._largest_origin).astype(np.float64)
 
     def _standardised(self, block: Floats) -> Floats32:
+        if not isinstance(block, np.ndarray):  # on a card; see `standardise`
+            far_cut = np.clip((block - self.mean) * np.minimum(1 / self.scale, 1e300), -FAR, FAR)
+            on_card: Floats32 = far_cut.astype(np.float32)
+            return on_card
         from .standardise import standardise
 
         out = np.empty(block.shape, np.float32)
@@ -179,9 +185,10 @@ class UnitRBF:
         # A zero row stays zero and is at distance 1.
         away = _squares(u, by)[:, None] + self._center_squares - 2 * by.product(u, columns)
         away = np.maximum(away, 0)
-        error: Any = self._distance_error
+        error: Any = 0.0 if by.exact else self._distance_error
         if self.power == 1:
             away = np.sqrt(away)
+        if self.power == 1 and not by.exact:
             nearest = np.maximum(away.min(axis=1, keepdims=True), np.sqrt(error))
             error = error / nearest.astype(np.float64) + 4 * UNIT
         similarity: Floats = by.exp(away / np.float32(-2 * self.width * self.width)).astype(np.float64)

@@ -1,10 +1,7 @@
-"""Metrics counted on a graphics card: the same numbers, for millions of queries."""
+"""A database on a graphics card, where pairs are counted: the same numbers, for millions of queries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -16,37 +13,9 @@ from ..index.weighing import weighing_of
 from .kernels import GIVEN
 from .kin import Kin, LabelWords
 
-__all__ = ["card_in_use", "database_on", "on_gpu"]
+__all__ = ["database_on"]
 
 BLOCK_ROWS = 1 << 20
-
-_card: ContextVar[Any] = ContextVar("card", default=None)
-
-
-@contextmanager
-def on_gpu(card: int = 0) -> Iterator[None]:
-    """Count pairs on a graphics card (extra ``gpu``) in this block, for every metric over Hamming rankings.
-
-    Counts are whole numbers, so every figure is the one that the processor gives. The order of ties by
-    ``ties="index"`` is followed on the processor. Memory on the card: codes and label words of the database,
-    and for relevances given as matrices those of a block of queries.
-
-        with metrics.on_gpu():
-            metrics.mean_average_precision(queries, database, query_labels, database_labels)
-    """
-    from ..gpu.card import all_cards
-
-    cards = all_cards()
-    token = _card.set(cards[card])
-    try:
-        yield
-    finally:
-        _card.reset(token)
-
-
-def card_in_use() -> Any:
-    """The card of the `on_gpu` around this, or None."""
-    return _card.get()
 
 
 def database_on(card: Any, database: Codes, kin: Kin) -> Counted:

@@ -18,9 +18,10 @@ import numpy.typing as npt
 from .._blocks import block_slices, n_threads
 from .._types import Floats
 from ..codes import to_words
+from ..gpu.use import card_in_use
 from .kernels import LANES, tally, walk
 from .kin import GradeBlocks, LabelWords, writable
-from .on_gpu import card_in_use, database_on
+from .on_gpu import database_on
 from .ranking import Ranking
 
 __all__ = ["QueryBlock", "query_blocks"]

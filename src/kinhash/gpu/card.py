@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import Arithmetic
 from ..errors import InvalidInput, MissingExtra
+from .fixed import fixed_on
 from .questions import N_PLANES, Questions
 from .rows import Notes, Rows, Tiles
 from .search import MOST_QUERIES
@@ -21,7 +23,6 @@ from .tally import tally
 __all__ = ["Card", "all_cards", "cupy"]
 
 THREADS = 256
-FEW = 8  # queries that popcounts answer; more go to the tensor cores
 TENSOR_CORES = 80  # compute capability 8.0: whole-number products of the size used here
 SHARED_FOR_QUERIES = 40 << 10  # bytes of a block
 BLOCKS = 4  # for every multiprocessor
@@ -61,6 +62,7 @@ class Card:
     least_room = 1 << 14
     most_ties = 1 << 20
     most_sorted = 1 << 13
+    few = 8  # queries that popcounts answer; more go to the tensor cores
 
     def __init__(self, number: int = 0) -> None:
         self.number = number
@@ -123,6 +125,14 @@ class Card:
         with self._device:
             return Notes(cp.zeros(n_queries, cp.uint32), cp.empty((n_queries, cap), cp.uint64))
 
+    def packed_bits(self, bits: Any) -> npt.NDArray[np.uint8]:
+        """A boolean matrix (n, d) as packed rows, here."""
+        cp = self._cupy
+        with self._device:
+            filled = cp.zeros((len(bits), -(-bits.shape[1] // 8) * 8), bool)
+            filled[:, : bits.shape[1]] = bits
+            return cp.asnumpy(cp.packbits(filled.ravel())).reshape(len(bits), -1)
+
     # ---- kernels -------------------------------------------------------------------------------
 
     @contextmanager
@@ -145,6 +155,10 @@ class Card:
             self._kernels[name, n_words] = self.kernel("nearest.cu", name, W=n_words)
         return self._kernels[name, n_words]
 
+    def fixed(self) -> Arithmetic:
+        """See `fixed.fixed_on`."""
+        return fixed_on(self)
+
     def tally(self, *given: Any) -> npt.NDArray[np.int64]:
         """See `tally.tally`."""
         return tally(self, *given)
@@ -166,7 +180,7 @@ class Card:
         noted = (NONE if limits is None else limits, mask, np.uint32(notes.cap), notes.counts, notes.keys)
         blocks = BLOCKS * self.n_processors
         with self._device:
-            if len(asked) <= FEW or self._capability < TENSOR_CORES:
+            if len(asked) <= self.few or self._capability < TENSOR_CORES:
                 for first in range(0, len(asked), 4):
                     self._few(asked, slice(first, first + 4), where, tiles, noted)
                 return
@@ -283,7 +297,7 @@ class Card:
 def _module(card: int, name: str, sizes: tuple[tuple[str, int], ...]) -> Any:
     """The kernels of a source file, compiled for a card and for codes of one size."""
     source = files(__package__).joinpath(name).read_text("utf-8")
-    options = ("--std=c++17", *(f"-D{macro}={value}" for macro, value in sizes))
+    options = ("--std=c++17", "--fmad=false", *(f"-D{macro}={value}" for macro, value in sizes))
     expressions = EXPRESSIONS if name == "nearest.cu" else None
     return _Named(cupy().RawModule(code=source, options=options, name_expressions=expressions))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil, log
 from typing import Any
 
 __all__ = ["ROW", "SHIFT", "Notes", "Rows", "Tiles", "samples"]
@@ -12,7 +13,6 @@ SHIFT = 40  # a key is distance << SHIFT | row
 ROW = (1 << SHIFT) - 1
 
 FIRST_TILES = 2  # of the first sample
-MOST_TIMES = 1000  # larger the next sample is at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +49,14 @@ class Notes:
         return int(self.keys.shape[1])
 
 
-def samples(n_tiles: int) -> Iterator[tuple[Tiles, float]]:
-    """Larger and larger samples, evenly spread, up to all tiles; and what share of the tiles each is."""
-    sizes = [n_tiles]
-    while sizes[-1] > FIRST_TILES:
-        steps = 1  # so many more samples, each as many times larger than the one before
-        while (sizes[-1] / FIRST_TILES) ** (1 / steps) > MOST_TIMES:
-            steps += 1
-        smaller = int(sizes[-1] / (sizes[-1] / FIRST_TILES) ** (1 / steps))
-        sizes.append(max(FIRST_TILES, min(smaller, sizes[-1] - 1)))
-    for size in reversed(sizes):
+def samples(n_tiles: int, most_times: int) -> Iterator[tuple[Tiles, float]]:
+    """Larger and larger samples, evenly spread, up to all tiles; and what share of the tiles each is.
+
+    Each is at most ``most_times`` as large as the one before.
+    """
+    larger = max(1.0, n_tiles / FIRST_TILES)
+    steps = ceil(log(larger) / log(most_times))
+    for step in range(steps, 0, -1):
+        size = max(1, int(n_tiles / larger ** (step / steps)))
         yield Tiles(0, size, n_tiles // size), size / n_tiles
+    yield Tiles(0, n_tiles), 1.0

@@ -44,7 +44,9 @@ def nearest(card: Any, rows: Rows, asked: Questions, k: int) -> Keys:
 def _nearest(card: Any, rows: Rows, asked: Questions, k: int, cap: int) -> Keys:
     notes = card.notes(len(asked), cap)
     limits = None
-    for tiles, share in samples(card.n_tiles(rows)):
+    # Few queries wait for every launch, many for every row that is noted.
+    most_times = 1000 if len(asked) <= card.few else 64
+    for tiles, share in samples(card.n_tiles(rows), most_times):
         card.collect(rows, asked, limits, tiles, notes)
         if share < 1:
             limits = card.lower(notes, _enough(k * share), asked.largest)

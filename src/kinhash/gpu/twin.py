@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._arithmetic import FIXED, Arithmetic
 from .questions import Questions
 from .rows import SHIFT, Notes, Rows, Tiles
 from .search import FOUND, TOO_FEW, TOO_MANY, TOO_TIED
@@ -25,6 +26,7 @@ class Twin:
     least_room = 24
     most_ties = 16
     most_sorted = 12
+    few = 8
     name = "NumPy"
 
     def __init__(self, memory: int = 1 << 30) -> None:
@@ -51,6 +53,12 @@ class Twin:
     def mask(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint32]:
         packed = np.packbits(mask, bitorder="little")
         return np.pad(packed, (0, -len(packed) % 4)).view(np.uint32)
+
+    def packed_bits(self, bits: Any) -> npt.NDArray[np.uint8]:
+        return np.packbits(bits, axis=1)
+
+    def fixed(self) -> Arithmetic:
+        return FIXED
 
     def n_tiles(self, rows: Rows) -> int:
         return int(rows.words.shape[1]) // self.tile

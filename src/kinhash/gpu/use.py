@@ -1,0 +1,43 @@
+"""Which card is to be used, if any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from .._check import check_integer
+
+__all__ = ["card_in_use", "on_gpu"]
+
+_card: ContextVar[Any] = ContextVar("card", default=None)
+
+
+@contextmanager
+def on_gpu(card: int = 0) -> Iterator[None]:
+    """Encode and score on a graphics card (extra ``gpu``) inside this block; ``card`` is its number.
+
+        with kinhash.on_gpu():
+            codes = hasher.encode(X)
+            metrics.mean_average_precision(queries, codes, query_labels, labels)
+
+    `encode` gives the same bits as without a card: the arithmetic that decides rows near zero on the
+    processor does all rows on the card. Maps it does not know (trees, polished codes, scikit-learn
+    estimators) stay on the processor. Metrics over Hamming rankings count pairs on the card, and counts are
+    whole numbers, so every figure is the same; the order of ties by ``ties="index"`` is followed on the
+    processor.
+    """
+    from .card import all_cards
+
+    cards = all_cards()
+    token = _card.set(cards[check_integer("card", card, 0, len(cards) - 1)])
+    try:
+        yield
+    finally:
+        _card.reset(token)
+
+
+def card_in_use() -> Any:
+    """The card of the `on_gpu` around this, or None."""
+    return _card.get()

@@ -1,0 +1,74 @@
+"""Codes made on a card are those of the processor, bit by bit; without a card, by its twin in NumPy."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from test_gpu_index import _has_card
+
+import kinhash
+from kinhash import EMKSH, EnergyHasher
+from kinhash.encoders import on_gpu
+from kinhash.encoders.base import Map
+from kinhash.encoders.ridge import Ridge
+from kinhash.gpu import card
+from kinhash.gpu.twin import Twin
+
+
+@pytest.fixture(params=["twin", "card"])
+def on_card(request, monkeypatch):
+    if request.param == "twin":
+        monkeypatch.setattr(card, "all_cards", lambda: (Twin(),))
+    elif not _has_card():
+        pytest.skip("needs CuPy and an NVIDIA card")
+    return kinhash.on_gpu
+
+
+def _rows():
+    X, y = load_digits(return_X_y=True)
+    return X.astype(np.float32) + np.random.default_rng(0).normal(0, 3, X.shape).astype(np.float32), y
+
+
+def _tags(y):
+    return np.stack([y % 2 == 0, y % 3 == 0, y > 4, y < 8], axis=1).astype(np.uint8)
+
+
+CASES = {
+    "linear": (lambda: EMKSH(32, random_state=0), False),
+    "classes": (lambda: EnergyHasher(24, random_state=0), False),
+    "tags": (lambda: EnergyHasher(24, random_state=0), True),
+    "ridge": (lambda: EnergyHasher(20, encoder="ridge", alike=0, random_state=0), False),
+    "rbf": (lambda: EnergyHasher(20, encoder=Ridge(features="rbf"), random_state=0), False),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_bits(on_card, monkeypatch, name):
+    make, tags = CASES[name]
+    X, y = _rows()
+    hasher = make().fit(X[:700], _tags(y[:700]) if tags else y[:700])
+    assert on_gpu.knows(hasher.fitted_.map)
+    expected = hasher.encode(X)
+    calls = []
+    monkeypatch.setattr(on_gpu, "BLOCK_BYTES", 1 << 19)
+    put = Map.decide
+    monkeypatch.setattr(Map, "decide", lambda *given: calls.append(1) or put(*given))
+    with on_card():
+        codes = hasher.encode(X)
+        wide = hasher.encode(X.astype(np.float64)[:, ::-1][:, ::-1])
+    np.testing.assert_array_equal(codes.packed, expected.packed)
+    np.testing.assert_array_equal(wide.packed, expected.packed)
+    assert not calls
+
+
+def test_maps_a_card_does_not_know_stay_on_the_processor(on_card):
+    X, y = _rows()
+    hasher = EnergyHasher(16, solver="coordinate", alike=0, random_state=0).fit(X[:500], y[:500])
+    expected = hasher.encode(X)
+    with on_card():
+        np.testing.assert_array_equal(hasher.encode(X).packed, expected.packed)
+
+
+def test_a_card_that_is_not_there_is_refused(monkeypatch):
+    monkeypatch.setattr(card, "all_cards", lambda: (Twin(),))
+    with pytest.raises(kinhash.errors.InvalidInput, match="card"), kinhash.on_gpu(1):
+        pass
