@@ -184,11 +184,13 @@ class Card:
                 for first in range(0, len(asked), 4):
                     self._few(asked, slice(first, first + 4), where, tiles, noted)
                 return
+            if limits is None:
+                noted = (self._cupy.full(len(asked), asked.largest, np.int32), *noted[1:])
             kernel = self._kernel("many", n_words)
             n_tiles = -(-len(asked) // 8)
             per_block = min(n_tiles, max(1, SHARED_FOR_QUERIES // (512 * n_words + 32)))
             factors = (
-                self._once(asked, "factors"), self._once(asked, "own"),
+                *self._factors(asked),
                 np.int32(n_tiles), np.int32(per_block), np.int32(len(asked)),
             )  # fmt: skip
             parts = self.tile // (128 * max(1, 8 // n_words))
@@ -203,6 +205,20 @@ class Card:
         grid = (min(tiles.count, 16 * self.n_processors),)
         kernel(grid, (THREADS,), (*where, *given, *noted))
 
+    def _factors(self, asked: Questions) -> tuple[Any, Any]:
+        """`Questions.factors` and `Questions.own`, made on the card, once."""
+        kept: dict[int, tuple[Any, Any]] = asked.__dict__.setdefault("_factors_on_cards", {})
+        if self.number not in kept:
+            cp, n_queries, n_words = self._cupy, len(asked), asked.words.shape[1]
+            factors = cp.empty(-(-n_queries // 8) * n_words * 128, np.uint32)
+            own = cp.empty(n_queries, np.int32)
+            weights = NONE if asked.weights is None else self._once(asked, "weights")
+            shared = np.int32(asked.weights is None or len(asked.weights) == 1)
+            given = (self._once(asked, "words"), weights, shared, np.int32(n_queries), factors, own)
+            self._kernel("prepare", n_words)((-(-factors.size // THREADS),), (THREADS,), given)
+            kept[self.number] = factors, own
+        return kept[self.number]
+
     def _once(self, asked: Questions, name: str) -> Any:
         """An array of the queries on this card, copied once."""
         kept = asked.__dict__.setdefault("_on_cards", {})
@@ -210,14 +226,15 @@ class Card:
             kept[self.number, name] = self.put(getattr(asked, name))
         return kept[self.number, name]
 
-    def lower(self, notes: Notes, wanted: int, largest: int) -> Any:
-        """Limits from the rows of a sample; counting starts again."""
+    def lower(self, notes: Notes, wanted: int, largest: int, before: Any) -> Any:
+        """Limits from the rows of a sample within those before; counting starts again."""
         with self._device:
             limits = self._cupy.empty(len(notes.counts), np.int32)
             kernel = self._kernel("lower", 1)
             shared = self.allow(kernel, 4 * (THREADS + largest + 1))
             given = (notes.counts, np.uint32(notes.cap), notes.keys, np.uint32(wanted), np.int32(largest))
-            kernel((len(notes.counts),), (THREADS,), (*given, limits), shared_mem=shared)
+            before = NONE if before is None else before
+            kernel((len(notes.counts),), (THREADS,), (*given, before, limits), shared_mem=shared)
         return limits
 
     def smallest(self, notes: Notes, k: int, largest: int) -> tuple[Any, Any]:

@@ -120,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, W > 8 ? 1 : 2)
   for (int i = threadIdx.x; i < tiles * W * 32; i += THREADS) b[i] = factors[(i64)tile0 * W * 32 + i];
   for (int i = threadIdx.x; i < tiles * 8; i += THREADS) {
     int q = tile0 * 8 + i;
-    start[i] = q >= n_queries ? 1 << 30 : own[q] - (limits ? limits[q] : LARGEST) - 1;
+    start[i] = q < n_queries ? own[q] - limits[q] - 1 : 1 << 30;
   }
   __syncthreads();
   int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
@@ -168,10 +168,35 @@ extern "C" __global__ void __launch_bounds__(THREADS, W > 8 ? 1 : 2)
             if (d[m][i] < 0) {
               int q = (tile0 + tile) * 8 + 2 * t + (i & 1);
               i64 row = base + 16 * m + g + 8 * (i >> 1);
-              if (row < n_rows) note(q, row, d[m][i] + (limits ? limits[q] : LARGEST) + 1, mask, cap, counts, keys);
+              if (row < n_rows) note(q, row, d[m][i] + limits[q] + 1, mask, cap, counts, keys);
             }
     }
   }
+}
+
+// Factors and own sums of the queries, see questions.py. weights: one row of 64 W for all queries, one for each, or
+// null where every bit counts one.
+extern "C" __global__ void prepare(const u64* __restrict__ queries, const u8* __restrict__ weights, int shared,
+                                   int n_queries, u32* factors, int* own) {
+  i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  int r = i & 3, lane = i >> 2 & 31, w = (i >> 7) % W, q = (i >> 7) / W * 8 + (lane >> 2);
+  if (q >= (n_queries + 7) / 8 * 8) return;
+  u32 bytes = 0;
+  if (q < n_queries) {
+    u64 word = queries[q * W + w];
+    const u8* mine = weights ? weights + (shared ? 0 : (i64)q * 64 * W) + 64 * w : 0;
+    for (int j = 0; j < 4; j++) {
+      int bit = 16 * (lane & 3) + 4 * j + r, weight = mine ? mine[bit ^ 7] : 1;
+      bytes |= (u32)(u8)(word >> bit & 1 ? -weight : weight) << 8 * j;
+    }
+    if (r == 0 && w == 0 && (lane & 3) == 0) {
+      int sum = 0;
+      for (int k = 0; k < 64 * W; k++)
+        if (queries[q * W + k / 64] >> (k % 64) & 1) sum += weights ? mine[k ^ 7] : 1;
+      own[q] = sum;
+    }
+  }
+  factors[i] = bytes;
 }
 
 // ---- what was noted ----------------------------------------------------------------------------------------
@@ -202,14 +227,20 @@ __device__ int level(const u64* keys, u32 noted, u32 wanted, int largest, u32* b
   return found;
 }
 
-// The limit of every query from the rows of a sample; counts start again at zero.
-extern "C" __global__ void lower(u32* counts, u32 cap, const u64* keys, u32 wanted, int largest, int* limits) {
+// The limit of every query from the rows of a sample within the limit before (none: all rows); counts start again
+// at zero. Where the sample has too few, the limit was a little too low.
+extern "C" __global__ void lower(u32* counts, u32 cap, const u64* keys, u32 wanted, int largest, const int* before,
+                                 int* limits) {
   extern __shared__ u32 bins[];
   u32 count = counts[blockIdx.x];
   u32 noted = min(count, cap);
   if (count > cap) wanted = max(1u, (u32)((double)wanted * cap / count));
   int found = level(keys + (u64)blockIdx.x * cap, noted, wanted, largest, bins + THREADS, bins);
-  if (threadIdx.x == 0) limits[blockIdx.x] = found, counts[blockIdx.x] = 0;
+  if (threadIdx.x == 0) {
+    int limit = before ? before[blockIdx.x] : largest;
+    limits[blockIdx.x] = noted < wanted ? min(largest, limit + limit / 4 + 1) : found;
+    counts[blockIdx.x] = 0;
+  }
 }
 
 // The k smallest keys of every query in ascending order, and what came of it.

@@ -12,7 +12,7 @@ __all__ = ["ROW", "SHIFT", "Notes", "Rows", "Tiles", "samples"]
 SHIFT = 40  # a key is distance << SHIFT | row
 ROW = (1 << SHIFT) - 1
 
-FIRST_TILES = 2  # of the first sample
+FIRST_TILES = 1  # of the first sample
 
 
 @dataclass(frozen=True, eq=False)

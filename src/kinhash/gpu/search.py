@@ -36,7 +36,10 @@ def nearest(card: Any, rows: Rows, asked: Questions, k: int) -> Keys:
     if not k:
         return out
     cap = min(max(card.least_room, 1 << (4 * k - 1).bit_length()), card.n_tiles(rows) * card.tile)
-    for part in _chunks(len(asked), MOST_NOTES // cap):
+    at_once = max(1, MOST_NOTES // cap)
+    if len(asked) <= at_once:
+        return _nearest(card, rows, asked, k, cap) if len(asked) else out
+    for part in _chunks(len(asked), at_once):
         out[part] = _nearest(card, rows, asked.take(part), k, cap)
     return out
 
@@ -45,11 +48,11 @@ def _nearest(card: Any, rows: Rows, asked: Questions, k: int, cap: int) -> Keys:
     notes = card.notes(len(asked), cap)
     limits = None
     # Few queries wait for every launch, many for every row that is noted.
-    most_times = 1000 if len(asked) <= card.few else 64
+    most_times = 1000 if len(asked) <= card.few else 256
     for tiles, share in samples(card.n_tiles(rows), most_times):
         card.collect(rows, asked, limits, tiles, notes)
         if share < 1:
-            limits = card.lower(notes, _enough(k * share), asked.largest)
+            limits = card.lower(notes, _enough(k * share), asked.largest, limits)
     keys, status = card.smallest(notes, k, asked.largest)
     tied = np.flatnonzero(status == TOO_TIED)
     if len(tied):

@@ -80,13 +80,16 @@ class Twin:
             notes.keys[q, place] = keys[::-1][: len(place)]  # any order will do
             notes.counts[q] += len(keys)
 
-    def lower(self, notes: Notes, wanted: int, largest: int) -> npt.NDArray[np.int32]:
-        """Limits from the rows of a sample; counting starts again."""
+    def lower(self, notes: Notes, wanted: int, largest: int, before: Any) -> npt.NDArray[np.int32]:
+        """Limits from the rows of a sample within those before; counting starts again."""
         limits = np.empty(len(notes.counts), np.int32)
         for q, count in enumerate(notes.counts.tolist()):
             enough = wanted if count <= notes.cap else max(1, int(wanted * notes.cap / count))
             distances = np.sort(notes.keys[q, : min(count, notes.cap)] >> np.uint64(SHIFT))
-            limits[q] = distances[enough - 1] if len(distances) >= enough else largest
+            limit = largest if before is None else int(before[q])
+            limits[q] = min(largest, limit + limit // 4 + 1)
+            if len(distances) >= enough:
+                limits[q] = distances[enough - 1]
         notes.counts[:] = 0
         return limits
 

@@ -114,7 +114,7 @@ class CardSegment:
         found = [np.empty((len(queries), 0), np.uint64)]
         for part, rows, passing in self._searched():
             keys = nearest(part.card, rows, asked, min(k, passing))
-            found.append(keys + np.uint64(part.first))
+            found.append(keys + np.uint64(part.first) if part.first else keys)
         keys = found[-1] if len(found) == 2 else np.sort(np.concatenate(found, axis=1), axis=1)[:, :k]
         return (keys >> np.uint64(SHIFT)).astype(np.uint16), (keys & np.uint64(ROW)).astype(np.int64)
 
