@@ -22,7 +22,7 @@ from kinhash.errors import InvalidInput
 
 from .records import DIGESTS, every_section, failed, result
 
-VOID = {"meta", "img", "br", "link", "input", "hr"}
+VOID = {"meta", "img", "br", "link", "input", "hr", "wbr"}
 
 
 class Page(HTMLParser):
