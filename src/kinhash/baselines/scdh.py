@@ -54,7 +54,7 @@ class SCDH(TwoStepBaseline):
     """
 
     card = Card(
-        "Chen, Tang, Wang, Chang, Ji, TIP 2020",
+        "Chen, Tian, Zhang, Wang, Zhang, TIP 2020",
         LABELS,
         "ridge on 2,000 RBF features",
         "directions by QR and SVD (the program's collapse past C − 1 bits)",

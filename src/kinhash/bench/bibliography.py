@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import resources
 
+from ..baselines import BASELINES
+from .grid import slug
 from .result import Result
 
 __all__ = ["METHODS", "SETS", "bibliography", "works"]
@@ -17,19 +19,28 @@ METHODS = {
     "BRE": "kulis2009learning",
     "BSH": "hu2017bayesian",
     "COSDISH": "kang2016column",
+    "CSQ": "yuan2020central",
+    "DPN": "fan2020deep",
     "FSDH": "gui2018fast",
     "FSSH": "luo2018fast",
     "FastHash": "lin2014fast",
+    "GreedyHash": "su2018greedy",
+    "HMOH": "lin2020hadamard",
     "HadamardHashing": "koutaki2018hadamard",
+    "HashNet": "cao2017hashnet",
     "KSH": "liu2012supervised",
     "LFH": "zhang2014supervised",
     "LSH": "charikar2002similarity",
+    "MIHash": "cakir2017mihash",
     "MLH": "norouzi2011minimal",
     "NSH": "liu2016natural",
+    "OPQ": "ge2014optimized",
+    "OrthoHash": "hoe2021one",
     "SCDH": "chen2020strongly",
     "SDH": "shen2015supervised",
     "SPLH": "wang2010sequential",
     "SpectralHashing": "weiss2008spectral",
+    "TALR": "he2018hashing",
     "TSH": "lin2013a",
 }
 # By what the names of data sets contain: where the rows come from, and their features.
@@ -59,4 +70,13 @@ def bibliography(results: Iterable[Result]) -> str:
     keys = {PAPER} | {METHODS[r.method] for r in found if r.method in METHODS}
     keys |= {key for part, key in SETS.items() if any(part in r.dataset for r in found)}
     known = works()
-    return "\n".join(known[key] for key in sorted(keys))
+    others = sorted({r.method for r in found} - set(METHODS))
+    return "\n".join([*(known[key] for key in sorted(keys)), *filter(None, map(_by_card, others))])
+
+
+def _by_card(method: str) -> str:
+    """What the card of a rival without an entry says, as an entry; nothing for lines nobody prints."""
+    card = getattr(BASELINES[method], "card", None) if method in BASELINES else None
+    if card is None or "nobody prints" in card.source:
+        return ""
+    return f"@misc{{{slug(method)},\n  title = {{{{{method}}}}},\n  note = {{{card.source}}}\n}}\n"

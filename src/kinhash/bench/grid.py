@@ -99,15 +99,16 @@ class ResultTable:
 
     def html(self) -> str:
         """A table in a region that scrolls by itself, its remarks and its command below."""
-        name = f"{self.name}-caption"
+        caption = f"{self.name}-caption"
         parts = [
-            f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{name}">',
-            f'<table id="{self.name}"><caption id="{name}"><span>{escape(self.caption)}</span></caption>',
+            f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{caption}">',
+            f'<table id="{self.name}"><caption id="{caption}"><span>{escape(self.caption)}</span></caption>',
             f"<thead>{self._head()}</thead><tbody>",
         ]
         for row, entries in self.rows:
             cells = "".join(map(_html_cell, self.columns, entries))
-            parts.append(f'<tr><th scope="row">{escape(row)}</th>{cells}</tr>')
+            name = escape(row).replace("_", "_<wbr>")  # long names break where they may
+            parts.append(f'<tr><th scope="row">{name}</th>{cells}</tr>')
         parts.append("</tbody></table></div>")
         if self.notes:
             parts.append(f'<p class="note">{" ".join(map(escape, self.notes))}</p>')

@@ -196,6 +196,11 @@ def _report(
         f"{counted(len(new), 'cell')} run, {len(planned.done):,} already there, {len(failed):,} failed, "
         f"in {output}. ({seconds:.0f} s)"
     ]
+    versions = {result.version for result in everything}
+    if len(versions) > 1:
+        lines.append(
+            f"  made by different code: {', '.join(sorted(versions))} (kinhash report --at takes one)"
+        )
     lines += [
         f"  failed: {r.label} {r.n_bits or ''} on {r.dataset}, partition {r.partition}: {r.error}"
         for r in failed

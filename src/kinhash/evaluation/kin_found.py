@@ -49,7 +49,10 @@ def precision_of_found(N: Counts, n: Counts, R: Counts, r: Counts, top: int | No
         return total / found if found else 0.0
     at = cut[0]
     seen, strangers = top - N[at], n[at] - r[at]
-    kin = np.arange(max(0, seen - strangers), min(r[at], seen) + 1)
+    least, most = max(0, seen - strangers), min(r[at], seen)
+    if ties == "expected":
+        least, most = _likely(n[at], r[at], seen, least, most)
+    kin = np.arange(least, most + 1)
     terms = _cut_terms(N[at], seen, R[at], kin, ties)
     scores = np.where(found + kin > 0, (total + terms) / np.maximum(found + kin, 1), 0.0)
     if ties == "expected":
@@ -75,6 +78,13 @@ def _in_a_row(before: Any, R: Any, kin: Counts) -> Floats:
     """``(R+1)/(before+1) + ... + (R+kin)/(before+kin)``: precisions at kin that stand one after another."""
     before = np.broadcast_to(before, kin.shape)
     return np.asarray(kin + (R - before) * harmonic_step(before, kin))
+
+
+def _likely(n: int, r: int, seen: int, least: int, most: int) -> tuple[int, int]:
+    """The numbers of kin that matter: twelve deviations around the mean; beyond, chances are below 10⁻²⁰."""
+    mean = seen * r / n
+    reach = 12 * np.sqrt(mean * (1 - r / n) * (n - seen) / max(n - 1, 1)) + 12
+    return max(least, int(mean - reach)), min(most, int(np.ceil(mean + reach)))
 
 
 def _chances(n: int, r: int, seen: int, kin: Counts) -> Floats:

@@ -1,8 +1,9 @@
 """The paper's methods in our reading: EM-KSH, EM-SPLH, EM-LFH, EM-BRE, EM-ExpH.
 
-Hu, Luo, Lu, Yu. Supervised hashing based on energy minimization. Each is the linearised solver on one
-energy, rounded at each bit's mean, with a ridge map from standardised features: the paper's choices
-where it states them. Where it is silent or contradicts itself, docs/method.md says what we chose.
+Hu, Luo, Lu, Yu. Supervised hashing based on energy minimization. arXiv:1712.00573, 2017. Each is the
+linearised solver on one energy, rounded at each bit's mean, with a ridge map from standardised features: the
+paper's choices where it states them. Where it is silent or contradicts itself, docs/method.md says what we
+chose.
 """
 
 from __future__ import annotations
