@@ -50,11 +50,11 @@ class SCDH(TwoStepBaseline):
 
     Memory beyond X: n·n_centers·4 bytes (see `TrainingRows`), 6·8·n·n_bits bytes, 3·8·n_centers².
 
-    Reference: Chen, Tang, Wang, Chang, Ji. Strongly constrained discrete hashing. TIP 2020.
+    Reference: Chen, Tian, Zhang, Wang, Zhang. Strongly constrained discrete hashing. TIP 2020.
     """
 
     card = Card(
-        "Chen, Tang, Wang, Chang, Ji, TIP 2020",
+        "Chen, Tian, Zhang, Wang, Zhang, TIP 2020",
         LABELS,
         "ridge on 2,000 RBF features",
         "directions by QR and SVD (the program's collapse past C − 1 bits)",
