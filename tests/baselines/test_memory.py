@@ -11,6 +11,9 @@ from kinhash.baselines import BASELINES
 
 N = 20_000
 SMALLER = {"n_partners": 10, "n_rounds": 3, "n_pairs": 2000, "n_epochs": 1, "svm_rows": 300, "n_centers": 100}
+SMALLER |= {
+    "features": "plain"
+}  # of heads: 1,000 RBF features of a row are held, however many rows there are
 
 
 def quick(name, **settings):

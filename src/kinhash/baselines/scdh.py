@@ -50,7 +50,7 @@ class SCDH(TwoStepBaseline):
 
     Memory beyond X: n·n_centers·4 bytes (see `TrainingRows`), 6·8·n·n_bits bytes, 3·8·n_centers².
 
-    Reference: Chen, Tang, Wang, Chang, Ji. Strongly constrained discrete hashing. TIP 2020.
+    Reference: Chen, Tian, Zhang, Wang, Zhang. Strongly constrained discrete hashing. TIP 2020.
     """
 
     card = Card(
