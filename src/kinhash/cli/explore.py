@@ -179,5 +179,8 @@ def _text(output: str, summary: dict[str, Any], seconds: float) -> str:
     if summary["precision_at_10"] is not None:
         lines.append(f"Of the first ten rows, {summary['precision_at_10']:.0%} are kin.")
     if summary["probably_mislabelled"] is not None:
-        lines.append(f"{counted(summary['probably_mislabelled'], 'row')} probably mislabelled, listed there.")
+        doubted, usual = counted(summary["probably_mislabelled"], "row"), summary["labels_as_expected"]
+        lines.append(
+            f"{doubted} probably mislabelled, listed there; {usual:.0%} of the labels are as expected."
+        )
     return "\n".join([*lines, f"({seconds:.1f} s)"])

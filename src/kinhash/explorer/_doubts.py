@@ -58,6 +58,12 @@ class Doubts:
     missing: npt.NDArray[np.bool_]
     how: str
 
+    @property
+    def agreement(self) -> float:
+        """Share of the labels that are as expected; a judge with a low one finds hard rows, not wrong."""
+        judged = ~np.isnan(self.given)
+        return float((self.given >= self.chance)[judged].mean()) if judged.any() else 0.0
+
     def ranked(self) -> Ints:
         """Rows of which another label is expected, the most doubtful first."""
         doubtful = np.flatnonzero(self.chance > self.given)  # False for NaN

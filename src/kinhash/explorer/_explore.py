@@ -184,7 +184,7 @@ class _Page:
             if X is None
             else by_features(X, labels, self.seed, _centers(model))
         )
-        self.doubts = _doubt_facts(found)
+        self.doubts = {**_doubt_facts(found), "byCodes": X is None}
 
     def explorer(self) -> Explorer:
         """The page itself, and its figures."""
@@ -250,6 +250,7 @@ class _Page:
             "map": quality.get("map"),
             "precision_at_10": first.get(10),
             "probably_mislabelled": doubts.get("total"),
+            "labels_as_expected": doubts.get("agreement"),
             "pictures": 0 if sheets is None else int((sheets.place >= 0).sum()),
             "bytes": n_bytes,
         }
@@ -281,7 +282,7 @@ def _doubt_facts(found: Doubts | None) -> dict[str, Any]:
         list(line)
         for line in zip(*(c.tolist() for c in columns), found.missing[listed].tolist(), strict=True)
     ]
-    return {"how": found.how, "total": len(ranked), "rows": lines}
+    return {"how": found.how, "agreement": found.agreement, "total": len(ranked), "rows": lines}
 
 
 def _words(codes: Codes) -> npt.NDArray[np.uint8]:
