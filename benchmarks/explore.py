@@ -150,7 +150,7 @@ def flipped(n: int, seed: int) -> dict[str, float]:
     out = {"explorer (features)": float(np.isin(ours, wrong).mean())}
     hasher = EnergyHasher(64, random_state=seed).fit(X, given)
     for name, codes in (("codes alone, learned", hasher.codes_), ("codes alone, mapped", hasher.encode(X))):
-        judged = by_neighbours(codes, read_labels(given))
+        judged = by_neighbours(codes, read_labels(given), codes.learned)
         out[name] = float(np.isin(judged.ranked()[: len(wrong)], wrong).mean())
     return out | cleanlab_shares(given, chances, wrong)
 

@@ -15,7 +15,7 @@ import pytest
 from kinhash.cli import kinhash, main
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/quickstart.md", "docs/faq.md"]
+PAGES = ["README.md", "docs/quickstart.md", "docs/faq.md", "docs/explore.md"]
 EXAMPLES = {"classes": 0.95, "tags": 0.75, "pairs": 0.8}  # what each must reach
 
 
@@ -50,6 +50,14 @@ def test_the_quickstart_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     exec(first, names)
     assert names["found"].ids.shape == (297, 10)
     ast.parse(transformers)
+
+
+def test_the_lines_of_the_explorer_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("PIL")
+    monkeypatch.chdir(tmp_path)
+    (block,) = blocks("docs/explore.md", "python")
+    exec(block, {})
+    assert (tmp_path / "page.html").stat().st_size > 100_000
 
 
 def test_the_recipe_for_sentence_transformers_runs_with_any_embedding() -> None:
@@ -136,9 +144,10 @@ def test_the_two_commands_are_in_the_makefile() -> None:
     assert set(wanted) <= targets
 
 
-def test_the_readme_is_one_screen_and_its_picture_small() -> None:
-    assert len(read("README.md").splitlines()) < 55
-    assert (ROOT / "docs/images/demo.png").stat().st_size < 200_000
+def test_the_readme_is_one_screen_and_its_pictures_small() -> None:
+    assert len(read("README.md").splitlines()) < 58
+    for name in ("demo", "explorer"):
+        assert (ROOT / f"docs/images/{name}.png").stat().st_size < 200_000
 
 
 def table() -> dict[str, float]:

@@ -399,7 +399,7 @@ def test_completion_knows_the_commands(folder: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.stdout.split() == ["plain,encode", "plain,export", "plain,eval"]
+    assert done.stdout.split() == ["plain,encode", "plain,explore", "plain,export", "plain,eval"]
 
 
 def test_python_dash_m_is_the_same_command(folder: Path) -> None:

@@ -61,6 +61,16 @@ def test_model_and_features_and_tags(run, folder):
     assert told["probably_mislabelled"] is not None
 
 
+def test_columns_of_one_table(run, folder):
+    learn = ["fit", "table.csv", "--label-column", "kind", "--leave-out", "name", "--bits", 16, "-o", "t.kin"]
+    assert run(*learn, "--codes", "t-codes.kin").code == 0
+    table = ["--model", "t.kin", "--features", "table.csv", "--label-column", "kind", "--text-column", "name"]
+    done = run("explore", "t-codes.kin", *table, "-o", "p.html", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["labels"] == 3
+    assert "item 119" in (folder / "p.html").read_text(encoding="utf-8")
+
+
 def test_pictures_of_a_folder(run, folder):
     image = pytest.importorskip("PIL.Image")
     (folder / "pictures").mkdir()

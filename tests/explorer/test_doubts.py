@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from page_reading import facts
 
 import kinhash
-from kinhash import Codes, EnergyHasher, Fields
-from kinhash.explorer._doubts import by_features, by_neighbours, kin_bits_are_labels
+from kinhash import Codes, EnergyHasher, Fields, HammingIndex
+from kinhash.explorer._doubts import by_features, by_neighbours, seem_learned
 from kinhash.labels import read_labels
 
 
@@ -44,22 +45,44 @@ def test_learned_codes_are_judged_by_their_alike_bits():
     X, given, wrong, _ = flipped_data()
     hasher = EnergyHasher(64, alike=0.75, random_state=0).fit(X, given)
     labels = read_labels(given)
-    assert kin_bits_are_labels(hasher.codes_, labels)
-    doubts = by_neighbours(hasher.codes_, labels)
+    assert seem_learned(hasher.codes_, labels)
+    doubts = by_neighbours(hasher.codes_, labels, learned=True)
     assert "alike bits" in doubts.how
     assert share(doubts, wrong) > 0.6
+    assert share(by_neighbours(hasher.encode(X), labels, learned=False), wrong) > 0.6
+
+
+def test_learned_codes_with_some_mapped_among_them_are_still_known_as_learned():
+    """As `kinhash fit --codes` writes them: rows kept out carry mapped codes. An index keeps no note."""
+    X, given, wrong, _ = flipped_data()
+    hasher = EnergyHasher(64, alike=0.75, random_state=0).fit(X, given)
+    packed = hasher.codes_.packed.copy()
+    packed[::10] = hasher.encode(X[::10]).packed
+    index = HammingIndex.from_codes(Codes(packed, 64, fields=hasher.codes_.fields))
+    page = kinhash.explore(index, given)
+    assert page.summary["codes_made_from_labels"]
+    listed = [row for row, *_ in facts(page.html)["doubts"]["rows"]][: len(wrong)]
+    assert np.isin(listed, wrong).mean() > 0.55
+
+
+def test_codes_say_themselves_whether_labels_made_them():
+    X, given, _, _ = flipped_data()
+    hasher = EnergyHasher(64, alike=0.75, random_state=0).fit(X, given)
     mapped = hasher.encode(X)
-    assert not kin_bits_are_labels(mapped, labels)
-    assert share(by_neighbours(mapped, labels), wrong) > 0.6
+    assert kinhash.explore(hasher.codes_, given).summary["codes_made_from_labels"]
+    assert not kinhash.explore(mapped, given).summary["codes_made_from_labels"]
+    index = HammingIndex.from_codes(mapped)
+    page = kinhash.explore(index, given, model=hasher, features=X)
+    assert not page.summary["codes_made_from_labels"]  # the model gives the same codes
 
 
 @pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 def test_codes_made_of_labels_alone_doubt_nothing_and_the_page_says_why():
     X, given, _, _ = flipped_data()
     codes = EnergyHasher(8, alike=0, random_state=0).fit(X, given).codes_
-    assert by_neighbours(codes, read_labels(given)) is None
+    assert by_neighbours(codes, read_labels(given), learned=True) is None
     page = kinhash.explore(codes, given)
-    assert "know nothing else" in page.html
+    assert "made from the labels alone" in page.html
     assert page.summary["codes_made_from_labels"]
     assert page.summary["probably_mislabelled"] is None
 
@@ -82,6 +105,6 @@ def test_rows_without_a_label_are_never_doubted():
     X, given, _, _ = flipped_data()
     labels = read_labels([None if k % 4 == 0 else int(c) for k, c in enumerate(given)])
     codes = Codes.from_bits(X > 1, fields=Fields())
-    for doubts in (by_features(X, labels, 0), by_neighbours(codes, labels)):
+    for doubts in (by_features(X, labels, 0), by_neighbours(codes, labels, learned=False)):
         assert np.isnan(doubts.given[::4]).all()
         assert not (doubts.ranked() % 4 == 0).any()

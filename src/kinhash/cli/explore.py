@@ -17,15 +17,15 @@ __all__ = ["explore"]
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where the page goes, e.g. page.html.")
 @click.option("--labels", metavar="FILE", help="One class per row: .txt, .csv, .npy, .npz, .json, .parquet.")
 @click.option("--tags", metavar="FILE", help="The tags of each row: text, JSON lists, or a 0/1 matrix.")
-@click.option("--label-column", metavar="NAME", help="The column of the file of labels or tags.")
+@click.option("--label-column", metavar="NAME", help="Its column; alone, a column of --features.")
 @separator_option
 @click.option("--text", metavar="FILE", help="A text for every row: a line of a .txt, or --text-column.")
-@click.option("--text-column", metavar="NAME", help="The column of the file of texts.")
+@click.option("--text-column", metavar="NAME", help="Its column; alone, a column of --features or --labels.")
 @click.option("--pictures", metavar="FOLDER", help="Files named as ids (17.png), or one per row in order.")
 @click.option("--model", metavar="FILE", help="The model that made the codes; needs --features.")
 @click.option("--features", metavar="FILE", help="Features of the rows: a finer map, labels doubted fairly.")
 @click.option("--ids", metavar="FILE", help="The id of every row, if the index has ids of its own.")
-@click.option("--id-column", metavar="NAME", help="The column of the file of ids.")
+@click.option("--id-column", metavar="NAME", help="Its column; alone, a column of --features or --labels.")
 @click.option("--title", help="The heading of the page.")
 @click.option(
     "--rows",
@@ -48,13 +48,13 @@ def explore(codes: str, output: str, as_json: bool, **options: Any) -> None:
     Examples:
       kinhash explore index.kin --labels y.txt -o page.html
       kinhash explore db.kin --labels y.txt --pictures thumbnails -o page.html
-      kinhash explore db.kin --labels table.csv --label-column kind --text titles.txt -o page.html
       kinhash explore index.kin --labels y.txt --model model.kin --features X.npy -o page.html
+      kinhash explore db.kin --model m.kin --features table.csv --label-column kind -o page.html
     """
     from ..explorer import explore as make
     from ._files import expect_output
 
-    _expect_one_kind(options)
+    options = _with_columns(options)
     files = ("labels", "tags", "text", "model", "features", "ids")
     expect_output(output, codes, *(options[name] for name in files))
     start = time.perf_counter()
@@ -77,12 +77,18 @@ def explore(codes: str, output: str, as_json: bool, **options: Any) -> None:
         talk("With --model and --features the map is finer, and labels are doubted by their features.")
 
 
-def _expect_one_kind(options: dict[str, Any]) -> None:
+def _with_columns(options: dict[str, Any]) -> dict[str, Any]:
+    """The options, a column without a file being one of the table of features, or of labels."""
     if options["labels"] and options["tags"]:
         raise click.UsageError("Pass --labels or --tags, not both.")
+    out = dict(options)
     for column, file in (("label_column", "labels"), ("text_column", "text"), ("id_column", "ids")):
-        if options[column] and not (options[file] or (file == "labels" and options["tags"])):
+        if not options[column] or options[file] or (file == "labels" and options["tags"]):
+            continue
+        out[file] = options["features"] or options["labels"]
+        if out[file] is None:
             raise click.UsageError(f"--{column.replace('_', '-')} needs --{file} FILE.")
+    return out
 
 
 def _read(codes: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -173,5 +179,8 @@ def _text(output: str, summary: dict[str, Any], seconds: float) -> str:
     if summary["precision_at_10"] is not None:
         lines.append(f"Of the first ten rows, {summary['precision_at_10']:.0%} are kin.")
     if summary["probably_mislabelled"] is not None:
-        lines.append(f"{counted(summary['probably_mislabelled'], 'row')} probably mislabelled, listed there.")
+        doubted, usual = counted(summary["probably_mislabelled"], "row"), summary["labels_as_expected"]
+        lines.append(
+            f"{doubted} probably mislabelled, listed there; {usual:.0%} of the labels are as expected."
+        )
     return "\n".join([*lines, f"({seconds:.1f} s)"])

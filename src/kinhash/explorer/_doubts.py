@@ -2,8 +2,7 @@
 
 A row that was learned from remembers its label, so nothing it taught may judge it. With features, a label
 model is fitted five times, each time without the rows it judges. Without features, rows are judged by the
-labels of their nearest neighbours, by bits that no label has made: where rows of equal labels all have equal
-kin bits, labels made these, and the alike bits are left.
+labels of their nearest neighbours, by bits that no label has made: of learned codes, the alike bits.
 
 The order is by the chance of the label given (self-confidence); for tags, by that of the least expected one.
 """
@@ -32,12 +31,13 @@ from ..rows import Rows
 from ..supervision import from_labels
 from ..training import Training
 
-__all__ = ["Doubts", "by_features", "by_neighbours", "kin_bits_are_labels", "out_of_fold"]
+__all__ = ["Doubts", "by_features", "by_neighbours", "out_of_fold", "seem_learned"]
 
 FOLDS = 5
 PENALTIES = (100.0, 10.0, 1.0)
 TRIED_ROWS = 10_000  # rows on which a penalty is chosen
 NEIGHBOURS = 20
+USUAL = 0.75
 FLOOR = 1e-6
 MOST_RBF = 10_000_000  # rows times centres beyond which plain columns must do
 
@@ -57,6 +57,12 @@ class Doubts:
     chance: Floats
     missing: npt.NDArray[np.bool_]
     how: str
+
+    @property
+    def agreement(self) -> float:
+        """Share of the labels that are as expected; a judge with a low one finds hard rows, not wrong."""
+        judged = ~np.isnan(self.given)
+        return float((self.given >= self.chance)[judged].mean()) if judged.any() else 0.0
 
     def ranked(self) -> Ints:
         """Rows of which another label is expected, the most doubtful first."""
@@ -89,10 +95,12 @@ def out_of_fold(X: Any, labels: Labels, seed: int, centers: Any = None) -> Itera
         yield held, judge.chances(np.sort(order[split.train]), held, penalty)
 
 
-def by_neighbours(codes: Codes, labels: Labels) -> Doubts | None:
-    """From the labels of the twenty nearest others; None where no bit says anything but the labels."""
-    made_of_labels = kin_bits_are_labels(codes, labels)
-    if made_of_labels and not codes.fields.alike:
+def by_neighbours(codes: Codes, labels: Labels, learned: bool) -> Doubts | None:
+    """From the labels of the twenty nearest others; None where no bit says anything but the labels.
+
+    Of ``learned`` codes the kin bits have no say.
+    """
+    if learned and not codes.fields.alike:
         return None
     known = np.flatnonzero(labels.known)
     k = min(NEIGHBOURS, len(known) - 1)
@@ -100,7 +108,7 @@ def by_neighbours(codes: Codes, labels: Labels) -> Doubts | None:
         return None
     asked = (
         _alike_only(codes[known])
-        if made_of_labels
+        if learned
         else Codes(codes.packed[known], codes.n_bits, fields=codes.fields)
     )
     found = HammingIndex.from_codes(asked).search(asked, k, exclude=np.arange(len(known)))
@@ -108,7 +116,7 @@ def by_neighbours(codes: Codes, labels: Labels) -> Doubts | None:
     starts = np.arange(0, found.ids.size + 1, k)
     near = sp.csr_array((np.ones(found.ids.size, np.float32), found.ids.ravel(), starts), (len(known),) * 2)
     usual = np.asarray(indicator.mean(axis=0)).ravel()
-    bits = "alike bits" if made_of_labels else "bits"
+    bits = "alike bits" if learned else "bits"
     out = _nothing(len(labels), f"the labels of the {k} nearest other rows, by their {bits}")
     for start in range(0, len(known), 4096):
         votes = (near[start : start + 4096] @ indicator).toarray()
@@ -116,15 +124,23 @@ def by_neighbours(codes: Codes, labels: Labels) -> Doubts | None:
     return out
 
 
-def kin_bits_are_labels(codes: Codes, labels: Labels) -> bool:
-    """Whether rows with equal labels all have equal kin bits: then labels made them, as in learned codes."""
+def seem_learned(codes: Codes, labels: Labels) -> bool:
+    """Whether three in four rows have the kin bits that are usual for their label, as learned codes do.
+
+    Not all, because rows kept out of a fit carry mapped codes among learned ones. Mapped codes of classes
+    told apart with ease look the same; then only the alike bits judge, which is less, but not wrong.
+    """
     n_kin = codes.fields.kin(codes.n_bits)
     known = np.flatnonzero(labels.known)
     kin = pack_bits(codes.bits()[known, :n_kin])
     groups = from_labels(labels, len(labels)).group_of_row[known]
     joined = np.column_stack([groups.astype(np.int64)[:, None].view(np.uint8), kin])
-    n_groups = len(np.unique(groups))
-    return bool(n_groups < len(known) and len(np.unique(joined, axis=0)) == n_groups)
+    pairs, counts = np.unique(joined, axis=0, return_counts=True)
+    own = np.ascontiguousarray(pairs[:, :8]).view(np.int64)[:, 0]
+    usual = np.zeros(int(groups.max(initial=0)) + 1, np.int64)
+    np.maximum.at(usual, own, counts)
+    in_company = usual > 1  # a row that is alone with its label has the usual code whoever made it
+    return bool(usual[in_company].sum() >= USUAL * max(1, np.bincount(groups)[in_company].sum()))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from .._files import replace_file
 from ..codes import Codes, pack_bits
 from ..errors import InvalidInput
 from ..labels import Labels
-from ._doubts import Doubts, by_features, by_neighbours, kin_bits_are_labels
+from ._doubts import Doubts, by_features, by_neighbours, seem_learned
 from ._layout import layout
 from ._page import assemble
 from ._pictures import Sheets, picture_of_row, sheets
@@ -159,7 +159,7 @@ class _Page:
         same = mapped is not None and np.array_equal(mapped.packed, self.codes.packed)
         self.mapped = None if same else mapped
         self.labels: Labels | None = rows.labels
-        self.learned = self.labels is not None and kin_bits_are_labels(self.codes, self.labels)
+        self.learned = self.labels is not None and not same and _learned(rows)
         self.quality: dict[str, Any] | None = None
         self.doubts: dict[str, Any] | None = None
         self.pictures: Sheets | None = None
@@ -180,11 +180,11 @@ class _Page:
             self.doubts = {"how": "Too few rows have a label for any of them to be doubted."}
             return
         found = (
-            by_neighbours(self.codes, labels)
+            by_neighbours(self.codes, labels, self.learned)
             if X is None
             else by_features(X, labels, self.seed, _centers(model))
         )
-        self.doubts = _doubt_facts(found)
+        self.doubts = {**_doubt_facts(found), "byCodes": X is None}
 
     def explorer(self) -> Explorer:
         """The page itself, and its figures."""
@@ -250,9 +250,16 @@ class _Page:
             "map": quality.get("map"),
             "precision_at_10": first.get(10),
             "probably_mislabelled": doubts.get("total"),
+            "labels_as_expected": doubts.get("agreement"),
             "pictures": 0 if sheets is None else int((sheets.place >= 0).sum()),
             "bytes": n_bytes,
         }
+
+
+def _learned(rows: RowsShown) -> bool:
+    """Whether labels made the kin bits: as the codes say, or as they look where they say nothing."""
+    assert rows.labels is not None
+    return seem_learned(rows.codes, rows.labels) if rows.learned is None else rows.learned
 
 
 def _centers(model: Any) -> Any:
@@ -265,7 +272,7 @@ def _centers(model: Any) -> Any:
 def _doubt_facts(found: Doubts | None) -> dict[str, Any]:
     if found is None:
         return {
-            "how": "These codes were made from the labels and know nothing else, so they can doubt no label. "
+            "how": "These codes seem to be made from the labels alone, so they can doubt none of them. "
             "Make the page with features (--features FILE)."
         }
     ranked = found.ranked()
@@ -275,7 +282,7 @@ def _doubt_facts(found: Doubts | None) -> dict[str, Any]:
         list(line)
         for line in zip(*(c.tolist() for c in columns), found.missing[listed].tolist(), strict=True)
     ]
-    return {"how": found.how, "total": len(ranked), "rows": lines}
+    return {"how": found.how, "agreement": found.agreement, "total": len(ranked), "rows": lines}
 
 
 def _words(codes: Codes) -> npt.NDArray[np.uint8]:

@@ -41,7 +41,9 @@ function showDoubts() {
   const heading = make("tr", {}, ...cells.filter((cell) => cell !== null).map((cell) => make("th", { scope: "col", class: "name" }, cell)));
   box.replaceChildren(
     make("h2", {}, "Probably mislabelled rows"),
-    make("p", { class: "note" }, `Judged by ${doubts.how}. The least expected labels come first. ` +
+    make("p", { class: "note" }, `Judged by ${doubts.how}; ${percent(doubts.agreement)} of the labels are as expected. ` +
+      (doubts.agreement < 0.85 ? "That is few: most of these rows are hard rather than mislabelled. " +
+        (doubts.byCodes ? "Features judge better than codes: --features FILE. " : "") : "") + "The least expected labels come first. " +
       (doubts.total > doubts.rows.length ? `The first ${doubts.rows.length.toLocaleString("en")} of ${count(doubts.total, "row")} are listed.`
         : `${count(doubts.total, "row")} ${doubts.total === 1 ? "is" : "are"} listed.`) + " Look before you change one: some are only hard."),
     make("p", { class: "buttons" }, make("button", { type: "button", id: "export-doubts", onclick: exportDoubts }, "Export the list (CSV)")),

@@ -24,7 +24,7 @@ function verdict(figures) {
       (figures.without_kin ? `${count(figures.without_kin, "query").replace("querys", "queries")} without kin left out. ` : "") +
       (figures.mapped ? "Queries carry the codes that the model gives to their features." : "Queries carry their stored codes."),
   ];
-  if (facts.learned) how.push("The stored kin bits were made from these very labels" + (figures.mapped ? "." : ": all figures of kinship on this page are flattering.") +
+  if (facts.learned) how.push("The stored kin bits seem to be made from these very labels" + (figures.mapped ? "." : ": all figures of kinship on this page are flattering.") +
     (figures.mapped ? "" : " Make the page with --model and --features to see how rows fare that come with features alone."));
   how.push("Rows that the model was fitted on do better than new ones: kinhash fit prints figures of rows it kept out.");
   return [make("h2", {}, "Is it any good?"), make("p", { class: "lead" }, ten + score), ...how.map((text) => make("p", { class: "note" }, text))];
@@ -68,7 +68,8 @@ function distancesFigure(figures) {
   a.forEach((value, k) => bar(value, k, "kin", 0));
   b.forEach((value, k) => bar(value, k, "stranger", 1));
   axes(svg, "distance", "");
-  for (let k = 0; k < bins; k += Math.ceil(bins / 8)) chartText(svg, LEFT + (k + 0.5) * step, HIGH - BOTTOM + 14, String(k * width));
+  const tick = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000].find((size) => last / size <= 9) || last;
+  for (let d = 0; d <= last; d += tick) chartText(svg, LEFT + (d / width + 0.5) * step, HIGH - BOTTOM + 14, String(d));
   chartText(svg, LEFT - 4, TOP + 8, percent(highest), "end");
   const key = make("ul", { class: "key" }, make("li", {}, make("i", { class: "kin" }), "kin"), make("li", {}, make("i", { class: "stranger" }), "strangers"));
   return figure("How far are kin, how far strangers?",

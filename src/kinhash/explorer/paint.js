@@ -4,11 +4,11 @@
 
 const CELL = 3; // side of a cell of the density, in pixels of the page
 const CROWD = 0.012; // rows per pixel of the page beyond which their density is drawn
-const NEAR_ROWS = 1500; // rows in view up to which pictures or texts are drawn
-const PICTURE = 36, TEXT_WIDTH = 150, TEXT_HEIGHT = 17;
+const NEAR_ROWS = 2000; // rows in view up to which pictures or texts are drawn
+const SMALLEST = 20, LARGEST = 48; // sides of a picture on the map, the fewer rows the larger
 
 const view = { x: 0.5, y: 0.5, scale: 500, width: 0, height: 0, ratio: 1 };
-const painting = { colours: null, theme: null, inView: new Uint32Array(0), mode: "" };
+const painting = { colours: null, theme: null, inView: new Uint32Array(0), mode: "", side: SMALLEST };
 const kept = new Uint32Array(rows.n); // where the rows in view are gathered, frame after frame
 const xs = new Float32Array(rows.n), ys = new Float32Array(rows.n);
 for (let row = 0; row < rows.n; row++) {
@@ -136,28 +136,53 @@ function roundStamp(radius) {
 function paintNear(context, inView, theme) {
   context.save();
   context.scale(view.ratio, view.ratio);
-  const taken = new Set(), wide = facts.pictures ? PICTURE + 4 : TEXT_WIDTH, high = facts.pictures ? PICTURE + 4 : TEXT_HEIGHT;
   context.font = "12px system-ui, sans-serif";
   context.textBaseline = "middle";
-  for (const row of inView) {
-    const [x, y] = onCanvas(row);
-    // Cells lie still in the map, not on the screen.
-    const column = Math.round((xs[row] * view.scale) / wide), line = Math.round((ys[row] * view.scale) / high);
-    if (taken.has(column + ":" + line)) continue;
-    taken.add(column + ":" + line);
-    const colour = "rgb(" + painting.colours.subarray(3 * row, 3 * row + 3).join(",") + ")";
-    if (facts.pictures && hasPicture(row)) {
-      const cut = pictureOf(row, askToPaint), half = PICTURE / 2;
-      if (!cut.image) continue;
-      context.fillStyle = colour;
-      context.fillRect(x - half - 2, y - half - 2, PICTURE + 4, PICTURE + 4);
-      context.drawImage(cut.image, cut.x, cut.y, cut.side, cut.side, x - half, y - half, PICTURE, PICTURE);
-    } else if (facts.texts) {
-      context.fillStyle = theme.ink;
-      context.fillText(textOf(row).slice(0, 24), x + 8, y);
-    }
+  painting.side = Math.min(LARGEST, Math.max(SMALLEST, 850 / Math.sqrt(inView.length)));
+  const room = new Room();
+  for (const row of state.row >= 0 && visible[state.row] ? [state.row, ...inView] : inView) {
+    if (facts.pictures) paintPicture(context, row, room);
+    else paintText(context, row, room, theme);
   }
   context.restore();
+}
+
+/** Which parts of the map are taken. They lie still in the map, not on the screen. */
+class Room {
+  constructor() {
+    this.taken = new Set();
+  }
+
+  /** Take the rectangle beside a row, `wide` and `high` pixels large, unless some of it is taken. */
+  take(row, wide, high) {
+    const left = Math.floor((xs[row] * view.scale) / 14), top = Math.floor((ys[row] * view.scale) / 14), cells = [];
+    for (let x = 0; x <= wide / 14; x++) {
+      for (let y = 0; y <= high / 14; y++) cells.push((left + x) * 1e6 + top + y);
+    }
+    if (cells.some((cell) => this.taken.has(cell))) return false;
+    for (const cell of cells) this.taken.add(cell);
+    return true;
+  }
+}
+
+function paintPicture(context, row, room) {
+  const { side } = painting;
+  if (!hasPicture(row) || !room.take(row, side, side)) return;
+  const cut = pictureOf(row, askToPaint), [x, y] = onCanvas(row), half = side / 2;
+  if (!cut.image) return;
+  context.fillStyle = "rgb(" + painting.colours.subarray(3 * row, 3 * row + 3).join(",") + ")";
+  context.fillRect(x - half - 2, y - half - 2, side + 4, side + 4);
+  context.drawImage(cut.image, cut.x, cut.y, cut.side, cut.side, x - half, y - half, side, side);
+}
+
+function paintText(context, row, room, theme) {
+  const text = textOf(row).slice(0, 24), [x, y] = onCanvas(row);
+  if (!text || !room.take(row, 7 * text.length + 16, 14)) return;
+  context.lineWidth = 3;
+  context.strokeStyle = theme.stage;
+  context.strokeText(text, x + 8, y);
+  context.fillStyle = theme.ink;
+  context.fillText(text, x + 8, y);
 }
 
 /** The chosen row in a double ring; its ten nearest in the view: kin ringed, strangers crossed. */
@@ -176,8 +201,8 @@ function paintChosen(context, theme) {
     } else context.arc(x, y, 7, 0, 7);
     context.stroke();
   }
-  const [x, y] = onCanvas(state.row);
-  for (const [radius, colour, line] of [[11, theme.paper, 6], [11, theme.ink, 3]]) {
+  const [x, y] = onCanvas(state.row), radius = painting.mode === "near" && hasPicture(state.row) ? 0.8 * painting.side : 11;
+  for (const [colour, line] of [[theme.paper, 6], [theme.ink, 3]]) {
     context.beginPath();
     context.arc(x, y, radius, 0, 7);
     context.strokeStyle = colour;

@@ -94,13 +94,14 @@ function neighbours() {
     if (distance !== last) {
       const [start, end] = [near.starts[distance], near.starts[distance + 1]];
       cards = make("ol", { class: facts.pictures ? "cards" : facts.texts ? "cards texts" : "cards short" });
-      box.append(make("h3", { class: "shell" }, `Distance ${distance}`, make("small", {}, shellText(start, end, shown.length))), cards);
+      const heading = make("h3", {}, `Distance ${distance}`, make("small", {}, shellText(start, end, shown.length)));
+      box.append(make("section", { class: facts.texts && !facts.pictures ? "shell whole" : "shell" }, heading, cards));
       last = distance;
     }
     cards.append(make("li", {}, card(row, distance)));
   }
   const left = near.order.length - shown.length;
-  box.append(make("p", { class: "buttons" },
+  box.append(make("p", { class: "buttons whole" },
     left > 0 ? make("button", { type: "button", onclick: () => { shownNeighbours += SHOWN_AT_ONCE; showPanel(); focusCard(shown.length); } }, "Show more") : null,
     make("button", { type: "button", id: "export-neighbours", onclick: () => exportNeighbours(shown) }, "Export these")));
   return box;
