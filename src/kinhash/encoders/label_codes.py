@@ -55,8 +55,8 @@ class LabelCodes:
     def with_classes(self, labels: Labels, bits: Bools) -> LabelCodes:
         """The same, and a code for every new class among ``labels``.
 
-        From the mapped kin bits (n, d) of its rows it is what most rows say, bit by bit; where another class has that code, the fewest bits are turned,
-        those first on which the rows agree least.
+        It is what most of its rows say, bit by bit, by their mapped kin bits (n, d). Where another class has
+        that code, the fewest bits are turned, those first on which the rows agree least.
         """
         if self.table is None or labels.is_tags:
             raise InvalidInput(

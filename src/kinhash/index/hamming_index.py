@@ -247,8 +247,8 @@ class HammingIndex:
         else:
             parts = []
             for one, rows in filters:
-                query, *found = around(self._select(segments, one), asked.take(rows), r)
-                parts.append((rows[query], *found))
+                query, distances, ids = around(self._select(segments, one), asked.take(rows), r)
+                parts.append((rows[query], distances, ids))
             query, distances, ids = together(parts)
         splits = np.searchsorted(query, np.arange(len(words) + 1))
         return Neighbours(ids, distances, splits, float(full))
