@@ -325,7 +325,7 @@ def test_labels_that_are_all_different_are_doubtful():
 @pytest.mark.parametrize("name", ["EMKSH", "EMSPLH", "EMLFH", "EMBRE", "EMExpH"])
 def test_a_misspelt_penalty_is_refused_before_any_work(name, monkeypatch):
     hasher = clone(make(name)).set_params(alpha="gvc")
-    monkeypatch.setattr(type(hasher), "_learn", lambda self, training: pytest.fail("learned before the check"))
+    monkeypatch.setattr(type(hasher), "_learn", lambda self, training: pytest.fail("learned too early"))
     with pytest.raises(UnknownName, match="Did you mean 'gcv'"):
         hasher.fit(X, Y)
 
