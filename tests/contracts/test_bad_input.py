@@ -15,7 +15,7 @@ from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.features import RBF, Plain
 from kinhash.encoders.regressor import Regressor
 from kinhash.encoders.ridge import Ridge
-from kinhash.errors import InvalidInput, KinhashError, KinhashWarning
+from kinhash.errors import InvalidInput, KinhashError, KinhashWarning, UnknownName
 from kinhash.solvers.columns import Columns
 from kinhash.solvers.coordinate import Coordinate, Polished
 from kinhash.solvers.linearised import Linearised
@@ -320,6 +320,14 @@ def test_bits_that_never_change_are_reported_and_warned_of():
 def test_labels_that_are_all_different_are_doubtful():
     with pytest.warns(KinhashWarning, match="No two rows share a class"):
         clone(make("EMKSH")).fit(X, np.arange(90))
+
+
+@pytest.mark.parametrize("name", ["EMKSH", "EMSPLH", "EMLFH", "EMBRE", "EMExpH"])
+def test_a_misspelt_penalty_is_refused_before_any_work(name, monkeypatch):
+    hasher = clone(make(name)).set_params(alpha="gvc")
+    monkeypatch.setattr(type(hasher), "_learn", lambda self, training: pytest.fail("learned too early"))
+    with pytest.raises(UnknownName, match="Did you mean 'gcv'"):
+        hasher.fit(X, Y)
 
 
 def test_splh_says_that_it_has_one_bit():

@@ -7,7 +7,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 import kinhash
-from kinhash import EnergyHasher, Fields, HammingIndex, metrics
+from kinhash import Codes, EnergyHasher, Fields, HammingIndex, metrics
+from kinhash.codes import pack_bits
+from kinhash.encoders.label_codes import _free_code
 from kinhash.errors import InvalidInput
 
 X, y = load_digits(return_X_y=True)
@@ -145,6 +147,55 @@ def test_learned_codes_say_what_they_lack(fitted):
             fitted.learned_codes(wrong, X[:1])
     with pytest.raises(InvalidInput, match="alike bits"):
         fitted.learned_codes([1])
+
+
+@pytest.mark.parametrize("alike", [0, 0.5])
+def test_a_class_that_arrives_later_gets_a_code_of_its_own(alike, tmp_path):
+    late = y[:N] == 9
+    hasher = EnergyHasher(32, alike=alike, random_state=0).fit(X[:N][~late], y[:N][~late])
+    before, mapped = hasher.codes_.packed.copy(), hasher.encode(X[:N])
+    with pytest.raises(InvalidInput, match="add_classes"):
+        hasher.learned_codes(y[:N], X[:N])
+    hasher.add_classes(X[:N][y[:N] > 7], y[:N][y[:N] > 7])  # one of the two is known, and stays as it is
+    hasher.save(tmp_path / "m.kin")
+    for one in (hasher, kinhash.load(tmp_path / "m.kin")):
+        codes = one.learned_codes(y[:N], X[:N])
+        assert np.array_equal(codes.packed[~late], before)
+        assert one.model_id_ == mapped.model_id
+        assert np.array_equal(one.encode(X[:N]).packed, mapped.packed)
+    kin = slice(32 - hasher.fitted_.fields.alike)
+    own = np.unique(codes.bits()[late, kin], axis=0)
+    assert len(own) == 1
+    assert not (codes.bits()[~late, kin] == own).all(axis=1).any()
+    usual = mapped.bits()[late, kin].mean(axis=0) > 0.5
+    assert (own[0] != usual).sum() <= 1
+    queries = hasher.encode(X[N:])
+    plain = Codes.from_bits(np.where(late[:, None], mapped.bits(), codes.bits()), fields=codes.fields)
+    without, with_own = (
+        metrics.mean_average_precision(queries, found, y[N:], y[:N], return_details=True).per_query
+        for found in (plain, codes)
+    )
+    assert with_own[y[N:] == 9].mean() > without[y[N:] == 9].mean()
+
+
+def test_a_code_that_is_taken_is_left_by_the_least_certain_bit():
+    shares = np.array([0.9, 0.2, 0.6, 1.0])
+    usual = pack_bits(shares > 0.5)
+    assert _free_code(shares, set()).tolist() == usual.tolist()
+    assert _free_code(shares, {usual.tobytes()}).tolist() == pack_bits([1, 0, 0, 1]).tolist()
+    beside = pack_bits((shares > 0.5) ^ np.eye(4, dtype=bool))
+    taken = {usual.tobytes(), *(code.tobytes() for code in beside)}
+    assert _free_code(shares, taken).tolist() == pack_bits([1, 1, 0, 1]).tolist()
+    assert _free_code(np.array([0.7]), {b"\x80", b"\x00"}).tolist() == [0x80]
+
+
+def test_what_cannot_get_codes_later(fitted):
+    for wrong in ([{1}], [1, 2]):
+        with pytest.raises(InvalidInput):
+            fitted.add_classes(X[:1], wrong)
+    pairs = EnergyHasher(8, random_state=0).fit_pairs(X[:20], [0, 1, 2], [3, 4, 5], [1, -1, 1])
+    with pytest.raises(InvalidInput, match="fitted on classes"):
+        pairs.add_classes(X[:1], [1])
 
 
 def test_an_explanation_has_the_distance_of_a_search(fitted):

@@ -72,6 +72,8 @@ def test_the_query_itself_is_left_out(tied):
     for wrong in (3, [1], ["a"] * 7, [1.5] * 7):
         with pytest.raises(InvalidInput):
             index.search(packed[:7], 3, exclude=wrong)
+        with pytest.raises(InvalidInput):
+            index.search_radius(packed[:7], 3, exclude=wrong)
 
 
 def test_one_filter_for_every_query(tied):

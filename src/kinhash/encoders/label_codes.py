@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import combinations
 
 import numpy as np
 
-from .._types import Array, Bools, Bytes, Ints
+from .._types import Array, Bools, Bytes, Floats, Ints
 from ..codes import n_bytes, pack_bits, unpack_bits
 from ..errors import InvalidInput
 from ..labels import Labels
@@ -25,6 +26,7 @@ __all__ = ["LabelCodes", "label_codes"]
 MOST_LABELS = 100_000  # whose codes are kept
 DIGEST_BYTES = 16
 BLOCK = 1024
+MOST_TURNS = 2  # bits of a code that is taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,30 @@ class LabelCodes:
             bits[start : start + BLOCK] = kin.readout.scores(np.where(shared > 0, 1.0, -1.0)) > 0
         return bits
 
+    def with_classes(self, labels: Labels, bits: Bools) -> LabelCodes:
+        """The same, and a code for every new class among ``labels``.
+
+        It is what most of its rows say, bit by bit, by their mapped kin bits (n, d). Where another class has
+        that code, the fewest bits are turned, those first on which the rows agree least.
+        """
+        if self.table is None or labels.is_tags:
+            raise InvalidInput(
+                "Tags came to add_classes, or classes to a model of tags",
+                "classes, and a model that was fitted on classes",
+                "Fit again with rows of the new tags",
+            )
+        assert labels.classes is not None
+        ours = {digest.tobytes() for digest in self.digests}
+        digests, codes = list(self.digests), list(self.table)
+        taken = {code.tobytes() for code in codes}
+        for place, digest in enumerate(_digests(labels.names)):
+            rows = np.flatnonzero(labels.classes == place)
+            if digest.tobytes() not in ours and len(rows) and len(codes) < MOST_LABELS:
+                codes.append(_free_code(bits[rows].mean(axis=0), taken))
+                digests.append(digest)
+                taken.add(codes[-1].tobytes())
+        return LabelCodes(np.stack(digests), np.stack(codes))
+
     def _places(self, labels: Labels) -> Ints:
         """Where each of their names stands among ours."""
         if labels.is_tags != (self.table is None):
@@ -68,7 +94,12 @@ class LabelCodes:
             raise InvalidInput(
                 f"The model does not know {places.count(-1)} of the labels, {name!r} among them",
                 "labels that it was fitted on",
-                "Fit again with rows of the new labels, or encode such rows from their features",
+                "Fit again with rows of the new labels, or encode such rows from their features"
+                + (
+                    ""
+                    if labels.is_tags
+                    else ", or give new classes codes of their own with add_classes(X, y)"
+                ),
             )
         return np.array(places, np.int64)
 
@@ -110,6 +141,19 @@ def label_codes(fitted: Fitted, training: Training) -> LabelCodes | None:
     rows = np.flatnonzero(fitted.group_of_row >= 0)
     table[fitted.group_of_row[rows]] = fitted.codes[rows]
     return LabelCodes(_digests(labels.names), table)
+
+
+def _free_code(shares: Floats, taken: set[bytes]) -> Bytes:
+    """Packed bits that most rows have, ``shares`` (d,) of them a 1, or the nearest that nobody has."""
+    usual, order = shares > 0.5, np.argsort(np.abs(shares - 0.5), kind="stable")
+    for count in range(MOST_TURNS + 1):
+        for turned in combinations(order.tolist(), count):
+            bits = usual.copy()
+            bits[list(turned)] ^= True
+            code = pack_bits(bits)
+            if code.tobytes() not in taken:
+                return code
+    return pack_bits(usual)  # so many classes, or so few bits, that codes are shared
 
 
 def _digests(names: Array) -> Bytes:

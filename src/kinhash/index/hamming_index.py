@@ -27,10 +27,11 @@ from ..fields import KIN_ONLY, Fields
 from . import door
 from .file import IndexFile, read_index, write_index
 from .filters import filters_of
-from .ids import as_ids, sort_keys, sorting_order
+from .ids import as_ids, sorting_order
 from .nearest import Asked, answer
 from .neighbours import Neighbours, joined
 from .payload import Where, as_payload, select
+from .radius import around, together
 from .rerank import Vectors, second_look
 from .segment import Segment
 from .segments import all_ids, in_order, merged, segment_of, settled, without
@@ -226,26 +227,31 @@ class HammingIndex:
             parts.append((rows, distances, ids))
         return joined(parts, len(words), full)
 
-    def search_radius(self, codes: CodesLike, r: int, *, where: Where = None) -> Neighbours:
+    def search_radius(
+        self, codes: CodesLike, r: int, *, where: Where | Sequence[Where] = None, exclude: Any = None
+    ) -> Neighbours:
         """All rows within distance ``r`` of every query; ``found[i]`` is query ``i``.
 
-        Small radii on many distinct codes use multi-index hashing, once enough time went into scanning to
-        pay for its tables (or after `prepare_radius`); the answers are the same.
+        ``where`` and ``exclude`` are those of `search`. Small radii on many distinct codes use multi-index
+        hashing, once enough time went into scanning to pay for its tables (or after `prepare_radius`); the
+        answers are the same.
         """
         full = self.fields.max_distance(self.n_bits)
         r = min(check_integer("r", r, 0), full)
-        queries = door.query_words(codes, self.n_bits, self.model_id, self.fields)
-        segments: Sequence[Segment] = self._select(self._state.segments, where)
-        parts = [segment.within(queries, r, self.fields) for segment in segments]
-        ids = [segment.ids.take(part[2]) for segment, part in zip(segments, parts, strict=True)]
-        all_ids = np.concatenate(ids) if ids else np.empty(0, np.int64)
-        query = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
-        distances = np.concatenate([np.empty(0, np.uint16), *(part[1] for part in parts)])
-        if len(parts) > 1:
-            order = np.lexsort((sort_keys(all_ids), distances, query))
-            all_ids, query, distances = all_ids[order], query[order], distances[order]
-        splits = np.searchsorted(query, np.arange(len(queries) + 1))
-        return Neighbours(all_ids, distances, splits, float(full))
+        words = door.query_words(codes, self.n_bits, self.model_id, self.fields)
+        segments = self._state.segments
+        asked = Asked(words, self.fields, None, *door.left_out(exclude, len(words), segments))
+        filters = filters_of(where, len(words))
+        if filters is None:
+            query, distances, ids = around(self._select(segments, cast(Where, where)), asked, r)
+        else:
+            parts = []
+            for one, rows in filters:
+                query, distances, ids = around(self._select(segments, one), asked.take(rows), r)
+                parts.append((rows[query], distances, ids))
+            query, distances, ids = together(parts)
+        splits = np.searchsorted(query, np.arange(len(words) + 1))
+        return Neighbours(ids, distances, splits, float(full))
 
     def prepare(self) -> None:
         """Build the groups of kin codes for `search` now. Memory: 12 bytes per distinct 64-bit code.
