@@ -99,26 +99,25 @@ def test_a_database_that_comes_later_rewards_no_map_that_remembers():
     assert later.penalty > remembered.penalty
 
 
-def test_more_rows_than_are_tried_need_more_reason_for_a_stronger_penalty(monkeypatch):
-    """A gain of less than the slack times the rows for each one tried does not count."""
-    slacks = []
-    monkeypatch.setattr(search._Path, "best", lambda self, _: slacks.append(self.slack) or stop())
+@pytest.mark.parametrize(("most", "penalty"), [(20_000, 100.0), (300, 10.0)])
+def test_a_stronger_penalty_of_many_rows_must_gain_more(most, penalty, monkeypatch):
+    """Most of them were not tried on, and more rows need less of it: here it gains .01."""
+    values = {1.0: 0.7, 10.0: 0.8, 100.0: 0.81, 1000.0: 0.75}
 
-    def stop():
-        raise StopIteration
+    def attempt(self, kind, penalty, *_):
+        return search.Candidate(self.trial, kind, None, penalty, 1.0, values[penalty])
 
-    for most in (8000, 100):
-        monkeypatch.setattr("kinhash.tuning.splits.MOST_ROWS", most)
-        monkeypatch.setattr("kinhash.tuning.splits.ENOUGH_ROWS", 50)
-        with pytest.raises(StopIteration):
-            best(classes(n=400))
-    assert slacks == pytest.approx([search.SLACK, 4 * search.SLACK])
+    monkeypatch.setattr(search._Path, "_attempt", attempt)
+    monkeypatch.setattr(search._Path, "_refined", lambda self, best: best)
+    monkeypatch.setattr(search, "MANY_ROWS", most)
+    assert best(classes(), features="plain", label_model="logistic").penalty == penalty
 
 
 def test_rbf_features_must_earn_their_cost():
     """Less is asked of them where little is lacking, more where most rows could not be tried."""
     assert search._rbf_gain(1000, 0.5) == 0.014
-    assert search._rbf_gain(1000, 0.95) == pytest.approx(0.005)
+    assert search._rbf_gain(1000, 0.92) == pytest.approx(0.008)
+    assert search._rbf_gain(1000, 0.99) == 0.005
     assert search._rbf_gain(50_000, 0.95) == 0.03
 
 

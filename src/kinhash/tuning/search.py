@@ -35,13 +35,15 @@ from .splits import ENOUGH_ROWS, validation_split
 __all__ = ["Chosen", "choose", "tune"]
 
 RBF_GAIN = 0.014  # what RBF features must gain: they cost more to encode with
-RBF_SHARE = 0.1  # ... or this share of what the others lack, where it is less
+RBF_SHARE = 0.1  # ... or this share of what the others lack, where it is less,
+RBF_LEAST = 0.005  # but no less than this
 MANY_ROWS = 20_000  # of so many rows most were not tried on, and they serve plain columns more than centres:
 RBF_GAIN_OF_MANY = 0.03  # then this much
 MOST_RBF_CLASSES = 250  # RBF features have 1,000 centres: four a class
 GAIN = 0.001  # what any other departure from the plain method must gain
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
-SLACK = 0.003  # what a stronger penalty must gain, times as many rows as were tried: more rows need less
+SLACK = 0.003  # what a stronger penalty must gain: all rows are more than were tried on, and need less
+SLACK_OF_MANY = 0.015
 STEPS = 12  # of the label model's fit while tuning
 TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 MANY_CLASSES = 30  # among so many a model is rather too unsure, and a mean of so many codewords says nothing
@@ -233,7 +235,7 @@ def _best_candidate(
     training: Training, judge: Judge, solution: Solution, encoder: ExpectedLabels
 ) -> Candidate:
     n_rows = len(training.known_rows)
-    slack = SLACK * max(1.0, n_rows / (len(judge.split.part) + len(judge.split.held)))
+    slack = SLACK if n_rows <= MANY_ROWS else SLACK_OF_MANY
     best: Candidate | None = None
     for features in _kinds(training, encoder.features):
         split = judge.split
@@ -248,7 +250,9 @@ def _best_candidate(
 
 def _rbf_gain(n_rows: int, value: float) -> float:
     """By how much RBF features must beat plain ones of that score."""
-    return RBF_GAIN_OF_MANY if n_rows > MANY_ROWS else min(RBF_GAIN, RBF_SHARE * (1 - value))
+    if n_rows > MANY_ROWS:
+        return RBF_GAIN_OF_MANY
+    return float(np.clip(RBF_SHARE * (1 - value), RBF_LEAST, RBF_GAIN))
 
 
 def _kinds(training: Training, features: Any) -> list[FeatureMap]:
