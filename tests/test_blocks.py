@@ -39,6 +39,12 @@ def test_results_come_in_block_order(n_jobs):
     assert list(map_blocks(slow_first, range(7), n_jobs)) == [0, 10, 20, 30, 40, 50, 60]
 
 
+@pytest.mark.parametrize("blocks", [[], [7]])
+def test_a_block_alone_starts_no_thread(blocks, monkeypatch):
+    monkeypatch.setattr("kinhash._blocks.ThreadPoolExecutor", None)
+    assert list(map_blocks(lambda block: block + 1, blocks, 2)) == [block + 1 for block in blocks]
+
+
 def test_few_blocks_are_under_way_at_once():
     alive, peak, lock = 0, 0, threading.Lock()
 

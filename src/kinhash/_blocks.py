@@ -8,7 +8,7 @@ order.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -58,8 +58,9 @@ def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int 
     At most two blocks per thread are under way, so memory does not grow with their number.
     """
     threads = n_threads(n_jobs)
+    alone = isinstance(blocks, Sized) and len(blocks) < 2  # a block alone needs no thread of its own
     with single_blas_thread():
-        if threads == 1:
+        if threads == 1 or alone:
             yield from map(function, blocks)
             return
         with ThreadPoolExecutor(threads, initializer=limit_worker) as pool:

@@ -175,6 +175,11 @@ BAD_SETTINGS = [
     ({"encoder": ExpectedLabels(temperature=0)}, "temperature"),
     ({"encoder": ExpectedLabels(features="plian")}, "Did you mean 'plain'"),
     ({"encoder": ExpectedLabels(recode=-1)}, "recode"),
+    ({"encoder": ExpectedLabels(database="latter")}, "database"),
+    (
+        {"encoder": ExpectedLabels(penalty=1, temperature=1, features="plain", recode=0, database="later")},
+        "database",
+    ),
     ({"encoder": ExpectedLabels(features=RBF(n_centers=0))}, "n_centers"),
     ({"encoder": Ridge(features=RBF(width=0.0))}, "width"),
     ({"encoder": Ridge(features="auto")}, "kind of features"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsClassifier
 from tuning_data import classes, tags, training
 
-from kinhash.encoders.expected_labels import ExpectedLabels, label_patterns
+from kinhash.encoders.expected_labels import ExpectedLabels, fit_label_model, label_patterns
 from kinhash.encoders.features import RBF, Plain
 from kinhash.encoders.ridge import Ridge
 from kinhash.energies.ksh import KSH
@@ -32,6 +33,8 @@ GIVEN = [
     {"features": Plain(standardize=False)},
     {"features": RBF(n_centers=11, width=0.7)},
     {"recode": 0.25},
+    {"database": "later"},
+    {"label_model": "logistic"},
     {"label_model": "ridge"},
     {"label_model": "ridge", "penalty": 5.0, "features": Plain()},
     {"label_model": KNeighborsClassifier(3), "features": Plain()},
@@ -50,9 +53,72 @@ def test_what_is_given_stays_and_the_rest_is_settled(settings, data):
     for name, value in settings.items():
         assert repr(found[name]) == repr(value)
     assert "auto" not in (found["features"], found["temperature"], found["recode"])
+    assert not isinstance(found["label_model"], str) or found["label_model"] in ("logistic", "ridge")
     assert (found["penalty"] == "auto") == (found["label_model"] != "logistic" and "penalty" not in settings)
     assert 0 < chosen.value <= 1
     assert encoder.get_params() == before  # the user's object is left alone
+
+
+def best(data, **settings):
+    """The best candidate, by the same rows and the same random numbers every time."""
+    given = training(*data)
+    return search._search(given, [solved(given)], ExpectedLabels(**settings)).best
+
+
+@pytest.mark.parametrize("features", ["plain", "rbf"])
+@pytest.mark.parametrize("data", [classes(), tags()], ids=["classes", "tags"])
+def test_the_label_model_is_the_better_of_two(data, features):
+    logistic, ridge, auto = (
+        best(data, features=features, label_model=kind) for kind in ("logistic", "ridge", "auto")
+    )
+    better = ridge if ridge.value > logistic.value + search.GAIN else logistic
+    assert (auto.kind, auto.value) == (better.kind, better.value)
+
+
+@pytest.mark.parametrize("winner", ["logistic", "ridge"])
+def test_either_label_model_can_win(winner, monkeypatch):
+    """The other one is made to know nothing."""
+
+    def fit(kind, rows, *args, **limits):
+        model = fit_label_model(kind, rows, *args, **limits)
+        return model if kind == winner else replace(model, weights=0 * model.weights)
+
+    monkeypatch.setattr(search, "fit_label_model", fit)
+    given = training(*classes())
+    chosen = choose(given, [solved(given)], ExpectedLabels())
+    assert chosen.encoder.label_model == winner
+    assert chosen.fit(given).facts["label_model"] == winner
+
+
+def test_a_database_that_comes_later_rewards_no_map_that_remembers():
+    """Labels that the columns say nothing of can only be remembered."""
+    X, Y = tags(p=20)
+    data = X, np.random.default_rng(1).permutation(Y)
+    remembered = best(data, features="rbf", label_model="logistic")
+    later = best(data, features="rbf", label_model="logistic", database="later")
+    assert later.penalty > remembered.penalty
+
+
+@pytest.mark.parametrize(("most", "penalty"), [(20_000, 100.0), (300, 10.0)])
+def test_a_stronger_penalty_of_many_rows_must_gain_more(most, penalty, monkeypatch):
+    """Most of them were not tried on, and more rows need less of it: here it gains .01."""
+    values = {1.0: 0.7, 10.0: 0.8, 100.0: 0.81, 1000.0: 0.75}
+
+    def attempt(self, kind, penalty, *_):
+        return search.Candidate(self.trial, kind, None, penalty, 1.0, values[penalty])
+
+    monkeypatch.setattr(search._Path, "_attempt", attempt)
+    monkeypatch.setattr(search._Path, "_refined", lambda self, best: best)
+    monkeypatch.setattr(search, "MANY_ROWS", most)
+    assert best(classes(), features="plain", label_model="logistic").penalty == penalty
+
+
+def test_rbf_features_must_earn_their_cost():
+    """Less is asked of them where little is lacking, more where most rows could not be tried."""
+    assert search._rbf_gain(1000, 0.5) == 0.014
+    assert search._rbf_gain(1000, 0.92) == pytest.approx(0.008)
+    assert search._rbf_gain(1000, 0.99) == 0.005
+    assert search._rbf_gain(50_000, 0.95) == 0.03
 
 
 @pytest.mark.parametrize("data", [classes, tags])
@@ -89,7 +155,7 @@ def test_rarity_is_tried_for_tags_only_and_where_it_is_open(data, solver, n, mon
 
 
 def test_a_better_solution_is_taken_and_a_worse_one_is_not():
-    X, y = classes()
+    X, y = tags()
     given = training(X, y)
     good = solved(given)
     bad = solved(training(X, np.random.default_rng(0).permutation(y)))
@@ -108,7 +174,7 @@ def test_all_candidates_are_fitted_on_the_same_rows_and_centres_are_among_them(m
     monkeypatch.setattr(search, "labelled_set", lambda *args: seen.append(made(*args)) or seen[-1])
     held = []
     judged = search.Judge.of
-    monkeypatch.setattr(search.Judge, "of", lambda *args: held.append(args[-1].held) or judged(*args))
+    monkeypatch.setattr(search.Judge, "of", lambda *args: held.append(args[3].held) or judged(*args))
     choose(given, [solved(given)], ExpectedLabels())
     plain, rbf = seen
     np.testing.assert_array_equal(plain.rows, rbf.rows)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._check import check_number
+from .._check import check_choice, check_number
 from .._types import Bools, Floats, Ints
 from ..errors import InvalidInput, UnknownName
 from ..labels import Labels
@@ -35,6 +35,7 @@ RECODE_ROWS = 4000
 MANY_ROWS = 60_000  # a label model of more rows, which starts from one of some of them,
 WARM_STEPS = 15  # takes no more steps than this
 LABEL_MODELS = ("logistic", "ridge")
+DATABASES = ("fitted", "later")
 
 
 @dataclass(frozen=True)
@@ -58,24 +59,28 @@ class ExpectedLabels(Encoder):
 
     Parameters
     ----------
-    label_model : "logistic", "ridge", or a scikit-learn classifier with ``predict_proba``.
-    penalty : of the label model: a number, or "auto" [1; ridge: generalised cross-validation].
+    label_model : "logistic", "ridge", a scikit-learn classifier with ``predict_proba``, or "auto" [logistic,
+        as wherever a penalty or a temperature is given].
+    penalty : of the label model: a number, or "auto" [1]; ridge takes generalised cross-validation.
     temperature : label scores are divided by it before they become probabilities; above 1 it softens a model
         that is too sure of itself, so that the runners-up shape the code too. "auto" [1]. Logistic only.
     features : "plain", "rbf", a `Plain` or `RBF` object, or "auto" [plain].
     recode : curvature with which learned codes of tag sets are fitted to the bits the map really produces; 0
         leaves them as the solver has them. "auto" [0].
+    database : what will be searched, for which settings are chosen: above all rows that were "fitted", by
+        learned or mapped codes, or rows that come "later", of which nothing is known while fitting.
     """
 
-    label_model: Any = "logistic"
+    label_model: Any = "auto"
     penalty: Any = "auto"
     temperature: Any = "auto"
     features: Any = "auto"
     recode: Any = "auto"
+    database: str = "fitted"
 
     def check(self) -> None:
-        if isinstance(self.label_model, str) and self.label_model not in LABEL_MODELS:
-            raise UnknownName.among("label model", self.label_model, LABEL_MODELS)
+        if isinstance(self.label_model, str) and self.label_model not in ("auto", *LABEL_MODELS):
+            raise UnknownName.among("label model", self.label_model, ("auto", *LABEL_MODELS))
         if not isinstance(self.label_model, str) and not hasattr(self.label_model, "predict_proba"):
             raise InvalidInput(
                 f"label_model is {self.label_model!r}",
@@ -87,14 +92,15 @@ class ExpectedLabels(Encoder):
                 check_number(name, getattr(self, name), 0.0, open_low=True)
         if self.recode != "auto":
             check_number("recode", self.recode, 0.0)
+        check_choice("database", self.database, DATABASES)
         if not isinstance(self.features, str) or self.features not in ("auto", *FEATURES):
             feature_map(self.features).check()
         self._check_no_effect()
 
     def _check_no_effect(self) -> None:
         """Refuse settings that would be ignored."""
-        linear = self.label_model == "logistic" if isinstance(self.label_model, str) else False
-        if not linear and self.temperature not in ("auto", 1):
+        logistic = isinstance(self.label_model, str) and self.label_model != "ridge"
+        if not logistic and self.temperature not in ("auto", 1):
             raise InvalidInput(
                 f"temperature={self.temperature} was asked for with label_model={self.label_model!r}",
                 "label_model='logistic', whose scores can be softened",
@@ -106,6 +112,27 @@ class ExpectedLabels(Encoder):
                 "the classifier's own penalty",
                 "Set it on the classifier",
             )
+        if self.database == "later" and not self.leaves_open:
+            raise InvalidInput(
+                "database='later' was asked for with every other setting given",
+                "a setting that is 'auto', to be chosen for such a database",
+                "Leave database out, or some other setting",
+            )
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether there is anything to choose."""
+        settings = (self.penalty, self.temperature, self.features, self.recode)
+        is_open = any(isinstance(value, str) and value == "auto" for value in settings)
+        return is_open or len(self.label_models) > 1
+
+    @property
+    def label_models(self) -> list[Any]:
+        """What may become the label model, the plain one first."""
+        if not isinstance(self.label_model, str) or self.label_model != "auto":
+            return [self.label_model]
+        given = self.penalty != "auto" or self.temperature != "auto"
+        return ["logistic"] if given else ["logistic", "ridge"]
 
     def fit(self, training: Training, solution: Solution, start: Start | None = None) -> Fitted:
         supervision, rng = training.supervision, training.rng
@@ -121,7 +148,7 @@ class ExpectedLabels(Encoder):
         with training.stages("label model"):
             short = start is not None and len(labelled.rows) > MANY_ROWS
             limits = {"max_steps": WARM_STEPS} if short else {}
-            model = fit_label_model(self.label_model, labelled, self._penalty, start, **limits)
+            model = fit_label_model(self.label_models[0], labelled, self._penalty, start, **limits)
             patterns = label_patterns(labels, solution.sample, supervision.group_of_row)
             expected = LabelSimilarity(softened(model, self._temperature), patterns, labelled.exclusive)
         with training.stages("codes"):
@@ -165,8 +192,10 @@ class ExpectedLabels(Encoder):
 
     def _facts(self, features: FeatureMap, model: LabelModel) -> dict[str, Any]:
         logistic = isinstance(model, LinearLabels) and model.link != "cut"
+        kind = self.label_models[0]
         return {
             "features": "rbf" if isinstance(features, RBF) else "plain",
+            "label_model": kind if isinstance(kind, str) else type(kind).__name__,
             "label_penalty": (self._penalty or 1.0) if logistic else self._penalty,
             "temperature": self._temperature,
             "recode": 0.0 if self.recode == "auto" else float(self.recode),

@@ -1,8 +1,9 @@
-"""Choose what was left open: features, penalty, temperature, weights of the anchors, recoding.
+"""Choose what was left open: features, label model, penalty, temperature, weights of the anchors, recoding.
 
-All on the same held-out rows: for each kind of features a path of penalties with warm starts, each with
-several temperatures; then, for tags, the anchors' rarity, and whether learned codes are fitted to the map's
-bits. A choice that costs more at encoding, or departs from the plain method, must gain a little to be taken.
+All on the same held-out rows: for each kind of features a path of penalties of logistic regression with warm
+starts, each with several temperatures, and ridge regression; then, for tags, the anchors' rarity, and whether
+learned codes are fitted to the map's bits. A choice that costs more at encoding, or departs from the plain
+method, must gain a little to be taken.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ from .splits import ENOUGH_ROWS, validation_split
 __all__ = ["Chosen", "choose", "tune"]
 
 RBF_GAIN = 0.014  # what RBF features must gain: they cost more to encode with
+RBF_SHARE = 0.1  # ... or this share of what the others lack, where it is less,
+RBF_LEAST = 0.005  # but no less than this
 MANY_ROWS = 20_000  # of so many rows most were not tried on, and they serve plain columns more than centres:
 RBF_GAIN_OF_MANY = 0.03  # then this much
 MOST_RBF_CLASSES = 250  # RBF features have 1,000 centres: four a class
 GAIN = 0.001  # what any other departure from the plain method must gain
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
 SLACK = 0.003  # what a stronger penalty must gain: all rows are more than were tried on, and need less
+SLACK_OF_MANY = 0.015
 STEPS = 12  # of the label model's fit while tuning
 TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 MANY_CLASSES = 30  # among so many a model is rather too unsure, and a mean of so many codewords says nothing
@@ -96,6 +100,7 @@ class Candidate:
     """One label model with its temperature, and its score."""
 
     trial: Trial
+    kind: Any
     model: LabelModel
     penalty: float | None
     temperature: float
@@ -192,11 +197,11 @@ def _search(
     if not isinstance(encoder, ExpectedLabels) or labels is None or solution.readout is None:
         return None
     split = validation_split(training, training.rng)
-    if split is None or not (_leaves_open(encoder) or len(solutions) > 1 or always):
+    if split is None or not (encoder.leaves_open or len(solutions) > 1 or always):
         return None
     with training.stages("tuning"):
         patterns = label_patterns(labels, solution.sample, training.supervision.group_of_row)
-        judge = Judge.of(training, solution, patterns, split)
+        judge = Judge.of(training, solution, patterns, split, encoder.database)
         best = _best_candidate(training, judge, solution, encoder)
         place = 0
         for number, other in enumerate(solutions[1:], 1):
@@ -210,6 +215,7 @@ def _search(
                 gain = recoding_gain(training, solutions[place], judge, best, RECODE)
             recode = RECODE if gain > GAIN else 0.0
         settled = clone(encoder).set_params(
+            label_model=best.kind,
             features=best.trial.features,
             penalty="auto" if best.penalty is None else best.penalty,
             temperature=best.temperature,
@@ -225,25 +231,28 @@ def _can_measure(training: Training, solver: Solver, encoder: Encoder) -> bool:
     return free and labelled and len(training.known_rows) >= ENOUGH_ROWS
 
 
-def _leaves_open(encoder: ExpectedLabels) -> bool:
-    return any(isinstance(value, str) and value == "auto" for value in vars(encoder).values())
-
-
 def _best_candidate(
     training: Training, judge: Judge, solution: Solution, encoder: ExpectedLabels
 ) -> Candidate:
-    rbf_gain = RBF_GAIN if len(training.known_rows) <= MANY_ROWS else RBF_GAIN_OF_MANY
+    n_rows = len(training.known_rows)
+    slack = SLACK if n_rows <= MANY_ROWS else SLACK_OF_MANY
     best: Candidate | None = None
     for features in _kinds(training, encoder.features):
         split = judge.split
         labelled = labelled_set(training, features, training.rng, split.part, None, split.weights)
         trial = Trial(features, labelled, prepared_like(training, labelled, split.held))
-        found = _Path(judge, solution, encoder, trial).best(None if best is None else best.value)
-        margin = rbf_gain if isinstance(features, RBF) else 0.0
-        if best is None or found.value > best.value + margin:
+        found = _Path(judge, solution, encoder, trial, slack).best(None if best is None else best.value)
+        if best is None or found.value > best.value + _rbf_gain(n_rows, best.value):
             best = found
     assert best is not None
     return best
+
+
+def _rbf_gain(n_rows: int, value: float) -> float:
+    """By how much RBF features must beat plain ones of that score."""
+    if n_rows > MANY_ROWS:
+        return RBF_GAIN_OF_MANY
+    return float(np.clip(RBF_SHARE * (1 - value), RBF_LEAST, RBF_GAIN))
 
 
 def _kinds(training: Training, features: Any) -> list[FeatureMap]:
@@ -269,51 +278,69 @@ class _Path:
     solution: Solution
     encoder: ExpectedLabels
     trial: Trial
+    slack: float
 
     def best(self, to_beat: float | None) -> Candidate:
-        """The best penalty and temperature; gives up early where another kind of features is ahead."""
-        if self.encoder.penalty != "auto":
-            return self._attempt(float(self.encoder.penalty), None)
-        if not isinstance(self.encoder.label_model, str) or self.encoder.label_model != "logistic":
-            return self._attempt(None, None)
-        middle = PENALTIES.index(1.0 if isinstance(self.trial.features, RBF) else 10.0)
-        best = self._attempt(PENALTIES[middle], None)
-        if to_beat is not None and best.value < to_beat:
-            return best  # on every set where RBF features won, their first penalty was ahead already
-        stronger = () if isinstance(self.trial.features, RBF) else PENALTIES[middle - 1 :: -1]
-        for way in (PENALTIES[middle + 1 :], stronger):
-            last = best  # weaker penalties as long as they gain; if none does, stronger ones
+        """The best label model; gives up early where another kind of features is ahead."""
+        plain, *others = self.encoder.label_models
+        given = self.encoder.penalty
+        if plain != "logistic" or given != "auto":
+            return self._attempt(plain, None if given == "auto" else float(given))
+        first = self._attempt(plain, PENALTIES[self._middle])
+        if to_beat is not None and first.value < to_beat:
+            return first  # on every set where RBF features won, their first penalty was ahead already
+        best = self._refined(self._best_penalty(first))
+        for kind in others:
+            found = self._attempt(kind, None)
+            if found.value > best.value + GAIN:
+                best = found
+        return best
+
+    @property
+    def _middle(self) -> int:
+        return PENALTIES.index(1.0 if isinstance(self.trial.features, RBF) else 10.0)
+
+    def _best_penalty(self, first: Candidate) -> Candidate:
+        """Weaker penalties as long as they gain; if none does, stronger ones."""
+        remembers = isinstance(self.trial.features, RBF) and self.encoder.database == "fitted"
+        stronger = () if remembers else PENALTIES[self._middle - 1 :: -1]  # a map that remembers needs none
+        for way, margin in ((PENALTIES[self._middle + 1 :], 0.0), (stronger, self.slack)):
+            best = last = first
             for penalty in way:
-                last = self._attempt(penalty, last)
-                margin = SLACK if penalty > PENALTIES[middle] else 0.0
+                last = self._attempt("logistic", penalty, last)
                 if last.value <= best.value + margin:
                     break
                 best = last
-            if best.penalty != PENALTIES[middle]:
-                break
-        return self._refined(best)
+            if best is not first:
+                return best
+        return first
 
     def _refined(self, best: Candidate) -> Candidate:
         """Half a step to either side of a temperature, and then to a weaker penalty."""
         between = [best.temperature * factor for factor in (0.7, 1.4)]
-        best = max([best, *self._at(best.model, best.penalty, between)], key=lambda one: one.value)
+        at = self._at("logistic", best.model, best.penalty, between)
+        best = max([best, *at], key=lambda one: one.value)
         assert best.penalty is not None
-        weaker = self._attempt(best.penalty / 10**0.5, best, (best.temperature,))
+        weaker = self._attempt("logistic", best.penalty / 10**0.5, best, (best.temperature,))
         return weaker if weaker.value > best.value else best
 
     def _attempt(
-        self, penalty: float | None, near: Candidate | None, temperatures: Sequence[float] | None = None
+        self,
+        kind: Any,
+        penalty: float | None,
+        near: Candidate | None = None,
+        temperatures: Sequence[float] | None = None,
     ) -> Candidate:
         if temperatures is None:
             many = self.judge.exclusive and self.judge.patterns.shape[1] > MANY_CLASSES
             temperatures = SHARPER if many else TEMPERATURES
         start = None if near is None else near.start
-        kind, rows = self.encoder.label_model, self.trial.labelled
+        rows = self.trial.labelled
         model = fit_label_model(kind, rows, penalty, start, max_steps=STEPS, tolerance=2e-2)
-        return max(self._at(model, penalty, temperatures), key=lambda one: one.value)
+        return max(self._at(kind, model, penalty, temperatures), key=lambda one: one.value)
 
     def _at(
-        self, model: LabelModel, penalty: float | None, temperatures: Sequence[float]
+        self, kind: Any, model: LabelModel, penalty: float | None, temperatures: Sequence[float]
     ) -> Iterator[Candidate]:
         given = self.encoder.temperature
         if given != "auto":
@@ -322,4 +349,4 @@ class _Path:
             temperatures = (1.0,)
         for temperature in temperatures:
             value = self.trial.value(self.judge, self.solution, softened(model, temperature))
-            yield Candidate(self.trial, model, penalty, temperature, value)
+            yield Candidate(self.trial, kind, model, penalty, temperature, value)

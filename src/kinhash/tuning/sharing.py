@@ -123,6 +123,7 @@ class _Trial:
     relaxed: tuple[Floats, Floats, Floats]  # asked; ranked, by the map; ranked, by their labels
     sizes: Floats  # of the directions of the relaxed codes
     kin: tuple[Bools, Bools]  # of the asked among the ranked, and among themselves
+    database: str = "fitted"
     known: dict[Fields, float] = field(default_factory=dict)
     bits: dict[int, list[list[Bools]]] = field(default_factory=dict)
 
@@ -141,10 +142,10 @@ class _Trial:
         learned = embedding.of(supervision.similarity(groups, solution.sample.groups))[own]
         sizes = (solution.sample.weights @ embedding.entries**2).astype(np.float64)
         kin = judge.kin_seen[:ASKED, : len(split.part)], judge.kin_held[:ASKED, :ASKED]
-        return cls(training, split, solution.n_bits, (asked, ranked, learned), sizes, kin)
+        return cls(training, split, solution.n_bits, (asked, ranked, learned), sizes, kin, judge.database)
 
     def value(self, fields: Fields) -> float:
-        """Held-out mAP of kin; databases weigh as in `Judge`: learned and mapped twice, unseen once."""
+        """Held-out mAP of kin; databases weigh as in `Judge`."""
         if fields not in self.known:
             scores = [self._score(bits, fields) for bits in self._bits(fields.alike)]
             self.known[fields] = float(np.mean(scores))
@@ -157,6 +158,7 @@ class _Trial:
             binned_average_precision(asked @ learned.T, self.kin[0], ones, False),
             binned_average_precision(asked @ mapped.T, self.kin[0], ones, False),
             binned_average_precision(asked @ asked.T, self.kin[1], ones, True),
+            self.database,
         )
 
     def _bits(self, n_alike: int) -> list[list[Bools]]:
