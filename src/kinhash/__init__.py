@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
         explorer,
         index,
         metrics,
+        plot,
         protocols,
         solvers,
     )
@@ -68,6 +69,7 @@ __all__ = [
     "load_codes",
     "metrics",
     "pack_bits",
+    "plot",
     "protocols",
     "save_codes",
     "solvers",
