@@ -136,7 +136,8 @@ def first_sentence(thing: Any) -> str:
         return f"Table of each {thing.kind}." if hasattr(thing, "kind") else f"``{thing!r}``"
     words = " ".join(inspect.cleandoc(thing.__doc__ or "").split("\n\n")[0].split())
     words = re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", words)
-    end = re.search(r"[.:;](\s|$)", words)
+    masked = re.sub(r"``.*?``", lambda found: "x" * len(found[0]), words)  # no end inside a formula
+    end = re.search(r"[.:;](\s|$)", masked)
     return (words[: end.start()] if end else words).replace("*", "\\*") + "."
 
 

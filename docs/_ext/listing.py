@@ -18,6 +18,7 @@ ROOMS = (
     "kinhash",
     "kinhash.index",
     "kinhash.plot",
+    "kinhash.explorer",
     "kinhash.advice",
     "kinhash.metrics",
     "kinhash.protocols",
