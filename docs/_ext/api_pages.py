@@ -31,6 +31,10 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 FOLDER = "api"
+BASES = {
+    "Hasher": "kinhash.hashers.Hasher",
+    "HammingIndex": "kinhash.HammingIndex",
+}  # whose methods many have
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -79,6 +83,9 @@ def entry_page(entry: Entry) -> str:
         return text + data_block(entry)
     text += f".. auto{entry.kind}:: {entry.name}\n"
     shown = methods(entry)
+    if inspect.isclass(entry.thing) and entry.full_name != "kinhash.EnergyHasher":
+        above = [BASES[one.__name__] for one in entry.thing.__mro__[1:] if one.__name__ in BASES]
+        text += f"\n   It has the methods of :py:obj:`{above[0]}`, too.\n" if above else ""
     if shown:
         text += "\n   .. rubric:: Methods and properties\n"
     for name, value in shown.items():
@@ -137,7 +144,7 @@ def first_sentence(thing: Any) -> str:
     words = " ".join(inspect.cleandoc(thing.__doc__ or "").split("\n\n")[0].split())
     words = re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", words)
     masked = re.sub(r"``.*?``", lambda found: "x" * len(found[0]), words)  # no end inside a formula
-    end = re.search(r"[.:;](\s|$)", masked)
+    end = re.search(r"(?<=[^\s.])[.:;](\s|$)", masked)
     return (words[: end.start()] if end else words).replace("*", "\\*") + "."
 
 
