@@ -61,6 +61,11 @@ format: $(STAMP)  ## Format the code
 bench: $(STAMP)  ## Run the speed benchmarks beside their named peers
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+docs: $(STAMP)  ## Build the site into docs/_build/html, offline, warnings as errors (about three minutes)
+	@$(BIN)/python -m pip install --quiet --group docs
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d docs/_build/doctrees docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 clean:  ## Remove everything that was built or cached
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist build docs/_build docs/api docs/commands docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

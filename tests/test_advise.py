@@ -19,7 +19,6 @@ from kinhash.advice import Advice, _measure, _speed
 from kinhash.advice._advice import COSINE, OURS, RIVALS
 from kinhash.advice._advise import _rows_for
 from kinhash.advice._measure import Scores
-from kinhash.advice._picture import GAP, apart
 from kinhash.advice._recommend import _Case, _looks, shortest_enough
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInput, KinhashError, KinhashWarning, UnknownName
@@ -27,6 +26,7 @@ from kinhash.evaluation import NearestKin
 from kinhash.evaluation.hold_out import folds, stratified_rows
 from kinhash.labels import read_labels
 from kinhash.metrics import NearKin, bootstrap_interval, near_kin
+from kinhash.plot._advice import GAP, apart
 
 FAST: dict[str, Any] = {"bits": (8, 16), "n_folds": 3, "timings": False}
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
         explorer,
         index,
         metrics,
+        plot,
         protocols,
         solvers,
     )
@@ -70,6 +71,7 @@ __all__ = [
     "metrics",
     "on_gpu",
     "pack_bits",
+    "plot",
     "protocols",
     "save_codes",
     "solvers",

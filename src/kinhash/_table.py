@@ -51,6 +51,13 @@ class Table(Mapping[str, Any]):
         """Build the thing of that name; anything that is not a string passes through."""
         return self[name_or_thing](**parameters) if isinstance(name_or_thing, str) else name_or_thing
 
+    def class_named(self, name: str, room: str) -> Any:
+        """The row whose class has that name, for the ``__getattr__`` of the room the table stands in."""
+        for row, target in self._targets().items():
+            if target.partition(":")[2] == name and target.startswith(f"{room}."):
+                return self[row]
+        raise AttributeError(f"module {room!r} has no attribute {name!r}")
+
     def _targets(self) -> dict[str, str]:
         if self._entry_points is not None:
             from importlib.metadata import entry_points

@@ -158,9 +158,22 @@ class Advice:
 
     def draw(self, path: str | os.PathLike[str]) -> None:
         """Save the picture: mAP against bits, with intervals (PNG; needs matplotlib)."""
-        from ._picture import draw
+        from ..plot._axes import save_png
 
-        draw(self, path)
+        save_png(self._page(), path)
+
+    def _page(self) -> Any:
+        from .. import plot
+        from ..plot._axes import bare_page
+
+        page = bare_page(9.6, 6.0)
+        plot.advice(self, ax=page.add_subplot())
+        return page
+
+    def _repr_html_(self) -> str:
+        from ._page import html
+
+        return html(self)
 
     def __str__(self) -> str:
         from ._text import text

@@ -71,7 +71,4 @@ def __getattr__(name: str) -> Any:
         from . import _base
 
         return getattr(_base, name)
-    for row in BASELINES:
-        if row == name:
-            return BASELINES[row]
-    raise AttributeError(f"module 'kinhash.baselines' has no attribute {name!r}")
+    return BASELINES.class_named(name, __name__)

@@ -51,7 +51,11 @@ class BRE(Baseline):
 
     Parameters
     ----------
-    n_labelled : rows of the sample. n_basis : s. partners : share of the sample each row is paired with.
+    n_labelled : rows of the sample.
+    n_basis : s, training rows per bit.
+    partners : share of the sample each row is paired with.
+    max_sweeps : sweeps over all bits, at most.
+    tolerance : relative gain below which sweeps end, if it holds for ten of them.
     """
 
     card = Card(

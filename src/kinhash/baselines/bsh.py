@@ -55,7 +55,9 @@ class BSH(TwoStepBaseline):
 
     Parameters
     ----------
-    n_anchors : rows of the sample. n_sweeps : passes over it. slope : α.
+    n_anchors : rows of the sample.
+    n_sweeps : passes over it.
+    slope : α.
     """
 
     card = Card(

@@ -50,6 +50,12 @@ class COSDISH(TwoStepBaseline):
     never were keep random bits. ``report_["objective"]`` holds the sum above for each Ω, at its end.
 
     Memory beyond X: codes (n, d) as bytes and float64, and S̃ of groups × d.
+
+    Parameters
+    ----------
+    n_samplings : how often columns are drawn.
+    n_alternations : turns between Ω and Γ for each draw.
+    dissimilar : sign of the weight of strangers, "-r" or "+r", see above.
     """
 
     card = Card(

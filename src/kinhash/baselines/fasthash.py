@@ -62,8 +62,10 @@ class FastHash(Baseline):
 
     Parameters
     ----------
-    n_partners : kin, and as many strangers, drawn for each row. n_rounds, depth, learning_rate : of the
-        boosting.
+    loss : "hinge", or a loss of `TSH`.
+    inference : "cut" (exact) or "sweeps", see above.
+    n_partners : kin, and as many strangers, drawn for each row.
+    n_rounds, depth, learning_rate : of the boosting.
     """
 
     card = Card(

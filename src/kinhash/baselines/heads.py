@@ -33,9 +33,10 @@ class Head(Baseline):
     ----------
     n_bits : length of the codes.
     features : "plain", "rbf", a feature map, or "auto".
-    step : of Adam, falling to 0; penalty : decay of the weights per unit of step; n_epochs : passes over
-        at most 100,000 rows. "auto" chooses them on held-out rows (a fifth of at most 8,000; with fewer than
-        250 rows they are .01, .1 and 10, and at least 200 batches are seen).
+    step : of Adam, falling to 0. "auto" chooses it, ``penalty`` and ``n_epochs`` on held-out rows (a fifth of
+        at most 8,000; with fewer than 250 rows they are .01, .1 and 10, and at least 200 batches are seen).
+    penalty : decay of the weights per unit of step.
+    n_epochs : passes over at most 100,000 rows.
     batch : rows of one step.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 

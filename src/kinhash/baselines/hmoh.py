@@ -16,6 +16,7 @@ from ..encoders import Fitted
 from ..encoders.linear import LinearMap
 from ..encoders.preparation import Preparation
 from ..errors import InvalidInput
+from ..hashers.report import FitReport
 from ..labels import Labels, read_labels
 from ..rows import Rows
 from ..training import Training
@@ -98,7 +99,8 @@ class HMOH(Baseline):
             self._stream.add(X, labels)
             self.adopt(Fitted(self._stream.learner.map()))
         self._stream.seconds += time.perf_counter() - start
-        self.report_ = {"n_rows": self._stream.n_rows, "seconds": {"all blocks": self._stream.seconds}}
+        spent = {"all blocks": self._stream.seconds}
+        self.report_ = FitReport(n_rows=self._stream.n_rows, n_bits=self.n_bits, seconds=spent)
         return self
 
 

@@ -47,7 +47,11 @@ class KSH(Baseline):
 
     Parameters
     ----------
-    n_anchors : kernel centres m. n_labelled : rows l with whose similarities it learns.
+    n_anchors : kernel centres m.
+    n_labelled : rows l with whose similarities it learns.
+    max_steps : steps of gradient ascent for each bit, at most.
+    tolerance : gain per row below which they end.
+    ridge : added to the diagonal of the eigenproblem, relative to its trace.
     """
 
     card = Card(

@@ -51,7 +51,15 @@ class MLH(Baseline):
 
     Parameters
     ----------
-    radius : ρ as a share of the bits. kin_share : λ. n_pairs : pairs per epoch.
+    radius : ρ as a share of the bits.
+    kin_share : λ, the least share of kin in a batch.
+    n_epochs : passes over the drawn pairs.
+    n_pairs : pairs per epoch.
+    batch : pairs per step.
+    step : length of the first step; it falls linearly to 0.
+    momentum : share of the last step that is kept.
+    decay : weight decay on W.
+    n_partners : kin, and as many strangers, that each row is listed with.
     """
 
     card = Card(

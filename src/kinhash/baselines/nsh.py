@@ -44,7 +44,9 @@ class NSH(TwoStepBaseline):
 
     Parameters
     ----------
-    n_rounds : rounds of the three steps. mu : weight of the features. penalty : λ, "auto" is n/p.
+    n_rounds : rounds of the three steps.
+    mu : weight of the features.
+    penalty : λ, "auto" is n/p.
     center : False leaves the mean in. Label vectors have no negative entries, so some bits then come out
         the same for all rows.
     """

@@ -40,7 +40,8 @@ class SPLH(Baseline):
 
     Parameters
     ----------
-    n_labelled : rows l with labels that are looked at. eta : weight of the label term.
+    n_labelled : rows l with labels that are looked at.
+    eta : weight of the label term.
     """
 
     card = Card(

@@ -47,7 +47,9 @@ class TSH(TwoStepBaseline):
 
     Parameters
     ----------
-    n_partners : kin, and as many strangers, drawn for each row. svm_rows, svm_penalty : of the map.
+    loss : see above.
+    n_partners : kin, and as many strangers, drawn for each row.
+    svm_rows, svm_penalty : of the map.
     """
 
     card = Card(

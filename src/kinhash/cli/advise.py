@@ -69,9 +69,9 @@ def advise(features: str, picture: str | None, as_json: bool, **options: Any) ->
     if picture is not None and not picture.lower().endswith(".png"):
         raise click.UsageError(f"--picture {picture}: the picture is a PNG, so its name must end in .png.")
     if picture is not None:
-        from ..advice._picture import require_matplotlib
+        from ..plot._axes import bare_page
 
-        require_matplotlib()
+        bare_page(1, 1)  # said before the work starts, if there is nothing to draw with
     with bar("starting", 1) as move:
         advice = _work(features, bits, options, move)
         if picture is not None:

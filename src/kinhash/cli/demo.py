@@ -12,6 +12,9 @@ from ._terminal import bar, emit, json_option
 __all__ = ["demo"]
 
 SHARE_KEPT_OUT = 0.2
+PLACES = (1, 2, 3, 4, 40, 80, 120)  # the nearest kin, and kin that look less and less like the query
+PAGE = (11.2, 6.05)  # inches
+PANELS = ((0.005, 0.0, 0.525, 0.925), (0.563, 0.0, 0.435, 0.925))  # left, bottom, width, height: shares of it
 
 
 @click.command()
@@ -71,19 +74,36 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
 
 
 def _draw(hasher: Any, digits: Any, train: Any, queries: Any, rng: Any, output: str) -> None:
-    """Every second class's first query, and the one our codes do worst on; by our codes and by LSH."""
-    from ..evaluation import CodeReferences
-    from ._picture import Panel, Pictures, draw_neighbours
+    """What some queries find by our codes and by LSH: every second class's first, and the worst of ours."""
+    import numpy as np
 
+    from ..evaluation import CodeReferences
+    from ..index import HammingIndex
+    from ..plot import neighbours
+    from ..plot._axes import INK, bare_page, save_png
+
+    size, classes = hasher.codes_.shape[1], digits.labels.classes
+    shapes = digits.features.reshape(len(digits), 8, 8)
     references = CodeReferences(digits.features, train, hasher.n_bits, rng)
-    size = hasher.codes_.shape[1]
-    ours = [hasher.encode(digits.features[rows]) for rows in (queries, train)]
-    lsh = [references.lsh(rows) for rows in (queries, train)]
-    panels = [
-        Panel(f"kinhash: {size} bytes that know the labels", *ours),
-        Panel(f"LSH: {size} bytes that do not", *lsh),
-    ]
-    shapes, classes = digits.features.reshape(len(digits), 8, 8), digits.labels.classes
-    draw_neighbours(
-        panels, Pictures(shapes[queries], classes[queries]), Pictures(shapes[train], classes[train]), output
+    ways = (
+        (f"kinhash: {size} bytes that know the labels", lambda rows: hasher.encode(digits.features[rows])),
+        (f"LSH: {size} bytes that do not", references.lsh),
     )
+    found = [HammingIndex.from_codes(code(train)).search(code(queries), PLACES[-1]) for _, code in ways]
+    kin = [classes[train][one.ids] == classes[queries, None] for one in found]
+    rows = [int(np.flatnonzero(classes[queries] == kind)[0]) for kind in np.unique(classes)[::2]]
+    rows.append(int(kin[0].sum(axis=1).argmin()))
+    page = bare_page(*PAGE)
+    page.set_layout_engine("none")
+    for number, place in enumerate(PANELS):
+        axes = page.add_axes(place)
+        share = f"{kin[number].mean():.0%} of the first {PLACES[-1]} are kin, over {len(queries)} queries"
+        shown = None if number else shapes[queries]
+        neighbours(
+            found[number], shapes[train], queries=shown, kin=kin[number], rows=rows, places=PLACES, ax=axes
+        )
+        axes.set_title(f"{ways[number][0]}\n", fontsize=12, weight="bold", color=INK)
+        axes.annotate(share, (0.5, 1), (0, 8), "axes fraction", "offset points", ha="center", color=INK)
+    worst = f"worst of {len(queries)}"
+    page.axes[0].text(0.5, len(rows) * 1.24 + 0.28, worst, ha="center", fontsize=7.5, style="italic")
+    save_png(page, output, dpi=100)

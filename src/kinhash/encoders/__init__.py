@@ -8,10 +8,19 @@ if none of ours fits, and put a row into each table; other packages use the entr
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .._table import Table
 from .base import Arrays, Encoder, Fitted, Map
 
-__all__ = ["ENCODERS", "MAPS", "Encoder", "Fitted", "Map", "map_from_arrays"]
+if TYPE_CHECKING:
+    from .expected_labels import ExpectedLabels as ExpectedLabels
+    from .features import RBF as RBF
+    from .features import Plain as Plain
+    from .regressor import Regressor as Regressor
+    from .ridge import Ridge as Ridge
+
+__all__ = ["ENCODERS", "MAPS", "RBF", "Encoder", "Fitted", "Map", "Plain", "map_from_arrays"]
 
 ENCODERS = Table(
     "encoder",
@@ -41,3 +50,11 @@ def map_from_arrays(kind: str, arrays: Arrays) -> Map:
     """Rebuild a stored map; its class is found through the table, never by import."""
     restored: Map = MAPS[kind].from_arrays(arrays)
     return restored
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Plain", "RBF"):
+        from . import features
+
+        return getattr(features, name)
+    return ENCODERS.class_named(name, __name__)

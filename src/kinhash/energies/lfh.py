@@ -32,7 +32,7 @@ class LFH(Energy):
 
     @property
     def tangent(self) -> Literal["mean", "rms"]:  # type: ignore[override]
-        """Where the bound touches: √E[r²], or |E[r]| as printed (the bound is even in ξ)."""
+        """Where the bound touches: √E[r²], or ``|E[r]|`` as printed (the bound is even in ξ)."""
         return "mean" if self.printed else "rms"
 
     def __post_init__(self) -> None:

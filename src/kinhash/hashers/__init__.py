@@ -5,6 +5,7 @@ from __future__ import annotations
 from .base import Explanation, Hasher
 from .energy import EnergyHasher
 from .paper import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, PaperMethod
+from .report import FitReport
 from .streaming import StreamingHasher
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "EMExpH",
     "EnergyHasher",
     "Explanation",
+    "FitReport",
     "Hasher",
     "PaperMethod",
     "StreamingHasher",

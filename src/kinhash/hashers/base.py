@@ -31,7 +31,8 @@ from ..errors import InvalidInput, KinhashWarning
 from ..rows import Rows
 from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
 from ..training import Training
-from .equal_codes import warn_if_all_equal
+from .equal_codes import all_equal_warning
+from .report import FitReport, dead_bits_warning
 from .shared_codes import classes_sharing_codes, count_distinct, shared_codes_warning
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             codes = _training_codes(fitted, training.rows, self.n_jobs)
         self.adopt(replace(fitted, codes=codes))
         self.report_ = self._describe(how, training)
-        warn_if_all_equal(fitted, training.rows)
+        for text in self.report_["warnings"]:
+            warnings.warn(text, KinhashWarning, stacklevel=4)
 
     def adopt(self, fitted: Fitted) -> Self:
         """Become the hasher of that fit: for files, engines and whoever else learns a map elsewhere."""
@@ -280,35 +282,29 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     # -- housekeeping --------------------------------------------------------------------------
 
-    def _describe(self, how: str, training: Training) -> dict[str, Any]:
-        bits = self.codes_.bits()
-        share = bits.mean(axis=0, dtype=np.float64)
+    def _describe(self, how: str, training: Training) -> FitReport:
+        codes, fitted = self.codes_, self.fitted_
+        share = codes.bits().mean(axis=0, dtype=np.float64)
         dead = np.flatnonzero((share == 0) | (share == 1))
-        if len(dead):
-            warnings.warn(
-                f"{len(dead)} of {len(share)} bits are constant on the training rows and tell nothing apart. "
-                "Fewer bits would do, or more varied labels.",
-                KinhashWarning,
-                stacklevel=5,
-            )
-        sharing = classes_sharing_codes(self.codes_, training.supervision) if how == "learned" else 0
+        sharing = classes_sharing_codes(codes, training.supervision) if how == "learned" else 0
+        n_groups = training.supervision.n_groups
+        doubts = [dead_bits_warning(len(dead), len(share))] if len(dead) else []
         if sharing and self.one_code_per_class:
-            warnings.warn(
-                shared_codes_warning(sharing, training.supervision.n_groups, len(share)),
-                KinhashWarning,
-                stacklevel=5,
-            )
-        return {
-            "n_rows": len(training.rows),
-            "n_groups": training.supervision.n_groups,
-            "codes": how,
-            "unique_codes": count_distinct(self.codes_.packed, self.fitted_.group_of_row),
-            "classes_sharing_a_code": sharing,
-            "dead_bits": dead.tolist(),
-            "bit_balance": share,
-            "seconds": dict(training.stages.seconds),
-            **self.fitted_.facts,
-        }
+            doubts.append(shared_codes_warning(sharing, n_groups, len(share)))
+        doubts += all_equal_warning(fitted, training.rows)
+        return FitReport(
+            n_rows=len(training.rows),
+            n_groups=n_groups,
+            n_bits=codes.n_bits,
+            codes=how,
+            unique_codes=count_distinct(codes.packed, fitted.group_of_row),
+            classes_sharing_a_code=sharing,
+            dead_bits=dead.tolist(),
+            bit_balance=share,
+            warnings=doubts,
+            seconds=dict(training.stages.seconds),
+            **fitted.facts,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from .._types import Bytes, Floats
 from ..codes import pack_bits
 from ..encoders import Fitted
-from ..errors import KinhashWarning
 from ..rows import Rows
 
-__all__ = ["warn_if_all_equal"]
+__all__ = ["all_equal_warning"]
 
 SOME_ROWS = 256  # rows that are looked at
 
 
-def warn_if_all_equal(fitted: Fitted, rows: Rows) -> None:
-    """Warn where new rows cannot be told apart: rows from all over X get one code, or RBF drowns them.
+def all_equal_warning(fitted: Fitted, rows: Rows) -> list[str]:
+    """What to say where new rows cannot be told apart: rows from all over X get one code, or RBF drowns them.
 
     RBF features compare directions in float32: rows that share all but a thousandth of theirs look alike.
     """
@@ -34,11 +31,8 @@ def warn_if_all_equal(fitted: Fitted, rows: Rows) -> None:
     elif _largest_share(codes) == 1.0 and not one_sided:
         why, remedy = f"{len(some)} of them get the same code", "Check the features, and how they are scaled"
     else:
-        return
-    if len(some) > 1:
-        warnings.warn(
-            f"New rows cannot be told apart by their features: {why}. {remedy}.", KinhashWarning, stacklevel=5
-        )
+        return []
+    return [f"New rows cannot be told apart by their features: {why}. {remedy}."] if len(some) > 1 else []
 
 
 def _largest_share(codes: Bytes) -> float:

@@ -19,6 +19,7 @@ from ..errors import InvalidInput
 from ..labels import read_labels
 from ..solvers import Solver
 from .base import Hasher
+from .report import FitReport
 
 if TYPE_CHECKING:
     from .stream import Stream
@@ -103,11 +104,12 @@ class StreamingHasher(Hasher):
         """Be the model of what the stream has learned so far."""
         self._stream = stream
         self.adopt(Fitted(stream.finish()))
-        self.report_ = {
-            "n_rows": stream.n_rows,
-            "energy": stream.anchored.solution.minimum.energies,
-            "seconds": {"all blocks": stream.seconds},
-        }
+        self.report_ = FitReport(
+            n_rows=stream.n_rows,
+            n_bits=self.n_bits,
+            energy=stream.anchored.solution.minimum.energies,
+            seconds={"all blocks": stream.seconds},
+        )
 
     def learned_codes(self, y: Any) -> Codes:
         """Learned codes of rows with labels y, after ``partial_fit``; no features are needed."""

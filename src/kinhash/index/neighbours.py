@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from .table import NeighboursTable
 
 __all__ = ["Neighbours", "joined"]
 
@@ -61,6 +64,29 @@ class Neighbours:
         if self.ids.ndim == 1:
             return self
         return Neighbours(self.ids[query], self.distances[query], full=full)
+
+    def table(self, pictures: Any = None, *, queries: Any = None, kin: Any = None) -> NeighboursTable:
+        """Ids and distances as a table: pictures in a notebook, text when printed.
+
+        Parameters
+        ----------
+        pictures : the picture of each id, as an array (n, height, width[, 3]) or a mapping; bytes are shown
+            as they are (0 is black), other numbers as ink.
+        queries : pictures of the queries, in their order.
+        kin : for each neighbour, whether it is kin, in the shape of ``ids``.
+
+        Examples
+        --------
+        >>> Neighbours(np.array([[7, 3]]), np.array([[0, 2]], np.uint16)).table()
+        Neighbours(1 queries, 2 each)
+        query 0: 7 (0), 3 (2)
+        """
+        from .table import NeighboursTable
+
+        return NeighboursTable(self, pictures, queries, kin)
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
     def __repr__(self) -> str:
         per_query = "by radius" if self.splits is not None else f"{self.ids.shape[-1]} each"

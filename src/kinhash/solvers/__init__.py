@@ -6,10 +6,20 @@ They know no features. Add one: write ``solvers/foo.py`` with a subclass of `Sol
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .._table import Table
 from .base import Solver, SweepingSolver
 from .solution import Minimum, Solution
 from .targets import TARGETS
+
+if TYPE_CHECKING:
+    from .columns import Columns as Columns
+    from .coordinate import Coordinate as Coordinate
+    from .coordinate import Polished as Polished
+    from .linearised import Linearised as Linearised
+    from .mean_field import MeanField as MeanField
+    from .spectral import Spectral as Spectral
 
 __all__ = ["SOLVERS", "TARGETS", "Minimum", "Solution", "Solver", "SweepingSolver"]
 
@@ -25,3 +35,7 @@ SOLVERS = Table(
     },
     entry_points="kinhash.solvers",
 )
+
+
+def __getattr__(name: str) -> Any:
+    return SOLVERS.class_named(name, __name__)

@@ -1,25 +1,20 @@
-"""One picture: mAP against bits, ours with intervals, the others beside it. Readable without colour."""
+"""mAP against bits, ours with intervals, the others beside it. Readable without colour."""
 
 from __future__ import annotations
 
-import io
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from .._files import replace_file
-from ..errors import MissingExtra
-from ._advice import COSINE, OURS, Figure
+from ._axes import FAINT, INK, axes_or_new, plain_frame
 
 if TYPE_CHECKING:
-    from ._advice import Advice
+    from ..advice import Advice, Figure
 
-__all__ = ["draw", "require_matplotlib"]
+__all__ = ["advice", "apart"]
 
-INK, FAINT = "#22262e", "#6b7280"
-LEARNED = f"{OURS}, learned"
+OURS, LEARNED = "EnergyHasher", "EnergyHasher, learned"
 # Colour, marker, dashes, width: every line differs from the others in more than its colour.
 STYLES: dict[str, tuple[str, str, str, float]] = {
     LEARNED: ("#0b6e4f", "^", "--", 1.8),
@@ -31,40 +26,48 @@ STYLES: dict[str, tuple[str, str, str, float]] = {
 GAP = 0.038  # mAP: names at the right edge keep at least this apart
 
 
-def require_matplotlib() -> None:
-    """Say before the work starts that there will be no picture."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise MissingExtra.of("matplotlib", "plot") from None
+def advice(advice: Advice, *, ax: Any = None) -> Any:
+    """Draw an advice: mAP against bits with 95 % intervals, the recommended length marked.
 
+    Parameters
+    ----------
+    advice : what `kinhash.advise` answered.
+    ax : the matplotlib axes to draw on; by default those of a new figure.
 
-def draw(advice: Advice, path: str | os.PathLike[str]) -> None:
-    """Draw and save a PNG, all or nothing."""
-    require_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Page
+    Returns
+    -------
+    axes : the axes.
 
-    page = Page(figsize=(9.6, 6.0), facecolor="white")
-    FigureCanvasAgg(page)
-    axes = page.add_axes((0.075, 0.165, 0.72, 0.675))
+    Examples
+    --------
+    >>> import kinhash
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> axes = advice(kinhash.advise(X[:300], y[:300], bits=(8, 16), n_folds=2, random_state=0))
+    >>> axes.get_ylabel()
+    'mean average precision'
+    """
+    axes = axes_or_new(ax, 9.6, 6.0)
     lines = _lines(advice)
-    lengths = [figure.n_bits for figure in lines[OURS]]
     for name, figures in lines.items():
         _line(axes, name, figures)
     names = {name: _value(figures[-1], name) for name, figures in lines.items()}
+    floats = _floats(advice)
     for name, value, dashes in (
-        (COSINE, advice.figure(COSINE).mapped.value, (6, 2)),
+        (floats.method, floats.mapped.value, (6, 2)),
         ("chance", advice.chance.value, (1, 3)),
     ):
         axes.axhline(value, color=INK, lw=1.3, dashes=dashes, zorder=1)
         names[name] = value
-    _frame(axes, advice, lengths)
-    _names(axes, names, advice)
-    _titles(page, advice)
-    content = io.BytesIO()
-    page.savefig(content, format="png", dpi=120)
-    replace_file(path, [content.getbuffer()])
+    _frame(axes, advice, [figure.n_bits for figure in lines[OURS]])
+    _names(axes, names, floats)
+    _titles(axes, advice)
+    return axes
+
+
+def _floats(advice: Advice) -> Figure:
+    """The search by floats, which has no bits."""
+    return next(figure for figure in advice.figures if figure.n_bits is None)
 
 
 def _lines(advice: Advice) -> dict[str, list[Figure]]:
@@ -109,11 +112,7 @@ def _frame(axes: Any, advice: Advice, lengths: list[Any]) -> None:
     axes.set_ylim(0, 1.02)
     axes.set_xlabel("bits, and bytes per item", color=INK)
     axes.set_ylabel("mean average precision", color=INK)
-    axes.grid(axis="y", color="#e5e7eb", lw=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=INK, length=3)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    plain_frame(axes)
     answer = advice.recommendation
     if answer.n_bits is not None and answer.method is not None:
         value = advice.figure(answer.method, answer.n_bits).mapped.value
@@ -122,11 +121,10 @@ def _frame(axes: Any, advice: Advice, lengths: list[Any]) -> None:
         axes.text(answer.n_bits, 0.015, " recommended", ha="left", va="bottom", fontsize=9, color=INK)
 
 
-def _names(axes: Any, names: dict[str, float], advice: Advice) -> None:
+def _names(axes: Any, names: dict[str, float], floats: Figure) -> None:
     """Names at the right edge, pushed apart as little as possible where lines end close together."""
     ordered = sorted(names, key=lambda name: names[name])
-    floats = f"{advice.figure(COSINE).bytes_per_item:,} B"
-    shown = {OURS: f"{OURS}, mapped", COSINE: f"float cosine, {floats}"}
+    shown = {OURS: f"{OURS}, mapped", floats.method: f"{floats.method}, {floats.bytes_per_item:,} B"}
     edge = axes.get_yaxis_transform()  # x in shares of the axes, y in mAP
     for name, place in zip(ordered, apart([names[name] for name in ordered]), strict=True):
         color, weight = STYLES.get(name, (INK,))[0], "bold" if name == OURS else "normal"
@@ -155,24 +153,25 @@ def apart(values: list[float]) -> list[float]:
     return places
 
 
-def _titles(page: Any, advice: Advice) -> None:
+def _titles(axes: Any, advice: Advice) -> None:
     answer, facts = advice.recommendation, advice.measurement
     title = "The labels look random: no code can be recommended"
     if answer.method is not None and answer.n_bits is not None:
         size = advice.figure(answer.method, answer.n_bits).bytes_per_item
         size_text = f"{size} byte{'' if size == 1 else 's'} per item"
         title = f"{answer.n_bits} bits of {answer.method} ({size_text}) are enough"
-    page.text(0.075, 0.945, title, fontsize=14, weight="bold", color=INK)
-    rows = (
-        f"{facts.rows_used:,} of {facts.rows:,} rows"
-        if facts.rows_used < facts.rows
-        else f"{facts.rows:,} rows"
+    axes.set_title(title, loc="left", fontsize=13, weight="bold", color=INK, pad=26)
+    used = f"{facts.rows_used:,} of {facts.rows:,}" if facts.rows_used < facts.rows else f"{facts.rows:,}"
+    below = (
+        f"{used} rows, {facts.labels:,} {facts.kind}; {facts.queries:,} queries that no fit saw; "
+        f"95 % intervals; a loss of {facts.tolerance:g} counts as none"
     )
-    page.text(
-        0.075, 0.895, f"{rows}, {facts.labels:,} {facts.kind}; {facts.queries:,} queries that no fit saw; "
-        f"95 % intervals; a loss of {facts.tolerance:g} counts as none", fontsize=9.5, color=FAINT,
-    )  # fmt: skip
-    page.text(
-        0.075, 0.018, "mapped: rows no fit saw search each other.  learned: they search the rows of the fit, "
-        "coded by their labels.", fontsize=9, color=FAINT,
-    )  # fmt: skip
+    foot = (
+        "mapped: rows no fit saw search each other.  "
+        "learned: they search the rows of the fit, coded by their labels."
+    )
+    for place, offset, text in ((1, (0, 10), below), (0, (0, -56), foot)):
+        axes.annotate(
+            text, (0, place), xycoords="axes fraction", xytext=offset, textcoords="offset points",
+            fontsize=9, color=FAINT,
+        )  # fmt: skip

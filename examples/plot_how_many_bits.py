@@ -1,0 +1,21 @@
+"""
+How many bits are enough?
+=========================
+
+`kinhash.advise` fits several lengths on folds of your rows, measures them on rows no fit saw, and takes the shortest
+that loses nothing worth speaking of.
+"""
+
+from sklearn.datasets import load_digits
+
+import kinhash
+
+X, y = load_digits(return_X_y=True)
+advice = kinhash.advise(X, y, bits=(4, 8, 16, 32), n_folds=2, timings=False, random_state=0)
+kinhash.plot.advice(advice)
+
+# %%
+# In sentences:
+
+for sentence in advice.recommendation.sentences:
+    print("-", sentence)
