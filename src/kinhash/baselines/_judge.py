@@ -54,7 +54,7 @@ class Judge:
         if learned is None:
             return float(2 * mapped + unseen) / 3
         by_label = binned_average_precision(asked @ _signs(learned).T, self.kin_seen, ones, False)
-        return overall(by_label, mapped, unseen)
+        return overall(by_label, mapped, unseen, "fitted")
 
 
 def _signs(scores: Scores) -> Floats:
