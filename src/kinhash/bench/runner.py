@@ -67,11 +67,13 @@ def run(
     jobs: int = 1,
     timeout: float | None = None,
     listener: Listener | None = None,
+    device: str = "cpu",
 ) -> list[Result]:
     """Run cells in ``jobs`` processes that share the cores; each result is kept as soon as it is there.
 
     A cell that fails, takes longer than ``timeout`` seconds or takes its process down becomes a failed row.
-    Results come back in the order of the cells. Memory here is that of the results.
+    Results come back in the order of the cells. With ``device="gpu"`` rows are encoded and rankings scored on
+    a graphics card. Memory here is that of the results.
     """
     cores = (
         sorted(os.sched_getaffinity(0))
@@ -83,7 +85,7 @@ def run(
             f"{jobs} jobs were asked for on {len(cores)} cores", f"1 to {len(cores)}", "Ask for fewer"
         )
     free: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
-    workers = [_Worker(cores[i::jobs], timeout) for i in range(jobs)]
+    workers = [_Worker(cores[i::jobs], timeout, device) for i in range(jobs)]
     for worker in workers:
         free.put(worker)
 
@@ -119,8 +121,8 @@ class _Stopped(Exception):
 class _Worker:
     """One process on its own cores, started when needed and again after it died."""
 
-    def __init__(self, cores: Sequence[int], timeout: float | None) -> None:
-        self._cores, self._timeout = list(cores), timeout
+    def __init__(self, cores: Sequence[int], timeout: float | None, device: str) -> None:
+        self._cores, self._timeout, self._device = list(cores), timeout, device
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
         self._starting = threading.Lock()  # nothing may be started behind the back of `stop`
@@ -175,7 +177,7 @@ class _Worker:
     def _start(self) -> subprocess.Popen[str]:
         threads = {name: str(len(self._cores)) for name in THREAD_VARIABLES}
         return subprocess.Popen(
-            [sys.executable, "-m", f"{__package__}.worker"],
+            [sys.executable, "-m", f"{__package__}.worker", self._device],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

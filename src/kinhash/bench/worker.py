@@ -10,10 +10,12 @@ import os
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from typing import IO, Any
 
 from ..datasets import Dataset, load
 from ..errors import KinhashError
+from ..gpu.use import on_gpu
 from .cell import Cell, run_cell
 from .own_data import load_own
 
@@ -59,4 +61,5 @@ if __name__ == "__main__":
     end_with(os.getppid())
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints must not stand among our answers
-    serve(sys.stdin, answers)
+    with on_gpu() if sys.argv[1:] == ["gpu"] else nullcontext():
+        serve(sys.stdin, answers)

@@ -34,6 +34,13 @@ WIDTH = 98  # of a line, after two blanks
 @click.option(
     "--timeout", type=click.FloatRange(1), metavar="SECONDS", help="A cell that takes longer fails."
 )
+@click.option(
+    "--device",
+    type=click.Choice(["cpu", "gpu"]),
+    default="cpu",
+    show_default=True,
+    help="Where rows are encoded and rankings scored; the figures are the same.",
+)
 @click.option("-o", "--output", default="runs", show_default=True, metavar="FOLDER", help="Where results go.")
 @click.option("--resume", is_flag=True, help="Go on in a folder that holds results already.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: run cells that failed once more.")
@@ -48,6 +55,7 @@ def bench(
     protocol: str | None,
     jobs: int,
     timeout: float | None,
+    device: str,
     output: str,
     resume: bool,
     retry_failed: bool,
@@ -65,6 +73,7 @@ def bench(
       kinhash report runs -o report.html
     """
     from ..bench import Store, plan, read_task, run
+    from ..gpu.card import all_cards
 
     if task is None:
         _list_tasks(as_json)
@@ -77,6 +86,8 @@ def bench(
         partitions=partitions,
         protocol=protocol,
     )
+    if device == "gpu":
+        all_cards()  # an error now rather than in every cell
     store = Store(output)
     planned = plan(chosen.cells, store, retry_failed=retry_failed)
     _expect_fresh(planned, resume, output)
@@ -86,7 +97,7 @@ def bench(
     with bar(f"{counted(len(planned.todo), 'cell')}", total=len(planned.todo)) as move:
         progress = _Progress(planned, move)
         try:
-            new = run(planned.todo, store, jobs=jobs, timeout=timeout, listener=progress)
+            new = run(planned.todo, store, jobs=jobs, timeout=timeout, listener=progress, device=device)
         except KeyboardInterrupt:
             finished = f"{counted(progress.done, 'cell')} finished, in {output}"
             click.echo(f"{finished}. The same command with --resume goes on.", err=True)
