@@ -51,7 +51,7 @@ def compare_one(seed: int, to_gpu, most_rows: int = 400) -> dict:
         packed = index.codes().packed
         queries = Codes(packed[rng.integers(0, len(packed), n_queries)], n_bits, fields=fields)
     k = int(rng.choice([0, 1, rng.integers(1, 30), rng.integers(30, 500)], p=[0.03, 0.2, 0.5, 0.27]))
-    asked = {"where": _where(rng, index, payload, n_queries)}
+    asked = {"where": _where(rng, index, n_queries)}
     if len(index) and rng.random() < 0.3:
         names = index.ids[rng.integers(0, len(index), n_queries)].tolist()
         asked["exclude"] = [name if rng.random() < 0.8 else None for name in names]
@@ -85,13 +85,13 @@ def _fields(rng: np.random.Generator, n_bits: int) -> Fields:
     return Fields(int(rng.integers(0, n_bits + 1)), kin, alike)
 
 
-def _where(rng: np.random.Generator, index: HammingIndex, payload, n_queries: int):
+def _where(rng: np.random.Generator, index: HammingIndex, n_queries: int):
     kind = rng.integers(0, 6)
     if kind == 0:
         return rng.random(len(index)) < rng.choice([0.02, 0.5])
     if kind == 1 and len(index):
         return index.ids[rng.integers(0, len(index), 9)].tolist()
-    if kind == 2 and payload is not None and len(index):
+    if kind == 2 and "kind" in index.payload:
         return {"kind": [1, 2]}
     if kind == 3 and n_queries:
         masks = [None, rng.random(len(index)) < 0.3]

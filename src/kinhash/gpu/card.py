@@ -180,7 +180,8 @@ class Card:
         noted = (NONE if limits is None else limits, mask, np.uint32(notes.cap), notes.counts, notes.keys)
         blocks = BLOCKS * self.n_processors
         with self._device:
-            if len(asked) <= self.few or self._capability < TENSOR_CORES:
+            few = self.few if asked.weights is None else 2  # a popcount for each bit plane of the weights
+            if len(asked) <= few or self._capability < TENSOR_CORES:
                 for first in range(0, len(asked), 4):
                     self._few(asked, slice(first, first + 4), where, tiles, noted)
                 return
