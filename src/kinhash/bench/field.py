@@ -106,7 +106,7 @@ def headline(results: Sequence[Result]) -> ResultTable | None:
             continue
         n_bits = max(r.n_bits or 0 for r in some if r.label == OURS)
         groups = Cells.of(some).column(n_bits)
-        rivals = {r.label for r in some if r.method != OURS}
+        rivals = {r.label for r in some if r.method != OURS} - {OURS}
         for kind in KINDS:
             if groups[OURS].scores(kind) or not groups[OURS].ok:
                 rows.append(
