@@ -37,6 +37,11 @@ class Map(ABC):
     n_bits: int
     n_features: int
 
+    @property
+    def takes_float32(self) -> bool:
+        """Whether `evaluate` gives rows of float32 the scores it gives the same numbers in float64."""
+        return False
+
     @abstractmethod
     def evaluate(
         self, block: npt.NDArray[np.float64], by: Arithmetic

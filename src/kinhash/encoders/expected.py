@@ -179,6 +179,10 @@ class ExpectedMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
+    @property
+    def takes_float32(self) -> bool:
+        return self.preparation.rbf is None
+
     def evaluate(
         self, block: npt.NDArray[np.float64], by: Arithmetic
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:

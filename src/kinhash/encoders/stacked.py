@@ -32,6 +32,10 @@ class StackedMap(Map):
         """Columns of the raw rows, the same for all parts."""
         return self.parts[0].n_features
 
+    @property
+    def takes_float32(self) -> bool:
+        return all(part.takes_float32 for part in self.parts)
+
     def evaluate(
         self, block: npt.NDArray[np.float64], by: Arithmetic
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
