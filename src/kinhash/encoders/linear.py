@@ -55,6 +55,10 @@ class LinearMap(Map):
         return self.preparation.n_features
 
     @property
+    def widest(self) -> int:
+        return len(self.weights)
+
+    @property
     def takes_float32(self) -> bool:
         return self.preparation.rbf is None
 

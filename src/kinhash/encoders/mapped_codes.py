@@ -56,7 +56,7 @@ def _encode(map_: Map, rows: Rows, stretch: slice, packed: Bytes, n_jobs: int | 
         packed[some] = pack_bits(scores > 0)
         return scores
 
-    blocks = _blocks(stretch, rows.shape[1])
+    blocks = _blocks(stretch, max(rows.shape[1], map_.widest))
     found = [each for each in map_blocks(fast, blocks, n_jobs) if each is not None]
     if not found:
         return 0
