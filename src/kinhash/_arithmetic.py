@@ -36,7 +36,7 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 UNIT = 2.0**-24  # rounding error of a float32 operation, relative to its result
-PART = 128  # terms that a float32 sum adds up in an order nobody knows
+PART = 256  # terms that a float32 sum adds up in an order nobody knows
 
 
 @dataclass(frozen=True)

@@ -176,3 +176,17 @@ def test_fast_similarities_are_within_their_bounds(seed, p, width):
     fast, error = preparation.evaluate(rows, FAST)
     fixed, _ = preparation.evaluate(rows, FIXED)
     assert (np.abs(fast - fixed.astype(np.float64)) <= error).all()
+
+
+@pytest.mark.parametrize("encoder", ["ridge", "expected", ExpectedLabels(features="rbf")], ids=str)
+@pytest.mark.parametrize("alike", [0, 0.5])
+def test_rows_of_float32_get_the_scores_of_the_same_numbers_in_float64(encoder, alike):
+    found = EnergyHasher(16, random_state=0, encoder=encoder, alike=alike).fit(X[:300], y[:300]).fitted_.map
+    rows = (X[300:600] * 1.1).astype(np.float32)
+    kin = getattr(found, "parts", (found,))[0]
+    assert found.takes_float32 == (kin.preparation.rbf is None)
+    if found.takes_float32:
+        for by in (FAST, FIXED):
+            narrow, wide = found.evaluate(rows, by), found.evaluate(rows.astype(np.float64), by)
+            assert np.array_equal(narrow[0], wide[0])
+            assert np.array_equal(narrow[1], wide[1])

@@ -37,6 +37,16 @@ class Map(ABC):
     n_bits: int
     n_features: int
 
+    @property
+    def widest(self) -> int:
+        """The most numbers that a row becomes on its way to its scores; 0 for no more than it has columns."""
+        return 0
+
+    @property
+    def takes_float32(self) -> bool:
+        """Whether `evaluate` gives rows of float32 the scores it gives the same numbers in float64."""
+        return False
+
     @abstractmethod
     def evaluate(
         self, block: npt.NDArray[np.float64], by: Arithmetic

@@ -41,6 +41,11 @@ FLOOR = np.float32(1e-4)  # no tag is ever certain: keeps the logarithm finite
 class ExpectedSimilarity(ABC):
     """Similarities to the anchors that a row can be expected to have."""
 
+    @property
+    @abstractmethod
+    def n_anchors(self) -> int:
+        """Number of similarities."""
+
     def similarity(self, z: Floats32) -> npt.NDArray[np.float64]:
         """Expected similarities (k, m) of prepared rows (k, q)."""
         return self.evaluate(z, 0.0, FAST)[0]
@@ -70,6 +75,10 @@ class LabelSimilarity(ExpectedSimilarity):
     model: LabelModel
     patterns: npt.NDArray[np.uint8]
     exclusive: bool
+
+    @property
+    def n_anchors(self) -> int:
+        return len(self.patterns)
 
     def evaluate(
         self, z: Floats32, error: Any, by: Arithmetic
@@ -115,6 +124,10 @@ class RegressedSimilarity(ExpectedSimilarity):
 
     weights: Floats32
     intercept: Floats32
+
+    @property
+    def n_anchors(self) -> int:
+        return self.weights.shape[1]
 
     def evaluate(
         self, z: Floats32, error: Any, by: Arithmetic
@@ -178,6 +191,14 @@ class ExpectedMap(Map):
     def n_features(self) -> int:  # type: ignore[override]
         """Columns of the raw rows."""
         return self.preparation.n_features
+
+    @property
+    def widest(self) -> int:
+        return max(len(self.preparation.mean), self.expected.n_anchors)
+
+    @property
+    def takes_float32(self) -> bool:
+        return self.preparation.rbf is None
 
     def evaluate(
         self, block: npt.NDArray[np.float64], by: Arithmetic

@@ -54,6 +54,14 @@ class LinearMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
+    @property
+    def widest(self) -> int:
+        return len(self.weights)
+
+    @property
+    def takes_float32(self) -> bool:
+        return self.preparation.rbf is None
+
     def evaluate(
         self, block: npt.NDArray[np.float64], by: Arithmetic
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:

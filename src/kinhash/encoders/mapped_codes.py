@@ -43,7 +43,8 @@ def _encode(map_: Map, rows: Rows, stretch: slice, packed: Bytes, n_jobs: int | 
     """Fill in the codes of a stretch of rows; how many were decided again."""
 
     def fast(part: slice) -> tuple[Ints, Array, Array] | None:
-        scores, bound = map_.evaluate(rows.read(part), FAST)
+        block = np.ascontiguousarray(rows.plain(part)) if map_.takes_float32 else rows.read(part)
+        scores, bound = map_.evaluate(block, FAST)
         packed[part] = pack_bits(scores > 0)
         if bound is None:
             return None
@@ -55,7 +56,7 @@ def _encode(map_: Map, rows: Rows, stretch: slice, packed: Bytes, n_jobs: int | 
         packed[some] = pack_bits(scores > 0)
         return scores
 
-    blocks = _blocks(stretch, rows.shape[1])
+    blocks = _blocks(stretch, max(rows.shape[1], map_.widest))
     found = [each for each in map_blocks(fast, blocks, n_jobs) if each is not None]
     if not found:
         return 0

@@ -32,13 +32,25 @@ class StackedMap(Map):
         """Columns of the raw rows, the same for all parts."""
         return self.parts[0].n_features
 
+    @property
+    def widest(self) -> int:
+        return max(part.widest for part in self.parts)
+
+    @property
+    def takes_float32(self) -> bool:
+        return all(part.takes_float32 for part in self.parts)
+
     def evaluate(
         self, block: npt.NDArray[np.float64], by: Arithmetic
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
         found = [part.evaluate(block, by) for part in self.parts]
-        # A part with nothing to decide is never in doubt, not even at zero.
-        bounds = [np.broadcast_to(-1.0 if bound is None else bound, scores.shape) for scores, bound in found]
-        return np.concatenate([scores for scores, _ in found], axis=1), np.concatenate(bounds, axis=1)
+        scores = np.concatenate([part for part, _ in found], axis=1)
+        bounds, first = np.empty(scores.shape), 0
+        for part, bound in found:  # a part with nothing to decide is never in doubt, not even at zero
+            last = first + part.shape[1]
+            bounds[:, first:last] = -1.0 if bound is None else bound
+            first = last
+        return scores, bounds
 
     def arrays(self) -> Arrays:
         stored: Arrays = {}
