@@ -71,7 +71,7 @@ def test_the_label_model_is_the_better_of_two(data, features):
     logistic, ridge, auto = (
         best(data, features=features, label_model=kind) for kind in ("logistic", "ridge", "auto")
     )
-    better = ridge if ridge.value > logistic.value + search.GAIN else logistic
+    better = ridge if ridge.value > logistic.value + search.SLACK else logistic
     assert (auto.kind, auto.value) == (better.kind, better.value)
 
 
@@ -101,8 +101,8 @@ def test_a_database_that_comes_later_rewards_no_map_that_remembers():
 
 @pytest.mark.parametrize(("most", "penalty"), [(20_000, 100.0), (300, 10.0)])
 def test_a_stronger_penalty_of_many_rows_must_gain_more(most, penalty, monkeypatch):
-    """Most of them were not tried on, and more rows need less of it: here it gains .01."""
-    values = {1.0: 0.7, 10.0: 0.8, 100.0: 0.81, 1000.0: 0.75}
+    """Most of them were not tried on, and more rows need less of it: here it gains .009."""
+    values = {1.0: 0.7, 10.0: 0.8, 100.0: 0.809, 1000.0: 0.75}
 
     def attempt(self, kind, penalty, *_):
         return search.Candidate(self.trial, kind, None, penalty, 1.0, values[penalty])

@@ -44,7 +44,8 @@ class EnergyHasher(StreamingHasher):
         ``kinhash.solvers.Spectral(n_anchors=3000)``, which holds its settings.
     encoder : "auto" ("expected" where there are labels, else "ridge"), the name of an encoder, or an object
         such as ``kinhash.encoders.ExpectedLabels(features="rbf")``. "expected" is the best on labels like
-        those trained on; "ridge" encodes fastest and supports ``partial_fit``.
+        those trained on; "ridge" encodes fastest and supports ``partial_fit``. Where the rows to be searched
+        come after the fit, ``ExpectedLabels(database="later")`` chooses for that.
     alike : how many bits say what a row looks like, so that the nearest kin come first. "auto" finds on
         held-out rows how few kin bits know the labels about as well as all of them, and gives the rest to
         looks; 0 is kinship alone (the paper's protocol); a share of the bits fixes their number.

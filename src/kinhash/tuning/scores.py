@@ -120,7 +120,7 @@ class Judge:
         return overall(learned, mapped, unseen, self.database)
 
 
-def overall(learned: float, mapped: float, unseen: float, database: str) -> float:
+def overall(learned: float, mapped: float, unseen: float, database: str = "fitted") -> float:
     """One number of three databases.
 
     Where the rows searched come "later", mapped codes of rows fitted on do not count: they reward a map that

@@ -42,8 +42,8 @@ RBF_GAIN_OF_MANY = 0.03  # then this much
 MOST_RBF_CLASSES = 250  # RBF features have 1,000 centres: four a class
 GAIN = 0.001  # what any other departure from the plain method must gain
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
-SLACK = 0.003  # what a stronger penalty must gain: all rows are more than were tried on, and need less
-SLACK_OF_MANY = 0.015
+SLACK = 0.003  # what a stronger penalty or ridge must gain: all rows are more than were tried, and need less
+SLACK_OF_MANY = 0.01
 STEPS = 12  # of the label model's fit while tuning
 TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 MANY_CLASSES = 30  # among so many a model is rather too unsure, and a mean of so many codewords says nothing
@@ -292,7 +292,7 @@ class _Path:
         best = self._refined(self._best_penalty(first))
         for kind in others:
             found = self._attempt(kind, None)
-            if found.value > best.value + GAIN:
+            if found.value > best.value + self.slack:
                 best = found
         return best
 
