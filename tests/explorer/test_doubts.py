@@ -102,6 +102,15 @@ def test_missing_and_wrong_tags_are_told_apart():
     assert np.array_equal(doubts.missing[hit], truth[hit, 0])
 
 
+def test_a_rare_tag_is_no_wonder():
+    """A tag of one row in fifty, unrelated to the features, is unlikely everywhere, doubted nowhere."""
+    rng = np.random.default_rng(0)
+    given = np.column_stack([rng.random(600) < 0.5, np.arange(600) % 50 == 0]).astype(int)
+    X = rng.normal(size=(600, 4)) + 6 * given[:, :1]
+    doubts = by_features(X, read_labels(given), 0)
+    assert len(doubts.ranked()) <= 6
+
+
 def test_many_labels_are_judged_by_models_of_some_rows(monkeypatch):
     X, given, wrong, _ = flipped_data()
     monkeypatch.setattr(_doubts, "MOST_WORK", 8 * 3 * 300)

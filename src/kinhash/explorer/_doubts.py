@@ -4,7 +4,8 @@ A row that was learned from remembers its label, so nothing it taught may judge 
 model is fitted five times, each time without the rows it judges. Without features, rows are judged by the
 labels of their nearest neighbours, by bits that no label has made: of learned codes, the alike bits.
 
-The order is by the chance of the label given (self-confidence); for tags, by that of the least expected one.
+The order is by the chance of the label given (self-confidence). For tags it is by the least expected tag, or
+lack of one, relative to how common it is: a rare tag is never likely, and no wonder.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ TRIED_ROWS = 10_000  # rows on which a penalty is chosen
 FEWEST_ROWS = 1000
 MOST_WORK = 150_000_000  # rows times columns times labels of one fit: seconds
 MOST_CHANCES = 20_000_000
+DOUBTFUL_RATIO = 0.1  # a tag, or lack of one, ten times less likely than it is common
 NEIGHBOURS = 20
 USUAL = 0.75
 FLOOR = 1e-6
@@ -53,26 +55,28 @@ class Doubts:
     """For every row: the chance of its label ``given``, the label ``expected`` instead, and its chance.
 
     For tags these are of the least expected one: ``expected`` is the tag in question, and ``missing`` says
-    that the row lacks it. Rows of unknown label have NaN. ``how`` says in a sentence who judged.
+    that the row lacks it. ``score`` orders rows, the most doubtful has the smallest. Rows of unknown label
+    have NaN. ``how`` says in a sentence who judged.
     """
 
     given: Floats
     expected: Ints
     chance: Floats
     missing: npt.NDArray[np.bool_]
+    score: Floats
+    doubtful: npt.NDArray[np.bool_]
     how: str
 
     @property
     def agreement(self) -> float:
         """Share of the labels that are as expected; a judge with a low one finds hard rows, not wrong."""
         judged = ~np.isnan(self.given)
-        return float((self.given >= self.chance)[judged].mean()) if judged.any() else 0.0
+        return float(1 - self.doubtful[judged].mean()) if judged.any() else 0.0
 
     def ranked(self) -> Ints:
         """Rows of which another label is expected, the most doubtful first."""
-        doubtful = np.flatnonzero(self.chance > self.given)  # False for NaN
-        order = np.lexsort((-self.chance[doubtful], self.given[doubtful]))
-        return doubtful[order]
+        rows = np.flatnonzero(self.doubtful)
+        return rows[np.lexsort((-self.chance[rows], self.score[rows]))]
 
 
 def by_features(X: Any, labels: Labels, seed: int, centers: Any = None) -> Doubts:
@@ -199,8 +203,9 @@ class _Judge:
 
 
 def _nothing(n_rows: int, how: str) -> Doubts:
-    nan = np.full(n_rows, np.nan)
-    return Doubts(nan, np.zeros(n_rows, np.int64), nan.copy(), np.zeros(n_rows, bool), how)
+    given, chance, score = np.full((3, n_rows), np.nan)
+    missing, doubtful = np.zeros((2, n_rows), bool)
+    return Doubts(given, np.zeros(n_rows, np.int64), chance, missing, score, doubtful, how)
 
 
 def _judge_rows(out: Doubts, rows: Ints, chances: Any, labels: Labels) -> None:
@@ -213,14 +218,20 @@ def _judge_rows(out: Doubts, rows: Ints, chances: Any, labels: Labels) -> None:
         others[at, own] = -1
         out.expected[rows] = others.argmax(axis=1)
         out.chance[rows] = others.max(axis=1)
+        out.score[rows] = out.given[rows]
+        out.doubtful[rows] = out.chance[rows] > out.given[rows]
         return
     carried = labels.indicator()[rows].toarray().astype(bool)
-    verdict = np.where(carried, chances, 1 - chances)
-    worst = verdict.argmin(axis=1)
-    out.given[rows] = verdict[at, worst]
+    usual = np.asarray(labels.indicator().sum(axis=0)).ravel() / max(1, int(labels.known.sum()))
+    as_it_is = np.where(carried, chances, 1 - chances)
+    ratio = as_it_is / np.maximum(np.where(carried, usual, 1 - usual), FLOOR)
+    worst = ratio.argmin(axis=1)
+    out.given[rows] = as_it_is[at, worst]
     out.expected[rows] = worst
-    out.chance[rows] = 1 - verdict[at, worst]
+    out.chance[rows] = 1 - as_it_is[at, worst]
     out.missing[rows] = ~carried[at, worst]
+    out.score[rows] = ratio[at, worst]
+    out.doubtful[rows] = ratio[at, worst] < DOUBTFUL_RATIO
 
 
 def _alike_only(codes: Codes) -> Codes:
