@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from browser_rows import HOSTILE, N
 
+from kinhash import explore
 from kinhash.explorer._page import SCRIPTS
 
 CARDS = "#neighbours .card"
@@ -279,3 +280,22 @@ def test_pictures_come_from_their_sheet(page):
     )
     pictures = np.random.default_rng(1).integers(0, 256, (N, 12, 12))
     assert np.abs(np.array(drawn) - pictures[3].ravel()).max() <= 2
+
+
+def test_a_notebook_s_frame_works_like_the_page(browser, codes, tmp_path):
+    shown_in = tmp_path / "notebook.html"
+    shown_in.write_text(
+        f"<!DOCTYPE html><meta charset='utf-8'><body>{explore(codes, ['a', 'b'] * (N // 2))._repr_html_()}"
+    )
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    wrong = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(shown_in.as_uri())
+    frame = page.frames[1]
+    frame.wait_for_function("painting.mode !== ''")
+    frame.fill("#find", "r011")
+    frame.press("#find", "Enter")
+    frame.wait_for_selector(CARDS)
+    assert frame.evaluate("state.row") == 11
+    assert wrong == []
+    page.close()

@@ -8,6 +8,7 @@ from page_reading import facts
 
 import kinhash
 from kinhash import Codes, EnergyHasher, Fields, HammingIndex
+from kinhash.explorer import _doubts
 from kinhash.explorer._doubts import by_features, by_neighbours, seem_learned
 from kinhash.labels import read_labels
 
@@ -99,6 +100,26 @@ def test_missing_and_wrong_tags_are_told_apart():
     hit = first[first < 10]
     assert (doubts.expected[hit] == 0).all()
     assert np.array_equal(doubts.missing[hit], truth[hit, 0])
+
+
+def test_a_rare_tag_is_no_wonder():
+    """A tag of one row in fifty, unrelated to the features, is unlikely everywhere, doubted nowhere."""
+    rng = np.random.default_rng(0)
+    given = np.column_stack([rng.random(600) < 0.5, np.arange(600) % 50 == 0]).astype(int)
+    X = rng.normal(size=(600, 4)) + 6 * given[:, :1]
+    doubts = by_features(X, read_labels(given), 0)
+    assert len(doubts.ranked()) <= 6
+
+
+def test_many_labels_are_judged_by_models_of_some_rows(monkeypatch):
+    X, given, wrong, _ = flipped_data()
+    monkeypatch.setattr(_doubts, "MOST_WORK", 8 * 3 * 300)
+    monkeypatch.setattr(_doubts, "FEWEST_ROWS", 10)
+    monkeypatch.setattr(_doubts, "MOST_CHANCES", 100)
+    doubts = by_features(X, read_labels(given), 0)
+    assert "on 300 rows" in doubts.how
+    assert not np.isnan(doubts.given).any()
+    assert share(doubts, wrong) > 0.7
 
 
 def test_rows_without_a_label_are_never_doubted():
