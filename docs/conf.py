@@ -29,6 +29,7 @@ myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
 
 default_role = "py:obj"  # what stands in backticks in a docstring is a name
+highlight_language = "none"  # fences without a language are commands and tables
 autodoc_typehints = "none"  # types stand beside the parameters
 autodoc_member_order = "bysource"
 python_maximum_signature_line_length = 88
