@@ -96,7 +96,7 @@ def kept(folder, name, hasher, X, codes):
     """Write what was encoded by what; bits that differ from those written before, or None."""
     path = folder / f"{name}.kin"
     if path.exists():
-        return int(np.unpackbits(np.load(path.with_suffix(".npy")) ^ codes).sum())
+        return int(np.unpackbits(np.load(path.with_suffix(".npy"))[: len(codes)] ^ codes).sum())
     hasher.save(path)
     np.save(path.with_suffix(".npy"), codes)
     return None
