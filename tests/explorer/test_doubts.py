@@ -111,6 +111,14 @@ def test_a_rare_tag_is_no_wonder():
     assert len(doubts.ranked()) <= 6
 
 
+def test_a_label_of_very_few_rows_is_not_doubted():
+    X, given, _, _ = flipped_data()
+    names = np.array(["a", "b", "c"], object)[given]
+    names[[3, 77]] = "rare"
+    doubts = by_features(X, read_labels(names), 0)
+    assert not np.isin([3, 77], doubts.ranked()).any()
+
+
 def test_many_labels_are_judged_by_models_of_some_rows(monkeypatch):
     X, given, wrong, _ = flipped_data()
     monkeypatch.setattr(_doubts, "MOST_WORK", 8 * 3 * 300)

@@ -42,6 +42,7 @@ FEWEST_ROWS = 1000
 MOST_WORK = 150_000_000  # rows times columns times labels of one fit: seconds
 MOST_CHANCES = 20_000_000
 DOUBTFUL_RATIO = 0.1  # a tag, or lack of one, ten times less likely than it is common
+FEWEST_CARRIERS = 5  # nobody can tell what rows of a rarer label are like
 NEIGHBOURS = 20
 USUAL = 0.75
 FLOOR = 1e-6
@@ -211,6 +212,7 @@ def _nothing(n_rows: int, how: str) -> Doubts:
 def _judge_rows(out: Doubts, rows: Ints, chances: Any, labels: Labels) -> None:
     """Write what these chances (k, t) say of these rows into ``out``."""
     at = np.arange(len(rows))
+    sizes = np.asarray(labels.indicator().sum(axis=0)).ravel()
     if labels.classes is not None:
         own = labels.classes[rows]
         out.given[rows] = chances[at, own]
@@ -219,12 +221,13 @@ def _judge_rows(out: Doubts, rows: Ints, chances: Any, labels: Labels) -> None:
         out.expected[rows] = others.argmax(axis=1)
         out.chance[rows] = others.max(axis=1)
         out.score[rows] = out.given[rows]
-        out.doubtful[rows] = out.chance[rows] > out.given[rows]
+        out.doubtful[rows] = (out.chance[rows] > out.given[rows]) & (sizes[own] >= FEWEST_CARRIERS)
         return
     carried = labels.indicator()[rows].toarray().astype(bool)
-    usual = np.asarray(labels.indicator().sum(axis=0)).ravel() / max(1, int(labels.known.sum()))
+    usual = sizes / max(1, int(labels.known.sum()))
     as_it_is = np.where(carried, chances, 1 - chances)
     ratio = as_it_is / np.maximum(np.where(carried, usual, 1 - usual), FLOOR)
+    ratio[:, sizes < FEWEST_CARRIERS] = 1.0
     worst = ratio.argmin(axis=1)
     out.given[rows] = as_it_is[at, worst]
     out.expected[rows] = worst

@@ -114,7 +114,7 @@ function buildLegend() {
 /** The choice of colours, and the scale of distances beside it. */
 function buildColours() {
   const select = byId("colour");
-  const choices = facts.kind ? [["label", facts.kind === "tags" ? "tag (the rarest of a row)" : "label"]] : [];
+  const choices = facts.kind ? [["label", facts.kind === "tags" ? "tag (the rarest)" : "label"]] : [];
   choices.push(["distance", "distance from the chosen row"], ["plain", "nothing"]);
   select.append(...choices.map(([value, text]) => make("option", { value }, text)));
   select.addEventListener("change", () => chooseColour(select.value));

@@ -99,10 +99,13 @@ function paintDensity(context, inView, paper, left, top) {
   context.drawImage(canvas, 0, 0, columns * CELL * ratio, lines * CELL * ratio);
 }
 
+let dots = null; // the pixels of dots, made anew only where the size of the map has changed
+
 /** Round dots with soft edges, stamped into the pixels. */
 function paintDots(context, inView, paper, left, top) {
   const width = context.canvas.width, height = context.canvas.height, { ratio } = view;
-  const image = context.createImageData(width, height), pixels = new Uint32Array(image.data.buffer);
+  if (!dots || dots.width !== width || dots.height !== height) dots = context.createImageData(width, height);
+  const image = dots, pixels = new Uint32Array(image.data.buffer);
   pixels.fill((255 << 24) | (paper[2] << 16) | (paper[1] << 8) | paper[0]);
   const radius = ratio * Math.min(5, Math.max(1.6, 60 / Math.sqrt(inView.length + 60) + 1));
   const stamp = roundStamp(radius), scale = view.scale * ratio, data = image.data, colours = painting.colours;
