@@ -6,6 +6,7 @@ import doctest
 import re
 import runpy
 import shlex
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def blocks(page, language="python"):
 
 def test_every_page_with_python_is_run_somewhere():
     with_python = {page for page in PAGES if blocks(page)}
-    run = {*ELSEWHERE, *DOCTESTS, *SCRIPTS, "docs/index.md"}
+    run = {*ELSEWHERE, *DOCTESTS, *SCRIPTS, "docs/index.md", "docs/gpu.md"}
     assert with_python == run, "add new pages to DOCTESTS, SCRIPTS or ELSEWHERE, so that their code is run"
     for page, test in ELSEWHERE.items():
         assert page.removeprefix("docs/") in (ROOT / test).read_text("utf-8"), test
@@ -75,6 +76,22 @@ def test_scripts_run_as_written(page, tmp_path, monkeypatch):
     pictures = np.random.default_rng(0).integers(0, 256, (3, 32, 32), np.uint8)
     names = {"X": X[:400], "y": y[:400], "pictures": pictures}
     for block in blocks(page):
+        exec(block, names)
+
+
+def test_the_page_on_cards_runs_with_the_processor_in_place_of_a_card(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert callable(kinhash.HammingIndex.to_gpu)
+    assert callable(kinhash.on_gpu)
+    monkeypatch.setattr(kinhash.HammingIndex, "to_gpu", lambda index: index)
+    monkeypatch.setattr("kinhash.on_gpu", nullcontext, raising=False)
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:200], y[:200]
+    hasher = kinhash.EnergyHasher(8, alike=0, random_state=0).fit(X, y)
+    kinhash.HammingIndex.from_codes(hasher.codes_).save("index.kin")
+    names = {"X": X, "hasher": hasher, "queries": hasher.encode(X), "query_labels": y, "labels": y}
+    names |= {"kinhash": kinhash, "HammingIndex": kinhash.HammingIndex, "metrics": kinhash.metrics}
+    for block in blocks("docs/gpu.md"):
         exec(block, names)
 
 
