@@ -50,7 +50,24 @@ def test_learned_codes_are_judged_by_their_alike_bits():
     doubts = by_neighbours(hasher.codes_, labels, learned=True)
     assert "alike bits" in doubts.how
     assert share(doubts, wrong) > 0.6
-    assert share(by_neighbours(hasher.encode(X), labels, learned=False), wrong) > 0.6
+
+
+def test_mapped_codes_of_new_rows_are_judged_by_all_their_bits():
+    X, given, wrong, _ = flipped_data()
+    hasher = EnergyHasher(64, alike=0.75, random_state=0).fit(X[:300], given[:300])
+    doubts = by_neighbours(hasher.encode(X[300:]), read_labels(given[300:]), learned=False)
+    assert share(doubts, wrong[wrong >= 300] - 300) > 0.6
+
+
+def test_mapped_codes_that_remember_their_labels_are_judged_by_their_alike_bits():
+    """A map with centres at its rows gives them back the labels they were fitted with."""
+    X, given, wrong, _ = flipped_data()
+    codes = EnergyHasher(64, alike=0.75, encoder="expected", random_state=0).fit(X, given).encode(X)
+    told = facts(kinhash.explore(codes, given).html)["doubts"]
+    if seem_learned(codes, read_labels(given)):
+        assert "alike bits" in told["how"]
+    listed = [row for row, *_ in told["rows"]][: len(wrong)]
+    assert np.isin(listed, wrong).mean() > 0.5
 
 
 def test_learned_codes_with_some_mapped_among_them_are_still_known_as_learned():

@@ -179,8 +179,11 @@ class _Page:
         if known.shape[0] < 10 or len(np.unique(known.indices)) < 2:
             self.doubts = {"how": "Too few rows have a label for any of them to be doubted."}
             return
+        remembering = self.learned or seem_learned(
+            self.codes, labels
+        )  # mapped codes of fitted rows may be, too
         found = (
-            by_neighbours(self.codes, labels, self.learned)
+            by_neighbours(self.codes, labels, remembering)
             if X is None
             else by_features(X, labels, self.seed, _centers(model))
         )
