@@ -7,11 +7,14 @@ from test_gpu_index import _has_card
 
 import kinhash
 from kinhash import EMKSH, EnergyHasher
-from kinhash.encoders import on_gpu
+from kinhash.encoders import moments_on_gpu, on_gpu
 from kinhash.encoders.base import Map
+from kinhash.encoders.moments import moments_of_rows
+from kinhash.encoders.preparation import Preparation, UnitRBF
 from kinhash.encoders.ridge import Ridge
 from kinhash.gpu import card
 from kinhash.gpu.twin import Twin
+from kinhash.rows import Rows
 
 
 @pytest.fixture(params=["twin", "card"])
@@ -72,3 +75,28 @@ def test_a_card_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setattr(card, "all_cards", lambda: (Twin(),))
     with pytest.raises(kinhash.errors.InvalidInput, match="card"), kinhash.on_gpu(1):
         pass
+
+
+@pytest.mark.parametrize("rbf", [False, True])
+def test_moments_are_those_of_the_processor_but_for_last_digits(on_card, monkeypatch, rbf):
+    X, y = _rows()
+    rows, targets = Rows(X), np.eye(10, dtype=np.float32)[y]
+    weights = np.random.default_rng(1).uniform(0.5, 2, len(X))
+    centers = UnitRBF.of(X[:200].astype(np.float64), 0.4) if rbf else None
+    preparation = Preparation.first_guess(rows.read(slice(0, 500)), centers, True)
+    monkeypatch.setattr(moments_on_gpu, "BLOCK_BYTES", 1 << 17)
+    expected = moments_of_rows(rows, preparation, lambda part: targets[part], weights)
+    with on_card():
+        summed = moments_of_rows(rows, preparation, lambda part: targets[part], weights)
+    for name in ("weight", "sums", "gram", "cross", "target_sums", "target_squares"):
+        here, there = np.asarray(getattr(expected, name)), np.asarray(getattr(summed, name))
+        np.testing.assert_allclose(there, here, atol=2e-6 * np.abs(here).max(), err_msg=name)
+    assert not np.array_equal(summed.gram, expected.gram)  # summed elsewhere
+
+
+def test_a_fit_on_a_card_encodes_as_one_on_the_processor(on_card):
+    X, y = _rows()
+    expected = EMKSH(32, random_state=0).fit(X[:700], y[:700])
+    with on_card():
+        hasher = EMKSH(32, random_state=0).fit(X[:700], y[:700])
+    np.testing.assert_allclose(hasher.decision_function(X), expected.decision_function(X), atol=2e-4)

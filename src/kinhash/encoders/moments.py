@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from .._blocks import block_slices, map_blocks, require_memory
 from .._types import Floats
+from ..gpu.use import card_in_use
 from ..rows import Rows
 from .preparation import Preparation
 
@@ -116,7 +117,8 @@ def moments_of_rows(
 ) -> Moments:
     """Moments of a whole matrix, block by block; ``targets(slice)`` gives the targets of those rows.
 
-    Peak memory: three (q, q) float64 arrays per thread and a few blocks of about 16 MB.
+    Inside `kinhash.on_gpu` the sums are taken on the card. Peak memory: three (q, q) float64 arrays per
+    thread and a few blocks of about 16 MB.
     """
     q = len(preparation.mean)
     require_memory(
@@ -124,6 +126,12 @@ def moments_of_rows(
         f"The Gram matrix of {q} features",
         "Reduce the features first, for example with sklearn.decomposition.TruncatedSVD",
     )
+
+    card = card_in_use()
+    if card is not None and len(rows):
+        from .moments_on_gpu import moments_on
+
+        return moments_on(card, rows, preparation, targets, weights)
 
     def one(part: slice) -> Moments:
         weight = None if weights is None else weights[part]

@@ -6,8 +6,6 @@ does all rows in that order in about the time it takes to copy them there, so th
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from .._arithmetic import FIXED
 from .._blocks import block_slices
 from .._types import Bytes
 from ..codes import n_bytes
+from ..gpu.moved import moved
 from ..rows import Rows
 from ..solvers.readout import LinearReadout
 from .base import Map
@@ -51,11 +50,11 @@ def codes_on(card: Any, map_: Map, rows: Rows) -> Bytes:
     map_.evaluate(np.zeros((1, rows.shape[1])), FIXED)  # what is derived of the arrays is derived here
     by = card.fixed()
     packed = np.empty((len(rows), n_bytes(map_.n_bits)), np.uint8)
-    moved = _moved(map_, card)
+    there = moved(map_, card)
     widest = max(rows.shape[1], _width(map_))
     for part in block_slices(len(rows), max(1024, BLOCK_BYTES // (8 * widest))):
         block = card.put(rows.plain(part)).astype(np.float64)
-        packed[part] = card.packed_bits(moved.evaluate(block, by)[0] > 0)
+        packed[part] = card.packed_bits(there.evaluate(block, by)[0] > 0)
     return packed
 
 
@@ -65,17 +64,3 @@ def _width(map_: Any) -> int:
         return max(map(_width, map_.parts))
     anchors = len(map_.readout.matrix) if isinstance(map_, ExpectedMap) else 0
     return max(len(map_.preparation.mean), anchors)
-
-
-def _moved(thing: Any, card: Any) -> Any:
-    """The same with arrays of the card in place of those of NumPy, also where they were derived."""
-    if isinstance(thing, np.ndarray):
-        return card.put(thing)
-    if isinstance(thing, tuple):
-        return tuple(_moved(each, card) for each in thing)
-    if is_dataclass(thing) and not isinstance(thing, type):
-        other = copy(thing)
-        for name, value in vars(thing).items():
-            other.__dict__[name] = _moved(value, card)
-        return other
-    return thing

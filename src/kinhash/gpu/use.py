@@ -16,7 +16,7 @@ _card: ContextVar[Any] = ContextVar("card", default=None)
 
 @contextmanager
 def on_gpu(card: int = 0) -> Iterator[None]:
-    """Encode and score on a graphics card (extra ``gpu``) inside this block; ``card`` is its number.
+    """Encode, score and sum on a graphics card (extra ``gpu``) inside this block; ``card`` is its number.
 
         with kinhash.on_gpu():
             codes = hasher.encode(X)
@@ -26,7 +26,8 @@ def on_gpu(card: int = 0) -> Iterator[None]:
     processor does all rows on the card. Maps it does not know (trees, polished codes, scikit-learn
     estimators) stay on the processor. Metrics over Hamming rankings count pairs on the card, and counts are
     whole numbers, so every figure is the same; the order of ties by ``ties="index"`` is followed on the
-    processor.
+    processor. `fit` takes the sums of its ridge regressions on the card: codes may differ from those of a fit
+    on the processor as those of two processors may, in rows near zero.
     """
     from .card import all_cards
 
