@@ -2,6 +2,7 @@
 
 import importlib.util
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -130,7 +131,84 @@ def test_a_search_does_not_touch_the_index_it_came_from(twins):
     assert len(moved) == 297
 
 
-@pytest.mark.parametrize("numbers", [[1], [-1], ["0"]])
+class _Counting(Twin):
+    """A card that knows how much lies on it."""
+
+    def __init__(self, memory):
+        super().__init__(memory)
+        self.lying, self.most = weakref.WeakSet(), 0
+
+    def rows(self, words):
+        rows = super().rows(words)
+        self.lying.add(rows)
+        self.most = max(self.most, sum(8 * each.n_rows * len(each.words) for each in self.lying))
+        return rows
+
+
+def test_codes_never_take_more_of_a_card_than_they_may(twins, monkeypatch):
+    monkeypatch.setattr(gpu_segment, "LEAST_SLICE", 8)
+    small, large = _Counting(1000), _Counting(2400)
+    twins(small, large)
+    index = _index(600)
+    moved = index.to_gpu()
+    queries = _index(9, seed=1).codes()
+    same(index.search(queries, 5), moved.search(queries, 5))
+    assert small.most <= 500
+    assert large.most <= 1200
+    assert small.most > 400  # and they make use of it
+
+
+def test_the_callers_array_may_change_afterwards(twins, monkeypatch):
+    monkeypatch.setattr(gpu_segment, "LEAST_SLICE", 8)
+    twins(Twin(memory=800))
+    packed = _index(300, 64).codes().packed.copy()
+    moved = GpuIndex.from_codes(packed)
+    queries = packed[290:].copy()
+    packed[:] = 0
+    assert moved.search(queries, 1).distances.max() == 0
+
+
+def test_ids_and_payload_cannot_be_written(twins):
+    moved = GpuIndex(40)
+    moved.add(_index(4).codes(), ids=[1, 5, 9, 12], payload={"kind": np.arange(4)})
+
+    def write(payload):
+        payload["kind"][0] = 77
+
+    for work in (
+        lambda: moved.ids.__setitem__(0, 77),
+        lambda: moved.search(_index(1).codes(), 1, where=write),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            work()
+
+
+@pytest.mark.parametrize("margins", ["zero", "one", "random"])
+def test_margins_that_tell_few_rows_apart(twins, margins):
+    index, queries = _index(800), _index(7, seed=1).codes()
+    given = np.random.default_rng(0).normal(size=(7, 40)) * {"zero": 0.0, "one": 1e-9, "random": 1.0}[margins]
+    given[:, 3] = {"zero": 0.0, "one": 1.0, "random": 0.5}[margins]
+    given = np.abs(given) * (2.0 * queries.bits() - 1)
+    for k in (1, 9):
+        asked = {"k": k, "margins": given}
+        same(index.search(queries, **asked), index.to_gpu().search(queries, **asked))
+
+
+def test_a_pickled_index_keeps_its_cards(twins):
+    twins(Twin(), Twin())
+    moved = pickle.loads(pickle.dumps(_index().to_gpu(cards=[1], memory=10**6)))
+    assert moved._named == ([1], 10**6)
+    assert len(moved._cards.cards) == 1
+
+
+def test_vectors_look_again(twins):
+    rng, index = np.random.default_rng(0), _index()
+    vectors, queries = rng.normal(size=(300, 3)), _index(5, seed=1).codes()
+    asked = {"k": 4, "vectors": (rng.normal(size=(5, 3)), vectors), "rerank": "ties"}
+    same(index.search(queries, **asked), index.to_gpu().search(queries, **asked))
+
+
+@pytest.mark.parametrize("numbers", [[1], [-1], ["0"], [], [0, 0]])
 def test_cards_that_are_not_there_are_refused(twins, numbers):
     with pytest.raises(InvalidInput, match="cards"):
         _index().to_gpu(cards=numbers)

@@ -36,11 +36,12 @@ def moments_on(
     there, by, q = moved(preparation, card), card.fixed(), len(preparation.mean)
     total: list[Any] = []
     for part in block_slices(len(rows), max(1024, BLOCK_BYTES // (8 * max(q, rows.shape[1])))):
-        z = there(card.put(rows.plain(part)).astype(np.float64), by).astype(np.float64)
-        t = card.put(targets(part)).astype(np.float64)
-        w = card.put(np.ones(len(z)) if weights is None else np.asarray(weights[part], np.float64))
-        wz, wt = z * w[:, None], t * w[:, None]
-        found = [w.sum(), wz.sum(axis=0), wz.T @ z, wz.T @ t, wt.sum(axis=0), (wt * t).sum(axis=0)]
-        total = [sum_ + more for sum_, more in zip(total, found, strict=True)] if total else found
+        with card.active():
+            z = there(card.put(rows.plain(part)).astype(np.float64), by).astype(np.float64)
+            t = card.put(targets(part)).astype(np.float64)
+            w = card.put(np.ones(len(z)) if weights is None else np.asarray(weights[part], np.float64))
+            wz, wt = z * w[:, None], t * w[:, None]
+            found = [w.sum(), wz.sum(axis=0), wz.T @ z, wz.T @ t, wt.sum(axis=0), (wt * t).sum(axis=0)]
+            total = [sum_ + more for sum_, more in zip(total, found, strict=True)] if total else found
     weight, *sums = map(card.get, total)
     return Moments(preparation, len(rows), float(weight), *sums)

@@ -53,8 +53,9 @@ def codes_on(card: Any, map_: Map, rows: Rows) -> Bytes:
     there = moved(map_, card)
     widest = max(rows.shape[1], _width(map_))
     for part in block_slices(len(rows), max(1024, BLOCK_BYTES // (8 * widest))):
-        block = card.put(rows.plain(part)).astype(np.float64)
-        packed[part] = card.packed_bits(there.evaluate(block, by)[0] > 0)
+        with card.active():
+            block = card.put(rows.plain(part)).astype(np.float64)
+            packed[part] = card.packed_bits(there.evaluate(block, by)[0] > 0)
     return packed
 
 

@@ -152,7 +152,8 @@ def query_blocks(
                 highest = top_grade or max(1, int(grades.max(initial=0)))
             table = np.zeros((len(codes), farthest + 1, highest + 1), np.int64)
             block = QueryBlock(ranking, rows, codes, labels, grades, table, pool, threads)
-            if on_card is None:
+            fits = card is not None and card.counts(codes.shape[1], labels.shape[1], farthest, highest)
+            if on_card is None or not fits:
                 block._count()
             else:
                 given = (on_card, writable(ranking.queries[rows].words()), labels, grades)

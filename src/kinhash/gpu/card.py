@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .._arithmetic import Arithmetic
+from .._locks import new_lock
 from ..errors import InvalidInput, MissingExtra
 from .fixed import fixed_on
 from .questions import N_PLANES, Questions
 from .rows import Notes, Rows, Tiles
 from .search import MOST_QUERIES
-from .tally import tally
+from .tally import tally, tally_bytes
 
 __all__ = ["Card", "all_cards", "cupy"]
 
@@ -26,6 +27,9 @@ THREADS = 256
 TENSOR_CORES = 80  # compute capability 8.0: whole-number products of the size used here
 SHARED_FOR_QUERIES = 40 << 10  # bytes of a block
 BLOCKS = 4  # for every multiprocessor
+BLOCK_WORDS = 1 << 24  # copied at a time
+MOST_SORTED = 1 << 24  # keys sorted at a time
+LEAVE = 48 << 10  # bytes of shared memory that need no leave
 NONE = np.uintp(0)  # no array
 EXPRESSIONS = (*(f"few<{q},{p}>" for q in (1, 4) for p in (1, N_PLANES)), "histogram<1>", "histogram<4>")
 
@@ -69,6 +73,7 @@ class Card:
         self._cupy = cupy()
         self._device = self._cupy.cuda.Device(number)
         self._kernels: dict[tuple[str, int], Any] = {}
+        self._lock = new_lock()
 
     @cached_property
     def name(self) -> str:
@@ -105,9 +110,12 @@ class Card:
             stride = -(-n_rows // self.tile) * self.tile
             planes = cp.empty((n_words, stride), cp.uint64)
             planes[:, n_rows:] = 0
-            for start in range(0, n_rows, 1 << 24):
-                block = cp.asarray(words[start : start + (1 << 24)])
+            size = max(1, BLOCK_WORDS // n_words)
+            for start in range(0, n_rows, size):
+                block = cp.asarray(words[start : start + size])
                 planes[:, start : start + len(block)] = block.T
+                del block  # before the next one comes
+            self._device.synchronize()  # other threads may read next
         return Rows(planes, n_rows)
 
     def mask(self, mask: Any) -> Any:
@@ -142,6 +150,11 @@ class Card:
             yield self._cupy
 
     @cached_property
+    def most_shared(self) -> int:
+        """Bytes of shared memory that a block may have."""
+        return int(self._device.attributes["MaxSharedMemoryPerBlockOptin"]) - 1024
+
+    @cached_property
     def n_processors(self) -> int:
         """Multiprocessors of the card."""
         return int(self._device.attributes["MultiProcessorCount"])
@@ -159,14 +172,20 @@ class Card:
         """See `fixed.fixed_on`."""
         return fixed_on(self)
 
+    def counts(self, n_words: int, n_labels: int, largest: int, top_grade: int) -> bool:
+        """Whether a block has room to count for one query."""
+        return tally_bytes(n_words, n_labels, largest, top_grade) <= self.most_shared
+
     def tally(self, *given: Any) -> npt.NDArray[np.int64]:
         """See `tally.tally`."""
         return tally(self, *given)
 
     def allow(self, kernel: Any, n_bytes: int) -> int:
         """Shared memory for a kernel, which needs leave for much of it."""
-        if n_bytes > 48 << 10 and kernel.max_dynamic_shared_size_bytes < n_bytes:
-            kernel.max_dynamic_shared_size_bytes = n_bytes
+        if n_bytes > LEAVE:
+            with self._lock:
+                if kernel.max_dynamic_shared_size_bytes < n_bytes:
+                    kernel.max_dynamic_shared_size_bytes = n_bytes
         return n_bytes
 
     def collect(self, rows: Rows, asked: Questions, limits: Any, tiles: Tiles, notes: Notes) -> None:
@@ -243,6 +262,8 @@ class Card:
         cp = self._cupy
         n_queries = len(notes.counts)
         room = min(self.most_sorted, max(1024, 1 << (2 * k - 1).bit_length()))
+        while 8 * room + 4 * (THREADS + largest + 1) > self.most_shared:
+            room //= 2
         with self._device:
             kernel = self._kernel("smallest", 1)
             out = cp.empty(n_queries * (k + 1), cp.uint64)  # one copy back is quicker than two
@@ -253,16 +274,18 @@ class Card:
             host = cp.asnumpy(out)
         return host[: n_queries * k].reshape(n_queries, k), host[n_queries * k :]
 
-    def _sorted(self, notes: Notes, queries: npt.NDArray[np.int64]) -> tuple[Any, Any]:
+    def _sorted(self, notes: Notes, queries: npt.NDArray[np.int64]) -> Any:
         cp = self._cupy
         some = cp.asarray(queries)
         used = cp.arange(notes.cap) < notes.counts[some][:, None]
-        return cp.sort(cp.where(used, notes.keys[some], cp.uint64(2**64 - 1)), axis=1), used
+        return cp.sort(cp.where(used, notes.keys[some], cp.uint64(2**64 - 1)), axis=1)
 
-    def sorted_keys(self, notes: Notes, queries: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-        """All keys of some queries in ascending order, unused places last."""
+    def sorted_keys(self, notes: Notes, queries: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.uint64]:
+        """The first k keys of some queries in ascending order."""
+        size = max(1, MOST_SORTED // notes.cap)
+        parts = [queries[start : start + size] for start in range(0, len(queries), size)]
         with self._device:
-            return self._cupy.asnumpy(self._sorted(notes, queries)[0])
+            return np.concatenate([self._cupy.asnumpy(self._sorted(notes, part)[:, :k]) for part in parts])
 
     def flat(self, notes: Notes, queries: npt.NDArray[np.int64]) -> tuple[Any, Any]:
         """Keys of some queries, in the order (query, key), and the place of each query in the list."""

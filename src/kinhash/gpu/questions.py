@@ -97,4 +97,5 @@ def whole_weights(
     """Weights (q, 64 W) rounded down to whole steps, at most 15, and the step (q,) of each query."""
     step = weights.max(axis=1) / MOST_WEIGHT
     step[step == 0] = 1.0
-    return np.floor(weights / step[:, None] * (1 - SAFETY)).astype(np.uint8), step
+    whole = np.minimum(np.floor(weights / step[:, None] * (1 - SAFETY)), MOST_WEIGHT)
+    return whole.astype(np.uint8), step

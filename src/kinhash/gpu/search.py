@@ -6,12 +6,13 @@ and fitted is known from their number, so the answer is exact whatever the sampl
 one pass counts the rows at every distance, and the limit is certain.
 
 Keys are ``distance << 40 | row``; sorted keys are in the order (distance, row). Peak memory on the card
-beside the codes: `MOST_NOTES` keys of 8 bytes, and three times what `within` finds.
+beside the codes: `MOST_NOTES` keys of 8 bytes, and about 60 bytes for every row that `within` finds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Any
 
@@ -35,7 +36,7 @@ def nearest(card: Any, rows: Rows, asked: Questions, k: int) -> Keys:
     out = np.empty((len(asked), k), np.uint64)
     if not k:
         return out
-    cap = min(max(card.least_room, 1 << (4 * k - 1).bit_length()), card.n_tiles(rows) * card.tile)
+    cap = min(max(card.least_room, 1 << (4 * k - 1).bit_length()), card.n_tiles(rows) * card.tile, 2**32 - 1)
     at_once = max(1, MOST_NOTES // cap)
     if len(asked) <= at_once:
         return _nearest(card, rows, asked, k, cap) if len(asked) else out
@@ -56,7 +57,7 @@ def _nearest(card: Any, rows: Rows, asked: Questions, k: int, cap: int) -> Keys:
     keys, status = card.smallest(notes, k, asked.largest)
     tied = np.flatnonzero(status == TOO_TIED)
     if len(tied):
-        keys[tied] = card.sorted_keys(notes, tied)[:, :k]
+        keys[tied] = card.sorted_keys(notes, tied, k)
     failed = np.flatnonzero((status == TOO_FEW) | (status == TOO_MANY))
     for part in _chunks(len(failed), MOST_QUERIES):
         keys[failed[part]] = _counted(card, rows, asked.take(failed[part]), k)
@@ -107,10 +108,10 @@ def _first_ties(
 
 
 def within(
-    card: Any, rows: Rows, asked: Questions, limits: npt.NDArray[Any]
+    card: Any, rows: Rows, asked: Questions, limits: npt.NDArray[Any], tiles: Tiles | None = None
 ) -> tuple[npt.NDArray[np.int64], Keys]:
-    """Query numbers and keys of all rows within a limit for each query, in the order (query, key)."""
-    everything = Tiles(0, card.n_tiles(rows))
+    """Query numbers and keys of all rows (of these tiles) within a limit for each query, in that order."""
+    everything = Tiles(0, card.n_tiles(rows)) if tiles is None else tiles
     cap = min(card.least_room, everything.count * card.tile)
     limits = limits.astype(np.int32)
     parts = []
@@ -168,13 +169,63 @@ def nearest_by_margins(
     near = nearest(card, rows, asked, k) & np.uint64(ROW)
     number = np.repeat(np.arange(n_queries), k)
     lost = card.margins_lost(rows, words, weights, number, near.ravel()).reshape(n_queries, k)
-    limits = np.floor(lost.max(axis=1) / step * (1 + SAFETY))
-    query, keys = within(card, rows, asked, np.minimum(limits, asked.largest))
-    found = (keys & np.uint64(ROW)).astype(np.int64)
-    lost = card.margins_lost(rows, words, weights, query, found)
-    order = np.lexsort((found, lost, query))
-    first = np.searchsorted(query, np.arange(n_queries))[:, None] + np.arange(k)
-    return lost[order][first], found[order][first]
+    limits = np.minimum(np.floor(lost.max(axis=1) / step * (1 + SAFETY)), asked.largest).astype(np.int32)
+    parts = _chunks(n_queries, MOST_QUERIES)
+    counts = [_counts(card, rows, asked.take(part), limits[part]) for part in parts]
+    distances, found = np.empty((n_queries, k)), np.empty((n_queries, k), np.int64)
+    for some, n_tiles in _by_tiles(card, rows, np.concatenate([np.empty(0, np.int64), *counts])):
+        floats = _InFloats(card, rows, asked.take(some), words[some], weights[some], step[some], k)
+        distances[some], found[some] = floats.nearest(limits[some], n_tiles)
+    return distances, found
+
+
+def _counts(card: Any, rows: Rows, asked: Questions, limits: npt.NDArray[np.int32]) -> Any:
+    """How many rows are within the limits (q,)."""
+    notes = card.notes(len(asked), 1)
+    card.collect(rows, asked, card.limits(limits), Tiles(0, card.n_tiles(rows)), notes)
+    return card.get(notes.counts).astype(np.int64)
+
+
+def _by_tiles(card: Any, rows: Rows, counts: npt.NDArray[np.int64]) -> Iterator[Any]:
+    """Queries whose rows can be noted at a time, with all tiles; those with more rows, with fewer tiles."""
+    few = counts <= card.most_ties
+    for some in _by_size(np.flatnonzero(few), counts[few]):
+        yield some, card.n_tiles(rows)
+    many = np.flatnonzero(~few)
+    for part in _chunks(len(many), 64):
+        yield many[part], max(1, card.most_ties // card.tile)
+
+
+@dataclass(frozen=True, eq=False)
+class _InFloats:
+    """Queries whose nearest rows are told apart in floats."""
+
+    card: Any
+    rows: Rows
+    asked: Questions
+    words: Keys
+    weights: npt.NDArray[np.float64]
+    step: npt.NDArray[np.float64]
+    k: int
+
+    def nearest(self, limits: npt.NDArray[np.int32], n_tiles: int) -> tuple[Any, Any]:
+        """Distances and rows (q, k), looking at so many tiles at a time; limits fall on the way."""
+        query, row, lost = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+        for start in range(0, self.card.n_tiles(self.rows), n_tiles):
+            tiles = Tiles(start, min(n_tiles, self.card.n_tiles(self.rows) - start))
+            number, keys = within(self.card, self.rows, self.asked, limits, tiles)
+            more = (keys & np.uint64(ROW)).astype(np.int64)
+            floats = self.card.margins_lost(self.rows, self.words, self.weights, number, more)
+            query, row = np.concatenate([query, number]), np.concatenate([row, more])
+            lost = np.concatenate([lost, floats])
+            order = np.lexsort((row, lost, query))
+            place = np.arange(len(order)) - np.searchsorted(query[order], query[order])
+            order = order[place < self.k]
+            query, row, lost = query[order], row[order], lost[order]
+            full = np.flatnonzero(np.bincount(query, minlength=len(limits)) == self.k)
+            last = lost[np.searchsorted(query, full, side="right") - 1]
+            limits[full] = np.minimum(limits[full], np.floor(last / self.step[full] * (1 + SAFETY)))
+        return lost.reshape(-1, self.k), row.reshape(-1, self.k)
 
 
 def _chunks(n: int, size: int) -> Iterator[slice]:

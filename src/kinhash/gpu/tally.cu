@@ -25,7 +25,8 @@ extern "C" __global__ void tally(const u64* __restrict__ codes, i64 stride, i64 
   u32* hist = (u32*)(wanted + per * V);
   int q0 = blockIdx.y * per, n = min(per, n_queries - q0);
   for (int i = threadIdx.x; i < n * W; i += blockDim.x) asked[i] = queries[(i64)q0 * W + i];
-  for (int i = threadIdx.x; i < n * V; i += blockDim.x) wanted[i] = query_labels[(i64)q0 * V + i];
+  if (how != GIVEN)
+    for (int i = threadIdx.x; i < n * V; i += blockDim.x) wanted[i] = query_labels[(i64)q0 * V + i];
   for (int i = threadIdx.x; i < n * bins; i += blockDim.x) hist[i] = 0;
   __syncthreads();
   bool plain = kin_weight == alike_weight;
@@ -48,7 +49,7 @@ extern "C" __global__ void tally(const u64* __restrict__ codes, i64 stride, i64 
       else if (how == SHARED) {
 #pragma unroll
         for (int v = 0; v < V; v++) grade += __popcll(mine[v] & wanted[q * V + v]);
-        if (top_grade == 1) grade = grade > 0;
+        grade = min(grade, top_grade);
       } else grade = min((int)grades[(i64)(q0 + q) * n_rows + row], top_grade);
       atomicAdd(hist + q * bins + d * (top_grade + 1) + grade, 1u);
     }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Counted", "tally"]
+__all__ = ["Counted", "tally", "tally_bytes"]
 
 THREADS = 256
 SHARED = 40 << 10  # bytes of a block, unless one query needs more
@@ -30,6 +30,11 @@ class Counted:
     how: int
 
 
+def tally_bytes(n_words: int, n_labels: int, largest: int, top_grade: int) -> int:
+    """Shared memory that counting takes for one query."""
+    return 8 * (n_words + max(1, n_labels)) + 4 * (largest + 1) * (top_grade + 1)
+
+
 def tally(
     card: Any,
     database: Counted,
@@ -46,7 +51,7 @@ def tally(
     n_words, stride = database.words.shape
     n_labels = max(1, labels.shape[1])
     bins = (largest + 1) * (top_grade + 1)
-    each = 8 * (n_words + n_labels) + 4 * bins
+    each = tally_bytes(n_words, labels.shape[1], largest, top_grade)
     per = max(1, min(32, SHARED // each))
     kernel = card.kernel("tally.cu", "tally", W=n_words, V=n_labels)
     with card.active() as cp:
@@ -55,7 +60,7 @@ def tally(
         given = (
             database.words, np.int64(stride), np.int64(database.n_rows),
             nothing if database.labels is None else database.labels,
-            cp.asarray(grades) if grades.size else nothing,
+            card.put(grades) if grades.size else nothing,
             cp.asarray(codes), cp.asarray(labels) if labels.size else nothing,
             np.int32(len(codes)), np.int32(per), cp.asarray(database.kin),
             *map(np.int32, (*database.weights, database.how, top_grade, bins)), counts,

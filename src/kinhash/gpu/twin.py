@@ -5,6 +5,9 @@ Small tiles and little room, so that a few hundred rows take every path a billio
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -60,6 +63,13 @@ class Twin:
     def fixed(self) -> Arithmetic:
         return FIXED
 
+    def counts(self, n_words: int, n_labels: int, largest: int, top_grade: int) -> bool:
+        return True
+
+    @contextmanager
+    def active(self) -> Iterator[ModuleType]:
+        yield np
+
     def n_tiles(self, rows: Rows) -> int:
         return int(rows.words.shape[1]) // self.tile
 
@@ -108,14 +118,14 @@ class Twin:
                 keys[q] = mine[:k]
         return keys, status
 
-    def sorted_keys(self, notes: Notes, queries: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-        """All keys of some queries in ascending order, unused places last."""
+    def sorted_keys(self, notes: Notes, queries: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.uint64]:
+        """The first k keys of some queries in ascending order."""
         used = np.arange(notes.cap) < notes.counts[queries][:, None]
-        return np.sort(np.where(used, notes.keys[queries], np.uint64(2**64 - 1)), axis=1)
+        return np.sort(np.where(used, notes.keys[queries], np.uint64(2**64 - 1)), axis=1)[:, :k]
 
     def flat(self, notes: Notes, queries: npt.NDArray[np.int64]) -> tuple[Any, Any]:
         """Keys of some queries, in the order (query, key), and the place of each query in the list."""
-        sorted_keys = self.sorted_keys(notes, queries)
+        sorted_keys = self.sorted_keys(notes, queries, notes.cap)
         used = np.arange(notes.cap) < notes.counts[queries][:, None]
         return np.nonzero(used)[0], sorted_keys[used]
 

@@ -39,7 +39,8 @@ def filters_of(where: Any, n_queries: int) -> Filters | None:
 def _is_filter(entry: Any) -> bool:
     if isinstance(entry, np.ndarray):
         return entry.ndim > 0
-    return entry is None or callable(entry) or isinstance(entry, (Mapping, list, tuple))
+    on_card = hasattr(entry, "__cuda_array_interface__")
+    return on_card or entry is None or callable(entry) or isinstance(entry, (Mapping, list, tuple))
 
 
 def _key(one: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy.typing as npt
 
 from .._check import check_integer
+from ..errors import InvalidInput
 from ..fields import KIN_ONLY, Fields
 from .gpu_segment import Cards, CardSegment
 from .hamming_index import HammingIndex, IndexStats
@@ -24,12 +25,13 @@ class GpuIndex(HammingIndex):
 
     Made by `HammingIndex.to_gpu`, or like any index by ``GpuIndex.from_codes``, which takes codes of NumPy.
     Every method of `HammingIndex` is there and gives the same answers, ties included. A boolean mask in
-    ``where`` may be an array of CuPy, and then it never leaves the card. Rows are added and removed by
-    building the segments on the cards anew.
+    ``where`` may be an array of CuPy, which stays on the card as long as the index has one segment. Rows are
+    added and removed by building the segments on the cards anew.
 
     ``cards`` are the numbers of the cards to use (default: all), ``memory`` the bytes of each that codes may
-    take (default: what is free, less what searching needs). Codes beyond that stay in the memory of the
-    machine and are copied to the cards slice by slice for every search.
+    take in each segment (default: what is free, less what searching needs). Codes beyond that stay in the
+    memory of the machine and are copied to the cards slice by slice for every search. A segment that is built
+    anew lies beside the old one for a moment, and needs room for both to stay on the cards.
     """
 
     def __init__(
@@ -42,7 +44,18 @@ class GpuIndex(HammingIndex):
         memory: int | None = None,
     ) -> None:
         super().__init__(n_bits, model_id, fields)
+        self._named = cards, memory
         self._cards = _cards(cards, memory)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"named": self._named}
+
+    def __setstate__(self, facts: dict[str, Any]) -> None:
+        """On the cards that were named, where these are there."""
+        cards, memory = facts["named"]
+        index = GpuIndex(facts["n_bits"], facts["model_id"], facts["fields"], cards=cards, memory=memory)
+        self.__dict__ = index.__dict__
+        self._fill(facts)
 
     def __repr__(self) -> str:
         return f"GpuIndex({len(self)} rows of {self.n_bits} bits on {', '.join(self.card_names)})"
@@ -58,7 +71,7 @@ class GpuIndex(HammingIndex):
         return self._moved_to(HammingIndex(self.n_bits, self.model_id, self.fields), words, ids, payload)
 
     def stats(self) -> IndexStats:
-        """As `HammingIndex.stats`, of the index that `save` would write."""
+        """As `HammingIndex.stats`, of the index that `save` would write; that index is built for it."""
         return self.to_cpu().stats()
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -97,6 +110,10 @@ def _cards(numbers: Sequence[int] | None, memory: int | None) -> Cards:
     if memory is not None:
         memory = check_integer("memory", memory, 1)
     cards = all_cards()
+    if numbers is not None and (not len(numbers) or len(set(numbers)) < len(numbers)):
+        raise InvalidInput(
+            f"cards is {list(numbers)}", "different numbers of cards", "Name at least one, each once"
+        )
     if numbers is not None:
         cards = tuple(cards[check_integer("cards", number, 0, len(cards) - 1)] for number in numbers)
     return Cards(cards, memory)

@@ -7,7 +7,8 @@ card for every search.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -79,6 +80,11 @@ class CardSegment:
     payload: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     mask: Any = None
 
+    def __post_init__(self) -> None:
+        for array in (getattr(self.ids, "values", None), *self.payload.values()):
+            if array is not None:
+                array.flags.writeable = False
+
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -112,9 +118,12 @@ class CardSegment:
         """Distances (q, k) uint16 and ranks (q, k) of the nearest rows; k at most the number of rows."""
         asked = self._questions(queries, fields)
         found = [np.empty((len(queries), 0), np.uint64)]
-        for part, rows, passing in self._searched():
+
+        def search(part: _Part, rows: Rows, passing: int) -> None:
             keys = nearest(part.card, rows, asked, min(k, passing))
             found.append(keys + np.uint64(part.first) if part.first else keys)
+
+        self._each_part(search)
         keys = found[-1] if len(found) == 2 else np.sort(np.concatenate(found, axis=1), axis=1)[:, :k]
         return (keys >> np.uint64(SHIFT)).astype(np.uint16), (keys & np.uint64(ROW)).astype(np.int64)
 
@@ -123,10 +132,13 @@ class CardSegment:
     ) -> Pair:
         """Weighted distances (q, k) float64 and ranks (q, k)."""
         distances, ranks = [np.empty((len(queries), 0))], [np.empty((len(queries), 0), np.int64)]
-        for part, rows, passing in self._searched():
+
+        def search(part: _Part, rows: Rows, passing: int) -> None:
             lost, found = nearest_by_margins(part.card, rows, queries, weights, min(k, passing))
             distances.append(lost)
             ranks.append(found + part.first)
+
+        self._each_part(search)
         lost, found = np.concatenate(distances, axis=1), np.concatenate(ranks, axis=1)
         order = np.argsort(lost, axis=1, kind="stable")[:, :k]  # parts come in the order of their ranks
         return np.take_along_axis(lost, order, axis=1), np.take_along_axis(found, order, axis=1)
@@ -135,10 +147,13 @@ class CardSegment:
         """Number of its query, distance and rank of every row within the radius, in that order."""
         asked = self._questions(queries, fields)
         query, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
-        for part, rows, _ in self._searched():
+
+        def search(part: _Part, rows: Rows, passing: int) -> None:
             number, found = within(part.card, rows, asked, np.full(len(queries), radius))
             query.append(number)
             keys.append(found + np.uint64(part.first))
+
+        self._each_part(search)
         number, found = np.concatenate(query), np.concatenate(keys)
         if len(self.parts) > 1:
             order = np.lexsort((found, number))
@@ -153,14 +168,18 @@ class CardSegment:
             weights[0, : self.n_bits] = fields.weights(self.n_bits)
         return Questions(queries, weights, fields.max_distance(self.n_bits))
 
-    def _searched(self) -> Iterator[tuple[_Part, Rows, int]]:
-        """Parts with rows that count, on their cards, and how many these are."""
+    def _each_part(self, search: Callable[[_Part, Rows, int], None]) -> None:
+        """Search the parts with rows that count: the part, its rows on the card, and how many count.
+
+        Nobody holds the rows of a part while the next one comes, so one slice at a time lies on a card.
+        """
         for part in self.parts:
             passing = part.count
             if self.mask is not None:
                 passing = int(self.mask[part.first : part.first + part.count].sum())
             if passing:
-                yield part, part.load(self.mask), passing
+                with _plain_words():
+                    search(part, part.load(self.mask), passing)
 
     def build_groups(self, fields: Fields) -> None:
         """Nothing to build: a card scans."""
@@ -193,29 +212,45 @@ class _SomeIds:
 
 
 def _spread(words: Any, cards: Cards) -> Iterator[_Part]:
-    """Parts of equal size on as many cards as are needed; what they cannot hold stays here, in slices."""
+    """Parts on all cards; what these cannot hold stays here, copied, in slices."""
     n_rows, n_words = words.shape
     each = 8 * n_words
     rooms = [room // each for room in cards.rooms()]
     first = 0
     if sum(rooms) < n_rows:  # leave room for a slice on every card
         rooms = [room // 2 for room in rooms]
-    share = max(1, -(-n_rows // len(rooms)))
     for card, room in zip(cards.cards, rooms, strict=True):
-        count = min(room, n_rows - first, share if sum(rooms) >= n_rows else room)
+        share = -(-n_rows * room // max(1, sum(rooms)))  # as much more as a card has more room
+        count = min(room, n_rows - first, share)
         if count > 0:
-            yield _Part(card, first, count, card.rows(words[first : first + count]))
+            with _plain_words():
+                yield _Part(card, first, count, card.rows(words[first : first + count]))
             first += count
     _require_room(n_rows - first, max(rooms), each)
     numbers = _slices(first, n_rows, rooms)
     for number, begin, end in numbers:
-        yield _Part(cards.cards[number], begin, end - begin, words=_here(words[begin:end]))
+        yield _Part(cards.cards[number], begin, end - begin, words=np.array(_here(words[begin:end])))
 
 
 def _here(array: Any) -> npt.NDArray[Any]:
     """An array of NumPy, or of CuPy as one of NumPy."""
     here: npt.NDArray[Any] = array.get() if hasattr(array, "get") else array
     return here
+
+
+@contextmanager
+def _plain_words() -> Iterator[None]:
+    """CuPy's own error for a full card, as ours."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        raise NotEnoughMemory(
+            f"A card is full: {error}",
+            "room beside the codes for what a search notes, 8 bytes a row, up to 3 GB",
+            "Ask for fewer rows or with fewer queries at a time, or let codes take less (to_gpu(memory=...))",
+        ) from None
 
 
 def _require_room(left: int, room: int, each: int) -> None:

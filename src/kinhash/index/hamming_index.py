@@ -347,6 +347,9 @@ class HammingIndex:
     def __setstate__(self, facts: dict[str, Any]) -> None:
         """Build anew: a pickled array does not come back aligned as the kernels need it."""
         self.__init__(facts["n_bits"], facts["model_id"], facts["fields"])  # type: ignore[misc]
+        self._fill(facts)
+
+    def _fill(self, facts: dict[str, Any]) -> None:
         words, ids, payload = facts["rows"]
         segments = (segment_of(words, self.n_bits, ids, payload, self._build),) if len(ids) else ()
         self._state = _State(segments, facts["next_id"])
