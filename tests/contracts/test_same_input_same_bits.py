@@ -197,8 +197,12 @@ def test_fitting_and_encoding_hold_blas_to_one_thread():
     X, y = classes()
     with threadpool_limits(2, user_api="blas"):
         fitted = Watched(8, random_state=0).fit(X, y)
-        decide = fitted.fitted_.map.decide
-        spy = type("Spy", (), {"decide": lambda self, block: note() or decide(block)})()
+        real = fitted.fitted_.map
+        watched = {
+            "evaluate": lambda self, *given: note() or real.evaluate(*given),
+            "__getattr__": lambda self, name: getattr(real, name),
+        }
+        spy = type("Spy", (), watched)()
         fitted.fitted_ = replace(fitted.fitted_, map=spy)
         fitted.encode(X)
     assert seen

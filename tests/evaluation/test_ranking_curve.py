@@ -17,11 +17,11 @@ RECALLS = np.array([0.05, 0.1, 0.3, 0.5, 0.77, 1.0])
 def by_orders(distances, kin):
     """Expected kin at every place, by all orders; the place where it reaches a share, between places."""
     found = np.mean([np.cumsum(kin[order]) for order in all_orders(distances)], axis=0)
-    places, found = np.arange(len(kin) + 1), np.append(0, found)
-    moving = np.append(True, np.diff(found) > 1e-12)
-    moving[:-1] |= moving[1:]  # the last place before recall moves belongs to the rise
+    found = np.append(0, found)
     target = RECALLS * kin.sum()
-    return target / np.interp(target, found[moving], places[moving])
+    after = np.searchsorted(found, target - 1e-12)  # the first place where it is reached
+    rise = found[after] - found[after - 1]
+    return target / (after - 1 + (target - found[after - 1]) / rise)
 
 
 @given(distances=st.lists(st.integers(0, 3), min_size=1, max_size=6), data=st.data())

@@ -121,7 +121,7 @@ class _Stopped(Exception):
 class _Worker:
     """One process on its own cores, started when needed and again after it died."""
 
-    def __init__(self, cores: Sequence[int], timeout: float | None, device: str) -> None:
+    def __init__(self, cores: Sequence[int], timeout: float | None, device: str = "cpu") -> None:
         self._cores, self._timeout, self._device = list(cores), timeout, device
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
