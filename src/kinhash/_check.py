@@ -147,7 +147,8 @@ def check_weights(weights: Any, n_rows: int, unit: float | None = None) -> npt.N
     """Row weights: one non-negative number per row, not all zero, in units of ``unit``.
 
     The unit is their mean (zeros left out) if none is given: weights say how much rows count beside each
-    other, so that a common factor changes nothing. Rows of weight 0 are as good as absent.
+    other, so that a common factor changes nothing, and equal ones are none. Rows of weight 0 are as good as
+    absent.
     """
     if weights is None:
         return None
@@ -166,6 +167,8 @@ def check_weights(weights: Any, n_rows: int, unit: float | None = None) -> npt.N
             "finite weights of at least 0, some above 0",
             "Set the weight of rows you do not want to 0",
         )
+    if unit is None and (array == array[0]).all():
+        return None  # sums with and without factors of 1 may differ in last digits
     return _rounded(array / (weight_unit(array) if unit is None else unit))
 
 

@@ -91,12 +91,15 @@ def test_either_label_model_can_win(winner, monkeypatch):
 
 
 def test_a_database_that_comes_later_rewards_no_map_that_remembers():
-    """Labels that the columns say nothing of can only be remembered."""
-    X, Y = tags(p=20)
-    data = X, np.random.default_rng(1).permutation(Y)
-    remembered = best(data, features="rbf", label_model="logistic")
-    later = best(data, features="rbf", label_model="logistic", database="later")
-    assert later.penalty > remembered.penalty
+    """Labels that the columns say nothing of can only be remembered; on the whole, few rows being noisy."""
+    stronger = 0.0
+    for seed in range(8):
+        X, Y = tags(p=20, seed=seed)
+        data = X, np.random.default_rng(1).permutation(Y)
+        remembered = best(data, features="rbf", label_model="logistic")
+        later = best(data, features="rbf", label_model="logistic", database="later")
+        stronger += np.log10(later.penalty / remembered.penalty)
+    assert stronger > 1
 
 
 @pytest.mark.parametrize(("most", "penalty"), [(20_000, 100.0), (300, 10.0)])
