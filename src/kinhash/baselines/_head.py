@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from .._check import check_integer, check_number
 from .._types import Bools, Floats32, Ints
-from ..encoders.features import RBF, FeatureMap, Plain, feature_map
+from ..encoders.features import RBF, FeatureMap, feature_map, worth_trying
 from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
 from ..encoders.linear import LinearMap
 from ..training import Training
 from ..tuning.scores import HELD_ROWS, SEEN_ROWS
 from ..tuning.splits import validation_split
-from ._judge import Judge
+from ._judge import MapJudge
 
 __all__ = ["AUTO", "Batch", "Descent", "HeadLoss", "OpenSettings", "descend", "fit_head"]
 
@@ -115,7 +115,7 @@ class OpenSettings:
         """Features to try: as ours does."""
         if self.features != AUTO:
             return [feature_map(self.features)]
-        return [Plain()] if training.rows.mostly_zero() else [Plain(), RBF(n_centers=1000)]
+        return worth_trying(training.rows, RBF(n_centers=1000))
 
     def n_steps(self, n_rows: int, descent: Descent) -> int:
         """Batches altogether; not too few where nothing was given."""
@@ -225,7 +225,7 @@ def _choose(
     split = validation_split(training, training.rng) if wanted else None
     if split is None:
         return kinds[0], settings.start, None
-    judge = Judge.of(training, split)
+    judge = MapJudge.of(training, split)
     best: tuple[FeatureMap, Descent, float] | None = None
     for features in kinds:
         rows = labelled_set(training, features, training.rng, split.part, None, split.weights)

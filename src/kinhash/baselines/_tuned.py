@@ -7,13 +7,20 @@ from typing import Any
 import numpy as np
 
 from .._types import Floats, Floats32
-from ..encoders.features import RBF, FeatureMap, Plain, first_preparation, standardised_moments
+from ..encoders.features import (
+    RBF,
+    FeatureMap,
+    Plain,
+    first_preparation,
+    standardised_moments,
+    worth_trying,
+)
 from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
 from ..encoders.linear import LinearMap
 from ..training import Training
 from ..tuning.scores import HELD_ROWS, SEEN_ROWS
 from ..tuning.splits import validation_split
-from ._judge import Judge
+from ._judge import MapJudge
 
 __all__ = ["fit_tuned_map"]
 
@@ -35,10 +42,9 @@ def _choose(training: Training, targets: Floats) -> tuple[FeatureMap, float, flo
     split = validation_split(training, training.rng) if training.supervision.labels is not None else None
     if split is None:
         return Plain(), UNTUNED, None
-    judge, best = Judge.of(training, split), (Plain(), UNTUNED, -1.0)
-    kinds = [Plain()] if training.rows.mostly_zero() else [Plain(), RBF(n_centers=1000)]
+    judge, best = MapJudge.of(training, split), (Plain(), UNTUNED, -1.0)
     seen = split.part[:SEEN_ROWS]
-    for features in kinds:
+    for features in worth_trying(training.rows, RBF(n_centers=1000)):
         rows = labelled_set(training, features, training.rng, split.part, None, split.weights)
         held = prepared_like(training, rows, split.held[:HELD_ROWS])
         for penalty, weights in _ridge_path(rows, targets[split.part]):

@@ -8,6 +8,7 @@ held-out rows, as ours are. Classes and tags. Rows of weight w are drawn w times
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,9 @@ class Head(Baseline):
         self.n_epochs = n_epochs
         self.batch = batch
 
+    @abstractmethod
     def _loss(self, n_labels: int, rng: np.random.Generator) -> HeadLoss:
-        raise NotImplementedError
+        """The loss for so many labels."""
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -116,11 +118,13 @@ class CentredHead(TwoStepBaseline):
         self.n_epochs = n_epochs
         self.batch = batch
 
+    @abstractmethod
     def _loss(self, codewords: Floats) -> CentredLoss:
-        raise NotImplementedError
+        """The loss that draws rows to these codewords."""
 
+    @abstractmethod
     def _codewords(self, n_labels: int, rng: np.random.Generator) -> Floats:
-        raise NotImplementedError
+        """Codewords (labels, bits) of ±1."""
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -28,6 +28,7 @@ __all__ = [
     "standardised_moments",
     "standardizes",
     "targets_by_row",
+    "worth_trying",
 ]
 
 GUESS_ROWS = 1024
@@ -89,6 +90,11 @@ def feature_map(name_or_map: Any) -> FeatureMap:
     if isinstance(name_or_map, str) and name_or_map in FEATURES:
         return FEATURES[name_or_map]()
     raise UnknownName.among("kind of features", name_or_map, FEATURES)
+
+
+def worth_trying(rows: Rows, rbf: RBF) -> list[FeatureMap]:
+    """Features to choose among: similarities of rows that are mostly zeros say little."""
+    return [Plain()] if rows.mostly_zero() else [Plain(), rbf]
 
 
 def standardizes(features: FeatureMap, rows: Rows) -> bool:

@@ -152,8 +152,7 @@ def query_blocks(
                 highest = top_grade or max(1, int(grades.max(initial=0)))
             table = np.zeros((len(codes), farthest + 1, highest + 1), np.int64)
             block = QueryBlock(ranking, rows, codes, labels, grades, table, pool, threads)
-            fits = card is not None and card.counts(codes.shape[1], labels.shape[1], farthest, highest)
-            if on_card is None or not fits:
+            if on_card is None or not card.can_count(len(on_card.words), labels.shape[1], farthest, highest):
                 block._count()
             else:
                 given = (on_card, writable(ranking.queries[rows].words()), labels, grades)

@@ -100,8 +100,6 @@ class Card:
         with self._device:
             return self._cupy.asnumpy(array)
 
-    limits = put
-
     def rows(self, words: Any) -> Rows:
         """Codes (n, W) of NumPy or CuPy, one after the other; copied block by block."""
         cp = self._cupy
@@ -172,7 +170,7 @@ class Card:
         """See `fixed.fixed_on`."""
         return fixed_on(self)
 
-    def counts(self, n_words: int, n_labels: int, largest: int, top_grade: int) -> bool:
+    def can_count(self, n_words: int, n_labels: int, largest: int, top_grade: int) -> bool:
         """Whether a block has room to count for one query."""
         return tally_bytes(n_words, n_labels, largest, top_grade) <= self.most_shared
 

@@ -44,8 +44,8 @@ class Questions:
     @cached_property
     def planes(self) -> Words:
         """Bit planes (q, 4, W) of the weights."""
-        weights = np.zeros((1, 64), np.uint8) if self.weights is None else self.weights
-        bits = (weights[:, None, :] >> np.arange(N_PLANES, dtype=np.uint8)[:, None]) & 1
+        assert self.weights is not None, "bits that all count one need no planes"
+        bits = (self.weights[:, None, :] >> np.arange(N_PLANES, dtype=np.uint8)[:, None]) & 1
         planes = np.packbits(bits, axis=-1).view(np.uint64)
         return np.ascontiguousarray(np.broadcast_to(planes, (len(self), *planes.shape[1:])))
 

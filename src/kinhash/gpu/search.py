@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._blocks import block_slices
 from .questions import SAFETY, Questions, whole_weights
 from .rows import ROW, SHIFT, Notes, Rows, Tiles, samples
 
@@ -40,7 +41,7 @@ def nearest(card: Any, rows: Rows, asked: Questions, k: int) -> Keys:
     at_once = max(1, MOST_NOTES // cap)
     if len(asked) <= at_once:
         return _nearest(card, rows, asked, k, cap) if len(asked) else out
-    for part in _chunks(len(asked), at_once):
+    for part in block_slices(len(asked), at_once):
         out[part] = _nearest(card, rows, asked.take(part), k, cap)
     return out
 
@@ -59,7 +60,7 @@ def _nearest(card: Any, rows: Rows, asked: Questions, k: int, cap: int) -> Keys:
     if len(tied):
         keys[tied] = card.sorted_keys(notes, tied, k)
     failed = np.flatnonzero((status == TOO_FEW) | (status == TOO_MANY))
-    for part in _chunks(len(failed), MOST_QUERIES):
+    for part in block_slices(len(failed), MOST_QUERIES):
         keys[failed[part]] = _counted(card, rows, asked.take(failed[part]), k)
     return keys
 
@@ -95,7 +96,7 @@ def _first_ties(
         size = max(1, min(card.most_ties, MOST_NOTES // len(queries)) // card.tile)
         tiles = Tiles(start, min(size, n_tiles - start))
         notes = card.notes(len(queries), tiles.count * card.tile)
-        card.collect(rows, asked.take(queries), card.limits(limits[queries]), tiles, notes)
+        card.collect(rows, asked.take(queries), card.put(limits[queries]), tiles, notes)
         number, keys = card.flat(notes, np.arange(len(queries)))
         for i, q in enumerate(queries.tolist()):
             mine = keys[np.searchsorted(number, i) : np.searchsorted(number, i + 1)]
@@ -115,15 +116,15 @@ def within(
     cap = min(card.least_room, everything.count * card.tile)
     limits = limits.astype(np.int32)
     parts = []
-    for part in _chunks(len(asked), min(MOST_QUERIES, MOST_NOTES // cap)):
+    for part in block_slices(len(asked), max(1, min(MOST_QUERIES, MOST_NOTES // cap))):
         notes = card.notes(part.stop - part.start, cap)
-        card.collect(rows, asked.take(part), card.limits(limits[part]), everything, notes)
+        card.collect(rows, asked.take(part), card.put(limits[part]), everything, notes)
         counts = card.get(notes.counts).astype(np.int64)
         fits = counts <= cap
         parts += _numbered(card, notes, np.flatnonzero(fits), part.start)
         for large in _by_size(part.start + np.flatnonzero(~fits), counts[~fits]):
             notes = card.notes(len(large), int(counts[large - part.start].max()))
-            card.collect(rows, asked.take(large), card.limits(limits[large]), everything, notes)
+            card.collect(rows, asked.take(large), card.put(limits[large]), everything, notes)
             number, keys = card.flat(notes, np.arange(len(large)))
             parts.append((large[number], keys))
     query = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
@@ -170,7 +171,7 @@ def nearest_by_margins(
     number = np.repeat(np.arange(n_queries), k)
     lost = card.margins_lost(rows, words, weights, number, near.ravel()).reshape(n_queries, k)
     limits = np.minimum(np.floor(lost.max(axis=1) / step * (1 + SAFETY)), asked.largest).astype(np.int32)
-    parts = _chunks(n_queries, MOST_QUERIES)
+    parts = block_slices(n_queries, MOST_QUERIES)
     counts = [_counts(card, rows, asked.take(part), limits[part]) for part in parts]
     distances, found = np.empty((n_queries, k)), np.empty((n_queries, k), np.int64)
     for some, n_tiles in _by_tiles(card, rows, np.concatenate([np.empty(0, np.int64), *counts])):
@@ -182,7 +183,7 @@ def nearest_by_margins(
 def _counts(card: Any, rows: Rows, asked: Questions, limits: npt.NDArray[np.int32]) -> Any:
     """How many rows are within the limits (q,)."""
     notes = card.notes(len(asked), 1)
-    card.collect(rows, asked, card.limits(limits), Tiles(0, card.n_tiles(rows)), notes)
+    card.collect(rows, asked, card.put(limits), Tiles(0, card.n_tiles(rows)), notes)
     return card.get(notes.counts).astype(np.int64)
 
 
@@ -192,7 +193,7 @@ def _by_tiles(card: Any, rows: Rows, counts: npt.NDArray[np.int64]) -> Iterator[
     for some in _by_size(np.flatnonzero(few), counts[few]):
         yield some, card.n_tiles(rows)
     many = np.flatnonzero(~few)
-    for part in _chunks(len(many), 64):
+    for part in block_slices(len(many), 64):
         yield many[part], max(1, card.most_ties // card.tile)
 
 
@@ -226,8 +227,3 @@ class _InFloats:
             last = lost[np.searchsorted(query, full, side="right") - 1]
             limits[full] = np.minimum(limits[full], np.floor(last / self.step[full] * (1 + SAFETY)))
         return lost.reshape(-1, self.k), row.reshape(-1, self.k)
-
-
-def _chunks(n: int, size: int) -> Iterator[slice]:
-    size = max(1, size)
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))

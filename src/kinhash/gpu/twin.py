@@ -45,8 +45,6 @@ class Twin:
     def get(self, array: Any) -> npt.NDArray[Any]:
         return np.asarray(array)
 
-    limits = put
-
     def rows(self, words: npt.NDArray[np.uint64]) -> Rows:
         """Codes (n, W), one after the other."""
         planes = np.zeros((words.shape[1], -(-len(words) // self.tile) * self.tile), np.uint64)
@@ -63,7 +61,7 @@ class Twin:
     def fixed(self) -> Arithmetic:
         return FIXED
 
-    def counts(self, n_words: int, n_labels: int, largest: int, top_grade: int) -> bool:
+    def can_count(self, n_words: int, n_labels: int, largest: int, top_grade: int) -> bool:
         return True
 
     @contextmanager

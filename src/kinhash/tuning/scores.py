@@ -8,13 +8,14 @@ does. Few held-out rows judge by the mean of several.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from .._compile import njit
 from .._linalg import fit_rotation
-from .._types import Bools, Bytes, Floats, Floats32
+from .._types import Array, Bools, Bytes, Floats, Floats32, Ints
 from ..encoders.expected import expected_similarity
 from ..solvers import Solution
 from ..training import Training
@@ -51,25 +52,17 @@ class Judge:
         database: str = "fitted",
     ) -> Judge:
         """Ask the supervision once, for all candidates."""
-        supervision = training.supervision
         small = ValidationSplit(split.part, split.held[:HELD_ROWS], split.weights)
-        held, seen = (supervision.group_of_row[rows] for rows in (small.held, small.part[:SEEN_ROWS]))
-        unique, inverse = np.unique(held, return_inverse=True)
-
-        def kin(others: object) -> Bools:
-            return (supervision.similarity(unique, others) > 0)[inverse]  # type: ignore[arg-type]
-
-        labels = supervision.labels
+        labels = training.supervision.labels
         assert labels is not None
-        among = kin(held)
-        np.fill_diagonal(among, False)
+        kin, seen, among = kin_of_held(training, small)
         return cls(
             small,
             patterns,
             solution.sample.weights,
             not labels.is_tags,
             kin(solution.sample.groups),
-            kin(seen),
+            seen,
             among,
             database,
         )
@@ -111,13 +104,32 @@ class Judge:
 
     def _score(self, scores: list[Floats]) -> float:
         """Mean average precision by Hamming distance, over the three databases."""
-        size = np.float32(1 / np.sqrt(scores[0].shape[1]))
-        asked, database, sample = (np.where(one > 0, size, -size) for one in scores)
+        asked, database, sample = map(unit_bits, scores)
         ones = np.ones(max(len(database), len(asked)))
         learned = binned_average_precision(asked @ sample.T, self.kin_sample, self.weights, False)
         mapped = binned_average_precision(asked @ database.T, self.kin_seen, ones, False)
         unseen = binned_average_precision(asked @ asked.T, self.kin_held, ones, True)
         return overall(learned, mapped, unseen, self.database)
+
+
+def kin_of_held(training: Training, split: ValidationSplit) -> tuple[Callable[[Ints], Bools], Bools, Bools]:
+    """Who is kin to the held-out rows: among any groups, among the first rows fitted on, among themselves."""
+    supervision = training.supervision
+    held, seen = (supervision.group_of_row[rows] for rows in (split.held, split.part[:SEEN_ROWS]))
+    unique, inverse = np.unique(held, return_inverse=True)
+
+    def kin(groups: Ints) -> Bools:
+        return (supervision.similarity(unique, groups) > 0)[inverse]
+
+    among = kin(held)
+    np.fill_diagonal(among, False)
+    return kin, kin(seen), among
+
+
+def unit_bits(scores: Array) -> Array:
+    """Signs of scores (n, d) as rows of length 1: their products fall with the Hamming distance."""
+    size = np.float32(1 / np.sqrt(scores.shape[1]))
+    return np.where(scores > 0, size, -size)
 
 
 def overall(learned: float, mapped: float, unseen: float, database: str = "fitted") -> float:

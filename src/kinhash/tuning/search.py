@@ -19,7 +19,7 @@ from sklearn.base import clone
 from .._types import Floats32
 from ..encoders import Encoder, Fitted
 from ..encoders.expected_labels import ExpectedLabels, Start, fit_label_model, label_patterns, softened
-from ..encoders.features import RBF, FeatureMap, Plain, feature_map
+from ..encoders.features import RBF, FeatureMap, Plain, feature_map, worth_trying
 from ..encoders.label_models import LabelModel, LinearLabels
 from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
 from ..energies import Energy
@@ -267,7 +267,7 @@ def _kinds(training: Training, features: Any) -> list[FeatureMap]:
     if labels is not None and not labels.is_tags and len(labels.names) > MOST_RBF_CLASSES:
         return [Plain()]
     rbf = RBF() if labels is not None and labels.is_tags else RBF(n_centers=1000)
-    return [Plain()] if training.rows.mostly_zero() else [Plain(), rbf]
+    return worth_trying(training.rows, rbf)
 
 
 @dataclass(frozen=True)
