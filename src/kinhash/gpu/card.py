@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._arithmetic import Arithmetic
+from .._bit_planes import N_PLANES
 from .._locks import new_lock
 from ..errors import InvalidInput, MissingExtra
 from .fixed import fixed_on
-from .questions import N_PLANES, Questions
+from .questions import Questions
 from .rows import Notes, Rows, Tiles
 from .search import MOST_QUERIES
 from .tally import tally, tally_bytes

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MOST_WEIGHT", "N_PLANES", "Questions", "whole_weights"]
+from .._bit_planes import N_PLANES, planes_of
+
+__all__ = ["Questions"]
 
 Words = npt.NDArray[np.uint64]
 
-N_PLANES = 4
-MOST_WEIGHT = 2**N_PLANES - 1
 QUERY_TILE = 8
-SAFETY = 1e-9  # far above the rounding of a sum of 1024 floats, far below a step
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +44,7 @@ class Questions:
     def planes(self) -> Words:
         """Bit planes (q, 4, W) of the weights."""
         assert self.weights is not None, "bits that all count one need no planes"
-        bits = (self.weights[:, None, :] >> np.arange(N_PLANES, dtype=np.uint8)[:, None]) & 1
-        planes = np.packbits(bits, axis=-1).view(np.uint64)
+        planes = planes_of(self.weights)
         return np.ascontiguousarray(np.broadcast_to(planes, (len(self), *planes.shape[1:])))
 
     def by_value(self, first: int, last: int) -> tuple[str, tuple[Any, ...]]:
@@ -89,13 +87,3 @@ class Questions:
         filled[: len(self)] = signed.reshape(len(self), 8 * n_words, 8)[:, :, ::-1]
         lanes = filled.reshape(n_tiles, QUERY_TILE, n_words, 4, 4, 4).transpose(0, 2, 1, 3, 5, 4)
         return np.ascontiguousarray(lanes).view(np.uint32)[..., 0]
-
-
-def whole_weights(
-    weights: npt.NDArray[np.float64],
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]:
-    """Weights (q, 64 W) rounded down to whole steps, at most 15, and the step (q,) of each query."""
-    step = weights.max(axis=1) / MOST_WEIGHT
-    step[step == 0] = 1.0
-    whole = np.minimum(np.floor(weights / step[:, None] * (1 - SAFETY)), MOST_WEIGHT)
-    return whole.astype(np.uint8), step

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._bit_planes import SAFETY, whole_weights
 from .._blocks import block_slices
-from .questions import SAFETY, Questions, whole_weights
+from .questions import Questions
 from .rows import ROW, SHIFT, Notes, Rows, Tiles, samples
 
 __all__ = ["nearest", "nearest_by_margins", "within"]

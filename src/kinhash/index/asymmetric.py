@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._bit_planes import SAFETY, planes_of, whole_weights
 from .._compile import njit
 from .bits import trailing_zeros
 from .instructions import weighted_below
@@ -21,19 +22,14 @@ from .merge import merge_level
 
 __all__ = ["SAFETY", "bit_planes", "exact_distance", "fill_table", "top_k_weighted"]
 
-N_PLANES = 4
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-SAFETY = 1e-9  # far above the rounding of a sum of 1024 floats, far below a step
 
 
 def bit_planes(weights: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]:
     """Four bit planes (q, 4, W) of the weights (q, 64 W) rounded down, and the step (q,) of each query."""
-    step = weights.max(axis=1) / (2**N_PLANES - 1)
-    step[step == 0] = 1.0
-    whole = np.floor(weights / step[:, None] * (1 - SAFETY)).astype(np.uint8)
-    bits = (whole[:, None, :] >> np.arange(N_PLANES, dtype=np.uint8)[:, None]) & 1
-    return np.packbits(bits, axis=-1).view(np.uint64), step
+    whole, step = whole_weights(weights)
+    return planes_of(whole), step
 
 
 @njit(cache=True, nogil=True)
