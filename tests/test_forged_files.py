@@ -26,7 +26,7 @@ from kinhash.container import read_container, write_container
 from kinhash.encoders import MAPS, Fitted
 from kinhash.encoders.expected import ExpectedMap, RegressedSimilarity
 from kinhash.encoders.expected_labels import ExpectedLabels
-from kinhash.encoders.features import RBF
+from kinhash.encoders.features import RBF, Both
 from kinhash.encoders.ridge import Ridge
 from kinhash.encoders.stored_readout import KINDS as READOUTS
 from kinhash.errors import DamagedFile
@@ -41,6 +41,7 @@ Contents = tuple[dict[str, Any], dict[str, Any]]
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "linear": ("EnergyHasher", {"encoder": "ridge"}),
     "rbf": ("EnergyHasher", {"encoder": Ridge(features=RBF(n_centers=12))}),
+    "both": ("EnergyHasher", {"encoder": Ridge(features=Both(n_centers=12))}),
     "gaussian": ("KSH", {}),
     "power": ("SCDH", {}),
     "periodic": ("SpectralHashing", {}),
@@ -122,6 +123,7 @@ def test_the_models_here_hold_every_kind_of_array(models: dict[str, Contents]) -
     assert {header["map"] for _, header in models.values()} == set(MAPS) - {"regressor"}
     assert {name.split(".")[1] for name in names if name.startswith("readout.")} == set(READOUTS)
     assert {
+        "added_centers",
         "gaussian_centers",
         "rbf_centers",
         "rbf_power",
@@ -194,6 +196,18 @@ def other_bits_than_the_parameter_says(models: dict[str, Contents]) -> Contents:
     return {**arrays, **wide}, {**header, "n_bits": 200}
 
 
+def columns_of_another_number_than_its_centres_have(models: dict[str, Contents]) -> Contents:
+    arrays, header = models["both"]
+    # Fewer columns of the row itself: what stands after them would be read as a similarity.
+    less = {name: arrays[name][1:] for name in ("mean", "scale", "weights")}
+    return {**arrays, **less}, header
+
+
+def labels_with_an_array_nobody_reads(models: dict[str, Contents]) -> Contents:
+    arrays, header = models["expected"]
+    return {**arrays, "labels.tablex": arrays["labels.digests"]}, header
+
+
 def more_threads_than_a_system_starts(models: dict[str, Contents]) -> Contents:
     arrays, header = models["linear"]
     return arrays, {**header, "parameters": {**header["parameters"], "n_jobs": 10**7}}
@@ -209,6 +223,8 @@ IN_PROCESS: list[Forging] = [
     an_intercept_that_makes_a_huge_product,
     numbers_of_a_type_no_kernel_knows,
     more_bits_than_codes_have,
+    columns_of_another_number_than_its_centres_have,
+    labels_with_an_array_nobody_reads,
     other_bits_than_the_parameter_says,
     more_threads_than_a_system_starts,
 ]

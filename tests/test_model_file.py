@@ -23,7 +23,7 @@ import kinhash
 from kinhash import Codes, EnergyHasher
 from kinhash.container import FORMAT, read_container, write_container
 from kinhash.encoders.expected_labels import ExpectedLabels
-from kinhash.encoders.features import RBF
+from kinhash.encoders.features import RBF, Both
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import DamagedFile, FileProblem, InvalidInput, KinhashError
 from kinhash.model_file import HASHERS
@@ -38,6 +38,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "ridge": {"encoder": "ridge"},
     "rbf": {"encoder": Ridge(features=RBF(n_centers=20))},
     "expected on rbf": {"encoder": ExpectedLabels(features=RBF(n_centers=20))},
+    "expected on both": {"encoder": ExpectedLabels(features=Both(n_centers=20))},
     "stacked": {"alike": 0.5},
     "coordinate": {"solver": Coordinate(n_sweeps=4)},
     "polished": {"solver": Polished(first=Linearised(n_sweeps=2), targets="balanced")},

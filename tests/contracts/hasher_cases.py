@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils import get_tags
 
 from kinhash.encoders.expected_labels import ExpectedLabels
-from kinhash.encoders.features import RBF
+from kinhash.encoders.features import RBF, Both
 from kinhash.encoders.regressor import Regressor
 from kinhash.encoders.ridge import Ridge
 from kinhash.model_file import HASHERS
@@ -37,6 +37,7 @@ VARIANTS = {
     "ridge": {"encoder": "ridge"},
     "rbf": {"encoder": Ridge(features=RBF(n_centers=20))},
     "expected on rbf": {"encoder": ExpectedLabels(features=RBF(n_centers=20))},
+    "expected on both": {"encoder": ExpectedLabels(features=Both(n_centers=20))},
     "coordinate": {"solver": "coordinate", "encoder": "ridge"},
     "coordinate, expected": {"solver": "coordinate"},
     "linearised": {"solver": "linearised", "encoder": "ridge"},

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_info
 
 from kinhash import EnergyHasher, load
 from kinhash.encoders.expected_labels import ExpectedLabels
-from kinhash.encoders.features import RBF
+from kinhash.encoders.features import RBF, Both
 from kinhash.encoders.ridge import Ridge
 from kinhash.model_file import HASHERS
 from kinhash.solvers import SOLVERS
@@ -75,6 +75,7 @@ MODELS = {
     "expected": lambda: product(encoder=expected()),
     "expected, tags": lambda: product(encoder=expected()),
     "expected, rbf": lambda: product(encoder=expected(features=RBF(n_centers=60))),
+    "expected, both": lambda: product(encoder=expected(features=Both(n_centers=60))),
     "expected, ridge labels": lambda: product(encoder=expected(label_model="ridge")),
     "expected, polish": lambda: product("coordinate", encoder=expected()),
     "expected, solve": lambda: product("linearised", encoder=expected()),

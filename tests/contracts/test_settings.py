@@ -18,7 +18,7 @@ import kinhash
 from kinhash import EnergyHasher
 from kinhash.encoders import ENCODERS
 from kinhash.encoders.expected_labels import ExpectedLabels
-from kinhash.encoders.features import FEATURES, RBF, Plain
+from kinhash.encoders.features import FEATURES, RBF, Both, Plain
 from kinhash.encoders.regressor import Regressor
 from kinhash.encoders.ridge import Ridge
 from kinhash.energies import PairTerms
@@ -215,7 +215,7 @@ FIXED = ExpectedLabels(penalty=1.0, temperature=1.0, features="plain", recode=0.
 BASE = EnergyHasher(8, solver="coordinate", encoder="ridge", alike=0, random_state=0)
 SOLVER = {"targets": "balanced", "rounding": "mean", "n_anchors": 20, "anchors": np.arange(0, 90, 3)}
 SWEEPS = {"n_sweeps": 1, "curvature": 3.0, "merge": False, "sums": "all"}
-FAR = RBF(n_centers=30)
+FAR, BESIDE = RBF(n_centers=30), Both(n_centers=30)
 
 # Where each class of settings is used, and another value of each of its settings.
 OTHER = [
@@ -242,6 +242,7 @@ OTHER = [
     ),
     (Plain(), "encoder__features", {"standardize": False}),
     (FAR, "encoder__features", {"n_centers": 12, "width": 3.0, "standardize": False}),
+    (BESIDE, "encoder__features", {"n_centers": 12, "width": 3.0, "standardize": False}),
     (BASE, None, {"n_bits": 9, "energy": "lfh", "solver": "mean_field", "encoder": "expected"}),
     (BASE, None, {"alike": 0.5, "random_state": 1}),
     (clone(BASE).set_params(alike=0.5), None, {"kin_weight": 2}),

@@ -19,7 +19,7 @@ from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.features import RBF
 from kinhash.encoders.linear import LinearMap
 from kinhash.encoders.mapped_codes import mapped_codes
-from kinhash.encoders.preparation import Preparation, UnitRBF
+from kinhash.encoders.preparation import ColumnsAndRBF, Preparation, UnitRBF
 from kinhash.encoders.ridge import Ridge
 from kinhash.rows import Rows
 
@@ -107,8 +107,14 @@ def test_bounds_that_turn_out_too_small_are_not_trusted():
 
 @pytest.mark.parametrize(
     "encoder",
-    ["ridge", Ridge(features=RBF(n_centers=50)), "expected", ExpectedLabels(features="rbf")],
-    ids=["ridge", "ridge, rbf", "expected", "expected, rbf"],
+    [
+        "ridge",
+        Ridge(features=RBF(n_centers=50)),
+        "expected",
+        ExpectedLabels(features="rbf"),
+        ExpectedLabels(features="both"),
+    ],
+    ids=["ridge", "ridge, rbf", "expected", "expected, rbf", "expected, both"],
 )
 def test_fast_scores_are_within_their_bounds_and_few_rows_are_in_doubt(encoder):
     found = EnergyHasher(32, random_state=0, encoder=encoder).fit(X[:800], y[:800]).fitted_.map
@@ -163,22 +169,30 @@ def test_bounds_that_turn_out_too_small_are_not_trusted_anywhere_in_a_call():
     assert np.array_equal(found[:, 0] > 0, exact_signs(z, w))
 
 
+@pytest.mark.parametrize("kind", [UnitRBF, ColumnsAndRBF])
 @given(seed=st.integers(0, 999), p=st.integers(1, 300), width=st.sampled_from([0.3, 0.4, 2.0]))
-def test_fast_similarities_are_within_their_bounds(seed, p, width):
+def test_fast_similarities_are_within_their_bounds(kind, seed, p, width):
     """Of rows that look like the centres, and of others; columns of any spread."""
     rng = np.random.default_rng(seed)
     centers = rng.normal(size=(20, p))
     rows = np.concatenate(
         [centers[:5] + 0.01 * rng.normal(size=(5, p)), rng.normal(size=(5, p)), np.zeros((1, p))]
     )
-    rbf = UnitRBF.of(centers, width)
-    preparation = Preparation(rng.random(20), rng.uniform(0.01, 2, 20), rbf)
+    own = p if kind is ColumnsAndRBF else 0
+    mean, scale = rng.random(own + 20), rng.uniform(0.01, 2, own + 20)
+    preparation = Preparation(mean, scale, kind.of(centers, width))
     fast, error = preparation.evaluate(rows, FAST)
     fixed, _ = preparation.evaluate(rows, FIXED)
     assert (np.abs(fast - fixed.astype(np.float64)) <= error).all()
+    np.testing.assert_array_equal(fast[:, :own], Preparation(mean[:own], scale[:own])(rows[:, :own]))
+    alone = Preparation(mean[own:], scale[own:], UnitRBF.of(centers, width))
+    np.testing.assert_array_equal(fast[:, own:], alone.evaluate(rows, FAST)[0])
+    np.testing.assert_array_equal(error, alone.evaluate(rows, FAST)[1])
 
 
-@pytest.mark.parametrize("encoder", ["ridge", "expected", ExpectedLabels(features="rbf")], ids=str)
+@pytest.mark.parametrize(
+    "encoder", ["ridge", "expected", ExpectedLabels(features="rbf"), ExpectedLabels(features="both")], ids=str
+)
 @pytest.mark.parametrize("alike", [0, 0.5])
 def test_rows_of_float32_get_the_scores_of_the_same_numbers_in_float64(encoder, alike):
     found = EnergyHasher(16, random_state=0, encoder=encoder, alike=alike).fit(X[:300], y[:300]).fitted_.map

@@ -10,7 +10,7 @@ from kinhash import EMKSH, EnergyHasher
 from kinhash.encoders import moments_on_gpu, on_gpu
 from kinhash.encoders.base import Map
 from kinhash.encoders.moments import moments_of_rows
-from kinhash.encoders.preparation import Preparation, UnitRBF
+from kinhash.encoders.preparation import ColumnsAndRBF, Preparation, UnitRBF
 from kinhash.encoders.ridge import Ridge
 from kinhash.gpu import card
 from kinhash.gpu.twin import Twin
@@ -77,12 +77,12 @@ def test_a_card_that_is_not_there_is_refused(monkeypatch):
         pass
 
 
-@pytest.mark.parametrize("rbf", [False, True])
+@pytest.mark.parametrize("rbf", [None, UnitRBF, ColumnsAndRBF])
 def test_moments_are_those_of_the_processor_but_for_last_digits(on_card, monkeypatch, rbf):
     X, y = _rows()
     rows, targets = Rows(X), np.eye(10, dtype=np.float32)[y]
     weights = np.random.default_rng(1).uniform(0.5, 2, len(X))
-    centers = UnitRBF.of(X[:200].astype(np.float64), 0.4) if rbf else None
+    centers = None if rbf is None else rbf.of(X[:200].astype(np.float64), 0.4)
     preparation = Preparation.first_guess(rows.read(slice(0, 500)), centers, True)
     monkeypatch.setattr(moments_on_gpu, "BLOCK_BYTES", 1 << 17)
     expected = moments_of_rows(rows, preparation, lambda part: targets[part], weights)

@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from tuning_data import classes, tags, training
 
 from kinhash.encoders.expected_labels import ExpectedLabels, fit_label_model, label_patterns
-from kinhash.encoders.features import RBF, Plain
+from kinhash.encoders.features import RBF, Both, Plain
 from kinhash.encoders.ridge import Ridge
 from kinhash.energies.ksh import KSH
 from kinhash.solvers.coordinate import Coordinate
@@ -116,12 +116,34 @@ def test_a_stronger_penalty_of_many_rows_must_gain_more(most, penalty, monkeypat
     assert best(classes(), features="plain", label_model="logistic").penalty == penalty
 
 
-def test_rbf_features_must_earn_their_cost():
-    """Less is asked of them where little is lacking, more where most rows could not be tried."""
-    assert search._rbf_gain(1000, 0.5) == 0.014
-    assert search._rbf_gain(1000, 0.92) == pytest.approx(0.008)
-    assert search._rbf_gain(1000, 0.99) == 0.005
-    assert search._rbf_gain(50_000, 0.95) == 0.03
+@pytest.mark.parametrize(
+    ("plain", "both", "rbf", "chosen", "tried"),
+    [
+        (0.80, 0.802, 0.95, "plain", 2),  # no gain beside the columns: not tried without them
+        (0.80, 0.804, 0.806, "both", 3),
+        (0.80, 0.804, 0.808, "rbf", 3),
+        (0.80, 0.804, 0.70, "both", 3),
+    ],
+)
+def test_similarities_must_earn_their_cost(plain, both, rbf, chosen, tried, monkeypatch):
+    values, seen = {"plain": plain, "both": both, "rbf": rbf}, []
+
+    def attempt(self, kind, penalty, *_):
+        seen.append(self.trial.features.name)
+        return search.Candidate(self.trial, kind, None, penalty, 1.0, values[self.trial.features.name])
+
+    monkeypatch.setattr(search._Path, "_attempt", attempt)
+    assert best(classes(), penalty=7.0).trial.features.name == chosen
+    assert seen == ["plain", "both", "rbf"][:tried]
+
+
+def test_only_the_best_kind_of_features_is_looked_into(monkeypatch):
+    seen, real = [], search._Path.best
+    monkeypatch.setattr(
+        search._Path, "best", lambda self, first: seen.append(self.trial.features) or real(self, first)
+    )
+    found = best(classes())
+    assert seen == [found.trial.features]
 
 
 @pytest.mark.parametrize("data", [classes, tags])
@@ -179,24 +201,25 @@ def test_all_candidates_are_fitted_on_the_same_rows_and_centres_are_among_them(m
     judged = search.Judge.of
     monkeypatch.setattr(search.Judge, "of", lambda *args: held.append(args[3].held) or judged(*args))
     choose(given, [solved(given)], ExpectedLabels())
-    plain, rbf = seen
-    np.testing.assert_array_equal(plain.rows, rbf.rows)
+    plain, both, *_ = seen
+    np.testing.assert_array_equal(plain.rows, both.rows)
     assert not set(plain.rows) & set(held[0])
-    centres = rbf.preparation.rbf.centers
+    centres = both.preparation.rbf.centers
     unit = given.rows.X / np.linalg.norm(given.rows.X, axis=1, keepdims=True)
     nearest = (centres @ unit.T).argmax(axis=1)
     assert set(nearest) <= set(plain.rows)  # a held-out row is nobody's centre, its own least of all
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_rows_that_are_mostly_zeros_get_no_centres(container, monkeypatch):
+def test_rows_that_are_mostly_zeros_keep_their_columns(container, monkeypatch):
     X, y = classes(p=30)
+    monkeypatch.setattr(search, "BOTH_GAIN", -1.0)
     tried, made = [], search.labelled_set
     monkeypatch.setattr(search, "labelled_set", lambda *args: tried.append(args[1]) or made(*args))
     for rows in (X, X * (np.abs(X) > 2)):
         given = training(container(rows), y)
         choose(given, [solved(given)], ExpectedLabels())
-    assert [type(features) for features in tried] == [Plain, RBF, Plain]
+    assert [type(features) for features in tried] == [Plain, Both, RBF, Plain, Both]
 
 
 def case(predicted):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from .._check import check_integer, check_number
 from .._types import Bools, Floats32, Ints
-from ..encoders.features import RBF, FeatureMap, feature_map, worth_trying
+from ..encoders.features import FeatureMap, feature_map, worth_trying
 from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
 from ..encoders.linear import LinearMap
 from ..training import Training
@@ -115,7 +115,7 @@ class OpenSettings:
         """Features to try: as ours does."""
         if self.features != AUTO:
             return [feature_map(self.features)]
-        return worth_trying(training.rows, RBF(n_centers=1000))
+        return worth_trying(training.rows)
 
     def n_steps(self, n_rows: int, descent: Descent) -> int:
         """Batches altogether; not too few where nothing was given."""
@@ -136,7 +136,7 @@ def fit_head(
     weights, losses = descend(rows, make_loss, descent, open_settings, n_bits, seed)
     found = LinearMap(rows.preparation, weights[:-1].astype(np.float32), weights[-1].astype(np.float32))
     facts: dict[str, Any] = {
-        "features": "rbf" if isinstance(features, RBF) else "plain",
+        "features": features.name,
         "step": descent.step,
         "penalty": descent.penalty,
         "n_epochs": descent.n_epochs,

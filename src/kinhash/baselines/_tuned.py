@@ -8,7 +8,6 @@ import numpy as np
 
 from .._types import Floats, Floats32
 from ..encoders.features import (
-    RBF,
     FeatureMap,
     Plain,
     first_preparation,
@@ -34,7 +33,7 @@ def fit_tuned_map(training: Training, targets: Floats) -> tuple[LinearMap, dict[
     guess = first_preparation(training.rows, features, training.rng)
     moments = standardised_moments(training, features, guess, lambda part: targets[part])
     found = LinearMap.fit(moments, penalty, np.zeros(targets.shape[1]))
-    facts = {"features": "rbf" if isinstance(features, RBF) else "plain", "penalty": penalty}
+    facts = {"features": features.name, "penalty": penalty}
     return found, facts if value is None else {**facts, "held_out_score": value}
 
 
@@ -44,7 +43,7 @@ def _choose(training: Training, targets: Floats) -> tuple[FeatureMap, float, flo
         return Plain(), UNTUNED, None
     judge, best = MapJudge.of(training, split), (Plain(), UNTUNED, -1.0)
     seen = split.part[:SEEN_ROWS]
-    for features in worth_trying(training.rows, RBF(n_centers=1000)):
+    for features in worth_trying(training.rows):
         rows = labelled_set(training, features, training.rng, split.part, None, split.weights)
         held = prepared_like(training, rows, split.held[:HELD_ROWS])
         for penalty, weights in _ridge_path(rows, targets[split.part]):

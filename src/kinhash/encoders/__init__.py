@@ -16,11 +16,12 @@ from .base import Arrays, Encoder, Fitted, Map
 if TYPE_CHECKING:
     from .expected_labels import ExpectedLabels as ExpectedLabels
     from .features import RBF as RBF
+    from .features import Both as Both
     from .features import Plain as Plain
     from .regressor import Regressor as Regressor
     from .ridge import Ridge as Ridge
 
-__all__ = ["ENCODERS", "MAPS", "RBF", "Encoder", "Fitted", "Map", "Plain", "map_from_arrays"]
+__all__ = ["ENCODERS", "MAPS", "RBF", "Both", "Encoder", "Fitted", "Map", "Plain", "map_from_arrays"]
 
 ENCODERS = Table(
     "encoder",
@@ -53,7 +54,7 @@ def map_from_arrays(kind: str, arrays: Arrays) -> Map:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Plain", "RBF"):
+    if name in ("Both", "Plain", "RBF"):
         from . import features
 
         return getattr(features, name)

@@ -64,7 +64,7 @@ class ExpectedLabels(Encoder):
     penalty : of the label model: a number, or "auto" [1]; ridge takes generalised cross-validation.
     temperature : label scores are divided by it before they become probabilities; above 1 it softens a model
         that is too sure of itself, so that the runners-up shape the code too. "auto" [1]. Logistic only.
-    features : "plain", "rbf", a `Plain` or `RBF` object, or "auto" [plain].
+    features : "plain", "rbf", "both", a `Plain`, `RBF` or `Both` object, or "auto" [plain].
     recode : curvature with which learned codes of tag sets are fitted to the bits the map really produces; 0
         leaves them as the solver has them. "auto" [0].
     database : what will be searched, for which settings are chosen: above all rows that were "fitted", by
@@ -140,7 +140,9 @@ class ExpectedLabels(Encoder):
         features = feature_map("plain" if self.features == "auto" else self.features)
         rotation = None if start is None else start.rotation
         if isinstance(features, RBF) and start is not None:
-            enough = features.count(len(training.known_rows)) <= len(start.labelled.preparation.mean)
+            tried = start.labelled.preparation.rbf
+            assert tried is not None
+            enough = features.count(len(training.known_rows)) <= len(tried.centers)
             start = start if enough else None  # rows that were held out may become centres now
         with training.stages("features"):
             centers = None if start is None else start.labelled.preparation.rbf
@@ -194,7 +196,7 @@ class ExpectedLabels(Encoder):
         logistic = isinstance(model, LinearLabels) and model.link != "cut"
         kind = self.label_models[0]
         return {
-            "features": "rbf" if isinstance(features, RBF) else "plain",
+            "features": features.name,
             "label_model": kind if isinstance(kind, str) else type(kind).__name__,
             "label_penalty": (self._penalty or 1.0) if logistic else self._penalty,
             "temperature": self._temperature,

@@ -1,10 +1,10 @@
-"""Feature maps: columns as they are, or similarities to some of the rows; their first statistics."""
+"""Feature maps: columns as they are, similarities to some of the rows, or both; their first statistics."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,12 +15,13 @@ from ..errors import UnknownName
 from ..rows import Rows
 from ..training import Training
 from .moments import Standardised, moments_of_rows
-from .preparation import Preparation, UnitRBF
+from .preparation import ColumnsAndRBF, Preparation, UnitRBF
 
 __all__ = [
     "FEATURES",
     "GUESS_ROWS",
     "RBF",
+    "Both",
     "FeatureMap",
     "Plain",
     "feature_map",
@@ -36,9 +37,10 @@ GUESS_ROWS = 1024
 
 @dataclass(repr=False, kw_only=True)
 class FeatureMap(BaseEstimator):
-    """Base of the two; ``standardize`` brings every column to mean 0 and deviation 1 (training rows)."""
+    """Base of all; ``standardize`` brings every column to mean 0 and deviation 1 (training rows)."""
 
     standardize: bool = True
+    name: ClassVar[str]
 
     def check(self) -> None:
         """Refuse settings outside their range."""
@@ -53,6 +55,8 @@ class FeatureMap(BaseEstimator):
 class Plain(FeatureMap):
     """The columns of X."""
 
+    name = "plain"
+
 
 @dataclass(repr=False, kw_only=True)
 class RBF(FeatureMap):
@@ -64,6 +68,8 @@ class RBF(FeatureMap):
 
     n_centers: int | None = None
     width: float = 0.4
+    name = "rbf"
+    _similarities: ClassVar[type[UnitRBF]] = UnitRBF
 
     def check(self) -> None:
         super().check()
@@ -77,10 +83,23 @@ class RBF(FeatureMap):
 
     def centers(self, rows: Rows, among: Ints, rng: np.random.Generator) -> UnitRBF | None:
         drawn = np.sort(rng.choice(among, self.count(len(among)), replace=False))
-        return UnitRBF.of(rows.read(drawn), self.width)
+        return self._similarities.of(rows.read(drawn), self.width)
 
 
-FEATURES: dict[str, type[FeatureMap]] = {"plain": Plain, "rbf": RBF}
+@dataclass(repr=False, kw_only=True)
+class Both(RBF):
+    """The columns of X, and beside them similarities to training rows, as those of `RBF`.
+
+    Embeddings of networks are served best by both: columns tell kin apart on the whole, similarities where
+    they are mixed.
+    """
+
+    width: float = 0.5
+    name = "both"
+    _similarities = ColumnsAndRBF
+
+
+FEATURES: dict[str, type[FeatureMap]] = {kind.name: kind for kind in (Plain, RBF, Both)}
 
 
 def feature_map(name_or_map: Any) -> FeatureMap:
@@ -92,9 +111,16 @@ def feature_map(name_or_map: Any) -> FeatureMap:
     raise UnknownName.among("kind of features", name_or_map, FEATURES)
 
 
-def worth_trying(rows: Rows, rbf: RBF) -> list[FeatureMap]:
-    """Features to choose among: similarities of rows that are mostly zeros say little."""
-    return [Plain()] if rows.mostly_zero() else [Plain(), rbf]
+def worth_trying(rows: Rows, n_centers: int | None = 1000) -> list[FeatureMap]:
+    """Features to choose among, the cheapest first.
+
+    Similarities alone say little of rows that are mostly zeros (words, tags), and columns that keep their
+    sizes do not go together with similarities.
+    """
+    if rows.kept_sizes:
+        return [Plain()]
+    beside = [Plain(), Both(n_centers=n_centers)]
+    return beside if rows.mostly_zero() else [*beside, RBF(n_centers=n_centers)]
 
 
 def standardizes(features: FeatureMap, rows: Rows) -> bool:

@@ -110,6 +110,8 @@ class LabelCodes:
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array], kin: Map) -> LabelCodes:
         """Undo `arrays`; a stranger may have written them."""
+        if odd := sorted(arrays.keys() - {"digests", "table"}):
+            raise ValueError(f"arrays that are unknown: {', '.join(odd[:5])}")
         digests, table = arrays["digests"], arrays.get("table")
         if digests.dtype != np.uint8 or digests.ndim != 2 or digests.shape[1] != DIGEST_BYTES:
             raise ValueError("labels that are no digests")

@@ -1,4 +1,4 @@
-"""From raw rows to the numbers a map multiplies: standardised columns, or similarities to centres.
+"""From raw rows to the numbers a map multiplies: standardised columns, similarities to centres, or both.
 
 Arithmetic is in float64 until the values have a sane size, then float32: huge and tiny columns survive,
 and products run at float32 speed.
@@ -19,7 +19,7 @@ from .._types import Floats, Floats32
 from ..errors import InvalidInput
 from .gaussian import Gaussian
 
-__all__ = ["Preparation", "UnitRBF"]
+__all__ = ["ColumnsAndRBF", "Preparation", "UnitRBF"]
 
 FAR = 1e15  # prepared values are cut here; their products still fit into float32
 WIDTH = NUMBER._replace(low=POSITIVE)
@@ -27,7 +27,7 @@ WIDTH = NUMBER._replace(low=POSITIVE)
 
 @dataclass(frozen=True)
 class Preparation:
-    """``(f(x) − mean) / scale`` per column, with f the row itself or its similarities to centres."""
+    """``(f(x) − mean) / scale`` per column, with f the row itself, its similarities to centres, or both."""
 
     mean: Floats
     scale: Floats
@@ -52,8 +52,13 @@ class Preparation:
         z = self._standardised(similarity)
         if by.exact:
             return z, 0.0
-        largest = np.maximum(z.max(axis=1, keepdims=True), -z.min(axis=1, keepdims=True))
+        largest = np.abs(z[:, self._n_columns :]).max(axis=1, keepdims=True)
         return z, (error + 8 * UNIT) * (largest + self._largest_origin).astype(np.float64)
+
+    @property
+    def _n_columns(self) -> int:
+        """How many columns of the row itself come before the similarities."""
+        return len(self.mean) - (0 if self.rbf is None else len(self.rbf.centers))
 
     def _standardised(self, block: Floats) -> Floats32:
         if not isinstance(block, np.ndarray):  # on a card; see `standardise`
@@ -76,17 +81,21 @@ class Preparation:
         squares = _squares(unit, FAST), rbf._center_squares
         prepare_similarities(z, *squares, slope, *self._factor_and_origin, far, largest)
         reach = largest[:, None].astype(np.float64)
+        if isinstance(rbf, ColumnsAndRBF):
+            own = Preparation(self.mean[: self._n_columns], self.scale[: self._n_columns])
+            z = np.concatenate([own(block), z], axis=1)
         return z, rbf.error * reach + 8 * UNIT * (reach + self._largest_origin)
 
     @cached_property
     def _factor_and_origin(self) -> tuple[Floats32, Floats32]:
-        most = np.finfo(np.float32).max
-        factor = np.minimum(1 / self.scale, most)
-        return factor.astype(np.float32), np.clip(self.mean * factor, -most, most).astype(np.float32)
+        most, similarities = np.finfo(np.float32).max, slice(self._n_columns, None)
+        factor = np.minimum(1 / self.scale[similarities], most)
+        origin = np.clip(self.mean[similarities] * factor, -most, most)
+        return factor.astype(np.float32), origin.astype(np.float32)
 
     @cached_property
     def _largest_origin(self) -> float:
-        return float(np.abs(self.mean / self.scale).max())
+        return float(np.abs(self.mean / self.scale)[self._n_columns :].max())
 
     @classmethod
     def first_guess(cls, block: Floats, rbf: UnitRBF | Gaussian | None, standardize: bool) -> Preparation:
@@ -117,6 +126,8 @@ class Preparation:
         found: dict[str, npt.NDArray[Any]] = {"mean": self.mean, "scale": self.scale}
         if isinstance(self.rbf, Gaussian):
             found |= {"gaussian_centers": self.rbf.centers, "gaussian_width": np.array([self.rbf.width])}
+        elif isinstance(self.rbf, ColumnsAndRBF):
+            found |= {"added_centers": self.rbf.centers, "added_width": np.array([self.rbf.width])}
         elif self.rbf is not None:
             found |= {"rbf_centers": self.rbf.centers, "rbf_width": np.array([self.rbf.width])}
             if self.rbf.power != 2:
@@ -134,6 +145,8 @@ class Preparation:
         found = {"mean": Form("f8", "q"), "scale": Form("f8", "q", low=POSITIVE)}
         if "gaussian_centers" in arrays:
             found |= {"gaussian_centers": Form("f8", "qp"), "gaussian_width": WIDTH}
+        elif "added_centers" in arrays:  # q = k + p, which `from_arrays` checks
+            found |= {"added_centers": Form("f4", "kp", -1.001, 1.001), "added_width": WIDTH}
         elif "rbf_centers" in arrays:
             found |= {"rbf_centers": Form("f4", "qp", -1.001, 1.001), "rbf_width": WIDTH}
             if "rbf_power" in arrays:
@@ -146,6 +159,10 @@ class Preparation:
         rbf: UnitRBF | Gaussian | None = None
         if "gaussian_centers" in arrays:
             rbf = Gaussian(arrays["gaussian_centers"], float(arrays["gaussian_width"][0]))
+        elif "added_centers" in arrays:
+            rbf = ColumnsAndRBF(arrays["added_centers"], float(arrays["added_width"][0]))
+            if len(arrays["mean"]) != sum(rbf.centers.shape):
+                raise ValueError(f"{len(arrays['mean'])} means and not {sum(rbf.centers.shape)}")
         elif "rbf_centers" in arrays:
             power = int(arrays["rbf_power"][0]) if "rbf_power" in arrays else 2
             rbf = UnitRBF(arrays["rbf_centers"], float(arrays["rbf_width"][0]), power)
@@ -213,6 +230,15 @@ class UnitRBF:
     @cached_property
     def _columns(self) -> Floats:
         return np.ascontiguousarray(self.centers.T, np.float64)
+
+
+@dataclass(frozen=True)
+class ColumnsAndRBF(UnitRBF):
+    """The columns of a row (k, p), and after them its similarities to the centres."""
+
+    def evaluate(self, block: Floats, by: Arithmetic) -> tuple[Floats, Floats | float]:
+        similarity, error = super().evaluate(block, by)
+        return np.concatenate([block, similarity], axis=1), error
 
 
 def column_statistics(block: Floats) -> tuple[Floats, Floats]:

@@ -24,8 +24,8 @@ __all__ = ["Regressor", "RegressorMap"]
 class Regressor(Encoder):
     """Fit a scikit-learn regressor onto the codes; the model then cannot be written to a model file.
 
-    ``estimator`` is the regressor; ``features`` are "plain", "rbf", or a `Plain` or `RBF` object. Holds the
-    prepared rows in memory with their targets.
+    ``estimator`` is the regressor; ``features`` are "plain", "rbf", "both", or a `Plain`, `RBF` or `Both`
+    object. Holds the prepared rows in memory with their targets.
     """
 
     estimator: Any = None

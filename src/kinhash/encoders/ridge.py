@@ -47,7 +47,7 @@ class Ridge(Encoder):
     ----------
     alpha : penalty: a number, "gcv" (generalised cross-validation), or "auto": n/p, and "gcv" with RBF
         features and where only pairs are known, since few rows need more shrinking.
-    features : "plain", "rbf", or a `Plain` or `RBF` object.
+    features : "plain", "rbf", "both", or a `Plain`, `RBF` or `Both` object.
     """
 
     alpha: Any = "auto"
@@ -85,7 +85,7 @@ class Ridge(Encoder):
             targets = targets_by_row(training, codes.targets, group_of_row)
             moments = standardised_moments(training, features, preparation, targets)
             found = LinearMap.fit(moments, choose_alpha(alpha, moments), codes.threshold)
-        return Fitted.of_groups(found, codes.bits, codes.marginals, group_of_row, features=_name(features))
+        return Fitted.of_groups(found, codes.bits, codes.marginals, group_of_row, features=features.name)
 
     def _fit_rotated(
         self, training: Training, solution: Solution, features: FeatureMap, preparation: Any, alpha: Any
@@ -113,7 +113,7 @@ class Ridge(Encoder):
             scores > 0,
             sigmoid(2 * scores / size),
             supervision.group_of_row,
-            features=_name(features),
+            features=features.name,
         )
 
 
@@ -135,7 +135,3 @@ def leave_one_out(
     own = targets[training.supervision.group_of_row[rows]]
     predicted = z @ weights.astype(np.float32) + moments.target_mean
     return (predicted - leverage * own) / (1 - leverage)
-
-
-def _name(features: FeatureMap) -> str:
-    return "rbf" if isinstance(features, RBF) else "plain"

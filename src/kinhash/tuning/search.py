@@ -1,9 +1,9 @@
 """Choose what was left open: features, label model, penalty, temperature, weights of the anchors, recoding.
 
-All on the same held-out rows: for each kind of features a path of penalties of logistic regression with warm
-starts, each with several temperatures, and ridge regression; then, for tags, the anchors' rarity, and whether
-learned codes are fitted to the map's bits. A choice that costs more at encoding, or departs from the plain
-method, must gain a little to be taken.
+All on the same held-out rows: logistic regression with one penalty for each kind of features; for the best
+kind a path of penalties with warm starts, each with several temperatures, and ridge regression; then, for
+tags, the anchors' rarity, and whether learned codes are fitted to the map's bits. A choice that costs more
+at encoding, or departs from the plain method, must gain a little to be taken.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sklearn.base import clone
 from .._types import Floats32
 from ..encoders import Encoder, Fitted
 from ..encoders.expected_labels import ExpectedLabels, Start, fit_label_model, label_patterns, softened
-from ..encoders.features import RBF, FeatureMap, Plain, feature_map, worth_trying
+from ..encoders.features import Both, FeatureMap, Plain, feature_map, worth_trying
 from ..encoders.label_models import LabelModel, LinearLabels
 from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
 from ..energies import Energy
@@ -34,16 +34,14 @@ from .splits import ENOUGH_ROWS, validation_split
 
 __all__ = ["Chosen", "choose", "tune"]
 
-RBF_GAIN = 0.014  # what RBF features must gain: they cost more to encode with
-RBF_SHARE = 0.1  # ... or this share of what the others lack, where it is less,
-RBF_LEAST = 0.005  # but no less than this
-MANY_ROWS = 20_000  # of so many rows most were not tried on, and they serve plain columns more than centres:
-RBF_GAIN_OF_MANY = 0.03  # then this much
-MOST_RBF_CLASSES = 250  # RBF features have 1,000 centres: four a class
+BOTH_GAIN = 0.003  # what similarities beside the columns must gain: they cost more to encode with
+MOST_RBF_CLASSES = 250  # similarities are to 1,000 centres: four a class
 GAIN = 0.001  # what any other departure from the plain method must gain
-PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
-SLACK = 0.003  # what a stronger penalty or ridge must gain: all rows are more than were tried, and need less
-SLACK_OF_MANY = 0.01
+FIRST_PENALTY = {"plain": 10.0, "rbf": 1.0, "both": 30.0}
+PENALTIES = (0.01, 1000.0)  # ten times weaker or stronger within these
+# What a stronger penalty, ridge, or similarities without columns must gain: all rows are more than were
+# tried, and need less of all three; the more so where they are many.
+SLACK, SLACK_OF_MANY, MANY_ROWS = 0.003, 0.01, 20_000
 STEPS = 12  # of the label model's fit while tuning
 TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 MANY_CLASSES = 30  # among so many a model is rather too unsure, and a mean of so many codewords says nothing
@@ -234,29 +232,23 @@ def _can_measure(training: Training, solver: Solver, encoder: Encoder) -> bool:
 def _best_candidate(
     training: Training, judge: Judge, solution: Solution, encoder: ExpectedLabels
 ) -> Candidate:
-    n_rows = len(training.known_rows)
-    slack = SLACK if n_rows <= MANY_ROWS else SLACK_OF_MANY
-    best: Candidate | None = None
+    slack = SLACK if len(training.known_rows) <= MANY_ROWS else SLACK_OF_MANY
+    split, ways = judge.split, list[tuple[_Path, Candidate]]()
     for features in _kinds(training, encoder.features):
-        split = judge.split
         labelled = labelled_set(training, features, training.rng, split.part, None, split.weights)
         trial = Trial(features, labelled, prepared_like(training, labelled, split.held))
-        found = _Path(judge, solution, encoder, trial, slack).best(None if best is None else best.value)
-        if best is None or found.value > best.value + _rbf_gain(n_rows, best.value):
-            best = found
-    assert best is not None
-    return best
-
-
-def _rbf_gain(n_rows: int, value: float) -> float:
-    """By how much RBF features must beat plain ones of that score."""
-    if n_rows > MANY_ROWS:
-        return RBF_GAIN_OF_MANY
-    return float(np.clip(RBF_SHARE * (1 - value), RBF_LEAST, RBF_GAIN))
+        path = _Path(judge, solution, encoder, trial, slack)
+        first, beside = path.first(), isinstance(features, Both)
+        if not ways or first.value > ways[-1][1].value + (BOTH_GAIN if beside else slack):
+            ways.append((path, first))
+        elif beside:
+            break  # similarities that add nothing to the columns do not replace them
+    path, first = ways[-1]
+    return path.best(first)
 
 
 def _kinds(training: Training, features: Any) -> list[FeatureMap]:
-    """What to try: distances between rows that are mostly zeros (words, tags) say little.
+    """What to try.
 
     A map that remembers all of few rows serves databases of tags; classes gain nothing by more centres. Of
     hundreds of classes, most would have hardly a centre near by, at thirty times the cost.
@@ -266,8 +258,7 @@ def _kinds(training: Training, features: Any) -> list[FeatureMap]:
     labels = training.supervision.labels
     if labels is not None and not labels.is_tags and len(labels.names) > MOST_RBF_CLASSES:
         return [Plain()]
-    rbf = RBF() if labels is not None and labels.is_tags else RBF(n_centers=1000)
-    return worth_trying(training.rows, rbf)
+    return worth_trying(training.rows, None if labels is not None and labels.is_tags else 1000)
 
 
 @dataclass(frozen=True)
@@ -280,15 +271,18 @@ class _Path:
     trial: Trial
     slack: float
 
-    def best(self, to_beat: float | None) -> Candidate:
-        """The best label model; gives up early where another kind of features is ahead."""
+    def first(self) -> Candidate:
+        """One label model, to compare features by; the only one where none is left open."""
+        kind, given = self.encoder.label_models[0], self.encoder.penalty
+        if kind == "logistic" and given == "auto":
+            return self._attempt(kind, FIRST_PENALTY[self.trial.features.name])
+        return self._attempt(kind, None if given == "auto" else float(given))
+
+    def best(self, first: Candidate) -> Candidate:
+        """The best label model."""
         plain, *others = self.encoder.label_models
-        given = self.encoder.penalty
-        if plain != "logistic" or given != "auto":
-            return self._attempt(plain, None if given == "auto" else float(given))
-        first = self._attempt(plain, PENALTIES[self._middle])
-        if to_beat is not None and first.value < to_beat:
-            return first  # on every set where RBF features won, their first penalty was ahead already
+        if plain != "logistic" or self.encoder.penalty != "auto":
+            return first
         best = self._refined(self._best_penalty(first))
         for kind in others:
             found = self._attempt(kind, None)
@@ -296,21 +290,18 @@ class _Path:
                 best = found
         return best
 
-    @property
-    def _middle(self) -> int:
-        return PENALTIES.index(1.0 if isinstance(self.trial.features, RBF) else 10.0)
-
     def _best_penalty(self, first: Candidate) -> Candidate:
         """Weaker penalties as long as they gain; if none does, stronger ones."""
-        remembers = isinstance(self.trial.features, RBF) and self.encoder.database == "fitted"
-        stronger = () if remembers else PENALTIES[self._middle - 1 :: -1]  # a map that remembers needs none
-        for way, margin in ((PENALTIES[self._middle + 1 :], 0.0), (stronger, self.slack)):
-            best = last = first
-            for penalty in way:
-                last = self._attempt("logistic", penalty, last)
+        assert first.penalty is not None
+        # A map of similarities alone remembers its rows, and needs no stronger penalty.
+        remembers = self.trial.features.name == "rbf" and self.encoder.database == "fitted"
+        for way, margin in ((-1, 0.0), (1, self.slack))[: 1 if remembers else 2]:
+            best, step = first, way
+            while PENALTIES[0] <= (penalty := first.penalty / 10.0**-step) <= PENALTIES[1]:
+                last = self._attempt("logistic", penalty, best)
                 if last.value <= best.value + margin:
                     break
-                best = last
+                best, step = last, step + way
             if best is not first:
                 return best
         return first
