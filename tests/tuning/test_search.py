@@ -111,7 +111,7 @@ def test_a_stronger_penalty_of_many_rows_must_gain_more(most, penalty, monkeypat
         return search.Candidate(self.trial, kind, None, penalty, 1.0, values[penalty])
 
     monkeypatch.setattr(search._Path, "_attempt", attempt)
-    monkeypatch.setattr(search._Path, "_refined", lambda self, best: best)
+    monkeypatch.setattr(search._Path, "refined", lambda self, best: best)
     monkeypatch.setattr(search, "MANY_ROWS", most)
     assert best(classes(), features="plain", label_model="logistic").penalty == penalty
 
@@ -138,9 +138,9 @@ def test_similarities_must_earn_their_cost(plain, both, rbf, chosen, tried, monk
 
 
 def test_only_the_best_kind_of_features_is_looked_into(monkeypatch):
-    seen, real = [], search._Path.best
+    seen, real = [], search._Path.refined
     monkeypatch.setattr(
-        search._Path, "best", lambda self, first: seen.append(self.trial.features) or real(self, first)
+        search._Path, "refined", lambda self, found: seen.append(self.trial.features) or real(self, found)
     )
     found = best(classes())
     assert seen == [found.trial.features]

@@ -238,13 +238,15 @@ def _best_candidate(
         labelled = labelled_set(training, features, training.rng, split.part, None, split.weights)
         trial = Trial(features, labelled, prepared_like(training, labelled, split.held))
         path = _Path(judge, solution, encoder, trial, slack)
-        first, beside = path.first(), isinstance(features, Both)
-        if not ways or first.value > ways[-1][1].value + (BOTH_GAIN if beside else slack):
-            ways.append((path, first))
+        found, beside = path.first(), isinstance(features, Both)
+        if not ways:  # cheap, and what the others have to beat
+            ways.append((path, path.best_penalty(found)))
+        elif found.value > ways[-1][1].value + (BOTH_GAIN if beside else slack):
+            ways.append((path, found))
         elif beside:
             break  # similarities that add nothing to the columns do not replace them
-    path, first = ways[-1]
-    return path.best(first)
+    path, found = ways[-1]
+    return path.refined(found if len(ways) == 1 else path.best_penalty(found))
 
 
 def _kinds(training: Training, features: Any) -> list[FeatureMap]:
@@ -274,24 +276,18 @@ class _Path:
     def first(self) -> Candidate:
         """One label model, to compare features by; the only one where none is left open."""
         kind, given = self.encoder.label_models[0], self.encoder.penalty
-        if kind == "logistic" and given == "auto":
+        if self._is_open:
             return self._attempt(kind, FIRST_PENALTY[self.trial.features.name])
         return self._attempt(kind, None if given == "auto" else float(given))
 
-    def best(self, first: Candidate) -> Candidate:
-        """The best label model."""
-        plain, *others = self.encoder.label_models
-        if plain != "logistic" or self.encoder.penalty != "auto":
-            return first
-        best = self._refined(self._best_penalty(first))
-        for kind in others:
-            found = self._attempt(kind, None)
-            if found.value > best.value + self.slack:
-                best = found
-        return best
+    @property
+    def _is_open(self) -> bool:
+        return self.encoder.label_models[0] == "logistic" and self.encoder.penalty == "auto"
 
-    def _best_penalty(self, first: Candidate) -> Candidate:
+    def best_penalty(self, first: Candidate) -> Candidate:
         """Weaker penalties as long as they gain; if none does, stronger ones."""
+        if not self._is_open:
+            return first
         assert first.penalty is not None
         # A map of similarities alone remembers its rows, and needs no stronger penalty.
         remembers = self.trial.features.name == "rbf" and self.encoder.database == "fitted"
@@ -306,14 +302,21 @@ class _Path:
                 return best
         return first
 
-    def _refined(self, best: Candidate) -> Candidate:
-        """Half a step to either side of a temperature, and then to a weaker penalty."""
+    def refined(self, best: Candidate) -> Candidate:
+        """Half a step to either side of a temperature, and then to a weaker penalty; or another model."""
+        if not self._is_open:
+            return best
         between = [best.temperature * factor for factor in (0.7, 1.4)]
         at = self._at("logistic", best.model, best.penalty, between)
         best = max([best, *at], key=lambda one: one.value)
         assert best.penalty is not None
         weaker = self._attempt("logistic", best.penalty / 10**0.5, best, (best.temperature,))
-        return weaker if weaker.value > best.value else best
+        best = weaker if weaker.value > best.value else best
+        for kind in self.encoder.label_models[1:]:
+            found = self._attempt(kind, None)
+            if found.value > best.value + self.slack:
+                best = found
+        return best
 
     def _attempt(
         self,
