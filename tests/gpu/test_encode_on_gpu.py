@@ -9,6 +9,7 @@ import kinhash
 from kinhash import EMKSH, EnergyHasher
 from kinhash.encoders import moments_on_gpu, on_gpu
 from kinhash.encoders.base import Map
+from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.moments import moments_of_rows
 from kinhash.encoders.preparation import ColumnsAndRBF, Preparation, UnitRBF
 from kinhash.encoders.ridge import Ridge
@@ -41,6 +42,7 @@ CASES = {
     "tags": (lambda: EnergyHasher(24, random_state=0), True),
     "ridge": (lambda: EnergyHasher(20, encoder="ridge", alike=0, random_state=0), False),
     "rbf": (lambda: EnergyHasher(20, encoder=Ridge(features="rbf"), random_state=0), False),
+    "both": (lambda: EnergyHasher(20, encoder=ExpectedLabels(features="both"), random_state=0), False),
 }
 
 

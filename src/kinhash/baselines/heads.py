@@ -24,7 +24,7 @@ from .hadamard import majority
 __all__ = ["CSQ", "DPN", "CentredHead", "GreedyHash", "HashNet", "Head", "OrthoHash"]
 
 TUNED = "features, step, penalty and epochs chosen on held-out rows in each fit"
-OWN_MAP = "linear head, on plain or RBF features as chosen"
+OWN_MAP = "linear head, on features as chosen"
 
 
 class Head(Baseline):
