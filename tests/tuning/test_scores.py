@@ -15,21 +15,21 @@ from kinhash.energies.ksh import KSH
 from kinhash.solvers.coordinate import Coordinate
 from kinhash.solvers.spectral import Spectral
 from kinhash.tuning import scores
-from kinhash.tuning.scores import Judge, binned_average_precision
+from kinhash.tuning.scores import Judge, average_precision_by_steps
 from kinhash.tuning.splits import validation_split
 
 
 def distinct_scores(rng, shape):
-    """Scores in [−1, 1] of which no two of a row share a bin."""
-    places = np.array([rng.choice(2047, shape[1], replace=False) for _ in range(shape[0])])
-    return 1 - (places + 0.5) / 1023.5
+    """Scores of distances up to 64, no two of a row alike."""
+    places = np.array([rng.choice(65, shape[1], replace=False) for _ in range(shape[0])])
+    return 1 - places / 32
 
 
 @given(seed=st.integers(0, 10**6), n_queries=st.integers(1, 4), n_rows=st.integers(1, 40))
 def test_distinct_scores_give_the_average_precision_of_scikit_learn(seed, n_queries, n_rows):
     rng = np.random.default_rng(seed)
     ranked, kin = distinct_scores(rng, (n_queries, n_rows)), rng.random((n_queries, n_rows)) < 0.3
-    found = binned_average_precision(ranked, kin, np.ones(n_rows), False)
+    found = average_precision_by_steps(ranked, kin, np.ones(n_rows), False, 64)
     each = [average_precision_score(k, s) for k, s in zip(kin, ranked, strict=True) if k.any()]
     assert found == pytest.approx(np.mean(each) if each else 0.0)
 
@@ -39,7 +39,7 @@ def test_a_row_is_not_ranked_for_itself(seed):
     rng = np.random.default_rng(seed)
     ranked, kin = distinct_scores(rng, (6, 6)), rng.random((6, 6)) < 0.4
     others = ~np.eye(6, dtype=bool)
-    found = binned_average_precision(ranked, kin, np.ones(6), True)
+    found = average_precision_by_steps(ranked, kin, np.ones(6), True, 64)
     rows = [(kin[i][others[i]], ranked[i][others[i]]) for i in range(6)]
     each = [average_precision_score(k, s) for k, s in rows if k.any()]
     assert found == pytest.approx(np.mean(each) if each else 0.0)
@@ -51,9 +51,9 @@ def test_weights_count_rows_that_tie(seed):
     counts = rng.integers(1, 4, 8)
     ranked, kin = rng.integers(-3, 4, (1, 8)) / 3, rng.random((1, 8)) < 0.5
     repeated = np.repeat(np.arange(8), counts)
-    found = binned_average_precision(ranked, kin, counts.astype(float), False)
+    found = average_precision_by_steps(ranked, kin, counts.astype(float), False, 6)
     assert found == pytest.approx(
-        binned_average_precision(ranked[:, repeated], kin[:, repeated], np.ones(len(repeated)), False)
+        average_precision_by_steps(ranked[:, repeated], kin[:, repeated], np.ones(len(repeated)), False, 6)
     )
 
 
@@ -62,7 +62,7 @@ def test_ties_cost_what_their_middle_costs(n_kin):
     """Five rows at one score, after two strangers: every hit counts as one in the middle of the five."""
     ranked = np.array([[1.0, 0.9, 0.5, 0.5, 0.5, 0.5, 0.5]])
     kin = np.array([[False, False, *(place < n_kin for place in range(5))]])
-    found = binned_average_precision(ranked, kin, np.ones(7), False)
+    found = average_precision_by_steps(ranked, kin, np.ones(7), False, 20)
     assert found == pytest.approx((0.5 * n_kin + 0.5) / (2 + 2.5 + 0.5))
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._types import Bools
 from ..training import Training
-from ..tuning.scores import HELD_ROWS, binned_average_precision, kin_of_held, overall, unit_bits
+from ..tuning.scores import HELD_ROWS, average_precision_by_steps, kin_of_held, overall, unit_bits
 from ..tuning.splits import ValidationSplit
 
 __all__ = ["MapJudge"]
@@ -41,10 +41,10 @@ class MapJudge:
         fifth among the held-out rows; without learned codes, of the other two parts.
         """
         asked, database = unit_bits(held), unit_bits(seen)
-        ones = np.ones(max(len(asked), len(database)))
-        mapped = binned_average_precision(asked @ database.T, self.kin_seen, ones, False)
-        unseen = binned_average_precision(asked @ asked.T, self.kin_held, ones, True)
+        ones, far = np.ones(max(len(asked), len(database))), asked.shape[1]
+        mapped = average_precision_by_steps(asked @ database.T, self.kin_seen, ones, False, far)
+        unseen = average_precision_by_steps(asked @ asked.T, self.kin_held, ones, True, far)
         if learned is None:
             return float(2 * mapped + unseen) / 3
-        by_label = binned_average_precision(asked @ unit_bits(learned).T, self.kin_seen, ones, False)
+        by_label = average_precision_by_steps(asked @ unit_bits(learned).T, self.kin_seen, ones, False, far)
         return overall(by_label, mapped, unseen, "fitted")

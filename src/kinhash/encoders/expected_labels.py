@@ -32,7 +32,7 @@ from .ridge import ROTATION_ROWS
 __all__ = ["ExpectedLabels", "Start", "fit_label_model", "label_patterns", "recoded_groups", "softened"]
 
 RECODE_ROWS = 4000
-MANY_ROWS = 60_000  # a label model of more rows, which starts from one of some of them,
+MANY_ROWS = 40_000  # a label model of more rows, which starts from one of some of them,
 WARM_STEPS = 15  # takes no more steps than this
 LABEL_MODELS = ("logistic", "ridge")
 DATABASES = ("fitted", "later")

@@ -21,7 +21,7 @@ from ..solvers import Solution
 from ..training import Training
 from .splits import ValidationSplit
 
-__all__ = ["Judge", "binned_average_precision", "overall"]
+__all__ = ["Judge", "average_precision_by_steps", "overall"]
 
 SEEN_ROWS = 1500  # of the rows a candidate was fitted on, so many are ranked
 HELD_ROWS = 1000
@@ -105,10 +105,10 @@ class Judge:
     def _score(self, scores: list[Floats]) -> float:
         """Mean average precision by Hamming distance, over the three databases."""
         asked, database, sample = map(unit_bits, scores)
-        ones = np.ones(max(len(database), len(asked)))
-        learned = binned_average_precision(asked @ sample.T, self.kin_sample, self.weights, False)
-        mapped = binned_average_precision(asked @ database.T, self.kin_seen, ones, False)
-        unseen = binned_average_precision(asked @ asked.T, self.kin_held, ones, True)
+        ones, far = np.ones(max(len(database), len(asked))), asked.shape[1]
+        learned = average_precision_by_steps(asked @ sample.T, self.kin_sample, self.weights, False, far)
+        mapped = average_precision_by_steps(asked @ database.T, self.kin_seen, ones, False, far)
+        unseen = average_precision_by_steps(asked @ asked.T, self.kin_held, ones, True, far)
         return overall(learned, mapped, unseen, self.database)
 
 
@@ -142,21 +142,21 @@ def overall(learned: float, mapped: float, unseen: float, database: str = "fitte
 
 
 @njit(cache=True, nogil=True)
-def binned_average_precision(scores, kin, weights, leave_out_self):  # type: ignore[no-untyped-def]
-    """Mean AP of ranking weighted rows by scores (h, k) in [−1, 1]; rows without kin are left out.
+def average_precision_by_steps(scores, kin, weights, leave_out_self, farthest):  # type: ignore[no-untyped-def]
+    """Mean AP of ranking weighted rows by scores (h, k), ``1 − 2 distance / farthest`` of whole distances.
 
-    Scores fall into 2,048 bins, and rows of one bin count as ties: a hit in the middle of its bin.
+    Rows at one distance count as ties: a hit in the middle of its step. Rows without kin are left out.
     """
     h, k = scores.shape
     total_ap, asked = 0.0, 0
     for i in range(h):
-        hits, rows = np.zeros(2048), np.zeros(2048)
+        hits, rows = np.zeros(farthest + 1), np.zeros(farthest + 1)
         found = 0.0
         for j in range(k):
             if leave_out_self and i == j:
                 continue
-            place = int((1.0 - scores[i, j]) * 1023.5)
-            place = min(max(place, 0), 2047)
+            place = int((1.0 - scores[i, j]) * 0.5 * farthest + 0.5)
+            place = min(max(place, 0), farthest)
             rows[place] += weights[j]
             if kin[i, j]:
                 hits[place] += weights[j]
@@ -165,7 +165,7 @@ def binned_average_precision(scores, kin, weights, leave_out_self):  # type: ign
             continue
         asked += 1
         before, hits_before, ap = 0.0, 0.0, 0.0
-        for place in range(2048):
+        for place in range(farthest + 1):
             r, n = hits[place], rows[place]
             if r > 0:
                 ap += r * (hits_before + 0.5 * r + 0.5) / (before + 0.5 * n + 0.5)

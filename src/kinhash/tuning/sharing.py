@@ -22,7 +22,7 @@ from ..solvers import Solution
 from ..solvers.codewords import bits_for
 from ..solvers.spectral import n_directions
 from ..training import Training
-from .scores import Judge, binned_average_precision, overall
+from .scores import Judge, average_precision_by_steps, overall
 from .splits import ValidationSplit
 
 __all__ = ["Wish", "shared_fields"]
@@ -153,11 +153,11 @@ class _Trial:
 
     def _score(self, bits: list[Bools], fields: Fields) -> float:
         asked, mapped, learned = (self._vectors(one, fields) for one in bits)
-        ones = np.ones(max(len(asked), len(mapped)))
+        ones, far = np.ones(max(len(asked), len(mapped))), fields.max_distance(self.n_bits)
         return overall(
-            binned_average_precision(asked @ learned.T, self.kin[0], ones, False),
-            binned_average_precision(asked @ mapped.T, self.kin[0], ones, False),
-            binned_average_precision(asked @ asked.T, self.kin[1], ones, True),
+            average_precision_by_steps(asked @ learned.T, self.kin[0], ones, False, far),
+            average_precision_by_steps(asked @ mapped.T, self.kin[0], ones, False, far),
+            average_precision_by_steps(asked @ asked.T, self.kin[1], ones, True, far),
             self.database,
         )
 
