@@ -214,7 +214,7 @@ def test_all_candidates_are_fitted_on_the_same_rows_and_centres_are_among_them(m
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_rows_that_are_mostly_zeros_keep_their_columns(container, monkeypatch):
     X, y = classes(p=30)
-    monkeypatch.setattr(search, "MUCH_GAIN", -1.0)
+    monkeypatch.setattr(search, "RBF_SHARE", -1.0)
     tried, made = [], search.labelled_set
     monkeypatch.setattr(search, "labelled_set", lambda *args: tried.append(args[1]) or made(*args))
     for rows in (X, X * (np.abs(X) > 2)):

@@ -35,7 +35,7 @@ from .splits import ENOUGH_ROWS, validation_split
 __all__ = ["Chosen", "choose", "tune"]
 
 BOTH_GAIN = 0.003  # what similarities beside the columns must gain: they cost more to encode with
-MUCH_GAIN = 0.02  # where they gained less, similarities without columns are not tried
+RBF_SHARE = 0.1  # of what columns lack: where both gained less, similarities without columns are not tried
 MOST_RBF_CLASSES = 250  # similarities are to 1,000 centres: four a class
 GAIN = 0.001  # what any other departure from the plain method must gain
 FIRST_PENALTY = {"plain": 10.0, "rbf": 1.0, "both": 30.0}
@@ -244,7 +244,8 @@ def _best_candidate(
             ways.append((path, path.best_penalty(found)))
         elif found.value > ways[-1][1].value + (BOTH_GAIN if beside else slack):
             ways.append((path, found))
-        if beside and found.value < ways[0][1].value + MUCH_GAIN:
+        plain = ways[0][1].value
+        if beside and found.value < plain + RBF_SHARE * (1 - plain):
             break  # columns that serve about as well by themselves are not to be left out
     path, found = ways[-1]
     return path.refined(found if len(ways) == 1 else path.best_penalty(found))
