@@ -43,6 +43,7 @@ PENALTIES = (0.01, 1000.0)  # ten times weaker or stronger within these
 # What a stronger penalty, ridge, or similarities without columns must gain: all rows are more than were
 # tried, and need less of all three; the more so where they are many.
 SLACK, SLACK_OF_MANY, MANY_ROWS = 0.003, 0.01, 20_000
+SLACK_SHARE = 0.05  # ... or this share of what the best so far lacks, where little is lacking
 STEPS = 12  # of the label model's fit while tuning
 TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 MANY_CLASSES = 30  # among so many a model is rather too unsure, and a mean of so many codewords says nothing
@@ -293,11 +294,11 @@ class _Path:
         assert first.penalty is not None
         # A map of similarities alone remembers its rows, and needs no stronger penalty.
         remembers = self.trial.features.name == "rbf" and self.encoder.database == "fitted"
-        for way, margin in ((-1, 0.0), (1, self.slack))[: 1 if remembers else 2]:
+        for way in (-1,) if remembers else (-1, 1):
             best, step = first, way
             while PENALTIES[0] <= (penalty := first.penalty / 10.0**-step) <= PENALTIES[1]:
                 last = self._attempt("logistic", penalty, best)
-                if last.value <= best.value + margin:
+                if last.value <= best.value + (self._asked(best) if way > 0 else 0.0):
                     break
                 best, step = last, step + way
             if best is not first:
@@ -316,9 +317,13 @@ class _Path:
         best = weaker if weaker.value > best.value else best
         for kind in self.encoder.label_models[1:]:
             found = self._attempt(kind, None)
-            if found.value > best.value + self.slack:
+            if found.value > best.value + self._asked(best):
                 best = found
         return best
+
+    def _asked(self, best: Candidate) -> float:
+        """What something that more rows need less of must gain."""
+        return min(self.slack, SLACK_SHARE * (1 - best.value))
 
     def _attempt(
         self,
