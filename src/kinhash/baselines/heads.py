@@ -1,7 +1,7 @@
 """Deep losses on the features at hand: heads of OrthoHash, CSQ, DPN, GreedyHash and HashNet.
 
-The authors train a network end to end. Here the features are given, and the head is linear in them, or in
-RBF features of them; so these rows say what the loss is worth, not what the network is. All are trained
+The authors train a network end to end. Here the features are given, and the head is linear in them, in
+RBF features of them, or in both; so these rows say what the loss is worth, not what the network is. All are trained
 alike: Adam, steps that fall to 0, decay of the weights; features, step, penalty and epochs are chosen on
 held-out rows, as ours are. Classes and tags. Rows of weight w are drawn w times as often.
 """
@@ -33,7 +33,7 @@ class Head(Baseline):
     Parameters
     ----------
     n_bits : length of the codes.
-    features : "plain", "rbf", a feature map, or "auto".
+    features : "plain", "rbf", "both", a feature map, or "auto".
     step : of Adam, falling to 0. "auto" chooses it, ``penalty`` and ``n_epochs`` on held-out rows (a fifth of
         at most 8,000; with fewer than 250 rows they are .01, .1 and 10, and at least 200 batches are seen).
     penalty : decay of the weights per unit of step.
