@@ -43,10 +43,10 @@ class EnergyHasher(StreamingHasher):
         means where only pairs are known), the name of a solver, or an object such as
         ``kinhash.solvers.Spectral(n_anchors=3000)``, which holds its settings.
     encoder : "auto" ("expected" where there are labels, else "ridge"), the name of an encoder, or an object
-        such as ``kinhash.encoders.ExpectedLabels(features="plain")``, which encodes two to three times as fast
-        where the default takes similarities to training rows. "expected" is the best on labels like those
-        trained on; "ridge" encodes fastest and supports ``partial_fit``. Where the rows to be searched come
-        after the fit, ``ExpectedLabels(database="later")`` chooses for that.
+        such as ``kinhash.encoders.ExpectedLabels(features="plain")``, which encodes two to three times as
+        fast where the default takes similarities to training rows. "expected" is the best on labels like
+        those trained on; "ridge" encodes fastest and supports ``partial_fit``. Where the rows to be searched
+        come after the fit, ``ExpectedLabels(database="later")`` chooses for that.
     alike : how many bits say what a row looks like, so that the nearest kin come first. "auto" finds on
         held-out rows how few kin bits know the labels about as well as all of them, and gives the rest to
         looks; 0 is kinship alone (the paper's protocol); a share of the bits fixes their number.
