@@ -2,8 +2,8 @@
 
 The authors train a network end to end. Here the features are given, and the head is linear in them, in
 RBF features of them, or in both; so these rows say what the loss is worth, not what the network is. All are
-trained alike: Adam, steps that fall to 0, decay of the weights; features, step, penalty and epochs are chosen on
-held-out rows, as ours are. Classes and tags. Rows of weight w are drawn w times as often.
+trained alike: Adam, steps that fall to 0, decay of the weights; features, step, penalty and epochs are chosen
+on held-out rows, as ours are. Classes and tags. Rows of weight w are drawn w times as often.
 """
 
 from __future__ import annotations
