@@ -2,7 +2,7 @@
 
 A model file holds the map (see `kinhash.encoders`), the name of the estimator, its plain parameters, the
 names of the input columns, and the codes of classes, so that a relabelled item can be coded. It holds no
-training row (but for the centres of an RBF map) and no class name, only digests of them; the
+training row (but for the centres of similarities) and no class name, only digests of them; the
 expected-supervision map keeps the anchors' label patterns as 0/1 rows.
 """
 

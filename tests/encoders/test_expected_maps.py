@@ -16,6 +16,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import LinearSVR
 from sklearn.tree import DecisionTreeRegressor
 
+from kinhash import EnergyHasher
 from kinhash._stages import Stages
 from kinhash.encoders import map_from_arrays
 from kinhash.encoders.expected import (
@@ -24,7 +25,7 @@ from kinhash.encoders.expected import (
     RegressedSimilarity,
     expected_similarity,
 )
-from kinhash.encoders.expected_labels import softened
+from kinhash.encoders.expected_labels import ExpectedLabels, softened
 from kinhash.encoders.features import Plain
 from kinhash.encoders.label_models import ClassifierLabels, LinearLabels
 from kinhash.encoders.labelled import LabelledSet, labelled_set, moments_of_labelled
@@ -34,7 +35,7 @@ from kinhash.encoders.preparation import Preparation, UnitRBF
 from kinhash.encoders.regressor import RegressorMap
 from kinhash.encoders.stacked import StackedMap
 from kinhash.energies.lfh import LFH
-from kinhash.errors import InvalidInput
+from kinhash.errors import InvalidInput, KinhashWarning, NotEnoughMemory
 from kinhash.rows import Rows
 from kinhash.solvers.readout import LinearReadout, PolishReadout, SolveReadout, VaryingReadout
 from kinhash.solvers.targets import Targets
@@ -342,3 +343,21 @@ def test_expected_supervision_with_a_classifier_is_not_stored():
     )
     with pytest.raises(InvalidInput, match="cannot be written"):
         unstored.arrays()
+
+
+def test_a_label_model_too_wide_for_the_memory_is_refused_before_the_work(monkeypatch):
+    monkeypatch.setattr("kinhash._blocks.available_memory", lambda: 10**6)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 40)), rng.integers(0, 3, 300)
+    hasher = EnergyHasher(8, encoder=ExpectedLabels(features="both", penalty=1.0, temperature=1.0), alike=0)
+    with pytest.raises(NotEnoughMemory, match=r"240 rows and 280 columns.*fewer columns"):
+        hasher.fit(X, y)
+
+
+def test_similarities_that_say_nothing_are_told_of():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    X = 1e5 + 3 * np.eye(3)[y] + rng.normal(size=(300, 3))
+    hasher = EnergyHasher(8, encoder=ExpectedLabels(features="both"), alike=0, random_state=0)
+    with pytest.warns(KinhashWarning, match=r"say nothing here: X varies by .*plain features"):
+        hasher.fit(X, y)

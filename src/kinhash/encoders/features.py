@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 GUESS_ROWS = 1024
+MOST_COLUMNS = 4096  # of rows that are mostly zeros, beside which similarities are tried
 
 
 @dataclass(repr=False, kw_only=True)
@@ -114,10 +115,10 @@ def feature_map(name_or_map: Any) -> FeatureMap:
 def worth_trying(rows: Rows, n_centers: int | None = 1000) -> list[FeatureMap]:
     """Features to choose among, the cheapest first.
 
-    Similarities alone say little of rows that are mostly zeros (words, tags), and columns that keep their
-    sizes do not go together with similarities.
+    Similarities alone say little of rows that are mostly zeros (words, tags). Columns that keep their sizes
+    do not go together with similarities, and to thousands of columns they add little.
     """
-    if rows.kept_sizes:
+    if rows.kept_sizes or (rows.mostly_zero() and rows.shape[1] > MOST_COLUMNS):
         return [Plain()]
     beside = [Plain(), Both(n_centers=n_centers)]
     return beside if rows.mostly_zero() else [*beside, RBF(n_centers=n_centers)]

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from .._blocks import block_slices, map_blocks
+from .._blocks import block_slices, map_blocks, require_memory
 from .._types import Floats, Floats32, Ints
 from ..training import Training
 from .features import GUESS_ROWS, FeatureMap, standardizes
@@ -117,6 +117,12 @@ def labelled_set(
     spread = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), GUESS_ROWS)).astype(np.int64))]
     scales = standardizes(features, training.rows)
     guess = Preparation.first_guess(training.rows.read(spread), rbf, scales)
+    width = len(guess.mean)
+    require_memory(
+        4 * len(rows) * width + 16 * width**2,
+        f"A label model of {len(rows):,} rows and {width:,} columns",
+        "Use fewer columns or rows",
+    )
     whole = len(rows) == len(training.rows)
     prepared = prepare_rows(training.rows, guess, None if whole else rows, training.n_jobs)
     if weights is None and training.weights is not None:

@@ -95,7 +95,8 @@ class Preparation:
 
     @cached_property
     def _largest_origin(self) -> float:
-        return float(np.abs(self.mean / self.scale)[self._n_columns :].max())
+        similarities = slice(self._n_columns, None)
+        return float(np.abs(self.mean[similarities] / self.scale[similarities]).max())
 
     @classmethod
     def first_guess(cls, block: Floats, rbf: UnitRBF | Gaussian | None, standardize: bool) -> Preparation:

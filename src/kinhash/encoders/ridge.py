@@ -45,8 +45,8 @@ class Ridge(Encoder):
 
     Parameters
     ----------
-    alpha : penalty: a number, "gcv" (generalised cross-validation), or "auto": n/p, and "gcv" with RBF
-        features and where only pairs are known, since few rows need more shrinking.
+    alpha : penalty: a number, "gcv" (generalised cross-validation), or "auto": n/p, and "gcv" with
+        similarities and where only pairs are known, since few rows need more shrinking.
     features : "plain", "rbf", "both", or a `Plain`, `RBF` or `Both` object.
     """
 

@@ -28,6 +28,12 @@ def all_equal_warning(fitted: Fitted, rows: Rows) -> list[str]:
     elif fitted.facts.get("features") == "rbf" and _relative_spread(block) < 1e-3:
         why = f"X varies by {_relative_spread(block):.0e} of its size, too little for RBF features"
         remedy = "Subtract the mean of every column, or use plain features"
+    elif fitted.facts.get("features") == "both" and _relative_spread(block) < 1e-3:
+        spread = _relative_spread(block)
+        return [
+            f"Similarities to training rows say nothing here: X varies by {spread:.0e} of its size. "
+            "Subtract the mean of every column, or use plain features."
+        ]
     elif _largest_share(codes) == 1.0 and not one_sided:
         why, remedy = f"{len(some)} of them get the same code", "Check the features, and how they are scaled"
     else:

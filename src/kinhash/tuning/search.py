@@ -1,9 +1,10 @@
 """Choose what was left open: features, label model, penalty, temperature, weights of the anchors, recoding.
 
-All on the same held-out rows: logistic regression with one penalty for each kind of features; for the best
-kind a path of penalties with warm starts, each with several temperatures, and ridge regression; then, for
-tags, the anchors' rarity, and whether learned codes are fitted to the map's bits. A choice that costs more
-at encoding, or departs from the plain method, must gain a little to be taken.
+All on the same held-out rows: logistic regression of the plain columns, along a path of penalties with warm
+starts and several temperatures at each; the other kinds of features with one penalty; for the best kind its
+path of penalties, and ridge regression; then, for tags, the anchors' rarity, and whether learned codes are
+fitted to the map's bits. A choice that costs more at encoding, or departs from the plain method, must gain a
+little to be taken.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ PENALTIES = (0.01, 1000.0)  # ten times weaker or stronger within these
 # What a stronger penalty, ridge, or similarities without columns must gain: all rows are more than were
 # tried, and need less of all three; the more so where they are many.
 SLACK, SLACK_OF_MANY, MANY_ROWS = 0.003, 0.01, 20_000
-SLACK_SHARE = 0.05  # ... or this share of what the best so far lacks, where little is lacking
+SLACK_SHARE = 0.05  # ... the first two at most this share of what the best so far lacks
 STEPS = 12  # of the label model's fit while tuning
 TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 MANY_CLASSES = 30  # among so many a model is rather too unsure, and a mean of so many codewords says nothing
@@ -246,7 +247,7 @@ def _best_candidate(
         elif found.value > ways[-1][1].value + (BOTH_GAIN if beside else slack):
             ways.append((path, found))
         plain = ways[0][1].value
-        if beside and found.value < plain + RBF_SHARE * (1 - plain):
+        if beside and (len(ways) == 1 or found.value < plain + RBF_SHARE * (1 - plain)):
             break  # columns that serve about as well by themselves are not to be left out
     path, found = ways[-1]
     return path.refined(found if len(ways) == 1 else path.best_penalty(found))
