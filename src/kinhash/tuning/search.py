@@ -297,7 +297,7 @@ class _Path:
         remembers = self.trial.features.name == "rbf" and self.encoder.database == "fitted"
         for way in (-1,) if remembers else (-1, 1):
             best, step = first, way
-            while PENALTIES[0] <= (penalty := first.penalty / 10.0**-step) <= PENALTIES[1]:
+            while PENALTIES[0] <= (penalty := first.penalty * 10.0**step) <= PENALTIES[1]:
                 last = self._attempt("logistic", penalty, best)
                 if last.value <= best.value + (self._asked(best) if way > 0 else 0.0):
                     break
