@@ -20,7 +20,7 @@ from .bits import trailing_zeros
 from .instructions import weighted_below
 from .merge import merge_level
 
-__all__ = ["SAFETY", "bit_planes", "exact_distance", "fill_table", "top_k_weighted"]
+__all__ = ["bit_planes", "exact_distance", "fill_table", "top_k_weighted"]
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .._bit_planes import SAFETY
 from .._compile import njit
-from .asymmetric import SAFETY, exact_distance, fill_table
+from .asymmetric import exact_distance, fill_table
 from .bits import trailing_zeros
 from .instructions import weighted_below
 from .merge import merge_level
