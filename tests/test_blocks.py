@@ -14,6 +14,7 @@ from kinhash import _blocks
 from kinhash._blocks import (
     ENCODE_ROWS,
     block_slices,
+    keep_threads,
     map_blocks,
     map_padded_rows,
     map_rows,
@@ -69,6 +70,32 @@ def test_an_error_in_a_block_reaches_the_caller():
     for n_jobs in (1, 2):
         with pytest.raises(KeyError):
             list(map_blocks(fail, range(5), n_jobs))
+
+
+def test_threads_are_kept_while_asked_to():
+    def names(n_jobs):
+        return set(map_blocks(lambda _: threading.current_thread().name, range(30), n_jobs))
+
+    with keep_threads(2):
+        first = names(2)
+        with keep_threads(3):  # the outer ones stay
+            assert len(first | names(2)) <= 2
+        assert len(first | names(2)) <= 2
+        assert not names(3) & first  # another number asks for its own
+    assert not names(2) & first
+
+
+def test_work_of_a_kept_thread_may_be_cut_into_blocks_too():
+    def sums(block):
+        return sum(map_blocks(lambda i: i + block, range(5), 2))
+
+    def in_between():
+        for block in map_blocks(lambda block: block, range(4), 2):
+            yield from map_blocks(lambda i, block=block: 10 * block + i, range(3), 2)
+
+    with keep_threads(2):
+        assert list(map_blocks(sums, range(6), 2)) == [10 + 5 * block for block in range(6)]
+        assert list(in_between()) == [10 * block + i for block in range(4) for i in range(3)]
 
 
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 700])

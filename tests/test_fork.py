@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kinhash import EMKSH, HammingIndex, _blas
-from kinhash._blocks import single_blas_thread
+from kinhash._blocks import keep_threads, map_blocks, single_blas_thread
 from kinhash.index import segment as segment_module
 
 pytestmark = [
@@ -109,6 +109,12 @@ def test_a_child_does_not_inherit_the_limits_of_threads_it_has_not():
     with another_thread_inside(single_blas_thread()):
         assert forked(counts_in_child) == [(before, [1] * len(before), before)]
     assert threads() == before
+
+
+def test_a_child_does_not_wait_for_threads_it_has_not():
+    with keep_threads(2):
+        assert list(map_blocks(abs, range(9), 2)) == list(range(9))
+        assert forked(lambda: list(map_blocks(abs, range(9), 2))) == [list(range(9))]
 
 
 def test_a_child_keeps_the_limit_of_the_thread_that_forked():

@@ -8,9 +8,11 @@ order.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,7 @@ __all__ = [
     "FIT_ROWS",
     "available_memory",
     "block_slices",
+    "keep_threads",
     "map_blocks",
     "map_padded_rows",
     "map_rows",
@@ -36,6 +39,21 @@ ENCODE_ROWS = 256  # rows of a block to encode: large enough for BLAS, small eno
 FIT_ROWS = 4096  # rows of a block whose moments are summed
 
 T = TypeVar("T")
+
+
+class _Kept(NamedTuple):
+    """Threads that wait for work, how many, and the process they live in: a child of it has none of them."""
+
+    pool: ThreadPoolExecutor
+    threads: int
+    process: int
+
+
+class _OfThisThread(threading.local):
+    kept: _Kept | None = None
+
+
+_here = _OfThisThread()
 
 
 def n_threads(n_jobs: int | None = None) -> int:
@@ -63,7 +81,7 @@ def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int 
         if threads == 1 or alone:
             yield from map(function, blocks)
             return
-        with ThreadPoolExecutor(threads, initializer=limit_worker) as pool:
+        with _threads_for_blocks(threads) as pool:
             waiting: list[Any] = []
             try:
                 for block in blocks:
@@ -75,6 +93,31 @@ def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int 
             finally:  # an interrupt must not wait for blocks nobody will read
                 for task in waiting:
                     task.cancel()
+
+
+@contextmanager
+def keep_threads(n_jobs: int | None = None) -> Iterator[None]:
+    """Let every `map_blocks` of this thread share its threads while the context lasts.
+
+    To start some takes half a millisecond, and a fit has a thousand passes over its rows.
+    """
+    threads = n_threads(n_jobs)
+    if threads == 1 or _here.kept is not None:
+        yield
+        return
+    with single_blas_thread(), ThreadPoolExecutor(threads, initializer=limit_worker) as pool:
+        _here.kept = _Kept(pool, threads, os.getpid())
+        try:
+            yield
+        finally:
+            _here.kept = None
+
+
+def _threads_for_blocks(threads: int) -> AbstractContextManager[ThreadPoolExecutor]:
+    kept = _here.kept
+    if kept is not None and kept.threads == threads and kept.process == os.getpid():
+        return nullcontext(kept.pool)
+    return ThreadPoolExecutor(threads, initializer=limit_worker)
 
 
 def map_rows(

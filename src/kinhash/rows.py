@@ -37,8 +37,11 @@ class Rows:
             block = block.toarray()
         return np.array(block, dtype=np.float64, order="C")
 
-    def plain(self, rows: slice) -> npt.NDArray[Any]:
-        """Those rows as they are where that is float32 or float64, else as `read` gives them; no copy."""
+    def plain(self, rows: slice | npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Those rows as they are where that is float32 or float64, else as `read` gives them.
+
+        A slice is not copied.
+        """
         if not sp.issparse(self.X) and self.X.dtype in (np.float32, np.float64):
             return np.asarray(self.X[rows])
         return self.read(rows)

@@ -123,7 +123,7 @@ def test_a_candidate_is_judged_by_its_codes_against_three_databases(data, solver
     def kin(others):
         return supervision.similarity(supervision.group_of_row[held_rows], others) > 0
 
-    def score(asked, seen, sample):
+    def score(asked, seen, sample, database=database):
         ones, group = np.ones(50), supervision.group_of_row
         groups, weights = solution.sample.groups, solution.sample.weights
         learned = plain_average_precision(asked, sample, kin(groups), weights)
@@ -131,9 +131,10 @@ def test_a_candidate_is_judged_by_its_codes_against_three_databases(data, solver
         unseen = plain_average_precision(asked, asked, kin(group[held_rows]), ones, True)
         return (learned + unseen) / 2 if database == "later" else (2 * learned + 2 * mapped + unseen) / 5
 
-    found = judge.value(solution, *(part.astype(np.float32) for part in chances))
-    by_hand = np.mean([score(*(part > 0 for part in codes)) for codes in rounded])
-    assert found == pytest.approx(by_hand, abs=2e-3)
+    found = judge.score(solution, *(part.astype(np.float32) for part in chances))
+    bits = [[part > 0 for part in codes] for codes in rounded]
+    assert found.value == pytest.approx(np.mean([score(*one) for one in bits]), abs=2e-3)
+    assert found.later == pytest.approx(np.mean([score(*one, "later") for one in bits]), abs=2e-3)
 
 
 def test_kin_may_share_any_number_of_tags():
@@ -148,4 +149,4 @@ def test_kin_may_share_any_number_of_tags():
     np.testing.assert_array_equal(judge.kin_seen, held[:, None] == seen)
     np.testing.assert_array_equal(judge.kin_held, (held[:, None] == held) & ~np.eye(len(held), dtype=bool))
     truth = Y.astype(np.float32)
-    assert judge.value(solution, truth[judge.split.held], truth[judge.split.part]) > 0.95
+    assert judge.score(solution, truth[judge.split.held], truth[judge.split.part]).value > 0.95

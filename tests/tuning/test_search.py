@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 from tuning_data import classes, tags, training
 
@@ -19,7 +20,7 @@ from kinhash.solvers.coordinate import Coordinate
 from kinhash.solvers.spectral import Spectral
 from kinhash.tuning import choose, search, tune
 from kinhash.tuning.recoding import recoding_gain
-from kinhash.tuning.scores import Judge
+from kinhash.tuning.scores import Judge, Score
 from kinhash.tuning.splits import validation_split
 
 
@@ -109,7 +110,7 @@ def test_a_stronger_penalty_of_many_rows_must_gain_more(most, penalty, monkeypat
     values = {1.0: 0.7, 10.0: 0.8, 100.0: 0.809, 1000.0: 0.75}
 
     def attempt(self, kind, penalty, *_):
-        return search.Candidate(self.trial, kind, None, penalty, 1.0, values[penalty])
+        return search.Candidate(self.trial, kind, None, penalty, 1.0, Score(values[penalty], 0.0))
 
     monkeypatch.setattr(search._Path, "_attempt", attempt)
     monkeypatch.setattr(search._Path, "refined", lambda self, best: best)
@@ -120,24 +121,33 @@ def test_a_stronger_penalty_of_many_rows_must_gain_more(most, penalty, monkeypat
 @pytest.mark.parametrize(
     ("plain", "both", "rbf", "chosen", "tried"),
     [
-        (0.80, 0.802, 0.95, "plain", 2),  # little gain beside the columns: not tried without them
-        (0.80, 0.804, 0.95, "both", 2),
+        (0.80, 0.799, 0.95, "plain", 2),  # similarities beside the columns harm: not tried without them
+        (0.80, 0.802, 0.81, "rbf", 3),
+        (0.80, 0.802, 0.7, "plain", 3),
+        (0.80, 0.804, 0.8, "both", 3),
         (0.80, 0.821, 0.823, "both", 3),
         (0.80, 0.821, 0.825, "rbf", 3),
-        (0.80, 0.821, 0.70, "both", 3),
-        (0.985, 0.9868, 0.9885, "plain", 2),  # a tenth of what is lacking is less than both must gain
+        (0.80, 0.821, (0.825, 0.81), "both", 3),  # gains by remembering rows alone
     ],
 )
 def test_similarities_must_earn_their_cost(plain, both, rbf, chosen, tried, monkeypatch):
-    values, seen = {"plain": plain, "both": both, "rbf": rbf}, []
+    scores, seen = {"plain": plain, "both": both, "rbf": rbf}, []
+    scores = {name: Score(*(one if isinstance(one, tuple) else (one, one))) for name, one in scores.items()}
 
     def attempt(self, kind, penalty, *_):
         seen.append(self.trial.features.name)
-        return search.Candidate(self.trial, kind, None, penalty, 1.0, values[self.trial.features.name])
+        return search.Candidate(self.trial, kind, None, penalty, 1.0, scores[self.trial.features.name])
 
     monkeypatch.setattr(search._Path, "_attempt", attempt)
     assert best(classes(), penalty=7.0).trial.features.name == chosen
     assert seen == ["plain", "both", "rbf"][:tried]
+
+
+def test_pictures_are_told_apart_by_similarities():
+    """Columns beside them need so strong a penalty that both together gain little at first."""
+    X, y = load_digits(return_X_y=True)
+    some = np.random.default_rng(1).permutation(len(X))[:1200]
+    assert best((X[some], y[some])).trial.features.name == "rbf"
 
 
 def test_only_the_best_kind_of_features_is_looked_into(monkeypatch):
@@ -214,16 +224,11 @@ def test_all_candidates_are_fitted_on_the_same_rows_and_centres_are_among_them(m
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_rows_that_are_mostly_zeros_keep_their_columns(container, monkeypatch):
+def test_rows_that_are_mostly_zeros_keep_their_columns(container):
     X, y = classes(p=30)
-    monkeypatch.setattr(search, "BOTH_GAIN", -1.0)
-    monkeypatch.setattr(search, "RBF_SHARE", -1.0)
-    tried, made = [], search.labelled_set
-    monkeypatch.setattr(search, "labelled_set", lambda *args: tried.append(args[1]) or made(*args))
-    for rows in (X, X * (np.abs(X) > 2)):
-        given = training(container(rows), y)
-        choose(given, [solved(given)], ExpectedLabels())
-    assert [type(features) for features in tried] == [Plain, Both, RBF, Plain, Both]
+    full, empty = (training(container(rows), y) for rows in (X, X * (np.abs(X) > 2)))
+    assert [type(features) for features in search._kinds(full, "auto")] == [Plain, Both, RBF]
+    assert [type(features) for features in search._kinds(empty, "auto")] == [Plain, Both]
 
 
 def case(predicted):

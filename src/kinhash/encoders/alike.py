@@ -23,7 +23,7 @@ from .moments import moments_of_rows
 from .preparation import Preparation
 from .prepared import prepare_rows
 
-__all__ = ["AlikeMaps", "fit_alike"]
+__all__ = ["AlikeMaps", "Looks"]
 
 MOST_ROWS = 10_000  # enough for directions and their rotation
 MOST_VALUES = 40_000_000  # of those rows; wide ones are fewer
@@ -47,18 +47,69 @@ class AlikeMaps:
     looks: LinearMap
 
 
-def fit_alike(training: Training, n_bits: int, among: Ints | None = None) -> AlikeMaps:
-    """Learn ``n_bits`` bits from at most `MOST_ROWS` rows (of ``among``, or all).
+@dataclass(frozen=True)
+class Looks:
+    """Principal directions of what rows look like: alike bits of any number up to theirs are made of them.
 
-    Where rows are alike by columns of their own (``training.looks``), their bits are predicted from the
-    features by ridge regression. Memory: 4·MOST_VALUES bytes, and a matrix of MOST_COLUMNS².
+    ``directions`` (p, r) of rows as ``preparation`` gives them, with the variance along each, and ``seen``
+    (k, r), some rows along them.
     """
-    looks = training.rows if training.looks is None else training.looks
-    some = _some_rows(training, looks.shape[1], among)
-    preparation = Preparation.first_guess(looks.read(some), None, True)
-    weights = _directions(training, looks, preparation, some, n_bits)
-    own = LinearMap(preparation, weights, np.zeros(n_bits, np.float32))
-    return AlikeMaps(own if training.looks is None else _predicted(training.rows, own, looks, some), own)
+
+    training: Training
+    some: Ints
+    preparation: Preparation
+    directions: Floats
+    variances: Floats
+    seen: Floats
+
+    @classmethod
+    def of(cls, training: Training, most_bits: int, among: Ints | None = None) -> Looks:
+        """From at most `MOST_ROWS` rows (of ``among``, or all).
+
+        Memory: 4·MOST_VALUES bytes, and a matrix of MOST_COLUMNS².
+        """
+        looks = _looks(training)
+        some = _some_rows(training, looks.shape[1], among)
+        preparation = Preparation.first_guess(looks.read(some), None, True)
+        scale = (preparation.scale / preparation.scale.max()).astype(np.float32)  # columns as they came
+        unit = prepare_rows(looks, preparation, some, training.n_jobs) * scale
+        size = np.linalg.norm(unit, axis=1, keepdims=True)
+        unit /= np.where(size > 0, size, 1)
+        basis = None
+        if unit.shape[1] > MOST_COLUMNS:
+            basis = _principal(unit, MOST_COLUMNS)[0]
+            unit = unit @ basis
+        left_over = np.eye(unit.shape[1]) - KNOWN * _predictable(training, unit, some)
+        rest = unit @ left_over.astype(np.float32)
+        principal, variances = _principal(rest, most_bits)
+        seen = rest if len(rest) <= ROTATION_ROWS else rest[:: -(-len(rest) // ROTATION_ROWS)]
+        directions = left_over @ principal
+        directions = scale[:, None] * (directions if basis is None else basis @ directions)
+        return cls(training, some, preparation, directions, variances, (seen @ principal).astype(np.float64))
+
+    def maps(self, n_bits: int) -> AlikeMaps:
+        """Maps to so many bits.
+
+        Where rows are alike by columns of their own (``training.looks``), their bits are predicted from the
+        features by ridge regression.
+        """
+        own = LinearMap(self.preparation, self._weights(n_bits), np.zeros(n_bits, np.float32))
+        if self.training.looks is None:
+            return AlikeMaps(own, own)
+        return AlikeMaps(_predicted(self.training.rows, own, self.training.looks, self.some), own)
+
+    def _weights(self, n_bits: int) -> Floats32:
+        """Weights (p, d) of prepared rows: directions made more even, and turned so that they round well."""
+        variances = self.variances[:n_bits]
+        evened = np.maximum(variances, SMALLEST * (variances[0] or 1.0)) ** (-EVEN / 2)
+        rotation = fit_rotation(self.seen[:, :n_bits] * evened, n_bits, self.training.rng, ROUNDS)
+        weights = (self.directions[:, :n_bits] * evened) @ rotation
+        typical = float(np.sqrt((weights**2).sum(axis=0).mean())) or 1.0
+        return (weights / typical).astype(np.float32)
+
+
+def _looks(training: Training) -> Rows:
+    return training.rows if training.looks is None else training.looks
 
 
 def _some_rows(training: Training, width: int, among: Ints | None) -> Ints:
@@ -67,31 +118,6 @@ def _some_rows(training: Training, width: int, among: Ints | None) -> Ints:
         rows = rows[training.weights[rows] > 0]
     most = int(np.clip(MOST_VALUES // width, 500, MOST_ROWS))
     return rows if len(rows) <= most else np.sort(training.rng.choice(rows, most, replace=False))
-
-
-def _directions(
-    training: Training, looks: Rows, preparation: Preparation, some: Ints, n_bits: int
-) -> Floats32:
-    """Weights (p, d) of prepared rows."""
-    scale = (preparation.scale / preparation.scale.max()).astype(np.float32)  # columns as they came
-    unit = prepare_rows(looks, preparation, some, training.n_jobs) * scale
-    size = np.linalg.norm(unit, axis=1, keepdims=True)
-    unit /= np.where(size > 0, size, 1)
-    basis = None
-    if unit.shape[1] > MOST_COLUMNS:
-        basis = _principal(unit, MOST_COLUMNS)[0]
-        unit = unit @ basis
-    left_over = np.eye(unit.shape[1]) - KNOWN * _predictable(training, unit, some)
-    rest = unit @ left_over.astype(np.float32)
-    directions, variances = _principal(rest, n_bits)
-    evened = np.maximum(variances, SMALLEST * (variances[0] or 1.0)) ** (-EVEN / 2)
-    directions = directions * evened.astype(np.float32)
-    seen = (rest if len(rest) <= ROTATION_ROWS else rest[:: -(-len(rest) // ROTATION_ROWS)]) @ directions
-    rotation = fit_rotation(seen.astype(np.float64), n_bits, training.rng, ROUNDS)
-    weights = left_over @ directions @ rotation
-    weights = scale[:, None] * (weights if basis is None else basis @ weights)
-    typical = float(np.sqrt((weights**2).sum(axis=0).mean())) or 1.0
-    return (weights / typical).astype(np.float32)
 
 
 def _predictable(training: Training, unit: Floats32, some: Ints) -> Floats:

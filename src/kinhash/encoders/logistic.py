@@ -23,7 +23,7 @@ from .labelled import LabelledSet
 __all__ = ["Coefficients", "fit_logistic"]
 
 MEMORY = 8  # steps L-BFGS remembers
-BLOCK = 4096  # rows of a block, and fewer of thousands of labels: scores of a block should stay in the cache
+BLOCK = 640  # rows of a block, which is read twice and should stay in the cache meanwhile
 
 
 @dataclass(frozen=True)
@@ -104,18 +104,13 @@ class _Problem:
 
         def one(part: slice) -> tuple[Floats, Floats32, Floats]:
             x = features[part]
-            z = x @ at.weights + at.intercept
-            loss, chance = _softmax_parts(z) if exclusive else _sigmoid_parts(z)
-            if weights is not None:
-                w = weights[part].astype(np.float32)[:, None]
-                loss, chance = loss * w, chance * w
-            if exclusive:  # one loss a row: in the first column, as if it were that label's
-                first = np.zeros(z.shape[1])
-                first[0] = loss.sum(dtype=np.float64)
-                return first, x.T @ chance, chance.sum(axis=0, dtype=np.float64)
-            return loss.sum(axis=0, dtype=np.float64), x.T @ chance, chance.sum(axis=0, dtype=np.float64)
+            z = x @ at.weights
+            z += at.intercept
+            some = None if weights is None else weights[part].astype(np.float32)
+            loss, chance = _softmax_parts(z, some) if exclusive else _sigmoid_parts(z, some)
+            return loss, x.T @ chance, chance.sum(axis=0, dtype=np.float64)
 
-        blocks = block_slices(len(features), _block_rows(len(at.intercept)))
+        blocks = block_slices(len(features), BLOCK)
         value = np.zeros(len(at.intercept))
         by_weight, by_intercept = np.zeros(at.weights.shape), np.zeros(len(at.intercept))
         for loss, gradient, chances in map_blocks(one, blocks, self.rows.n_jobs):
@@ -131,11 +126,6 @@ class _Problem:
         raw = by_weight - self.rows.cross + self.penalty * plain
         turned = self.inverse @ raw.astype(np.float32)
         return value, np.vstack([turned, ((by_intercept - sums) * self.intercept_scale)[None]])
-
-
-def _block_rows(n_labels: int) -> int:
-    """Depends on the number of labels alone, so that sums are always cut alike."""
-    return int(np.clip(4_000_000 // n_labels, 256, BLOCK))
 
 
 def _preconditioner(hessian: Floats, penalty: float) -> tuple[Floats32, Floats32]:
@@ -156,21 +146,32 @@ def _preconditioner(hessian: Floats, penalty: float) -> tuple[Floats32, Floats32
     return np.diag(diagonal), np.diag(1 / diagonal)
 
 
-def _sigmoid_parts(z: Floats32) -> tuple[Floats32, Floats32]:
-    """log(1 + e^z) and σ(z)."""
+def _sigmoid_parts(z: Floats32, weights: Floats32 | None) -> tuple[Floats, Floats32]:
+    """Weighted sums (t,) of log(1 + e^z) over the rows, and weighted σ(z), which may take the place of z."""
+    if weights is None:
+        from .sigmoids import sigmoids_and_losses
+
+        return sigmoids_and_losses(z), z
     decay = np.exp(-np.abs(z))
     loss = np.log(1 + decay) + np.maximum(z, 0)
-    return loss, np.where(z > 0, np.float32(1), decay) / (1 + decay)
+    chance = np.where(z > 0, np.float32(1), decay) / (1 + decay) * weights[:, None]
+    return (loss * weights[:, None]).sum(axis=0, dtype=np.float64), chance
 
 
-def _softmax_parts(z: Floats32) -> tuple[Floats32, Floats32]:
-    """log Σ e^z (k, 1) and the softmax, in the place of z."""
+def _softmax_parts(z: Floats32, weights: Floats32 | None) -> tuple[Floats, Floats32]:
+    """The same of log Σ e^z and the softmax; a row's loss counts as if it were that of the first label."""
     top = z.max(axis=1, keepdims=True)
     z -= top
     odds = np.exp(z, out=z)
     total = odds.sum(axis=1, keepdims=True)
     odds /= total
-    return np.log(total) + top, odds
+    loss = np.log(total) + top
+    if weights is not None:
+        loss *= weights[:, None]
+        odds *= weights[:, None]
+    losses = np.zeros(z.shape[1])
+    losses[0] = loss.sum(dtype=np.float64)
+    return losses, odds
 
 
 class _History:

@@ -60,7 +60,7 @@ class NarrowRows(Rows):
             return np.asarray(block.astype(np.float32) @ self._scaled, np.float64) - self._origin
         return np.asarray(Preparation(self.mean, self.scale)(_floats(block)) @ self.basis, np.float64)
 
-    def plain(self, rows: slice) -> npt.NDArray[Any]:
+    def plain(self, rows: slice | npt.NDArray[Any]) -> npt.NDArray[Any]:
         return self.read(rows)
 
     def mostly_zero(self) -> bool:

@@ -35,7 +35,18 @@ class Preparation:
 
     def __call__(self, block: Floats, by: Arithmetic = FAST) -> Floats32:
         """Prepared rows (k, q) float32 of raw rows (k, p), float64 or float32."""
+        if by is FAST and isinstance(self.rbf, ColumnsAndRBF) and isinstance(block, np.ndarray):
+            return self._fast_similarities(block, self.rbf)[0]
         return self._standardised(block if self.rbf is None else self.rbf.evaluate(block, by)[0])
+
+    def into(self, out: Floats32, block: Floats) -> None:
+        """The same, written to ``out`` (k, q)."""
+        if self.rbf is not None:
+            out[:] = self(block)
+            return
+        from .standardise import standardise
+
+        standardise(block, self.mean, self.scale, FAR, out)
 
     def evaluate(self, block: Floats, by: Arithmetic) -> tuple[Floats32, Floats | float]:
         """The same, and what errors of a row do at most to its product with a vector of length 1: (k, 1).

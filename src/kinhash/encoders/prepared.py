@@ -47,9 +47,11 @@ def prepare_rows(
     out = np.empty((n, len(preparation.mean)), np.float32)
     parts = block_slices(n, rows.block_rows())
 
-    def one(part: slice) -> Floats32:
-        return preparation(rows.read(part if chosen is None else chosen[part]))
+    read = rows.plain if preparation.rbf is None else rows.read
 
-    for part, block in zip(parts, map_blocks(one, parts, n_jobs), strict=True):
-        out[part] = block
+    def one(part: slice) -> None:
+        preparation.into(out[part], read(part if chosen is None else chosen[part]))
+
+    for _ in map_blocks(one, parts, n_jobs):
+        pass
     return out

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._blocks import map_padded_rows, single_blas_thread
+from .._blocks import keep_threads, map_padded_rows, single_blas_thread
 from .._callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from .._check import check_choice, check_features, check_integer, check_n_bits, check_weights, make_rng
 from .._stages import Listener, Stages
@@ -130,7 +130,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         task = FitTask(self, X, y)
         stages = Stages(self._listener, task.stage, bool(self.verbose))
         training = Training(Rows(X), supervision, weights, rng, stages, self.n_jobs, looks)
-        with single_blas_thread():  # small products would differ in their last digits on more threads
+        # On more threads of BLAS, small products would differ in their last digits.
+        with single_blas_thread(), keep_threads(self.n_jobs):
             self._finish(self._learn(training), training)
         task.end()
         return self

@@ -139,7 +139,7 @@ class EnergyHasher(StreamingHasher):
         return self._fit(X, lambda n: from_labels(y, n), sample_weight, y, looks)
 
     def _learn(self, training: Training) -> Fitted:
-        from ..encoders.alike import fit_alike
+        from ..encoders.alike import Looks
         from ..encoders.label_codes import label_codes
         from ..encoders.narrow import narrowed, widened
         from ..tuning import tune
@@ -152,7 +152,7 @@ class EnergyHasher(StreamingHasher):
         if not chosen.fields.alike:
             return kin
         with training.stages("alike bits"):
-            alike = fit_alike(narrow, chosen.fields.alike)
+            alike = Looks.of(narrow, chosen.fields.alike).maps(chosen.fields.alike)
             features = widened(alike.features, narrow.rows)
             looks = features if training.looks is None else alike.looks
             return with_alike_bits(kin, features, looks, chosen.fields, training)

@@ -47,4 +47,5 @@ def count_distinct(codes: Bytes, group: Ints | None) -> int:
         shared = codes[first[group]]
         if np.array_equal(shared, codes):
             codes = codes[np.unique(first[group])]
-    return len(np.unique(codes, axis=0))
+    whole = np.ascontiguousarray(codes).view(f"V{codes.shape[1]}")  # compared as one piece, and not by byte
+    return len(np.unique(whole))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,12 +22,19 @@ from ..solvers import Solution
 from ..training import Training
 from .splits import ValidationSplit
 
-__all__ = ["Judge", "average_precision_by_steps", "overall"]
+__all__ = ["Judge", "Score", "average_precision_by_steps", "overall"]
 
 SEEN_ROWS = 1500  # of the rows a candidate was fitted on, so many are ranked
 HELD_ROWS = 1000
 FEW_HELD = 600  # fewer held-out rows than half of this judge by several rotations
 ROUNDS = 8  # of the rotation: enough to compare candidates
+
+
+class Score(NamedTuple):
+    """What a candidate is worth, and what it is where all rows searched come later."""
+
+    value: float
+    later: float
 
 
 @dataclass(frozen=True)
@@ -67,16 +75,16 @@ class Judge:
             database,
         )
 
-    def value(self, solution: Solution, held: Floats32, seen: Floats32) -> float:
-        """Score from label probabilities (k, t) of the held-out rows and of rows fitted on."""
+    def score(self, solution: Solution, held: Floats32, seen: Floats32) -> Score:
+        """From label probabilities (k, t) of the held-out rows and of rows fitted on."""
         relaxed = self._relaxed(solution, held, seen)
         if solution.embedding is None:
             return self._score(relaxed)
-        values = []
+        scores = []
         for start in range(int(np.clip(FEW_HELD // len(held), 1, 3))):
             rotation = fit_rotation(relaxed[1], solution.n_bits, np.random.default_rng(start), ROUNDS)
-            values.append(self._score([one @ rotation for one in relaxed]))
-        return float(np.mean(values))
+            scores.append(self._score([one @ rotation for one in relaxed]))
+        return Score(*np.mean(scores, axis=0).tolist())
 
     def best_rotation(
         self, solution: Solution, held: Floats32, seen: Floats32
@@ -84,12 +92,12 @@ class Judge:
         """The best of several random rotations, and its score; fewer where each takes long."""
         relaxed = self._relaxed(solution, held, seen)
         if solution.embedding is None:
-            return None, self._score(relaxed)
+            return None, self._score(relaxed).value
         best: tuple[Floats | None, float] = (None, -1.0)
         for start in range(int(np.clip(100 // relaxed[0].shape[1], 3, 10))):
             draw = np.random.default_rng(start)
             rotation = fit_rotation(relaxed[1], solution.n_bits, draw, 3 * ROUNDS)
-            value = self._score([one @ rotation for one in relaxed])
+            value = self._score([one @ rotation for one in relaxed]).value
             if value > best[1]:
                 best = (rotation, value)
         return best
@@ -102,14 +110,15 @@ class Judge:
         assert solution.readout is not None
         return [*(solution.readout.scores(one) for one in similar), solution.minimum.means]
 
-    def _score(self, scores: list[Floats]) -> float:
+    def _score(self, scores: list[Floats]) -> Score:
         """Mean average precision by Hamming distance, over the three databases."""
         asked, database, sample = map(unit_bits, scores)
         ones, far = np.ones(max(len(database), len(asked))), asked.shape[1]
         learned = average_precision_by_steps(asked @ sample.T, self.kin_sample, self.weights, False, far)
         mapped = average_precision_by_steps(asked @ database.T, self.kin_seen, ones, False, far)
         unseen = average_precision_by_steps(asked @ asked.T, self.kin_held, ones, True, far)
-        return overall(learned, mapped, unseen, self.database)
+        value = overall(learned, mapped, unseen, self.database)
+        return Score(value, overall(learned, mapped, unseen, "later"))
 
 
 def kin_of_held(training: Training, split: ValidationSplit) -> tuple[Callable[[Ints], Bools], Bools, Bools]:

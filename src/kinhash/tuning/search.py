@@ -29,14 +29,13 @@ from ..solvers import Solution, Solver
 from ..solvers.spectral import Spectral
 from ..training import Training
 from .recoding import recoding_gain
-from .scores import SEEN_ROWS, Judge
+from .scores import SEEN_ROWS, Judge, Score
 from .sharing import Wish, shared_fields
 from .splits import ENOUGH_ROWS, validation_split
 
 __all__ = ["Chosen", "choose", "tune"]
 
 BOTH_GAIN = 0.003  # what similarities beside the columns must gain: they cost more to encode with
-RBF_SHARE = 0.1  # of what columns lack: where both gained less, similarities without columns are not tried
 MOST_RBF_CLASSES = 250  # similarities are to 1,000 centres: four a class
 GAIN = 0.001  # what any other departure from the plain method must gain
 FIRST_PENALTY = {"plain": 10.0, "rbf": 1.0, "both": 30.0}
@@ -87,9 +86,9 @@ class Trial:
     labelled: LabelledSet
     held: Floats32
 
-    def value(self, judge: Judge, solution: Solution, model: LabelModel) -> float:
+    def score(self, judge: Judge, solution: Solution, model: LabelModel) -> Score:
         """Score of a label model."""
-        return judge.value(solution, *self.chances(model))
+        return judge.score(solution, *self.chances(model))
 
     def chances(self, model: LabelModel) -> tuple[Floats32, Floats32]:
         """Label probabilities of the held-out rows, and of some of those fitted on."""
@@ -105,7 +104,12 @@ class Candidate:
     model: LabelModel
     penalty: float | None
     temperature: float
-    value: float
+    score: Score
+
+    @property
+    def value(self) -> float:
+        """What it is chosen by."""
+        return self.score.value
 
     @property
     def start(self) -> Start:
@@ -206,9 +210,9 @@ def _search(
         best = _best_candidate(training, judge, solution, encoder)
         place = 0
         for number, other in enumerate(solutions[1:], 1):
-            value = best.trial.value(judge, other, best.softened)
-            if value > best.value + GAIN:
-                place, best = number, replace(best, value=value)
+            score = best.trial.score(judge, other, best.softened)
+            if score.value > best.value + GAIN:
+                place, best = number, replace(best, score=score)
         recode = encoder.recode
         if recode == "auto":
             gain = 0.0
@@ -235,22 +239,30 @@ def _can_measure(training: Training, solver: Solver, encoder: Encoder) -> bool:
 def _best_candidate(
     training: Training, judge: Judge, solution: Solution, encoder: ExpectedLabels
 ) -> Candidate:
-    slack = SLACK if len(training.known_rows) <= MANY_ROWS else SLACK_OF_MANY
-    split, ways = judge.split, list[tuple[_Path, Candidate]]()
-    for features in _kinds(training, encoder.features):
+    slack, split = SLACK if len(training.known_rows) <= MANY_ROWS else SLACK_OF_MANY, judge.split
+
+    def path_of(features: FeatureMap) -> _Path:
         labelled = labelled_set(training, features, training.rng, split.part, None, split.weights)
         trial = Trial(features, labelled, prepared_like(training, labelled, split.held))
-        path = _Path(judge, solution, encoder, trial, slack)
-        found, beside = path.first(), isinstance(features, Both)
-        if not ways:  # cheap, and what the others have to beat
-            ways.append((path, path.best_penalty(found)))
-        elif found.value > ways[-1][1].value + (BOTH_GAIN if beside else slack):
-            ways.append((path, found))
-        plain = ways[0][1].value
-        if beside and (len(ways) == 1 or found.value < plain + RBF_SHARE * (1 - plain)):
-            break  # columns that serve about as well by themselves are not to be left out
-    path, found = ways[-1]
-    return path.refined(found if len(ways) == 1 else path.best_penalty(found))
+        return _Path(judge, solution, encoder, trial, slack)
+
+    columns, *others = _kinds(training, encoder.features)
+    path = path_of(columns)
+    first = path.first()
+    best = path.best_penalty(first)  # cheap, and what other features have to beat
+    settled = True
+    for features in others:
+        other = path_of(features)
+        found = other.first()
+        if isinstance(features, Both):
+            taken = found.value > best.value + BOTH_GAIN
+        else:  # remembering rows is not enough to leave the columns out
+            taken = found.value > best.value + slack and found.score.later > best.score.later
+        if taken:
+            path, best, settled = other, found, False
+        if found.value < first.value:
+            break  # similarities beside the columns only harm
+    return path.refined(best if settled else path.best_penalty(best))
 
 
 def _kinds(training: Training, features: Any) -> list[FeatureMap]:
@@ -350,5 +362,5 @@ class _Path:
         elif not isinstance(model, LinearLabels) or model.link == "cut":
             temperatures = (1.0,)
         for temperature in temperatures:
-            value = self.trial.value(self.judge, self.solution, softened(model, temperature))
-            yield Candidate(self.trial, kind, model, penalty, temperature, value)
+            score = self.trial.score(self.judge, self.solution, softened(model, temperature))
+            yield Candidate(self.trial, kind, model, penalty, temperature, score)

@@ -7,13 +7,14 @@ but for a tolerance; all other bits are alike bits.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from .._check import check_integer, check_number
 from .._linalg import fit_rotation
 from .._types import Bools, Floats, Floats32
-from ..encoders.alike import fit_alike
+from ..encoders.alike import Looks
 from ..encoders.expected import expected_similarity
 from ..errors import InvalidInput
 from ..fields import KIN_ONLY, MAX_WEIGHT, Fields
@@ -177,12 +178,17 @@ class _Trial:
         return self.bits[n_alike]
 
     def _alike(self, n_alike: int) -> tuple[Bools, Bools]:
-        """Alike bits of the asked and of the ranked rows, learned from rows that are not held out."""
+        """Alike bits of the asked and of the ranked rows."""
         if not n_alike:
             return np.zeros((len(self.split.held), 0), bool), np.zeros((len(self.split.part), 0), bool)
-        map_ = fit_alike(self.training, n_alike, self.split.part).features
+        map_ = self._looks.maps(n_alike).features
         rows = self.training.rows
         return map_.scores(rows.read(self.split.held)) > 0, map_.scores(rows.read(self.split.part)) > 0
+
+    @cached_property
+    def _looks(self) -> Looks:
+        """Of rows that are not held out."""
+        return Looks.of(self.training, self.n_bits, self.split.part)
 
     def _vectors(self, bits: Bools, fields: Fields) -> Floats32:
         """Vectors whose inner products say what the weighted distance says, within [−1, 1]."""
