@@ -51,6 +51,7 @@ def fit_rotation(
     Gong, Lazebnik. Iterative quantization: a procrustean approach to learning binary codes. CVPR 2011.
     """
     rotation = _nearest_rotation(rng.standard_normal((codes.shape[1], n_bits))) if start is None else start
+    rotation = rotation.astype(codes.dtype, copy=False)
     weighted = codes if weights is None else codes * weights[:, None]
     for _ in range(n_rounds):
         turned = codes @ rotation

@@ -121,10 +121,10 @@ def test_a_stronger_penalty_of_many_rows_must_gain_more(most, penalty, monkeypat
 @pytest.mark.parametrize(
     ("plain", "both", "rbf", "chosen", "tried"),
     [
-        (0.80, 0.799, 0.95, "plain", 2),  # similarities beside the columns harm: not tried without them
-        (0.80, 0.802, 0.81, "rbf", 3),
-        (0.80, 0.802, 0.7, "plain", 3),
-        (0.80, 0.804, 0.8, "both", 3),
+        (0.80, 0.805, 0.95, "both", 2),  # little gain beside the columns: not tried without them
+        (0.80, 0.802, 0.95, "plain", 2),
+        (0.95, 0.952, 0.96, "rbf", 3),
+        (0.95, 0.952, 0.95, "plain", 3),
         (0.80, 0.821, 0.823, "both", 3),
         (0.80, 0.821, 0.825, "rbf", 3),
         (0.80, 0.821, (0.825, 0.81), "both", 3),  # gains by remembering rows alone
@@ -141,6 +141,17 @@ def test_similarities_must_earn_their_cost(plain, both, rbf, chosen, tried, monk
     monkeypatch.setattr(search._Path, "_attempt", attempt)
     assert best(classes(), penalty=7.0).trial.features.name == chosen
     assert seen == ["plain", "both", "rbf"][:tried]
+
+
+@pytest.mark.parametrize(("most", "kinds"), [(20_000, ["logistic", "ridge"]), (300, ["logistic"])])
+def test_ridge_is_for_few_rows(most, kinds, monkeypatch):
+    tried, real = [], search.fit_label_model
+    monkeypatch.setattr(
+        search, "fit_label_model", lambda kind, *a, **b: tried.append(kind) or real(kind, *a, **b)
+    )
+    monkeypatch.setattr(search, "MANY_ROWS", most)
+    best(classes(), features="plain")
+    assert sorted(set(tried)) == kinds
 
 
 def test_pictures_are_told_apart_by_similarities():

@@ -139,28 +139,20 @@ def centre_in_place(
 
     A column that does not vary carries nothing but rounding error and becomes 0.
     """
+    from .standardise import column_sums, shift_and_scale
+
     parts = block_slices(len(z), BLOCK)
-
-    def sums(part: slice) -> Floats:
-        block = z[part].astype(np.float64)
-        w = np.ones(len(block)) if weights is None else weights[part]
-        return np.stack([w @ block, w @ (block * block), np.full(z.shape[1], w.sum())])
-
-    total = np.zeros((3, z.shape[1]))
-    for found in map_blocks(sums, parts, n_jobs):
+    w = np.ones(len(z)) if weights is None else weights
+    total = np.zeros((2, z.shape[1]))
+    for found in map_blocks(lambda part: column_sums(z[part], w[part]), parts, n_jobs):
         total += found
-    shift = total[0] / total[2]
-    variance = np.maximum(total[1] / total[2] - shift**2, 0.0)
-    varies = variance > guess.least_variance(total[1] / total[2], standardize)
+    shift, squares = total / w.sum()
+    variance = np.maximum(squares - shift**2, 0.0)
+    varies = variance > guess.least_variance(squares, standardize)
     ratio = np.where(varies, np.sqrt(variance), 1.0) if standardize else np.ones(len(shift))
     factor = np.where(varies, 1 / ratio, 0.0).astype(np.float32)
     offset = shift.astype(np.float32)
-
-    def centre(part: slice) -> None:
-        z[part] -= offset
-        z[part] *= factor
-
-    for _ in map_blocks(centre, parts, n_jobs):
+    for _ in map_blocks(lambda part: shift_and_scale(z[part], offset, factor), parts, n_jobs):
         pass
     return Preparation(guess.mean + guess.scale * shift, guess.scale * ratio, guess.rbf)
 

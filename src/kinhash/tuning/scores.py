@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._blocks import map_blocks
 from .._compile import njit
 from .._linalg import fit_rotation
 from .._types import Array, Bools, Bytes, Floats, Floats32, Ints
@@ -27,7 +28,7 @@ __all__ = ["Judge", "Score", "average_precision_by_steps", "overall"]
 SEEN_ROWS = 1500  # of the rows a candidate was fitted on, so many are ranked
 HELD_ROWS = 1000
 FEW_HELD = 600  # fewer held-out rows than half of this judge by several rotations
-ROUNDS = 8  # of the rotation: enough to compare candidates
+ROUNDS, ROTATION_ROWS = 8, 600  # of the rotation: enough to compare candidates
 
 
 class Score(NamedTuple):
@@ -49,6 +50,7 @@ class Judge:
     kin_seen: Bools
     kin_held: Bools
     database: str = "fitted"
+    n_jobs: int | None = None
 
     @classmethod
     def of(
@@ -73,6 +75,7 @@ class Judge:
             seen,
             among,
             database,
+            training.n_jobs,
         )
 
     def score(self, solution: Solution, held: Floats32, seen: Floats32) -> Score:
@@ -82,7 +85,8 @@ class Judge:
             return self._score(relaxed)
         scores = []
         for start in range(int(np.clip(FEW_HELD // len(held), 1, 3))):
-            rotation = fit_rotation(relaxed[1], solution.n_bits, np.random.default_rng(start), ROUNDS)
+            some, rng = relaxed[1][:ROTATION_ROWS], np.random.default_rng(start)
+            rotation = fit_rotation(some, solution.n_bits, rng, ROUNDS)
             scores.append(self._score([one @ rotation for one in relaxed]))
         return Score(*np.mean(scores, axis=0).tolist())
 
@@ -106,7 +110,8 @@ class Judge:
         """Codes before rotation (scores where there is none) of held-out rows, rows fitted on, sample."""
         similar = (expected_similarity(chances, self.patterns, self.exclusive) for chances in (held, seen))
         if solution.embedding is not None:
-            return [*(solution.embedding.of(one) for one in similar), solution.embedding.entries]
+            codes = [*(solution.embedding.of(one) for one in similar), solution.embedding.entries]
+            return [one.astype(np.float32) for one in codes]
         assert solution.readout is not None
         return [*(solution.readout.scores(one) for one in similar), solution.minimum.means]
 
@@ -114,9 +119,16 @@ class Judge:
         """Mean average precision by Hamming distance, over the three databases."""
         asked, database, sample = map(unit_bits, scores)
         ones, far = np.ones(max(len(database), len(asked))), asked.shape[1]
-        learned = average_precision_by_steps(asked @ sample.T, self.kin_sample, self.weights, False, far)
-        mapped = average_precision_by_steps(asked @ database.T, self.kin_seen, ones, False, far)
-        unseen = average_precision_by_steps(asked @ asked.T, self.kin_held, ones, True, far)
+
+        def ranked(place: int) -> float:
+            rows, kin = (
+                (sample, database, asked)[place],
+                (self.kin_sample, self.kin_seen, self.kin_held)[place],
+            )
+            weights = self.weights if place == 0 else ones
+            return float(average_precision_by_steps(asked @ rows.T, kin, weights, place == 2, far))
+
+        learned, mapped, unseen = map_blocks(ranked, range(3), self.n_jobs)
         value = overall(learned, mapped, unseen, self.database)
         return Score(value, overall(learned, mapped, unseen, "later"))
 

@@ -36,12 +36,13 @@ from .splits import ENOUGH_ROWS, validation_split
 __all__ = ["Chosen", "choose", "tune"]
 
 BOTH_GAIN = 0.003  # what similarities beside the columns must gain: they cost more to encode with
+RBF_SHARE = 0.03  # of what columns lack: where both gain less, similarities without columns are not tried
 MOST_RBF_CLASSES = 250  # similarities are to 1,000 centres: four a class
 GAIN = 0.001  # what any other departure from the plain method must gain
 FIRST_PENALTY = {"plain": 10.0, "rbf": 1.0, "both": 30.0}
 PENALTIES = (0.01, 1000.0)  # ten times weaker or stronger within these
 # What a stronger penalty, ridge, or similarities without columns must gain: all rows are more than were
-# tried, and need less of all three; the more so where they are many.
+# tried, and need less of all three; the more so where they are many, and ridge is not tried.
 SLACK, SLACK_OF_MANY, MANY_ROWS = 0.003, 0.01, 20_000
 SLACK_SHARE = 0.05  # ... the first two at most this share of what the best so far lacks
 STEPS = 12  # of the label model's fit while tuning
@@ -239,12 +240,12 @@ def _can_measure(training: Training, solver: Solver, encoder: Encoder) -> bool:
 def _best_candidate(
     training: Training, judge: Judge, solution: Solution, encoder: ExpectedLabels
 ) -> Candidate:
-    slack, split = SLACK if len(training.known_rows) <= MANY_ROWS else SLACK_OF_MANY, judge.split
+    many, split = len(training.known_rows) > MANY_ROWS, judge.split
 
     def path_of(features: FeatureMap) -> _Path:
         labelled = labelled_set(training, features, training.rng, split.part, None, split.weights)
         trial = Trial(features, labelled, prepared_like(training, labelled, split.held))
-        return _Path(judge, solution, encoder, trial, slack)
+        return _Path(judge, solution, encoder, trial, many)
 
     columns, *others = _kinds(training, encoder.features)
     path = path_of(columns)
@@ -257,11 +258,11 @@ def _best_candidate(
         if isinstance(features, Both):
             taken = found.value > best.value + BOTH_GAIN
         else:  # remembering rows is not enough to leave the columns out
-            taken = found.value > best.value + slack and found.score.later > best.score.later
+            taken = found.value > best.value + other.slack and found.score.later > best.score.later
         if taken:
             path, best, settled = other, found, False
-        if found.value < first.value:
-            break  # similarities beside the columns only harm
+        if found.value < first.value + RBF_SHARE * (1 - first.value):
+            break
     return path.refined(best if settled else path.best_penalty(best))
 
 
@@ -287,7 +288,12 @@ class _Path:
     solution: Solution
     encoder: ExpectedLabels
     trial: Trial
-    slack: float
+    many: bool
+
+    @property
+    def slack(self) -> float:
+        """What similarities without columns must gain, and at most what a stronger penalty or ridge must."""
+        return SLACK_OF_MANY if self.many else SLACK
 
     def first(self) -> Candidate:
         """One label model, to compare features by; the only one where none is left open."""
@@ -328,7 +334,7 @@ class _Path:
         assert best.penalty is not None
         weaker = self._attempt("logistic", best.penalty / 10**0.5, best, (best.temperature,))
         best = weaker if weaker.value > best.value else best
-        for kind in self.encoder.label_models[1:]:
+        for kind in () if self.many else self.encoder.label_models[1:]:
             found = self._attempt(kind, None)
             if found.value > best.value + self._asked(best):
                 best = found

@@ -6,6 +6,7 @@ but for a tolerance; all other bits are alike bits.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -107,11 +108,12 @@ def shared_fields(
         (weights,) = wish.candidates(solution.n_bits) or ([KIN_ONLY],)
         high = max(trial.value(one) for one in weights)
         return next(one for one in weights if trial.value(one) >= high - tolerance)
-    enough = trial.value(KIN_ONLY) - tolerance
-    for weights in wish.candidates(solution.n_bits):
-        if trial.value(weights[-1]) >= enough:  # heavy kin bits serve kinship best
-            return next(one for one in weights if trial.value(one) >= enough)
-    return KIN_ONLY
+    enough, candidates = trial.value(KIN_ONLY) - tolerance, wish.candidates(solution.n_bits)
+    # The more kin bits the better, and heavy ones serve kinship best.
+    fewest = bisect_left(candidates, True, key=lambda weights: trial.value(weights[-1]) >= enough)
+    if fewest == len(candidates):
+        return KIN_ONLY
+    return next(one for one in candidates[fewest] if trial.value(one) >= enough)
 
 
 @dataclass(frozen=True)
