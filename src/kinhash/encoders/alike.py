@@ -2,8 +2,8 @@
 
 Kin bits bring kin together; among kin these bits rank. So what all kin share is wasted on them: the part of a
 row that its labels would predict (by a linear map, so that new rows have it too) is mostly taken away,
-the rest goes through principal directions and a rotation, as in ITQ. Rows are compared by cosine, so they
-count at unit length, around their mean.
+the rest goes through principal directions and a rotation, as in ITQ; from there, gradient steps make the bits
+rank kin (`near_kin`). Rows are compared by cosine, so they count at unit length, around their mean.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from ..training import Training
 from .least_squares import choose_alpha, ridge_weights
 from .linear import LinearMap
 from .moments import moments_of_rows
+from .near_kin import rank_near_kin
 from .preparation import Preparation
 from .prepared import prepare_rows
 
 __all__ = ["AlikeMaps", "Looks"]
 
-MOST_ROWS = 10_000  # enough for directions and their rotation
+MOST_ROWS = 20_000  # enough for directions, their rotation and gradient steps
 MOST_VALUES = 40_000_000  # of those rows; wide ones are fewer
 MOST_COLUMNS = 1024  # wider rows go through their principal directions first
 ROTATION_ROWS = 4000
@@ -51,13 +52,16 @@ class AlikeMaps:
 class Looks:
     """Principal directions of what rows look like: alike bits of any number up to theirs are made of them.
 
-    ``directions`` (p, r) of rows as ``preparation`` gives them, with the variance along each, and ``seen``
-    (k, r), some rows along them.
+    ``unit`` (k, q) are some rows, at unit length and of no more than `MOST_COLUMNS` columns, ``back`` (p, q)
+    leads from weights of theirs to weights of prepared rows. ``directions`` (q, r) come with the variance
+    along each, and ``seen`` (j, r) are rows along them.
     """
 
     training: Training
     some: Ints
     preparation: Preparation
+    unit: Floats32
+    back: sp.dia_array | Floats
     directions: Floats
     variances: Floats
     seen: Floats
@@ -68,48 +72,52 @@ class Looks:
 
         Memory: 4·MOST_VALUES bytes, and a matrix of MOST_COLUMNS².
         """
-        looks = _looks(training)
+        looks = training.rows if training.looks is None else training.looks
         some = _some_rows(training, looks.shape[1], among)
         preparation = Preparation.first_guess(looks.read(some), None, True)
         scale = (preparation.scale / preparation.scale.max()).astype(np.float32)  # columns as they came
         unit = prepare_rows(looks, preparation, some, training.n_jobs) * scale
         size = np.linalg.norm(unit, axis=1, keepdims=True)
         unit /= np.where(size > 0, size, 1)
-        basis = None
+        back: sp.dia_array | Floats = sp.diags_array(scale.astype(np.float64))
         if unit.shape[1] > MOST_COLUMNS:
             basis = _principal(unit, MOST_COLUMNS)[0]
-            unit = unit @ basis
+            unit, back = unit @ basis, back @ basis
         left_over = np.eye(unit.shape[1]) - KNOWN * _predictable(training, unit, some)
         rest = unit @ left_over.astype(np.float32)
         principal, variances = _principal(rest, most_bits)
         seen = rest if len(rest) <= ROTATION_ROWS else rest[:: -(-len(rest) // ROTATION_ROWS)]
-        directions = left_over @ principal
-        directions = scale[:, None] * (directions if basis is None else basis @ directions)
-        return cls(training, some, preparation, directions, variances, (seen @ principal).astype(np.float64))
+        along = (seen @ principal).astype(np.float64)
+        return cls(training, some, preparation, unit, back, left_over @ principal, variances, along)
 
-    def maps(self, n_bits: int) -> AlikeMaps:
-        """Maps to so many bits.
+    def maps(self, n_bits: int, *, rough: bool = False) -> AlikeMaps:
+        """Maps to so many bits, ``rough`` ones without gradient steps.
 
         Where rows are alike by columns of their own (``training.looks``), their bits are predicted from the
         features by ridge regression.
         """
-        own = LinearMap(self.preparation, self._weights(n_bits), np.zeros(n_bits, np.float32))
+        found = self._rotated(n_bits)
+        if not rough:
+            found = rank_near_kin(found, self.unit, self._labels, self.training.rng)
+        weights: Floats = self.back @ found.astype(np.float64)
+        typical = float(np.sqrt((weights**2).sum(axis=0).mean())) or 1.0
+        zeros = np.zeros(n_bits, np.float32)
+        own = LinearMap(self.preparation, (weights / typical).astype(np.float32), zeros)
         if self.training.looks is None:
             return AlikeMaps(own, own)
         return AlikeMaps(_predicted(self.training.rows, own, self.training.looks, self.some), own)
 
-    def _weights(self, n_bits: int) -> Floats32:
-        """Weights (p, d) of prepared rows: directions made more even, and turned so that they round well."""
+    def _rotated(self, n_bits: int) -> Floats32:
+        """Weights (q, d): directions made more even, and turned so that they round well."""
         variances = self.variances[:n_bits]
         evened = np.maximum(variances, SMALLEST * (variances[0] or 1.0)) ** (-EVEN / 2)
         rotation = fit_rotation(self.seen[:, :n_bits] * evened, n_bits, self.training.rng, ROUNDS)
-        weights = (self.directions[:, :n_bits] * evened) @ rotation
-        typical = float(np.sqrt((weights**2).sum(axis=0).mean())) or 1.0
-        return (weights / typical).astype(np.float32)
+        return ((self.directions[:, :n_bits] * evened) @ rotation).astype(np.float32)
 
-
-def _looks(training: Training) -> Rows:
-    return training.rows if training.looks is None else training.looks
+    @property
+    def _labels(self) -> sp.csr_array | None:
+        labels = self.training.supervision.labels
+        return None if labels is None else sp.csr_array(labels.indicator()[self.some])
 
 
 def _some_rows(training: Training, width: int, among: Ints | None) -> Ints:

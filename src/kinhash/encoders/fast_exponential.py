@@ -25,7 +25,7 @@ SIXTH, SEVENTH = np.float32(1 / 720), np.float32(1 / 5040)
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
 def exponential_parts(x):  # type: ignore[no-untyped-def]
-    """eʳ, and the bits of 2ⁿ, whose product is eˣ for x from `LOWEST` to 88: off by 4 roundings at most."""
+    """eʳ, and the bits of 2ⁿ, whose product is eˣ for x from `LOWEST` to 0: off by 4 roundings at most."""
     n = np.rint(x * PER_LN2)
     r = (x - n * LN2_HIGH) - n * LN2_LOW
     series = ((((SEVENTH * r + SIXTH) * r + FIFTH) * r + FOURTH) * r + THIRD) * r + HALF

@@ -183,7 +183,7 @@ class _Trial:
         """Alike bits of the asked and of the ranked rows."""
         if not n_alike:
             return np.zeros((len(self.split.held), 0), bool), np.zeros((len(self.split.part), 0), bool)
-        map_ = self._looks.maps(n_alike).features
+        map_ = self._looks.maps(n_alike, rough=True).features
         rows = self.training.rows
         return map_.scores(rows.read(self.split.held)) > 0, map_.scores(rows.read(self.split.part)) > 0
 

@@ -1,0 +1,93 @@
+"""Turn directions into bits that rank kin by how alike they look: gradient steps on what a ranking sees.
+
+Of a block of kin, each row sees the others by their cosine c and by its relaxed code u = tanh(z W). The loss
+is the cross-entropy between ``softmax(c / τ)`` and ``softmax(α u·u' / d)``, as in stochastic neighbour
+embedding: who is nearest matters, and how far the far ones are does not. Blocks are rows with a label in
+common, for among those the bits rank; rows of any kind where labels have few rows, or there are none.
+
+Hinton, Roweis. Stochastic neighbor embedding. NIPS 2002.
+Kingma, Ba. Adam: a method for stochastic optimization. ICLR 2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._types import Floats32, Ints
+
+__all__ = ["rank_near_kin"]
+
+STEPS, BLOCKS, ROWS = 200, 2, 200  # blocks a step, rows a block
+FEW = 50  # rows of a label, fewer than which are no block
+RATE = np.float32(0.1)  # of the first step; it falls to 0
+SHARPNESS = np.float32(16)  # α
+NEAR = np.float32(0.3)  # τ, in standard deviations of a block's cosines
+MEAN, SQUARE = np.float32(0.9), np.float32(0.99)  # what Adam keeps of earlier gradients and squares
+
+
+def rank_near_kin(
+    weights: Floats32, rows: Floats32, labels: sp.csr_array | None, rng: np.random.Generator
+) -> Floats32:
+    """Better weights (p, d) for rows (n, p) of unit length, whose labels (n, t) are known or None.
+
+    Starts from ``weights``. Memory: four arrays of their size and two of ROWS².
+    """
+    if len(rows) < 3:  # nothing to rank
+        return weights
+    W = weights / (np.sqrt(np.mean((rows[:ROWS] @ weights) ** 2)) or np.float32(1))
+    mean, square = np.zeros_like(W), np.zeros_like(W)
+    draw = _blocks(labels, len(rows), rng)
+    for step in range(1, STEPS + 1):
+        gradient = sum(_gradient(W, rows[draw()]) for _ in range(BLOCKS))
+        mean += (1 - MEAN) * (gradient - mean)
+        square += (1 - SQUARE) * (gradient * gradient - square)
+        size = np.sqrt(square / (1 - SQUARE**step)) + np.float32(1e-12)
+        W -= RATE * np.float32(1 - step / STEPS) * (mean / (1 - MEAN**step)) / size
+    return W
+
+
+def _gradient(W: Floats32, z: Floats32) -> Floats32:
+    """Of the loss of one block of rows z (k, p)."""
+    codes = np.tanh(z @ W)
+    cosine, seen = z @ z.T, codes @ codes.T
+    others = cosine[~np.eye(len(z), dtype=bool)]
+    sharpness = SHARPNESS / W.shape[1]
+    wrong = _shares(seen * sharpness) - _shares(cosine / (NEAR * max(others.std(), np.float32(1e-6))))
+    pull = (wrong + wrong.T) @ codes * (sharpness / len(z))
+    gradient: Floats32 = z.T @ (pull * (1 - codes * codes))
+    return gradient
+
+
+def _shares(similarity: Floats32) -> Floats32:
+    """Softmax over the others, row by row, in place."""
+    np.fill_diagonal(similarity, -np.inf)
+    similarity -= similarity.max(axis=1, keepdims=True)
+    shares = np.exp(similarity, out=similarity)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _blocks(labels: sp.csr_array | None, n_rows: int, rng: np.random.Generator) -> Callable[[], Ints]:
+    """Draws rows of a block: those with a label of a row taken at random, or any."""
+    known = sp.csr_array((n_rows, 0)) if labels is None else labels
+    by_label = known.tocsc()
+
+    def members() -> Ints | None:
+        row = rng.integers(n_rows)
+        own = known.indices[known.indptr[row] : known.indptr[row + 1]]
+        if not len(own):
+            return None
+        label = own[rng.integers(len(own))]
+        found: Ints = by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]
+        return found if len(found) >= FEW else None
+
+    def draw() -> Ints:
+        among = members()
+        size = n_rows if among is None else len(among)
+        some: Ints = rng.choice(size, min(size, ROWS), replace=False, shuffle=False)
+        return some if among is None else among[some]
+
+    return draw
