@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from ._types import Floats
+from ._types import Floats, Floats32
 
 __all__ = ["fit_rotation", "jittered_cholesky"]
 
@@ -35,7 +36,7 @@ def jittered_cholesky(
 
 
 def fit_rotation(
-    codes: Floats,
+    codes: Floats | Floats32,
     n_bits: int,
     rng: np.random.Generator,
     n_rounds: int = 50,
@@ -61,7 +62,6 @@ def fit_rotation(
     return rotation
 
 
-def _nearest_rotation(matrix: Floats) -> Floats:
+def _nearest_rotation(matrix: Floats | Floats32) -> Any:
     left, _, right = np.linalg.svd(matrix, full_matrices=False)
-    rotation: Floats = left @ right
-    return rotation
+    return left @ right

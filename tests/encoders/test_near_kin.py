@@ -7,11 +7,13 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy import special
 from sklearn.datasets import load_digits
 
 from kinhash._linalg import fit_rotation
 from kinhash.encoders import near_kin
 from kinhash.encoders.near_kin import NEAR, SHARPNESS, _blocks, _gradient, rank_near_kin
+from kinhash.encoders.shares import differences_of_shares
 
 
 def unit_rows(n, p, seed=0):
@@ -40,6 +42,23 @@ def test_the_gradient_is_that_of_the_loss():
         step[i, j] = 1e-5
         slope = (loss(W + step, z) - loss(W - step, z)) / 2e-5
         assert found[i, j] == pytest.approx(slope, abs=2e-4)
+
+
+@pytest.mark.parametrize("k", [2, 3, 50])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 300.0])
+def test_shares_are_softmaxes_over_the_others(k, size):
+    seen, wanted = size * np.random.default_rng(k).standard_normal((2, k, k))
+    others = ~np.eye(k, dtype=bool)
+
+    def shares(scores):
+        scores = np.where(others, scores, -np.inf)
+        return special.softmax(scores, axis=1)
+
+    width = 0.3 * max(wanted[others].std(), 1e-6)
+    expected = shares(2 * seen) - shares(wanted / width)
+    found = seen.astype(np.float32)
+    differences_of_shares(found, np.float32(2), wanted.astype(np.float32), np.float32(0.3))
+    np.testing.assert_allclose(found, expected, atol=2e-4)
 
 
 def near_among_kin(W, rows, kind):

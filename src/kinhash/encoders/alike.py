@@ -26,10 +26,10 @@ from .prepared import prepare_rows
 
 __all__ = ["AlikeMaps", "Looks"]
 
-MOST_ROWS = 20_000  # enough for directions, their rotation and gradient steps
+MOST_ROWS = 20_000  # enough for gradient steps
 MOST_VALUES = 40_000_000  # of those rows; wide ones are fewer
 MOST_COLUMNS = 1024  # wider rows go through their principal directions first
-ROTATION_ROWS = 4000
+DIRECTION_ROWS, ROTATION_ROWS = 10_000, 4000  # of them, for directions and their rotation
 ROUNDS = 20
 KNOWN = 0.8  # how much is taken away of what the labels predict
 FEW_ROWS = 5.0  # a label of so many rows counts half: the mean of one row would be the row
@@ -83,8 +83,9 @@ class Looks:
         if unit.shape[1] > MOST_COLUMNS:
             basis = _principal(unit, MOST_COLUMNS)[0]
             unit, back = unit @ basis, back @ basis
-        left_over = np.eye(unit.shape[1]) - KNOWN * _predictable(training, unit, some)
-        rest = unit @ left_over.astype(np.float32)
+        every = -(-len(unit) // DIRECTION_ROWS)
+        left_over = np.eye(unit.shape[1]) - KNOWN * _predictable(training, unit[::every], some[::every])
+        rest = unit[::every] @ left_over.astype(np.float32)
         principal, variances = _principal(rest, most_bits)
         seen = rest if len(rest) <= ROTATION_ROWS else rest[:: -(-len(rest) // ROTATION_ROWS)]
         along = (seen @ principal).astype(np.float64)
@@ -138,10 +139,11 @@ def _predictable(training: Training, unit: Floats32, some: Ints) -> Floats:
     counts = (known.T @ known).toarray()
     counts[np.diag_indices_from(counts)] += FEW_ROWS
     usual = np.linalg.solve(counts, known.T @ unit.astype(np.float64))  # the look of each label
-    told = np.asarray(known @ usual)
+    told = np.asarray(known @ usual, np.float32)
     gram = (unit.T @ unit).astype(np.float64)
     gram[np.diag_indices_from(gram)] += 1e-3 * (np.trace(gram) or 1.0) / width  # rows may be all the same
-    return np.linalg.solve(gram, unit.T @ told)
+    known_part: Floats = np.linalg.solve(gram, (unit.T @ told).astype(np.float64))
+    return known_part
 
 
 def _principal(rows: Floats32, most: int) -> tuple[Floats32, Floats]:

@@ -17,10 +17,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._types import Floats32, Ints
+from .shares import differences_of_shares
 
 __all__ = ["rank_near_kin"]
 
-STEPS, BLOCKS, ROWS = 200, 2, 200  # blocks a step, rows a block
+STEPS, ROWS_A_STEP = (100, 300), 60  # a step for so many rows, within bounds
+BLOCKS, ROWS = 2, 200  # blocks a step, rows a block
 FEW = 50  # rows of a label, fewer than which are no block
 RATE = np.float32(0.1)  # of the first step; it falls to 0
 SHARPNESS = np.float32(16)  # α
@@ -40,34 +42,25 @@ def rank_near_kin(
     W = weights / (np.sqrt(np.mean((rows[:ROWS] @ weights) ** 2)) or np.float32(1))
     mean, square = np.zeros_like(W), np.zeros_like(W)
     draw = _blocks(labels, len(rows), rng)
-    for step in range(1, STEPS + 1):
+    steps = int(np.clip(len(rows) // ROWS_A_STEP, *STEPS))
+    for step in range(1, steps + 1):
         gradient = sum(_gradient(W, rows[draw()]) for _ in range(BLOCKS))
         mean += (1 - MEAN) * (gradient - mean)
         square += (1 - SQUARE) * (gradient * gradient - square)
         size = np.sqrt(square / (1 - SQUARE**step)) + np.float32(1e-12)
-        W -= RATE * np.float32(1 - step / STEPS) * (mean / (1 - MEAN**step)) / size
+        W -= RATE * np.float32(1 - step / steps) * (mean / (1 - MEAN**step)) / size
     return W
 
 
 def _gradient(W: Floats32, z: Floats32) -> Floats32:
     """Of the loss of one block of rows z (k, p)."""
     codes = np.tanh(z @ W)
-    cosine, seen = z @ z.T, codes @ codes.T
-    others = cosine[~np.eye(len(z), dtype=bool)]
     sharpness = SHARPNESS / W.shape[1]
-    wrong = _shares(seen * sharpness) - _shares(cosine / (NEAR * max(others.std(), np.float32(1e-6))))
+    wrong = codes @ codes.T
+    differences_of_shares(wrong, sharpness, z @ z.T, NEAR)
     pull = (wrong + wrong.T) @ codes * (sharpness / len(z))
     gradient: Floats32 = z.T @ (pull * (1 - codes * codes))
     return gradient
-
-
-def _shares(similarity: Floats32) -> Floats32:
-    """Softmax over the others, row by row, in place."""
-    np.fill_diagonal(similarity, -np.inf)
-    similarity -= similarity.max(axis=1, keepdims=True)
-    shares = np.exp(similarity, out=similarity)
-    shares /= shares.sum(axis=1, keepdims=True)
-    return shares
 
 
 def _blocks(labels: sp.csr_array | None, n_rows: int, rng: np.random.Generator) -> Callable[[], Ints]:
