@@ -142,8 +142,7 @@ def _predictable(training: Training, unit: Floats32, some: Ints) -> Floats:
     told = np.asarray(known @ usual, np.float32)
     gram = (unit.T @ unit).astype(np.float64)
     gram[np.diag_indices_from(gram)] += 1e-3 * (np.trace(gram) or 1.0) / width  # rows may be all the same
-    known_part: Floats = np.linalg.solve(gram, (unit.T @ told).astype(np.float64))
-    return known_part
+    return np.asarray(np.linalg.solve(gram, unit.T @ told), np.float64)
 
 
 def _principal(rows: Floats32, most: int) -> tuple[Floats32, Floats]:
