@@ -85,6 +85,23 @@ def test_threads_are_kept_while_asked_to():
     assert not names(2) & first
 
 
+def test_blocks_under_way_are_waited_for_after_an_error():
+    done = []
+
+    def work(block):
+        if block == 0:
+            raise KeyError(block)
+        time.sleep(0.05)
+        done.append(block)
+
+    with keep_threads(2):
+        with pytest.raises(KeyError):
+            list(map_blocks(work, range(9), 2))
+        before = len(done)
+        time.sleep(0.15)
+        assert len(done) == before
+
+
 def test_work_of_a_kept_thread_may_be_cut_into_blocks_too():
     def sums(block):
         return sum(map_blocks(lambda i: i + block, range(5), 2))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sized
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, TypeVar
 
@@ -90,19 +90,19 @@ def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int 
                         yield waiting.pop(0).result()
                 while waiting:
                     yield waiting.pop(0).result()
-            finally:  # an interrupt must not wait for blocks nobody will read
-                for task in waiting:
-                    task.cancel()
+            finally:  # an interrupt must not wait for blocks nobody will read, but for those under way
+                wait([task for task in waiting if not task.cancel()])
 
 
 @contextmanager
 def keep_threads(n_jobs: int | None = None) -> Iterator[None]:
     """Let every `map_blocks` of this thread share its threads while the context lasts.
 
-    To start some takes half a millisecond, and a fit has a thousand passes over its rows.
+    To start some takes half a millisecond, and a fit has a thousand passes over its rows. What `map_blocks`
+    gives must be read to its end, or dropped, before the context ends.
     """
-    threads = n_threads(n_jobs)
-    if threads == 1 or _here.kept is not None:
+    threads, before = n_threads(n_jobs), _here.kept
+    if threads == 1 or (before is not None and before.process == os.getpid()):
         yield
         return
     with single_blas_thread(), ThreadPoolExecutor(threads, initializer=limit_worker) as pool:
@@ -110,7 +110,7 @@ def keep_threads(n_jobs: int | None = None) -> Iterator[None]:
         try:
             yield
         finally:
-            _here.kept = None
+            _here.kept = before
 
 
 def _threads_for_blocks(threads: int) -> AbstractContextManager[ThreadPoolExecutor]:

@@ -45,19 +45,20 @@ def test_the_gradient_is_that_of_the_loss():
 
 
 @pytest.mark.parametrize("k", [2, 3, 50])
-@pytest.mark.parametrize("size", [1e-3, 1.0, 300.0])
-def test_shares_are_softmaxes_over_the_others(k, size):
-    seen, wanted = size * np.random.default_rng(k).standard_normal((2, k, k))
+@pytest.mark.parametrize(("size", "about"), [(1e-3, 0.0), (1.0, 0.0), (300.0, 0.0), (1e-4, 0.999)])
+def test_shares_are_softmaxes_over_the_others(k, size, about):
+    seen, wanted = about + size * np.random.default_rng(k).standard_normal((2, k, k)).astype(np.float32)
     others = ~np.eye(k, dtype=bool)
 
     def shares(scores):
         scores = np.where(others, scores, -np.inf)
         return special.softmax(scores, axis=1)
 
-    width = 0.3 * max(wanted[others].std(), 1e-6)
-    expected = shares(2 * seen) - shares(wanted / width)
-    found = seen.astype(np.float32)
-    differences_of_shares(found, np.float32(2), wanted.astype(np.float32), np.float32(0.3))
+    wide = wanted.astype(np.float64)
+    width = 0.3 * max(wide[others].std(), 1e-5)
+    expected = shares(2 * seen.astype(np.float64)) - shares(wide / width)
+    found = seen.copy()
+    differences_of_shares(found, np.float32(2), wanted.copy(), np.float32(0.3))
     np.testing.assert_allclose(found, expected, atol=2e-4)
 
 

@@ -29,6 +29,13 @@ def test_extreme_scores_stay_finite(value):
     assert ((z >= 0) & (z <= 1)).all()
 
 
+def test_scores_that_are_no_numbers_are_no_losses():
+    """A step that went too far is then seen to have."""
+    losses = sigmoids_and_losses(np.array([[np.nan, 1.0], [0.0, 2.0]], np.float32))
+    assert np.isnan(losses[0])
+    assert np.isfinite(losses[1])
+
+
 def test_rows_of_weight_one_count_as_without_weights():
     z = np.random.default_rng(0).standard_normal((300, 7)).astype(np.float32)
     plain, weighted = _sigmoid_parts(z.copy(), None), _sigmoid_parts(z.copy(), np.ones(300, np.float32))

@@ -75,6 +75,13 @@ def test_short_codes_share_what_there_is(n_bits):
     assert codes.fields.alike < n_bits
 
 
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+def test_rows_that_are_all_the_same_have_codes_too():
+    """More columns than rows, and no direction along which any two differ."""
+    codes = EnergyHasher(32, random_state=0).fit(np.full((20, 40), 3.0), np.arange(20) % 3).codes_
+    assert codes.n_bits == 32
+
+
 def test_few_rows_pairs_and_tags_have_alike_bits_too():
     few = EnergyHasher(32, random_state=0).fit(X[:100], y[:100]).codes_
     assert few.fields.alike > 0

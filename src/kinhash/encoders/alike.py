@@ -70,7 +70,7 @@ class Looks:
     def of(cls, training: Training, most_bits: int, among: Ints | None = None) -> Looks:
         """From at most `MOST_ROWS` rows (of ``among``, or all).
 
-        Memory: 4·MOST_VALUES bytes, and a matrix of MOST_COLUMNS².
+        Memory: 16·MOST_VALUES bytes, and a matrix of MOST_COLUMNS².
         """
         looks = training.rows if training.looks is None else training.looks
         some = _some_rows(training, looks.shape[1], among)
@@ -152,9 +152,9 @@ def _principal(rows: Floats32, most: int) -> tuple[Floats32, Floats]:
         variances, directions = np.linalg.eigh((rows.T @ rows).astype(np.float64) / n)
     else:
         variances, left = np.linalg.eigh((rows @ rows.T).astype(np.float64) / n)
-        keep = variances > SMALLEST * variances[-1]
+        keep = variances >= SMALLEST * variances[-1]  # all of them where rows are all the same
         variances, left = variances[keep], left[:, keep]
-        directions = rows.T @ (left / np.sqrt(n * variances))
+        directions = rows.T @ (left / np.sqrt(np.maximum(n * variances, np.finfo(np.float64).tiny)))
     variances, directions = variances[::-1][:most], directions[:, ::-1][:, :most]
     # A fixed sign, so that the same data give the same bits under any LAPACK.
     signs = np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])])

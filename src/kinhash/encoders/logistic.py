@@ -23,7 +23,8 @@ from .labelled import LabelledSet
 __all__ = ["Coefficients", "fit_logistic"]
 
 MEMORY = 8  # steps L-BFGS remembers
-BLOCK = 640  # rows of a block, which is read twice and should stay in the cache meanwhile
+BLOCK = 640  # rows of a block, which is read twice and should stay in the cache meanwhile;
+SCORES = 4_000_000  # fewer where labels are thousands
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class _Problem:
             loss, chance = _softmax_parts(z, some) if exclusive else _sigmoid_parts(z, some)
             return loss, x.T @ chance, chance.sum(axis=0, dtype=np.float64)
 
-        blocks = block_slices(len(features), BLOCK)
+        blocks = block_slices(len(features), int(np.clip(SCORES // len(at.intercept), 256, BLOCK)))
         value = np.zeros(len(at.intercept))
         by_weight, by_intercept = np.zeros(at.weights.shape), np.zeros(len(at.intercept))
         for loss, gradient, chances in map_blocks(one, blocks, self.rows.n_jobs):

@@ -35,11 +35,12 @@ def rank_near_kin(
 ) -> Floats32:
     """Better weights (p, d) for rows (n, p) of unit length, whose labels (n, t) are known or None.
 
-    Starts from ``weights``. Memory: four arrays of their size and two of ROWS².
+    Starts from ``weights``. Memory: ten arrays of their size and four of ROWS².
     """
     if len(rows) < 3:  # nothing to rank
         return weights
-    W = weights / (np.sqrt(np.mean((rows[:ROWS] @ weights) ** 2)) or np.float32(1))
+    some = rows[:: max(1, len(rows) // ROWS)]
+    W = weights / (np.sqrt(np.mean((some @ weights) ** 2)) or np.float32(1))
     mean, square = np.zeros_like(W), np.zeros_like(W)
     draw = _blocks(labels, len(rows), rng)
     steps = int(np.clip(len(rows) // ROWS_A_STEP, *STEPS))

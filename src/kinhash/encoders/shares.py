@@ -9,7 +9,8 @@ from .fast_exponential import ANY_ORDER, LOWEST, ZERO, exponential_parts
 
 __all__ = ["differences_of_shares"]
 
-SMALLEST, FAR = 1e-6, np.float32(1e30)
+SMALLEST = 1e-5  # deviations below are rounding errors
+FAR = np.float32(1e30)
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
@@ -21,13 +22,15 @@ def differences_of_shares(seen, sharpness, wanted, width):  # type: ignore[no-un
     """
     k = len(seen)
     total, squares = 0.0, 0.0
+    near = wanted[0, k - 1]  # cosines of rows that are all about the same differ in their last digits
     for i in range(k):
-        row_total, row_squares = -wanted[i, i], -wanted[i, i] * wanted[i, i]
         for j in range(k):
-            row_total += wanted[i, j]
-            row_squares += wanted[i, j] * wanted[i, j]
-        total += row_total
-        squares += row_squares
+            away = np.float64(wanted[i, j] - near)
+            total += away
+            squares += away * away
+        away = np.float64(wanted[i, i] - near)
+        total -= away
+        squares -= away * away
     pairs = max(k * (k - 1), 1)
     deviation = np.sqrt(max(squares / pairs - (total / pairs) ** 2, 0.0))
     slope = np.float32(1 / (width * max(deviation, SMALLEST)))

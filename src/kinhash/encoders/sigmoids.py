@@ -12,7 +12,7 @@ __all__ = ["sigmoids_and_losses"]
 TOGETHER = 64  # rows whose factors 1 + e^−|z|, at most 2 each, are multiplied before one logarithm
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER - {"nnan"}, error_model="numpy")
 def sigmoids_and_losses(scores):  # type: ignore[no-untyped-def]
     """Turn scores z (k, t) into σ(z), in their place; returns the sums (t,) of log(1 + e^z) over the rows."""
     rows, columns = scores.shape

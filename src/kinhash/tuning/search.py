@@ -247,8 +247,8 @@ def _best_candidate(
         trial = Trial(features, labelled, prepared_like(training, labelled, split.held))
         return _Path(judge, solution, encoder, trial, many)
 
-    columns, *others = _kinds(training, encoder.features)
-    path = path_of(columns)
+    cheapest, *others = _kinds(training, encoder.features)
+    path = path_of(cheapest)
     first = path.first()
     best = path.best_penalty(first)  # cheap, and what other features have to beat
     settled = True

@@ -110,7 +110,7 @@ def shared_fields(
         high = max(trial.value(one) for one in weights)
         return next(one for one in weights if trial.value(one) >= high - tolerance)
     enough, candidates = trial.value(KIN_ONLY) - tolerance, wish.candidates(solution.n_bits)
-    # The more kin bits the better, and heavy ones serve kinship best.
+    # More kin bits are taken to be better, heavy ones to serve kinship best.
     fewest = bisect_left(candidates, True, key=lambda weights: trial.value(weights[-1]) >= enough)
     if fewest == len(candidates):
         return KIN_ONLY
@@ -185,7 +185,8 @@ class _Trial:
         return self.bits[n_alike]
 
     def _alike(self, n_alike: int) -> tuple[Bools, Bools]:
-        """Alike bits of the asked and of the ranked rows."""
+        """Alike bits of the asked and of the ranked rows, without the gradient steps of the final ones: those
+        take longer, and harm kinship less."""
         if not n_alike:
             return np.zeros((len(self.split.held), 0), bool), np.zeros((len(self.split.part), 0), bool)
         map_ = self._looks.maps(n_alike, rough=True).features
