@@ -112,8 +112,9 @@ def shared_fields(
     enough, candidates = trial.value(KIN_ONLY) - tolerance, wish.candidates(solution.n_bits)
     # More kin bits are taken to be better, heavy ones to serve kinship best.
     fewest = bisect_left(candidates, True, key=lambda weights: trial.value(weights[-1]) >= enough)
-    if fewest == len(candidates):
-        return KIN_ONLY
+    if fewest == len(candidates):  # a few bits that tell kin apart are worth a little more
+        most = candidates[-1][-1] if candidates else KIN_ONLY
+        return most if trial.value(most) >= enough - tolerance else KIN_ONLY
     return next(one for one in candidates[fewest] if trial.value(one) >= enough)
 
 
@@ -174,7 +175,7 @@ class _Trial:
             relaxed = [codes[:, : n_directions(self.sizes, n_kin)] for codes in self.relaxed]
             looks = self._alike(n_alike)
             found = []
-            for start in range(STARTS):
+            for start in range(STARTS if n_alike else 2 * STARTS):  # all others are compared with these
                 rotation = fit_rotation(
                     relaxed[1][:ROTATION_ROWS], n_kin, np.random.default_rng(start), ROUNDS
                 )
