@@ -25,9 +25,8 @@ def test_columns_are_shifted_and_scaled_in_place():
     np.testing.assert_allclose(z, expected, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("x", [*np.linspace(float(LOWEST), 0, 500), -1e-30, -0.34657359])
-def test_the_exponential_is_off_by_four_roundings_at_most(x):
-    x = np.float32(x)
-    lead, bits = exponential_parts(x)
-    found = np.float64(lead) * np.float64(np.array([bits], np.int32).view(np.float32)[0])
-    assert found == pytest.approx(np.exp(np.float64(x)), rel=4 * 2.0**-24)
+def test_the_exponential_is_off_by_four_roundings_at_most():
+    for x in np.float32([*np.linspace(float(LOWEST), 0, 500), -1e-30, -0.34657359]):
+        lead, bits = exponential_parts(x)
+        found = np.float64(lead) * np.float64(np.array([bits], np.int32).view(np.float32)[0])
+        assert found == pytest.approx(np.exp(np.float64(x)), rel=4 * 2.0**-24), x

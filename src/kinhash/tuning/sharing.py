@@ -109,11 +109,19 @@ def shared_fields(
         (weights,) = wish.candidates(solution.n_bits) or ([KIN_ONLY],)
         high = max(trial.value(one) for one in weights)
         return next(one for one in weights if trial.value(one) >= high - tolerance)
-    enough, candidates = trial.value(KIN_ONLY) - tolerance, wish.candidates(solution.n_bits)
-    # More kin bits are taken to be better, heavy ones to serve kinship best.
-    fewest = bisect_left(candidates, True, key=lambda weights: trial.value(weights[-1]) >= enough)
+    candidates = wish.candidates(solution.n_bits)
+    if not candidates:
+        return KIN_ONLY
+    enough = trial.value(KIN_ONLY) - tolerance
+
+    def will_do(weights: list[Fields]) -> bool:
+        """With heavy kin bits, which are taken to serve kinship best."""
+        return trial.value(weights[-1]) >= enough
+
+    # More kin bits are taken to be better; of classes that are easily told apart the fewest will do.
+    fewest = 0 if will_do(candidates[0]) else bisect_left(candidates, True, 1, key=will_do)
     if fewest == len(candidates):  # a few bits that tell kin apart are worth a little more
-        most = candidates[-1][-1] if candidates else KIN_ONLY
+        most = candidates[-1][-1]
         return most if trial.value(most) >= enough - tolerance else KIN_ONLY
     return next(one for one in candidates[fewest] if trial.value(one) >= enough)
 
