@@ -102,6 +102,16 @@ def test_blocks_under_way_are_waited_for_after_an_error():
         assert len(done) == before
 
 
+def test_blocks_within_a_block_stay_in_its_thread():
+    def names(_):
+        own = threading.current_thread().name
+        return own, set(map_blocks(lambda _: threading.current_thread().name, range(5), 2))
+
+    assert all(inside == {own} for own, inside in map_blocks(names, range(6), 2))
+    with keep_threads(2):
+        assert all(inside == {own} for own, inside in map_blocks(names, range(6), 2))
+
+
 def test_work_of_a_kept_thread_may_be_cut_into_blocks_too():
     def sums(block):
         return sum(map_blocks(lambda i: i + block, range(5), 2))

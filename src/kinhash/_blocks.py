@@ -51,6 +51,7 @@ class _Kept(NamedTuple):
 
 class _OfThisThread(threading.local):
     kept: _Kept | None = None
+    at_work: bool = False  # on a block of somebody else's
 
 
 _here = _OfThisThread()
@@ -73,9 +74,10 @@ def block_slices(n_rows: int, rows: int) -> list[slice]:
 def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int | None = None) -> Iterator[T]:
     """Yield ``function(block)`` in block order, computed by a bounded number of threads.
 
-    At most two blocks per thread are under way, so memory does not grow with their number.
+    At most two blocks per thread are under way, so memory does not grow with their number. Blocks within a
+    block are computed by its own thread.
     """
-    threads = n_threads(n_jobs)
+    threads = 1 if _here.at_work else n_threads(n_jobs)
     alone = isinstance(blocks, Sized) and len(blocks) < 2  # a block alone needs no thread of its own
     with single_blas_thread():
         if threads == 1 or alone:
@@ -105,7 +107,7 @@ def keep_threads(n_jobs: int | None = None) -> Iterator[None]:
     if threads == 1 or (before is not None and before.process == os.getpid()):
         yield
         return
-    with single_blas_thread(), ThreadPoolExecutor(threads, initializer=limit_worker) as pool:
+    with single_blas_thread(), _start_threads(threads) as pool:
         _here.kept = _Kept(pool, threads, os.getpid())
         try:
             yield
@@ -117,7 +119,15 @@ def _threads_for_blocks(threads: int) -> AbstractContextManager[ThreadPoolExecut
     kept = _here.kept
     if kept is not None and kept.threads == threads and kept.process == os.getpid():
         return nullcontext(kept.pool)
-    return ThreadPoolExecutor(threads, initializer=limit_worker)
+    return _start_threads(threads)
+
+
+def _start_threads(threads: int) -> ThreadPoolExecutor:
+    def begin() -> None:
+        limit_worker()
+        _here.at_work = True
+
+    return ThreadPoolExecutor(threads, initializer=begin)
 
 
 def map_rows(

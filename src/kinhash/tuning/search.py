@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from .._blocks import map_blocks
 from .._types import Floats32
 from ..encoders import Encoder, Fitted
 from ..encoders.expected_labels import ExpectedLabels, Start, fit_label_model, label_patterns, softened
@@ -367,6 +368,9 @@ class _Path:
             temperatures = (float(given),)
         elif not isinstance(model, LinearLabels) or model.link == "cut":
             temperatures = (1.0,)
-        for temperature in temperatures:
+
+        def scored(temperature: float) -> Candidate:
             score = self.trial.score(self.judge, self.solution, softened(model, temperature))
-            yield Candidate(self.trial, kind, model, penalty, temperature, score)
+            return Candidate(self.trial, kind, model, penalty, temperature, score)
+
+        return map_blocks(scored, temperatures, self.judge.n_jobs)
