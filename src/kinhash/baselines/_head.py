@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._adam import Adam
 from .._check import check_integer, check_number
 from .._types import Bools, Floats32, Ints
 from ..encoders.features import FeatureMap, feature_map, worth_trying
@@ -158,7 +159,7 @@ def descend(
     loss, n = make_loss(rng), len(rows.features)
     head = np.zeros((rows.features.shape[1] + 1, n_bits), np.float32)
     head[:-1] = rng.standard_normal((len(head) - 1, n_bits)) / np.sqrt(max(len(head) - 1, 1))
-    adam = _Adam([head, *loss.weights])
+    adam = Adam([head, *loss.weights], DECAYS)
     n_steps = settings.n_steps(n, descent)
     batches = _Batches(rows, min(settings.batch, n), rng)
     seen: list[float] = []
@@ -173,24 +174,6 @@ def descend(
         adam.move([np.concatenate([z.T @ pull, pull.sum(axis=0)[None]]), *others], step)
         seen.append(value)
     return head, [float(np.mean(part)) for part in np.array_split(seen, min(10, len(seen)))]
-
-
-class _Adam:
-    """Steps scaled by running means of the gradient and of its square (Kingma and Ba, ICLR 2015)."""
-
-    def __init__(self, weights: Sequence[Array]) -> None:
-        self.weights, self.t = weights, 0
-        self.means = [np.zeros_like(w) for w in weights]
-        self.squares = [np.zeros_like(w) for w in weights]
-
-    def move(self, gradients: Sequence[Array], step: float) -> None:
-        self.t += 1
-        slow, slower = DECAYS
-        size = step * np.sqrt(1 - slower**self.t) / (1 - slow**self.t)
-        for w, m, s, g in zip(self.weights, self.means, self.squares, gradients, strict=True):
-            m += (1 - slow) * (g - m)
-            s += (1 - slower) * (g * g - s)
-            w -= size * m / (np.sqrt(s) + 1e-8)
 
 
 class _Batches:

@@ -6,7 +6,6 @@ embedding: who is nearest matters, and how far the far ones are does not. Blocks
 common, for among those the bits rank; rows of any kind where labels have few rows, or there are none.
 
 Hinton, Roweis. Stochastic neighbor embedding. NIPS 2002.
-Kingma, Ba. Adam: a method for stochastic optimization. ICLR 2015.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
+from .._adam import Adam
 from .._types import Floats32, Ints
 from .shares import differences_of_shares
 
 __all__ = ["rank_near_kin"]
 
 STEPS, ROWS_A_STEP = (100, 300), 60  # a step for so many rows, within bounds
-BLOCKS, ROWS = 2, 200  # blocks a step, rows a block
+ROWS = 200  # of each of the two blocks of a step
 FEW = 50  # rows of a label, fewer than which are no block
-RATE = np.float32(0.1)  # of the first step; it falls to 0
+RATE, DECAYS = 0.1, (0.9, 0.99)  # Adam's, of which the rate falls to 0
 SHARPNESS = np.float32(16)  # α
 NEAR = np.float32(0.3)  # τ, in standard deviations of a block's cosines
-MEAN, SQUARE = np.float32(0.9), np.float32(0.99)  # what Adam keeps of earlier gradients and squares
 
 
 def rank_near_kin(
@@ -41,15 +40,12 @@ def rank_near_kin(
         return weights
     some = rows[:: max(1, len(rows) // ROWS)]
     W = weights / (np.sqrt(np.mean((some @ weights) ** 2)) or np.float32(1))
-    mean, square = np.zeros_like(W), np.zeros_like(W)
+    adam = Adam([W], DECAYS)
     draw = _blocks(labels, len(rows), rng)
     steps = int(np.clip(len(rows) // ROWS_A_STEP, *STEPS))
-    for step in range(1, steps + 1):
-        gradient = sum(_gradient(W, rows[draw()]) for _ in range(BLOCKS))
-        mean += (1 - MEAN) * (gradient - mean)
-        square += (1 - SQUARE) * (gradient * gradient - square)
-        size = np.sqrt(square / (1 - SQUARE**step)) + np.float32(1e-12)
-        W -= RATE * np.float32(1 - step / steps) * (mean / (1 - MEAN**step)) / size
+    for step in range(steps):
+        gradient = _gradient(W, rows[draw()]) + _gradient(W, rows[draw()])
+        adam.move([gradient], RATE * (1 - step / steps))
     return W
 
 

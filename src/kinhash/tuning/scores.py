@@ -23,7 +23,7 @@ from ..solvers import Solution
 from ..training import Training
 from .splits import ValidationSplit
 
-__all__ = ["Judge", "Score", "average_precision_by_steps", "overall"]
+__all__ = ["Judge", "Score", "average_precision_by_steps", "overall", "three_scores"]
 
 SEEN_ROWS = 1500  # of the rows a candidate was fitted on, so many are ranked
 HELD_ROWS = 1000
@@ -118,19 +118,9 @@ class Judge:
     def _score(self, scores: list[Floats]) -> Score:
         """Mean average precision by Hamming distance, over the three databases."""
         asked, database, sample = map(unit_bits, scores)
-        ones, far = np.ones(max(len(database), len(asked))), asked.shape[1]
-
-        def ranked(place: int) -> float:
-            rows, kin = (
-                (sample, database, asked)[place],
-                (self.kin_sample, self.kin_seen, self.kin_held)[place],
-            )
-            weights = self.weights if place == 0 else ones
-            return float(average_precision_by_steps(asked @ rows.T, kin, weights, place == 2, far))
-
-        learned, mapped, unseen = map_blocks(ranked, range(3), self.n_jobs)
-        value = overall(learned, mapped, unseen, self.database)
-        return Score(value, overall(learned, mapped, unseen, "later"))
+        databases = (sample, self.kin_sample, self.weights), (database, self.kin_seen, None)
+        found = three_scores(asked, *databases, self.kin_held, asked.shape[1], self.n_jobs)
+        return Score(overall(*found, self.database), overall(*found, "later"))
 
 
 def kin_of_held(training: Training, split: ValidationSplit) -> tuple[Callable[[Ints], Bools], Bools, Bools]:
@@ -145,6 +135,23 @@ def kin_of_held(training: Training, split: ValidationSplit) -> tuple[Callable[[I
     among = kin(held)
     np.fill_diagonal(among, False)
     return kin, kin(seen), among
+
+
+Database = tuple[Floats32, Bools, Floats | None]  # vectors, who is kin of those that ask, weights
+
+
+def three_scores(
+    asked: Floats32, learned: Database, mapped: Database, among: Bools, far: int, n_jobs: int | None
+) -> tuple[float, float, float]:
+    """Mean AP of rows that ask by learned codes, by mapped ones, and among themselves; side by side."""
+
+    def ranked(database: Database) -> float:
+        rows, kin, weights = database
+        weights = np.ones(len(rows)) if weights is None else weights
+        return float(average_precision_by_steps(asked @ rows.T, kin, weights, rows is asked, far))
+
+    by_label, by_map, unseen = map_blocks(ranked, (learned, mapped, (asked, among, None)), n_jobs)
+    return by_label, by_map, unseen
 
 
 def unit_bits(scores: Array) -> Array:

@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from .._blocks import map_blocks
 from .._check import check_integer, check_number
 from .._linalg import fit_rotation
 from .._types import Bools, Floats, Floats32
@@ -25,7 +24,7 @@ from ..solvers import Solution
 from ..solvers.codewords import bits_for
 from ..solvers.spectral import n_directions
 from ..training import Training
-from .scores import Judge, average_precision_by_steps, overall
+from .scores import Judge, overall, three_scores
 from .splits import ValidationSplit
 
 __all__ = ["Wish", "shared_fields"]
@@ -105,13 +104,13 @@ def shared_fields(
     trial = _Trial.of(training, judge, solution, chances)
     labels = training.supervision.labels
     tolerance = TAG_TOLERANCE if labels is not None and labels.is_tags else TOLERANCE
-    if wish.alike != "auto":
-        (weights,) = wish.candidates(solution.n_bits) or ([KIN_ONLY],)
-        high = max(trial.value(one) for one in weights)
-        return next(one for one in weights if trial.value(one) >= high - tolerance)
     candidates = wish.candidates(solution.n_bits)
     if not candidates:
         return KIN_ONLY
+    if wish.alike != "auto":
+        (weights,) = candidates
+        high = max(trial.value(one) for one in weights)
+        return next(one for one in weights if trial.value(one) >= high - tolerance)
     enough = trial.value(KIN_ONLY) - tolerance
 
     def will_do(weights: list[Fields]) -> bool:
@@ -167,14 +166,10 @@ class _Trial:
 
     def _score(self, bits: list[Bools], fields: Fields) -> float:
         asked, mapped, learned = (self._vectors(one, fields) for one in bits)
-        ones, far = np.ones(max(len(asked), len(mapped))), fields.max_distance(self.n_bits)
-
-        def ranked(place: int) -> float:
-            rows, kin = (learned, mapped, asked)[place], self.kin[place == 2]
-            return float(average_precision_by_steps(asked @ rows.T, kin, ones, place == 2, far))
-
-        by_label, by_map, unseen = map_blocks(ranked, range(3), self.training.n_jobs)
-        return overall(by_label, by_map, unseen, self.database)
+        kin, among = self.kin
+        far, n_jobs = fields.max_distance(self.n_bits), self.training.n_jobs
+        found = three_scores(asked, (learned, kin, None), (mapped, kin, None), among, far, n_jobs)
+        return overall(*found, self.database)
 
     def _bits(self, n_alike: int) -> list[list[Bools]]:
         """Bits of the asked, of the ranked by the map, and of the ranked by their labels, for each start."""
