@@ -17,15 +17,22 @@ from kinhash.encoders.features import RBF, Both, Plain
 from kinhash.encoders.ridge import Ridge
 from kinhash.energies.ksh import KSH
 from kinhash.solvers.coordinate import Coordinate
+from kinhash.solvers.readout import PolishReadout
 from kinhash.solvers.spectral import Spectral
 from kinhash.tuning import choose, search, tune
 from kinhash.tuning.recoding import recoding_gain
 from kinhash.tuning.scores import Judge, Score
+from kinhash.tuning.sharing import Wish
 from kinhash.tuning.splits import validation_split
 
 
 def solved(given, solver=None):
     return (solver or Spectral()).solve(given.supervision, KSH(), 8, np.random.default_rng(0))
+
+
+def tagged(data):
+    X, y = data
+    return X[y.any(axis=1)], y[y.any(axis=1)]
 
 
 GIVEN = [
@@ -186,21 +193,35 @@ def test_nothing_is_tried_where_nothing_is_open_or_rows_are_few(data):
 @pytest.mark.parametrize(
     ("data", "solver", "n"),
     [
+        (lambda: tagged(tags()), Spectral(n_anchors=10), 3),
         (tags, Spectral(n_anchors=10), 2),
+        (lambda: tags(t=8), Spectral(n_anchors=10), 2),
         (tags, Spectral(rarity=0.25), 1),
         (classes, Spectral(), 1),
         (tags, Coordinate(), 1),
     ],
-    ids=["tags", "tags, given", "classes", "another solver"],
+    ids=["tags", "rows without tags", "many tag sets", "tags, given", "classes", "another solver"],
 )
-def test_rarity_is_tried_for_tags_only_and_where_it_is_open(data, solver, n, monkeypatch):
+def test_other_solvers_are_tried_for_tags_only_and_where_rarity_is_open(data, solver, n, monkeypatch):
     seen = []
     monkeypatch.setattr(search, "_search", lambda training, solutions, *_: seen.extend(solutions))
     tune(training(*data()), KSH(), 8, solver, ExpectedLabels())
     assert len(seen) == n
     for other in seen[1:]:
         np.testing.assert_array_equal(other.sample.groups, seen[0].sample.groups)  # the same anchors
-        assert not np.allclose(other.embedding.matrix, seen[0].embedding.matrix)
+        assert not np.allclose(other.readout.matrix, seen[0].readout.matrix)
+    if n == 3:
+        assert isinstance(seen[2].readout, PolishReadout)
+
+
+def test_bits_are_shared_also_where_codes_by_coordinate_descent_are_taken(monkeypatch):
+    monkeypatch.setattr(search, "GAIN", -1.0)  # the last solver that is tried is taken
+    X, y = tagged(tags(n=600))
+    chosen = tune(training(X, y), KSH(), 24, Spectral(), ExpectedLabels(features="plain"), Wish("auto"))
+    assert isinstance(chosen.solution.readout, PolishReadout)
+    assert chosen.fields.alike > 0
+    assert chosen.solution.n_bits == 24 - chosen.fields.alike
+    assert chosen.fit(training(X, y)).map.n_bits == chosen.solution.n_bits
 
 
 def test_a_better_solution_is_taken_and_a_worse_one_is_not():

@@ -1,10 +1,10 @@
-"""Choose what was left open: features, label model, penalty, temperature, weights of the anchors, recoding.
+"""Choose what was left open: features, label model, penalty, temperature, solver for tags, recoding.
 
 All on the same held-out rows: logistic regression of the plain columns, along a path of penalties with warm
 starts and several temperatures at each; the other kinds of features with one penalty; for the best kind its
-path of penalties, and ridge regression; then, for tags, the anchors' rarity, and whether learned codes are
-fitted to the map's bits. A choice that costs more at encoding, or departs from the plain method, must gain a
-little to be taken.
+path of penalties, and ridge regression; then, for tags, the anchors' rarity, codes by coordinate descent, and
+whether learned codes are fitted to the map's bits. A choice that costs more at encoding, or departs from the
+plain method, must gain a little to be taken.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
 from ..energies import Energy
 from ..fields import KIN_ONLY, Fields
 from ..solvers import Solution, Solver
+from ..solvers.coordinate import Polished
 from ..solvers.spectral import Spectral
 from ..training import Training
 from .recoding import recoding_gain
@@ -51,6 +52,7 @@ TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 MANY_CLASSES = 30  # among so many a model is rather too unsure, and a mean of so many codewords says nothing
 SHARPER = (0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0)
 RARITY = 0.5
+FEW_TAG_SETS = 60  # at most so many may be solved by coordinate descent
 RECODE = 1.5
 KINSHIP_ALONE = Wish()
 
@@ -140,7 +142,7 @@ def tune(
     labels = training.supervision.labels
     solvers, before = [solver], copy.deepcopy(training.rng)
     if isinstance(solver, Spectral) and solver.rarity == "auto" and labels is not None and labels.is_tags:
-        solvers.append(clone(solver).set_params(rarity=RARITY))
+        solvers += _other_solvers(training, solver)
 
     def solve(solver: Solver, n_bits: int, rng: np.random.Generator | None = None) -> Solution:
         """The same anchors every time."""
@@ -164,7 +166,8 @@ def tune(
     solution = solutions[found.place]
     if to_share:
         with training.stages("sharing of bits"):
-            fields = shared_fields(training, found.judge, solution, found.chances, wish)
+            turned = solutions[0] if solution.embedding is None else solution
+            fields = shared_fields(training, found.judge, turned, found.chances, wish)
             if fields.alike:
                 solution = solve(solvers[found.place], fields.kin(n_bits))
     return found.chosen(solution, fields)
@@ -229,6 +232,20 @@ def _search(
             recode=recode,
         )
     return _Found(judge, place, settled, best)
+
+
+def _other_solvers(training: Training, solver: Spectral) -> list[Solver]:
+    """What else may solve for tags: rare ones counted more; codes that new rows are settled onto.
+
+    Few tag sets are nearly classes, and have whole codes to settle onto; of many, a row lies between several.
+    Rows without a tag are no anchors of the spectral solver, and all solutions are judged by one sample.
+    """
+    others: list[Solver] = [clone(solver).set_params(rarity=RARITY)]
+    groups = np.arange(training.supervision.n_groups)
+    few = len(groups) <= FEW_TAG_SETS
+    if few and (training.supervision.similarity(groups, groups).diagonal() > 0).all():
+        others.append(Polished(targets=solver.targets, n_anchors=solver.n_anchors, anchors=solver.anchors))
+    return others
 
 
 def _can_measure(training: Training, solver: Solver, encoder: Encoder) -> bool:
