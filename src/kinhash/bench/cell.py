@@ -111,11 +111,13 @@ class Cell:
         )
 
 
-def run_cell(cell: Cell, dataset: Dataset, load_seconds: float = 0.0) -> Result:
+def run_cell(
+    cell: Cell, dataset: Dataset, load_seconds: float = 0.0, keep: dict[Any, Any] | None = None
+) -> Result:
     """Fit, encode, rank and score one cell; whatever goes wrong becomes a failed row.
 
     Distances are counted by `kinhash.evaluation` from the codes the method hands out; nothing else it says
-    about itself goes into the result. Memory: as `kinhash.evaluation.evaluate`.
+    about itself goes into the result. Memory and ``keep``: as `kinhash.evaluation.evaluate`.
     """
     try:
         if cell.checksum and cell.checksum != dataset.checksum:
@@ -124,7 +126,7 @@ def run_cell(cell: Cell, dataset: Dataset, load_seconds: float = 0.0) -> Result:
                 cell.checksum,
                 "Use the data the task names, or write a task for yours",
             )
-        return _measured(cell, dataset, load_seconds)
+        return _measured(cell, dataset, load_seconds, keep)
     except UnknownName:
         raise  # a mistake in the task, not in the cell
     except MemoryError as error:  # before our own errors, one of which says so ahead of the work
@@ -133,7 +135,7 @@ def run_cell(cell: Cell, dataset: Dataset, load_seconds: float = 0.0) -> Result:
         return cell.failed(f"{type(error).__name__}: {error}")
 
 
-def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
+def _measured(cell: Cell, dataset: Dataset, load_seconds: float, keep: dict[Any, Any] | None) -> Result:
     machine = environment()  # before the work, so that the load is that of the neighbours
     profiles: dict[str, RankingProfile | None] = {}
     pictures: list[dict[str, Any]] = []
@@ -156,7 +158,7 @@ def _measured(cell: Cell, dataset: Dataset, load_seconds: float) -> Result:
     with warnings.catch_warnings(), watch_memory() as peak:
         warnings.simplefilter("ignore", KinhashWarning)  # dead and twin bits are in the health of the codes
         split = own_partition(cell.rules, len(dataset), cell.files, cell.partition)
-        record = evaluate(method, dataset, cell.rules, split, look=look)
+        record = evaluate(method, dataset, cell.rules, split, look=look, keep=keep)
     return cell._result(
         status="ok",
         checksum=record.checksum,

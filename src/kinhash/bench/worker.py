@@ -23,8 +23,9 @@ __all__ = ["end_with", "serve"]
 
 
 def serve(lines: IO[str], answers: IO[str]) -> None:
-    """Answer every line; the last data set stays in memory."""
+    """Answer every line; the last data set stays in memory, and the nearest kin of its last partition."""
     held: tuple[str, Dataset | None] = ("", None)
+    keep: dict[Any, Any] = {}
     for line in lines:
         plain: dict[str, Any] = json.loads(line)
         cell = Cell(**plain | {"sections": tuple(plain["sections"])})
@@ -35,7 +36,7 @@ def serve(lines: IO[str], answers: IO[str]) -> None:
                 held = ("", None)  # the last one goes before the next one comes
                 held = (name, _loaded(cell))
             assert held[1] is not None
-            result = run_cell(cell, held[1], time.perf_counter() - start)
+            result = run_cell(cell, held[1], time.perf_counter() - start, keep)
         except KinhashError as error:
             result = cell.failed(f"{type(error).__name__}: {error}")
         answers.write(result.to_json() + "\n")

@@ -25,7 +25,7 @@ STEPS, ROWS_A_STEP = (100, 300), 60  # a step for so many rows, within bounds
 ROWS = 200  # of each of the two blocks of a step
 FEW = 50  # rows of a label, fewer than which are no block
 RATE, DECAYS = 0.1, (0.9, 0.99)  # Adam's, of which the rate falls to 0
-SHARPNESS = np.float32(16)  # α
+SHARPNESS = np.float32(12)  # α
 NEAR = np.float32(0.3)  # τ, in standard deviations of a block's cosines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from .record import Record, health_summary, plain_parameters
 __all__ = ["ComparedCodes", "evaluate"]
 
 Rows = npt.NDArray[np.int64]
+Kept = dict[tuple[str, ...], NearestKin]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,7 @@ def evaluate(
     *,
     on: str = "query",
     look: Callable[[ComparedCodes], None] | None = None,
+    keep: Kept | None = None,
 ) -> Record:
     """Fit a copy of ``method`` on the training rows and score its codes as the protocol says.
 
@@ -62,7 +65,8 @@ def evaluate(
     such as `Cosine`. ``dataset`` is a `kinhash.datasets.Dataset` or ``(X, y)``. ``partition`` is a number,
     or a `Partition` read from a file. ``on="validation"`` takes the validation rows as
     queries: settings are chosen there, and the record says so. ``look`` is shown the codes after they were
-    scored (not called for float rankings).
+    scored (not called for float rankings). ``keep`` is a dict of yours in which the nearest kin of the last
+    partition wait for the next method on it; finding them can take longer than a method does.
 
     Set ``random_state`` of the method to make a record repeatable. Peak memory beyond the data: the
     training and database rows once more (all rows if the protocol standardises), and the method's own.
@@ -75,7 +79,7 @@ def evaluate(
     protocol = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
     data = read_data(dataset)
     split = _partition_of(protocol, partition, data)
-    task = _task(protocol, data, split, on)
+    task = _task(protocol, data, split, on, {} if keep is None else keep)
     if isinstance(method, FloatRanking):
         return _evaluate_floats(task, method)
     if not (hasattr(method, "fit") and hasattr(method, "encode")):
@@ -99,6 +103,7 @@ class _Task:
     query_rows: Rows
     database_rows: Rows
     stages: Stages
+    kept: Kept
 
     @property
     def database_is_queries(self) -> bool:
@@ -125,8 +130,18 @@ class _Task:
         asked = some_queries(len(self.query_rows))
         rows = self.query_rows[asked]
         own = asked if self.database_is_queries else None
-        sides = labels[rows], labels[self.database_rows], self.X[rows], self.X[self.database_rows]
-        return asked, NearestKin.of(*sides, own=own)
+        key = self._key
+        if key not in self.kept:
+            sides = labels[rows], labels[self.database_rows], self.X[rows], self.X[self.database_rows]
+            self.kept.clear()
+            self.kept[key] = NearestKin.of(*sides, own=own)
+        return asked, self.kept[key]
+
+    @property
+    def _key(self) -> tuple[str, ...]:
+        """What nearest kin depend on: the data, who asks and who is asked, and what was learned from."""
+        rows = (self.query_rows, self.database_rows, self.split.train)
+        return self.data.checksum, self.protocol.digest, *(sha256(one.tobytes()).hexdigest() for one in rows)
 
     def record(self, method: Any, **facts: Any) -> Record:
         """Everything known about this evaluation, and what the caller adds."""
@@ -148,7 +163,7 @@ class _Task:
         )
 
 
-def _task(protocol: Protocol, data: Data, split: Partition, on: str) -> _Task:
+def _task(protocol: Protocol, data: Data, split: Partition, on: str, kept: Kept) -> _Task:
     check_choice("on", on, ("query", "validation"))
     query_rows = split.query if on == "query" else split.validation
     if on == "validation" and (protocol.split == "classes" or not len(query_rows)):
@@ -161,7 +176,7 @@ def _task(protocol: Protocol, data: Data, split: Partition, on: str) -> _Task:
     if protocol.standardise != "none":
         X = standardised(X, split.train if protocol.standardise == "training" else None)
     database_rows = query_rows if protocol.database == "queries" else split.database
-    return _Task(protocol, data, split, on, X, query_rows, database_rows, Stages())
+    return _Task(protocol, data, split, on, X, query_rows, database_rows, Stages(), kept)
 
 
 def _partition_of(protocol: Protocol, partition: int | Partition, data: Data) -> Partition:
