@@ -12,7 +12,7 @@ from kinhash.encoders.expected import classes_of, expected_similarity
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.errors import KinhashWarning
 from kinhash.evaluation import mean_average_precision, precision_at_k
-from kinhash.hashers.shared_codes import classes_sharing_codes
+from kinhash.hashers.shared_codes import classes_sharing_codes, shared_codes_warning
 from kinhash.supervision import from_labels
 
 
@@ -56,6 +56,7 @@ def test_classes_that_share_a_code_are_counted_and_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error", KinhashWarning)
         assert EnergyHasher(24, random_state=0).fit(X, y).report_["classes_sharing_a_code"] == 0
+    assert shared_codes_warning(2, 20, 24).endswith("Fit with alike=0, so that all bits tell classes apart.")
 
 
 def test_sharing_is_counted_by_class():
