@@ -34,10 +34,12 @@ def classes_sharing_codes(codes: Codes, supervision: Supervision) -> int:
 def shared_codes_warning(sharing: int, n_classes: int, n_bits: int) -> str:
     """What to say of them."""
     enough = bits_for(n_classes)
-    what = f"Use n_bits={enough}" if n_bits < enough else "Fit with alike=0, so that all bits tell classes apart"
+    advice = f"Use n_bits={enough}"
+    if n_bits >= enough:
+        advice = "Fit with alike=0, so that all bits tell classes apart"
     return (
         f"{sharing:,} of {n_classes:,} classes share their code with another class and cannot be told apart. "
-        f"{n_bits} bits hold {comfortable(n_bits):,} classes well. {what}."
+        f"{n_bits} bits hold {comfortable(n_bits):,} classes well. {advice}."
     )
 
 
