@@ -144,13 +144,14 @@ def test_the_count_of_wins() -> None:
     assert entries[3].value == pytest.approx(0.1)
 
 
-def test_other_maps_on_rivals_codes_count_apart() -> None:
+@pytest.mark.parametrize("section", ["maps-x", "a task of one's own"])
+def test_other_maps_on_rivals_codes_count_apart(section: str) -> None:
     steady = np.full(50, 0.6)
     other = row("SDH", steady + 0.1, given={"map": "expected"}, label="SDH, expected map")
     rows = [
         *row("EnergyHasher", steady),
         *row("SDH", steady - 0.1),
-        *(replace(one, sections=("maps-x",)) for one in other),
+        *(replace(one, sections=(section,)) for one in other),
     ]
     assert [v.won for v in verdicts(rows, other_maps=False)] == [True]
     assert [(v.won, v.rival) for v in verdicts(rows, other_maps=True)] == [(False, "SDH, expected map")]

@@ -13,7 +13,7 @@ from .field import OURS, PROTOCOLS, Setting, multi_label, settings
 from .grid import Column, Entry, ResultTable
 from .paired import Difference, difference, shared
 from .result import Result
-from .rows import KINDS, Group, entry, in_section, is_plain, without_band
+from .rows import KINDS, Group, entry, is_plain, without_band
 from .sections import Part, Section
 from .tables import Cells
 
@@ -66,7 +66,7 @@ def verdicts(results: Sequence[Result], *, other_maps: bool) -> list[Verdict]:
         r
         for r in results
         if r.n_bits not in (None, 1)
-        and ((r.method != OURS and is_plain(r)) or _is_ours(r) or (other_maps and _is_other_map(r)))
+        and (other_maps if _is_other_map(r) else _is_ours(r) or (r.method != OURS and is_plain(r)))
     ]
     found = []
     for setting, some in settings(taking_part).items():
@@ -104,7 +104,8 @@ def _is_ours(result: Result) -> bool:
 
 
 def _is_other_map(result: Result) -> bool:
-    return result.method != OURS and in_section(result, "maps") and "map" in result.given
+    """Whatever task it was run for, so that nobody's own task counts our map as a rival's."""
+    return result.method != OURS and "map" in result.given
 
 
 def _both(results: Sequence[Result]) -> tuple[list[Verdict], list[Verdict]]:
