@@ -169,9 +169,7 @@ def main() -> None:
     parser.add_argument("--bits", type=int, default=64)
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--json", type=Path)
-    parser.add_argument(
-        "--ours", action="store_true", help="leave out other methods, which take most of the time"
-    )
+    parser.add_argument("--ours", action="store_true", help="leave out other methods")
     asked = parser.parse_args()
     unknown = set(asked.sets) - set(SETS)
     if unknown:
