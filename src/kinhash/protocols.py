@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         evaluate,
         evaluate_online,
         given_partition,
+        nearest_kin_of,
     )
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "evaluate",
     "evaluate_online",
     "given_partition",
+    "nearest_kin_of",
 ]
 
 

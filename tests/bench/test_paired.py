@@ -155,6 +155,8 @@ def test_other_maps_on_rivals_codes_count_apart(section: str) -> None:
     ]
     assert [v.won for v in verdicts(rows, other_maps=False)] == [True]
     assert [(v.won, v.rival) for v in verdicts(rows, other_maps=True)] == [(False, "SDH, expected map")]
+    own = [replace(one, given={"map": "own"}, label="SDH") for one in other]
+    assert [v.won for v in verdicts([*rows[:1], *own], other_maps=False)] == [False]
     elsewhere = [*row("EnergyHasher", steady, n_bits=32), *row("SDH", steady - 0.1, n_bits=32)]
     sentence = wins_sentence([*rows, *elsewhere])
     assert "2 of 2 (100%) cells against rivals with encoders of their own" in sentence

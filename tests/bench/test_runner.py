@@ -272,3 +272,19 @@ def test_a_failure_names_no_place_on_this_machine(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(cell_module, "evaluate", damaged)
     error = run_cell(CELL, load("digits")).error
     assert error.startswith("DamagedFile: digits.npz: ends too early.")
+
+
+def test_nearest_kin_of_a_partition_are_found_once_for_all_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    found, digits = cell_module.nearest_kin_of, load("digits")
+    monkeypatch.setattr(cell_module, "nearest_kin_of", lambda *args: asked.append(args[2]) or found(*args))
+    known: cell_module.Known = {}
+    for partition, method, looked_for in ((0, "ITQ", [0]), (0, "LSH", [0]), (1, "LSH", [0, 1])):
+        here = replace(CELL, method=method, partition=partition)
+        result = run_cell(here, digits, 0.0, known)
+        assert asked == looked_for
+        alone = run_cell(here, digits)
+        asked.pop()
+        assert result.mapped is not None
+        assert alone.mapped is not None
+        assert result.mapped.near_kin == alone.mapped.near_kin

@@ -17,7 +17,7 @@ from kinhash.codes import Codes, unpack_bits
 from kinhash.errors import CodesMismatch, InvalidInput, KinhashWarning, UnknownName
 from kinhash.evaluation.nearest_kin import NearestKin
 from kinhash.metrics import mean_average_precision, near_kin, near_kin_from_scores
-from kinhash.protocols import PROTOCOLS, Cosine, Partition, Protocol, evaluate
+from kinhash.protocols import PROTOCOLS, Cosine, Partition, Protocol, evaluate, nearest_kin_of
 
 PAPER = PROTOCOLS["paper"]
 
@@ -55,26 +55,16 @@ def test_learned_and_mapped_are_what_the_metrics_say():
     assert record.health["mapped"]["n_codes"] == len(part.train)
 
 
-def test_nearest_kin_are_found_once_for_methods_on_one_partition(monkeypatch):
-    X, y = blobs()
-    other = np.random.default_rng(0).permutation(y)
-    found, of = [], NearestKin.of
-    monkeypatch.setattr(NearestKin, "of", lambda *sides, **own: found.append(of(*sides, **own)) or found[-1])
-    keep = {}
-    for partition, labels, protocol, calls in (
-        (0, y, "paper", 1),
-        (0, y, "paper", 1),
-        (1, y, "paper", 2),
-        (1, other, "paper", 3),
-        (1, other, "inductive", 4),
-        (0, y, "paper", 5),  # only the last partition is kept
-    ):
-        for method in (SignBits(), Cosine()):
-            record = evaluate(method, (X, labels), protocol, partition, keep=keep)
-            assert len(found) == calls
-        alone = evaluate(Cosine(), (X, labels), protocol, partition)
-        assert record.near_kin["mapped"].value == alone.near_kin["mapped"].value
-        found.pop()
+@pytest.mark.parametrize("protocol", ["paper", "inductive", "pairs", "unseen-classes"])
+def test_nearest_kin_found_beforehand_are_those_of_the_evaluation(protocol, monkeypatch):
+    data = blobs()
+    records = [evaluate(method, data, protocol, 1) for method in (SignBits(), Cosine())]
+    known = nearest_kin_of(data, protocol, 1)
+    monkeypatch.setattr(NearestKin, "of", None)  # nobody looks for them again
+    for method, record in zip((SignBits(), Cosine()), records, strict=True):
+        again = evaluate(method, data, protocol, 1, nearest=known)
+        for which, near in record.near_kin.items():
+            np.testing.assert_array_equal(again.near_kin[which].per_query, near.per_query)
 
 
 @pytest.mark.parametrize("protocol", ["paper", "pairs"])

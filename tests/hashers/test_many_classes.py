@@ -56,7 +56,11 @@ def test_classes_that_share_a_code_are_counted_and_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error", KinhashWarning)
         assert EnergyHasher(24, random_state=0).fit(X, y).report_["classes_sharing_a_code"] == 0
-    assert shared_codes_warning(2, 20, 24).endswith("Fit with alike=0, so that all bits tell classes apart.")
+    assert shared_codes_warning(2, 20, 24, 8).endswith(
+        "Fit with alike=0, so that all bits tell classes apart."
+    )
+    assert shared_codes_warning(2, 20, 24).endswith("Use more bits.")
+    assert shared_codes_warning(2, 20, 8, 2).endswith("Use n_bits=24.")
 
 
 def test_sharing_is_counted_by_class():

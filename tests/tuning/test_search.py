@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 from tuning_data import classes, tags, training
 
+from kinhash import EnergyHasher
 from kinhash.encoders.expected_labels import ExpectedLabels, fit_label_model, label_patterns
 from kinhash.encoders.features import RBF, Both, Plain
 from kinhash.encoders.ridge import Ridge
@@ -22,7 +23,6 @@ from kinhash.solvers.spectral import Spectral
 from kinhash.tuning import choose, search, tune
 from kinhash.tuning.recoding import recoding_gain
 from kinhash.tuning.scores import Judge, Score
-from kinhash.tuning.sharing import Wish
 from kinhash.tuning.splits import validation_split
 
 
@@ -191,37 +191,45 @@ def test_nothing_is_tried_where_nothing_is_open_or_rows_are_few(data):
 
 
 @pytest.mark.parametrize(
-    ("data", "solver", "n"),
+    ("data", "solver", "n_bits", "n"),
     [
-        (lambda: tagged(tags()), Spectral(n_anchors=10), 3),
-        (tags, Spectral(n_anchors=10), 2),
-        (lambda: tags(t=8), Spectral(n_anchors=10), 2),
-        (tags, Spectral(rarity=0.25), 1),
-        (classes, Spectral(), 1),
-        (tags, Coordinate(), 1),
+        (lambda: tagged(tags()), Spectral(n_anchors=10), 8, 3),
+        (lambda: tagged(tags()), Spectral(n_anchors=10), 65, 2),
+        (tags, Spectral(n_anchors=10), 8, 2),
+        (lambda: tags(t=8), Spectral(n_anchors=10), 8, 2),
+        (tags, Spectral(rarity=0.25), 8, 1),
+        (classes, Spectral(), 8, 1),
+        (tags, Coordinate(), 8, 1),
     ],
-    ids=["tags", "rows without tags", "many tag sets", "tags, given", "classes", "another solver"],
+    ids=["tags", "long codes", "rows without tags", "many tag sets", "rarity given", "classes", "another"],
 )
-def test_other_solvers_are_tried_for_tags_only_and_where_rarity_is_open(data, solver, n, monkeypatch):
+def test_other_solvers_are_tried_for_tags_only_and_where_they_are_open(data, solver, n_bits, n, monkeypatch):
     seen = []
     monkeypatch.setattr(search, "_search", lambda training, solutions, *_: seen.extend(solutions))
-    tune(training(*data()), KSH(), 8, solver, ExpectedLabels())
+    tune(training(*data()), KSH(), n_bits, solver, ExpectedLabels(), any_solver=True)
     assert len(seen) == n
     for other in seen[1:]:
         np.testing.assert_array_equal(other.sample.groups, seen[0].sample.groups)  # the same anchors
         assert not np.allclose(other.readout.matrix, seen[0].readout.matrix)
     if n == 3:
         assert isinstance(seen[2].readout, PolishReadout)
+        seen.clear()
+        tune(training(*data()), KSH(), n_bits, solver, ExpectedLabels())
+        assert len(seen) == 2  # a solver that was asked for stays
 
 
 def test_bits_are_shared_also_where_codes_by_coordinate_descent_are_taken(monkeypatch):
     monkeypatch.setattr(search, "GAIN", -1.0)  # the last solver that is tried is taken
     X, y = tagged(tags(n=600))
-    chosen = tune(training(X, y), KSH(), 24, Spectral(), ExpectedLabels(features="plain"), Wish("auto"))
-    assert isinstance(chosen.solution.readout, PolishReadout)
-    assert chosen.fields.alike > 0
-    assert chosen.solution.n_bits == 24 - chosen.fields.alike
-    assert chosen.fit(training(X, y)).map.n_bits == chosen.solution.n_bits
+    hasher = EnergyHasher(24, encoder=ExpectedLabels(features="plain"), random_state=0).fit(X, y)
+    fields = hasher.codes_.fields
+    assert hasher.report_["solver"] == "polished"
+    assert fields.alike > 0
+    kin = hasher.fitted_.map.parts[0]
+    assert isinstance(kin.readout, PolishReadout)
+    assert kin.n_bits == fields.kin(24)
+    given = EnergyHasher(24, solver="spectral", encoder=ExpectedLabels(features="plain"), random_state=0)
+    assert "solver" not in given.fit(X, y).report_
 
 
 def test_a_better_solution_is_taken_and_a_worse_one_is_not():

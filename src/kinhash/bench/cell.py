@@ -17,10 +17,13 @@ from ..evaluation import (
     PROTOCOLS,
     ComparedCodes,
     MeanScore,
+    NearestKin,
     NearKin,
+    Partition,
     Protocol,
     RankingProfile,
     evaluate,
+    nearest_kin_of,
     ranking_profile,
 )
 from .environment import environment, watch_memory
@@ -29,7 +32,9 @@ from .methods import make_method
 from .own_data import own_partition
 from .result import FORMAT, Result, Score, without_places
 
-__all__ = ["Cell", "run_cell"]
+__all__ = ["Cell", "Known", "run_cell"]
+
+Known = dict[tuple[str, ...], NearestKin]
 
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
@@ -111,13 +116,12 @@ class Cell:
         )
 
 
-def run_cell(
-    cell: Cell, dataset: Dataset, load_seconds: float = 0.0, keep: dict[Any, Any] | None = None
-) -> Result:
+def run_cell(cell: Cell, dataset: Dataset, load_seconds: float = 0.0, known: Known | None = None) -> Result:
     """Fit, encode, rank and score one cell; whatever goes wrong becomes a failed row.
 
     Distances are counted by `kinhash.evaluation` from the codes the method hands out; nothing else it says
-    about itself goes into the result. Memory and ``keep``: as `kinhash.evaluation.evaluate`.
+    about itself goes into the result. ``known`` holds the nearest kin of the last partition, for the next
+    method on it. Memory: as `kinhash.evaluation.evaluate`.
     """
     try:
         if cell.checksum and cell.checksum != dataset.checksum:
@@ -126,7 +130,7 @@ def run_cell(
                 cell.checksum,
                 "Use the data the task names, or write a task for yours",
             )
-        return _measured(cell, dataset, load_seconds, keep)
+        return _measured(cell, dataset, load_seconds, {} if known is None else known)
     except UnknownName:
         raise  # a mistake in the task, not in the cell
     except MemoryError as error:  # before our own errors, one of which says so ahead of the work
@@ -135,7 +139,7 @@ def run_cell(
         return cell.failed(f"{type(error).__name__}: {error}")
 
 
-def _measured(cell: Cell, dataset: Dataset, load_seconds: float, keep: dict[Any, Any] | None) -> Result:
+def _measured(cell: Cell, dataset: Dataset, load_seconds: float, known: Known) -> Result:
     machine = environment()  # before the work, so that the load is that of the neighbours
     profiles: dict[str, RankingProfile | None] = {}
     pictures: list[dict[str, Any]] = []
@@ -155,10 +159,11 @@ def _measured(cell: Cell, dataset: Dataset, load_seconds: float, keep: dict[Any,
                 pictures.extend(gallery_of(dataset, compared))
 
     method = make_method(cell.method, cell.given, cell.n_bits, cell.partition)
+    split = own_partition(cell.rules, len(dataset), cell.files, cell.partition)
+    nearest = _nearest_kin(cell, dataset, split, known)  # no part of what the method takes
     with warnings.catch_warnings(), watch_memory() as peak:
         warnings.simplefilter("ignore", KinhashWarning)  # dead and twin bits are in the health of the codes
-        split = own_partition(cell.rules, len(dataset), cell.files, cell.partition)
-        record = evaluate(method, dataset, cell.rules, split, look=look, keep=keep)
+        record = evaluate(method, dataset, cell.rules, split, look=look, nearest=nearest)
     return cell._result(
         status="ok",
         checksum=record.checksum,
@@ -176,6 +181,14 @@ def _measured(cell: Cell, dataset: Dataset, load_seconds: float, keep: dict[Any,
         gallery=tuple(pictures),
         tags=None if dataset.labels is None else dataset.labels.is_tags,
     )
+
+
+def _nearest_kin(cell: Cell, dataset: Dataset, split: int | Partition, known: Known) -> NearestKin:
+    place = (cell.dataset, dataset.checksum, cell.rules.digest, str(cell.partition))
+    if place not in known:
+        known.clear()
+        known[place] = nearest_kin_of(dataset, cell.rules, split)
+    return known[place]
 
 
 def _score(score: MeanScore | None, profile: RankingProfile | None, near: NearKin | None) -> Score | None:

@@ -105,7 +105,7 @@ def _is_ours(result: Result) -> bool:
 
 def _is_other_map(result: Result) -> bool:
     """Whatever task it was run for, so that nobody's own task counts our map as a rival's."""
-    return result.method != OURS and "map" in result.given
+    return result.method != OURS and result.given.get("map", "own") != "own"
 
 
 def _both(results: Sequence[Result]) -> tuple[list[Verdict], list[Verdict]]:

@@ -16,7 +16,7 @@ from typing import IO, Any
 from ..datasets import Dataset, load
 from ..errors import KinhashError
 from ..gpu.use import on_gpu
-from .cell import Cell, run_cell
+from .cell import Cell, Known, run_cell
 from .own_data import load_own
 
 __all__ = ["end_with", "serve"]
@@ -25,7 +25,7 @@ __all__ = ["end_with", "serve"]
 def serve(lines: IO[str], answers: IO[str]) -> None:
     """Answer every line; the last data set stays in memory, and the nearest kin of its last partition."""
     held: tuple[str, Dataset | None] = ("", None)
-    keep: dict[Any, Any] = {}
+    known: Known = {}
     for line in lines:
         plain: dict[str, Any] = json.loads(line)
         cell = Cell(**plain | {"sections": tuple(plain["sections"])})
@@ -36,7 +36,7 @@ def serve(lines: IO[str], answers: IO[str]) -> None:
                 held = ("", None)  # the last one goes before the next one comes
                 held = (name, _loaded(cell))
             assert held[1] is not None
-            result = run_cell(cell, held[1], time.perf_counter() - start, keep)
+            result = run_cell(cell, held[1], time.perf_counter() - start, known)
         except KinhashError as error:
             result = cell.failed(f"{type(error).__name__}: {error}")
         answers.write(result.to_json() + "\n")

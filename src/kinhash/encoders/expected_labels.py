@@ -33,7 +33,7 @@ __all__ = ["ExpectedLabels", "Start", "fit_label_model", "label_patterns", "reco
 
 RECODE_ROWS = 4000
 MANY_ROWS = 40_000  # a label model of more rows, which starts from one of some of them,
-WARM_STEPS = 15  # takes no more steps than this
+WARM_STEPS = 10  # takes no more steps than this
 LABEL_MODELS = ("logistic", "ridge")
 DATABASES = ("fitted", "later")
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     )
     from .ranking_curve import PrecisionAtRecall, precision_at_recall
     from .record import Record
-    from .run_protocol import ComparedCodes, evaluate
+    from .run_protocol import ComparedCodes, evaluate, nearest_kin_of
 
 __all__ = [
     "PROTOCOLS",
@@ -101,6 +101,7 @@ __all__ = [
     "ndcg",
     "near_kin",
     "near_kin_from_scores",
+    "nearest_kin_of",
     "paired_test",
     "precision_at_k",
     "precision_at_recall",
@@ -175,7 +176,7 @@ _MODULES = {
     ),
     "ranking_curve": ("PrecisionAtRecall", "precision_at_recall"),
     "record": ("Record",),
-    "run_protocol": ("ComparedCodes", "evaluate"),
+    "run_protocol": ("ComparedCodes", "evaluate", "nearest_kin_of"),
 }
 _LATER = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from hashlib import sha256
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,9 @@ from .protocol import Protocol
 from .protocol_scores import score_codes, score_floats
 from .record import Record, health_summary, plain_parameters
 
-__all__ = ["ComparedCodes", "evaluate"]
+__all__ = ["ComparedCodes", "evaluate", "nearest_kin_of"]
 
 Rows = npt.NDArray[np.int64]
-Kept = dict[tuple[str, ...], NearestKin]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +55,7 @@ def evaluate(
     *,
     on: str = "query",
     look: Callable[[ComparedCodes], None] | None = None,
-    keep: Kept | None = None,
+    nearest: NearestKin | None = None,
 ) -> Record:
     """Fit a copy of ``method`` on the training rows and score its codes as the protocol says.
 
@@ -65,8 +63,8 @@ def evaluate(
     such as `Cosine`. ``dataset`` is a `kinhash.datasets.Dataset` or ``(X, y)``. ``partition`` is a number,
     or a `Partition` read from a file. ``on="validation"`` takes the validation rows as
     queries: settings are chosen there, and the record says so. ``look`` is shown the codes after they were
-    scored (not called for float rankings). ``keep`` is a dict of yours in which the nearest kin of the last
-    partition wait for the next method on it; finding them can take longer than a method does.
+    scored (not called for float rankings). ``nearest`` is what `nearest_kin_of` found for the same data,
+    protocol and partition: finding it can take longer than a method does, and once is enough for many.
 
     Set ``random_state`` of the method to make a record repeatable. Peak memory beyond the data: the
     training and database rows once more (all rows if the protocol standardises), and the method's own.
@@ -79,7 +77,7 @@ def evaluate(
     protocol = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
     data = read_data(dataset)
     split = _partition_of(protocol, partition, data)
-    task = _task(protocol, data, split, on, {} if keep is None else keep)
+    task = replace(_task(protocol, data, split, on), nearest=nearest)
     if isinstance(method, FloatRanking):
         return _evaluate_floats(task, method)
     if not (hasattr(method, "fit") and hasattr(method, "encode")):
@@ -89,6 +87,25 @@ def evaluate(
             "Wrap it in one of these",
         )
     return _evaluate_codes(task, method, look)
+
+
+def nearest_kin_of(
+    dataset: Any, protocol: str | Protocol = "paper", partition: int | Partition = 0, *, on: str = "query"
+) -> NearestKin:
+    """Who the nearest kin of the queries are, for `evaluate` of several methods on one partition.
+
+    Memory: the rows of the partition once more, and similarities of all queries to a block of them.
+
+    >>> from kinhash import EMKSH, datasets
+    >>> digits = datasets.load("digits")
+    >>> known = nearest_kin_of(digits, "paper", 1)
+    >>> methods = EMKSH(8, random_state=0), EMKSH(16, random_state=0)
+    >>> records = [evaluate(method, digits, "paper", 1, nearest=known) for method in methods]
+    """
+    protocol = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
+    data = read_data(dataset)
+    split = _partition_of(protocol, partition, data)
+    return _task(protocol, data, split, on).nearest_kin(kin_labels(data.labels, split))[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +120,7 @@ class _Task:
     query_rows: Rows
     database_rows: Rows
     stages: Stages
-    kept: Kept
+    nearest: NearestKin | None = None
 
     @property
     def database_is_queries(self) -> bool:
@@ -130,18 +147,11 @@ class _Task:
         asked = some_queries(len(self.query_rows))
         rows = self.query_rows[asked]
         own = asked if self.database_is_queries else None
-        key = self._key
-        if key not in self.kept:
+        found = self.nearest
+        if found is None:
             sides = labels[rows], labels[self.database_rows], self.X[rows], self.X[self.database_rows]
-            self.kept.clear()
-            self.kept[key] = NearestKin.of(*sides, own=own)
-        return asked, self.kept[key]
-
-    @property
-    def _key(self) -> tuple[str, ...]:
-        """What nearest kin depend on: the data, who asks and who is asked, and what was learned from."""
-        rows = (self.query_rows, self.database_rows, self.split.train)
-        return self.data.checksum, self.protocol.digest, *(sha256(one.tobytes()).hexdigest() for one in rows)
+            found = NearestKin.of(*sides, own=own)
+        return asked, found
 
     def record(self, method: Any, **facts: Any) -> Record:
         """Everything known about this evaluation, and what the caller adds."""
@@ -163,7 +173,7 @@ class _Task:
         )
 
 
-def _task(protocol: Protocol, data: Data, split: Partition, on: str, kept: Kept) -> _Task:
+def _task(protocol: Protocol, data: Data, split: Partition, on: str) -> _Task:
     check_choice("on", on, ("query", "validation"))
     query_rows = split.query if on == "query" else split.validation
     if on == "validation" and (protocol.split == "classes" or not len(query_rows)):
@@ -176,7 +186,7 @@ def _task(protocol: Protocol, data: Data, split: Partition, on: str, kept: Kept)
     if protocol.standardise != "none":
         X = standardised(X, split.train if protocol.standardise == "training" else None)
     database_rows = query_rows if protocol.database == "queries" else split.database
-    return _Task(protocol, data, split, on, X, query_rows, database_rows, Stages(), kept)
+    return _Task(protocol, data, split, on, X, query_rows, database_rows, Stages())
 
 
 def _partition_of(protocol: Protocol, partition: int | Partition, data: Data) -> Partition:

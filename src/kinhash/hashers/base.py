@@ -291,7 +291,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         n_groups = training.supervision.n_groups
         doubts = [dead_bits_warning(len(dead), len(share))] if len(dead) else []
         if sharing and self.one_code_per_class:
-            doubts.append(shared_codes_warning(sharing, n_groups, len(share)))
+            doubts.append(shared_codes_warning(sharing, n_groups, len(share), codes.fields.alike))
         doubts += all_equal_warning(fitted, training.rows)
         return FitReport(
             n_rows=len(training.rows),

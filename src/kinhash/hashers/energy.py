@@ -40,8 +40,8 @@ class EnergyHasher(StreamingHasher):
     n_bits : length of the codes, 1 to 1024.
     energy : "ksh", "bre", "splh", "lfh", "exph", or any `kinhash.energies.Energy` of your own.
     solver : "auto" (spectral; coordinate descent where the energy excludes it, and after a few sweeps of
-        means where only pairs are known), the name of a solver, or an object such as
-        ``kinhash.solvers.Spectral(n_anchors=3000)``, which holds its settings.
+        means where only pairs are known, or where it serves held-out rows of few tag sets better), the name
+        of a solver, or an object such as ``kinhash.solvers.Spectral(n_anchors=3000)``, with its settings.
     encoder : "auto" ("expected" where there are labels, else "ridge"), the name of an encoder, or an object
         such as ``kinhash.encoders.ExpectedLabels(features="plain")``, which encodes two to three times as
         fast where the default takes similarities to training rows. "expected" is the best on labels like
@@ -146,7 +146,8 @@ class EnergyHasher(StreamingHasher):
 
         narrow = narrowed(training) if self._uses_columns() else training
         solver, encoder = self._parts(narrow)
-        chosen = tune(narrow, ENERGIES.make(self.energy), self.n_bits, solver, encoder, self._wish())
+        energy, any_solver = ENERGIES.make(self.energy), self.solver == "auto"
+        chosen = tune(narrow, energy, self.n_bits, solver, encoder, self._wish(), any_solver=any_solver)
         kin = chosen.fit(narrow)
         kin = replace(kin, map=widened(kin.map, narrow.rows), labels=label_codes(kin, narrow))
         if not chosen.fields.alike:

@@ -31,11 +31,11 @@ def classes_sharing_codes(codes: Codes, supervision: Supervision) -> int:
     return int(counts[counts > 1].sum())
 
 
-def shared_codes_warning(sharing: int, n_classes: int, n_bits: int) -> str:
-    """What to say of them."""
+def shared_codes_warning(sharing: int, n_classes: int, n_bits: int, n_alike: int = 0) -> str:
+    """What to say of them, where ``n_alike`` of the bits say nothing of classes."""
     enough = bits_for(n_classes)
-    advice = f"Use n_bits={enough}"
-    if n_bits >= enough:
+    advice = "Use more bits" if n_bits >= enough else f"Use n_bits={enough}"
+    if n_alike and n_bits >= enough:
         advice = "Fit with alike=0, so that all bits tell classes apart"
     return (
         f"{sharing:,} of {n_classes:,} classes share their code with another class and cannot be told apart. "

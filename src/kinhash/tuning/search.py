@@ -52,7 +52,8 @@ TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 MANY_CLASSES = 30  # among so many a model is rather too unsure, and a mean of so many codewords says nothing
 SHARPER = (0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0)
 RARITY = 0.5
-FEW_TAG_SETS = 60  # at most so many may be solved by coordinate descent
+FEW_TAG_SETS = 60  # at most so many may be solved by coordinate descent,
+MOST_SETTLED_BITS = 64  # ... with so many bits: settling a row takes time that grows with their square
 RECODE = 1.5
 KINSHIP_ALONE = Wish()
 
@@ -66,6 +67,7 @@ class Chosen:
     start: Start | None = None
     value: float | None = None
     fields: Fields = KIN_ONLY
+    solver: str = ""  # where it is not the one that was given
 
     def fit(self, training: Training) -> Fitted:
         """Learn the map on all rows."""
@@ -79,6 +81,8 @@ class Chosen:
             facts["divergence"] = divergences
         if self.value is not None:
             facts["held_out_score"] = self.value
+        if self.solver:
+            facts["solver"] = self.solver
         return replace(found, facts=facts)
 
 
@@ -133,16 +137,21 @@ def tune(
     solver: Solver,
     encoder: Encoder,
     wish: Wish = KINSHIP_ALONE,
+    *,
+    any_solver: bool = False,
 ) -> Chosen:
     """Solve, and settle what is "auto" on held-out rows; what is not, stays.
 
     ``wish`` says how many of the bits are left to what rows look like; the solution chosen has the others.
+    With ``any_solver`` the user asked for none, and another one may be taken.
     """
     encoder.check()
     labels = training.supervision.labels
     solvers, before = [solver], copy.deepcopy(training.rng)
     if isinstance(solver, Spectral) and solver.rarity == "auto" and labels is not None and labels.is_tags:
-        solvers += _other_solvers(training, solver)
+        solvers.append(clone(solver).set_params(rarity=RARITY))
+        if any_solver and n_bits <= MOST_SETTLED_BITS and _few_tag_sets(training):
+            solvers.append(Polished(n_anchors=solver.n_anchors))
 
     def solve(solver: Solver, n_bits: int, rng: np.random.Generator | None = None) -> Solution:
         """The same anchors every time."""
@@ -170,7 +179,9 @@ def tune(
             fields = shared_fields(training, found.judge, turned, found.chances, wish)
             if fields.alike:
                 solution = solve(solvers[found.place], fields.kin(n_bits))
-    return found.chosen(solution, fields)
+    taken = type(solvers[found.place])
+    name = "" if taken is type(solver) else taken.__name__.lower()
+    return replace(found.chosen(solution, fields), solver=name)
 
 
 def choose(training: Training, solutions: Sequence[Solution], encoder: Encoder) -> Chosen:
@@ -234,18 +245,15 @@ def _search(
     return _Found(judge, place, settled, best)
 
 
-def _other_solvers(training: Training, solver: Spectral) -> list[Solver]:
-    """What else may solve for tags: rare ones counted more; codes that new rows are settled onto.
+def _few_tag_sets(training: Training) -> bool:
+    """Whether tag sets are nearly classes, with whole codes that new rows can be settled onto.
 
-    Few tag sets are nearly classes, and have whole codes to settle onto; of many, a row lies between several.
-    Rows without a tag are no anchors of the spectral solver, and all solutions are judged by one sample.
+    Of many sets, a row lies between several. Rows without a tag are no anchors of the spectral solver, and
+    all solutions are judged by the same anchors.
     """
-    others: list[Solver] = [clone(solver).set_params(rarity=RARITY)]
     groups = np.arange(training.supervision.n_groups)
     few = len(groups) <= FEW_TAG_SETS
-    if few and (training.supervision.similarity(groups, groups).diagonal() > 0).all():
-        others.append(Polished(targets=solver.targets, n_anchors=solver.n_anchors, anchors=solver.anchors))
-    return others
+    return few and bool((training.supervision.similarity(groups, groups).diagonal() > 0).all())
 
 
 def _can_measure(training: Training, solver: Solver, encoder: Encoder) -> bool:
