@@ -176,28 +176,27 @@ def average_precision_by_steps(scores, kin, weights, leave_out_self, farthest): 
     Rows at one distance count as ties: a hit in the middle of its step. Rows without kin are left out.
     """
     h, k = scores.shape
-    total_ap, asked = 0.0, 0
+    total_ap, asked, half = 0.0, 0, 0.5 * farthest
+    rows = np.empty(
+        (farthest + 1, 2)
+    )  # at each distance: strangers, and kin; one addition and no branch a pair
     for i in range(h):
-        hits, rows = np.zeros(farthest + 1), np.zeros(farthest + 1)
-        found = 0.0
+        rows[:] = 0.0
         for j in range(k):
-            if leave_out_self and i == j:
-                continue
-            place = int((1.0 - scores[i, j]) * 0.5 * farthest + 0.5)
-            place = min(max(place, 0), farthest)
-            rows[place] += weights[j]
-            if kin[i, j]:
-                hits[place] += weights[j]
-                found += weights[j]
-        if found == 0:
-            continue
-        asked += 1
-        before, hits_before, ap = 0.0, 0.0, 0.0
+            place = min(max(int((1.0 - scores[i, j]) * half + 0.5), 0), farthest)
+            rows[place, int(kin[i, j])] += weights[j]
+        if leave_out_self:
+            place = min(max(int((1.0 - scores[i, i]) * half + 0.5), 0), farthest)
+            rows[place, int(kin[i, i])] -= weights[i]
+        before, found, ap = 0.0, 0.0, 0.0
         for place in range(farthest + 1):
-            r, n = hits[place], rows[place]
+            r = rows[place, 1]
+            n = rows[place, 0] + r
             if r > 0:
-                ap += r * (hits_before + 0.5 * r + 0.5) / (before + 0.5 * n + 0.5)
-            hits_before += r
+                ap += r * (found + 0.5 * r + 0.5) / (before + 0.5 * n + 0.5)
+            found += r
             before += n
-        total_ap += ap / found
+        if found > 0:
+            asked += 1
+            total_ap += ap / found
     return total_ap / max(asked, 1)
