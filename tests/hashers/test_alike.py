@@ -11,6 +11,7 @@ from kinhash import Codes, EnergyHasher, Fields, HammingIndex, metrics
 from kinhash.codes import pack_bits
 from kinhash.encoders.label_codes import _free_code
 from kinhash.errors import InvalidInput
+from kinhash.labels import read_labels
 
 X, y = load_digits(return_X_y=True)
 X = X.astype(np.float64)
@@ -145,6 +146,20 @@ def test_learned_codes_of_tags_follow_the_solver(tmp_path):
     hasher = EnergyHasher(16, alike=0, encoder=kinhash.encoders.expected_labels.ExpectedLabels(recode=0))
     hasher.set_params(random_state=0).fit(X[:400], tags).save(tmp_path / "m.kin")
     assert np.array_equal(kinhash.load(tmp_path / "m.kin").learned_codes(tags).packed, hasher.codes_.packed)
+
+
+@pytest.mark.parametrize("kind", ["classes", "tags"])
+def test_labels_without_a_row_in_the_fit_have_no_learned_code(kind, tmp_path):
+    given = y[:400] if kind == "classes" else [{int(c)} for c in y[:400]]
+    every = read_labels(given)
+    fitted = np.flatnonzero(y[:400] != 9)
+    hasher = EnergyHasher(16, alike=0, random_state=0).fit(X[fitted], every[fitted])
+    hasher.save(tmp_path / "m.kin")
+    for one in (hasher, kinhash.load(tmp_path / "m.kin")):
+        again = one.learned_codes(every[fitted])  # nine is among their names, and no row has it
+        assert np.array_equal(again.packed, hasher.codes_.packed)
+        with pytest.raises(InvalidInput, match="does not know 1 of the labels, 9 among them"):
+            one.learned_codes(every)
 
 
 def test_learned_codes_say_what_they_lack(fitted):

@@ -103,8 +103,11 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
     clock.append(time.perf_counter())
     listener("saving")
     hasher.save(request.output)
+    n_mapped = 0
     if request.codes is not None:
-        write_codes(_all_codes(hasher, X, kept_out, ids), request.codes)
+        labels = supervision if isinstance(supervision, Labels) else None
+        codes, n_mapped = _all_codes(hasher, X, labels, kept_out, ids)
+        write_codes(codes, request.codes)
     result = {
         "model": request.output,
         "model_id": hasher.model_id_,
@@ -118,7 +121,7 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
         "unique_codes": hasher.report_["unique_codes"],
         "codes_are": hasher.report_.get("codes", "learned"),
         "codes": request.codes,
-        "codes_note": _codes_note(hasher.report_.get("codes", "learned"), len(kept_out)),
+        "codes_note": _codes_note(hasher.report_.get("codes", "learned"), n_mapped),
         "verdict": verdict.as_dict() if verdict else None,
         "why_no_verdict": why,
         "seconds": dict(zip(("reading", "fit", "judging"), np.diff(clock).tolist(), strict=True)),
@@ -229,17 +232,40 @@ def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Ge
     return none, lambda: compare_pairs(hasher, X, learned, kept_out, rng), None
 
 
-def _all_codes(hasher: Any, X: Any, kept_out: Any, ids: Any) -> Codes:
-    """One code per row of the file: learned for rows of the fit, mapped for rows kept out."""
+def _all_codes(
+    hasher: Any, X: Any, labels: Labels | None, kept_out: npt.NDArray[np.int64], ids: Any
+) -> tuple[Codes, int]:
+    """One code per row of the file, and how many of them are mapped beside learned ones.
+
+    Rows kept out get the learned codes of their labels, as the others have, where the model has such codes:
+    among learned codes mapped ones may be nearer to every query.
+    """
     codes = hasher.codes_
-    packed = codes.packed
-    if len(kept_out):
-        whole = np.empty((X.shape[0], packed.shape[1]), np.uint8)
-        learned = np.ones(X.shape[0], bool)
-        learned[kept_out] = False
-        whole[learned], whole[kept_out] = packed, hasher.encode(X[kept_out]).packed
-        packed = whole
-    return replace(codes, packed=packed, ids=ids)
+    if not len(kept_out):
+        return replace(codes, ids=ids), 0
+    whole = np.empty((X.shape[0], codes.packed.shape[1]), np.uint8)
+    fitted = np.ones(X.shape[0], bool)
+    fitted[kept_out] = False
+    by_label = kept_out[:0] if labels is None else _rows_with_learned_codes(hasher, labels, fitted)
+    mapped = np.setdiff1d(kept_out, by_label)
+    whole[fitted] = codes.packed
+    if len(mapped):
+        whole[mapped] = hasher.encode(X[mapped]).packed
+    if len(by_label):
+        assert labels is not None
+        whole[by_label] = hasher.learned_codes(labels[by_label], X[by_label]).packed
+    return replace(codes, packed=whole, ids=ids), len(mapped)
+
+
+def _rows_with_learned_codes(
+    hasher: Any, labels: Labels, fitted: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.int64]:
+    """Rows kept out whose labels all occur in the fit, where the model knows codes of labels."""
+    if hasher.fitted_.labels is None or hasher.report_.get("codes") != "learned":
+        return np.empty(0, np.int64)
+    indicator = labels.indicator()
+    strange = np.asarray(indicator[fitted].sum(axis=0)).ravel() == 0
+    return np.flatnonzero(~fitted & labels.known & (indicator @ strange == 0))
 
 
 def _how_held_out(request: Request, n_kept_out: int) -> str:
@@ -248,6 +274,6 @@ def _how_held_out(request: Request, n_kept_out: int) -> str:
     return f"the last {n_kept_out:,} rows" if request.held_out.last else f"{n_kept_out:,} rows at random"
 
 
-def _codes_note(kind: str, n_kept_out: int) -> str:
-    kept = f"; mapped for the {n_kept_out:,} rows kept out" if n_kept_out and kind == "learned" else ""
+def _codes_note(kind: str, n_mapped: int) -> str:
+    kept = f"; mapped for {n_mapped:,} of the rows kept out" if n_mapped and kind == "learned" else ""
     return f" ({kind}{kept})"

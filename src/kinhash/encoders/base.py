@@ -24,6 +24,7 @@ from ..training import Training
 
 if TYPE_CHECKING:
     from .label_codes import LabelCodes
+    from .recoding import Recoding
 
 __all__ = ["Arrays", "Encoder", "Fitted", "Map", "in_agreement", "select"]
 
@@ -94,7 +95,8 @@ class Fitted:
 
     Methods without codes of their own leave ``codes`` None. ``group_of_row`` (n,) is −1 for rows without
     supervision, which take the map's code; it points into ``marginals`` (g, d). ``facts`` go into the report,
-    ``fields`` say how much each bit counts, ``labels`` which kin bits a label has.
+    ``fields`` say how much each bit counts, ``labels`` which kin bits a label has, ``recoding`` how codes of
+    tag sets were fitted to the map's bits, if they were.
     """
 
     map: Map
@@ -104,6 +106,7 @@ class Fitted:
     facts: dict[str, Any] = field(default_factory=dict)
     fields: Fields = KIN_ONLY
     labels: LabelCodes | None = None
+    recoding: Recoding | None = None
 
     @classmethod
     def of_groups(cls, map: Map, bits: Bools, marginals: Floats, group_of_row: Ints, **facts: Any) -> Fitted:

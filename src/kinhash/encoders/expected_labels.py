@@ -7,7 +7,7 @@ rotation free) so that what the model predicts rounds well, and read off the cod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from .._types import Bools, Floats, Ints
 from ..errors import InvalidInput, UnknownName
 from ..labels import Labels
 from ..solvers import Solution
-from ..solvers.polish import polish_rows
 from ..solvers.sample import Sample
 from ..training import Training
 from .base import Encoder, Fitted
@@ -27,11 +26,11 @@ from .label_models import ClassifierLabels, LabelModel, LinearLabels
 from .labelled import LabelledSet, labelled_set, moments_of_labelled
 from .least_squares import choose_alpha, ridge_weights
 from .logistic import Coefficients, fit_logistic
+from .recoding import RECODE_ROWS, Recoding
 from .ridge import ROTATION_ROWS
 
-__all__ = ["ExpectedLabels", "Start", "fit_label_model", "label_patterns", "recoded_groups", "softened"]
+__all__ = ["ExpectedLabels", "Start", "fit_label_model", "label_patterns", "softened"]
 
-RECODE_ROWS = 4000
 MANY_ROWS = 40_000  # a label model of more rows, which starts from one of some of them,
 WARM_STEPS = 10  # takes no more steps than this
 LABEL_MODELS = ("logistic", "ridge")
@@ -162,11 +161,13 @@ class ExpectedLabels(Encoder):
             bits = scores > 0
             assert solution.readout is not None
             found = ExpectedMap(labelled.preparation, expected, solution.readout, np.zeros(solution.n_bits))
+            recoding = None
             if self.recode not in ("auto", 0):
-                bits = _recoded(training, labelled, found, scores, solution, self.recode)
+                recoding, bits = _recoding(training, labelled, found, scores, solution, self.recode)
         facts = self._facts(features, model)
         marginals = solution.marginals(scores)
-        return Fitted.of_groups(found, bits, marginals, supervision.group_of_row, **facts)
+        fitted = Fitted.of_groups(found, bits, marginals, supervision.group_of_row, **facts)
+        return replace(fitted, recoding=recoding)
 
     @property
     def _penalty(self) -> float | None:
@@ -256,47 +257,17 @@ def label_patterns(labels: Labels, sample: Sample, group_of_row: Ints) -> Any:
     return labels.indicator()[rows].toarray().astype(np.uint8)
 
 
-def _recoded(
+def _recoding(
     training: Training,
     labelled: LabelledSet,
     found: ExpectedMap,
     scores: Floats,
     solution: Solution,
     curvature: float,
-) -> Bools:
-    some = labelled.some(training.rng, RECODE_ROWS)
+) -> tuple[Recoding, Bools]:
+    """How learned codes are fitted to the map's bits, and those of all groups."""
+    supervision, some = training.supervision, labelled.some(training.rng, RECODE_ROWS)
     bits = found.readout.scores(found.expected.similarity(labelled.features[some])) > 0
-    groups = np.arange(training.supervision.n_groups)
-    row_groups = training.supervision.group_of_row[labelled.rows[some]]
-    return recoded_groups(training, groups, scores, row_groups, bits, solution.sample, curvature)
-
-
-def recoded_groups(
-    training: Training,
-    groups: Ints,
-    scores: Floats,
-    row_groups: Ints,
-    row_bits: Bools,
-    sample: Sample,
-    curvature: float,
-) -> Bools:
-    """Codes of groups fitted to the bits the map gives to some rows: coordinate descent on each group.
-
-    A query is compared with learned codes but comes through the map, so the groups' codes should agree
-    with the map's bits of their kin, not with the kin's own learned codes. Memory: groups × d.
-    """
-    supervision = training.supervision
-    bits = np.where(row_bits, 1.0, -1.0)
-    start = np.where(scores > 0, 1.0, -1.0)
-    weights = sample.weights / sample.weights.sum()
-    mean = float(weights @ supervision.similarity(sample.groups, sample.groups) @ weights)
-    pull = supervision.product(groups, row_groups, bits / len(bits)) - mean * bits.mean(axis=0)
-    gram = bits.T @ bits / len(bits)
-    counts = supervision.group_weights(training.weights)[groups][:, None]
-    # The best multiple of B Bᵀ to compare the targets with, by least squares.
-    scale = (counts * start * pull).sum() / max((counts * (start @ gram) * start).sum(), 1e-12)
-    if scale <= 0:
-        return scores > 0
-    codes = start.copy()
-    polish_rows(codes, pull / scale, gram, curvature, 10)
-    return codes > 0
+    groups, own = np.arange(supervision.n_groups), supervision.group_of_row[labelled.rows[some]]
+    recoding = Recoding.of(training, groups, scores, own, bits, solution.sample, curvature)
+    return recoding, recoding.of_groups(supervision, groups, scores, own)

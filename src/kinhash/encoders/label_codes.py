@@ -1,8 +1,8 @@
 """Learned codes of labels: where a new or a relabelled item belongs, without another fit.
 
 Classes have a table of their codes. Tag sets go the way training rows went: their similarities to the
-anchors, whose tags the map of expected labels holds, through the solver's readout. Labels are known by a
-digest of their names, so that a model file names none.
+anchors, whose tags the map of expected labels holds, through the solver's readout; where those were fitted to
+the map's bits, these are too. Labels are known by a digest of their names, so that a model file names none.
 """
 
 from __future__ import annotations
@@ -18,23 +18,27 @@ from ..codes import n_bytes, pack_bits, unpack_bits
 from ..errors import InvalidInput
 from ..labels import Labels
 from ..training import Training
-from .base import Fitted, Map
+from .base import Fitted, Map, select
 from .expected import ExpectedMap, LabelSimilarity
+from .recoding import Recoding
 
 __all__ = ["LabelCodes", "label_codes"]
 
 MOST_LABELS = 100_000  # whose codes are kept
 DIGEST_BYTES = 16
 BLOCK = 1024
+RECODED = "recoded."  # begins the names of its arrays
 MOST_TURNS = 2  # bits of a code that is taken
 
 
 @dataclass(frozen=True, eq=False)
 class LabelCodes:
-    """Digests (labels, 16) of the labels' names, in order; of classes, packed kin bits (classes, bytes)."""
+    """Digests (labels, 16) of the labels' names, in order; of classes, packed kin bits (classes, bytes); of
+    tags, how codes were fitted to the map's bits, if they were."""
 
     digests: Bytes
     table: Bytes | None
+    recoding: Recoding | None = None
 
     def bits(self, labels: Labels, kin: Map) -> Bools:
         """Kin bits (n, d) of rows with these labels."""
@@ -45,11 +49,16 @@ class LabelCodes:
         assert isinstance(kin, ExpectedMap)
         assert isinstance(kin.expected, LabelSimilarity)
         tags = labels.indicator().astype(np.float32)
-        patterns = kin.expected.patterns[:, place].astype(np.float32)
+        anchors = kin.expected.patterns[:, place].T.astype(np.float32)
+        others = None if self.recoding is None else self.recoding.patterns[:, place].T.astype(np.float32)
         bits = np.empty((len(labels), kin.n_bits), bool)
         for start in range(0, len(labels), BLOCK):
-            shared = tags[start : start + BLOCK] @ patterns.T
-            bits[start : start + BLOCK] = kin.readout.scores(np.where(shared > 0, 1.0, -1.0)) > 0
+            some = tags[start : start + BLOCK]
+            scores = kin.readout.scores(np.where(some @ anchors > 0, 1.0, -1.0))
+            if self.recoding is None:
+                bits[start : start + BLOCK] = scores > 0
+            else:
+                bits[start : start + BLOCK] = self.recoding.of_tags(scores, some @ others > 0)
         return bits
 
     def with_classes(self, labels: Labels, bits: Bools) -> LabelCodes:
@@ -77,7 +86,7 @@ class LabelCodes:
         return LabelCodes(np.stack(digests), np.stack(codes))
 
     def _places(self, labels: Labels) -> Ints:
-        """Where each of their names stands among ours."""
+        """Where each of their names stands among ours; −1 for names we do not know, which no row has."""
         if labels.is_tags != (self.table is None):
             kinds = ("tags", "classes") if labels.is_tags else ("classes", "tags")
             raise InvalidInput(f"{kinds[0]} came to a model of {kinds[1]}", kinds[1], "Pass those")
@@ -88,11 +97,12 @@ class LabelCodes:
                 "Encode rows of unknown label from their features, with encode(X)",
             )
         ours = {digest.tobytes(): place for place, digest in enumerate(self.digests)}
-        places = [ours.get(digest.tobytes(), -1) for digest in _digests(labels.names)]
-        if -1 in places:
-            name = labels.names.tolist()[places.index(-1)]
+        places = np.array([ours.get(digest.tobytes(), -1) for digest in _digests(labels.names)], np.int64)
+        strange = np.flatnonzero((places < 0) & _occur(labels))
+        if len(strange):
+            name = labels.names.tolist()[strange[0]]
             raise InvalidInput(
-                f"The model does not know {places.count(-1)} of the labels, {name!r} among them",
+                f"The model does not know {len(strange)} of the labels, {name!r} among them",
                 "labels that it was fitted on",
                 "Fit again with rows of the new labels, or encode such rows from their features"
                 + (
@@ -101,15 +111,19 @@ class LabelCodes:
                     else ", or give new classes codes of their own with add_classes(X, y)"
                 ),
             )
-        return np.array(places, np.int64)
+        return places
 
     def arrays(self) -> dict[str, Array]:
         """For a model file."""
-        return {"digests": self.digests} | ({} if self.table is None else {"table": self.table})
+        found = {"digests": self.digests} | ({} if self.table is None else {"table": self.table})
+        recoded = {} if self.recoding is None else self.recoding.arrays()
+        return found | {RECODED + name: array for name, array in recoded.items()}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array], kin: Map) -> LabelCodes:
         """Undo `arrays`; a stranger may have written them."""
+        recoded = select(arrays, RECODED)
+        arrays = {name: array for name, array in arrays.items() if not name.startswith(RECODED)}
         if odd := sorted(arrays.keys() - {"digests", "table"}):
             raise ValueError(f"arrays that are unknown: {', '.join(odd[:5])}")
         digests, table = arrays["digests"], arrays.get("table")
@@ -126,7 +140,10 @@ class LabelCodes:
                 raise ValueError("codes of classes of another length or number")
             if not np.array_equal(pack_bits(unpack_bits(table, kin.n_bits)), table):
                 raise ValueError("ones in the padding")
-        return cls(digests, table)
+            if recoded:
+                raise ValueError("classes whose codes were fitted to the map's bits")
+        recoding = Recoding.from_arrays(recoded, len(digests), kin.n_bits) if recoded else None
+        return cls(digests, table, recoding)
 
 
 def label_codes(fitted: Fitted, training: Training) -> LabelCodes | None:
@@ -138,11 +155,20 @@ def label_codes(fitted: Fitted, training: Training) -> LabelCodes | None:
         return None
     if labels.is_tags:
         through = isinstance(fitted.map, ExpectedMap) and isinstance(fitted.map.expected, LabelSimilarity)
-        return LabelCodes(_digests(labels.names), None) if through else None
+        digests = _digests(labels.names, _occur(labels))
+        return LabelCodes(digests, None, fitted.recoding) if through else None
     table = np.zeros((len(labels.names), n_bytes(fitted.map.n_bits)), np.uint8)
     rows = np.flatnonzero(fitted.group_of_row >= 0)
     table[fitted.group_of_row[rows]] = fitted.codes[rows]
-    return LabelCodes(_digests(labels.names), table)
+    occur = _occur(labels)
+    return LabelCodes(_digests(labels.names)[occur], table[occur])
+
+
+def _occur(labels: Labels) -> Bools:
+    """Which of the names (t,) any row has."""
+    found = np.zeros(len(labels.names), bool)
+    found[labels.indicator().indices] = True
+    return found
 
 
 def _free_code(shares: Floats, taken: set[bytes]) -> Bytes:
@@ -158,11 +184,15 @@ def _free_code(shares: Floats, taken: set[bytes]) -> Bytes:
     return pack_bits(usual)  # so many classes, or so few bits, that codes are shared
 
 
-def _digests(names: Array) -> Bytes:
-    """Of each name and its kind: 1 and "1" are two labels."""
+def _digests(names: Array, occur: Bools | None = None) -> Bytes:
+    """Of each name and its kind: 1 and "1" are two labels. Names that do not occur have some other digest,
+    by which nobody will find them."""
+    kinds = [type(name).__name__ for name in names.tolist()]
+    if occur is not None:
+        kinds = [kind if known else f"no {kind}" for kind, known in zip(kinds, occur, strict=True)]
     found = [
-        blake2b(f"{type(name).__name__} {name}".encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES)
-        for name in names.tolist()
+        blake2b(f"{kind} {name}".encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES)
+        for kind, name in zip(kinds, names.tolist(), strict=True)
     ]
     joined = b"".join(one.digest() for one in found)
     return np.frombuffer(joined, np.uint8).reshape(-1, DIGEST_BYTES).copy()

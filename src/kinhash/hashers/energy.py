@@ -181,9 +181,8 @@ class EnergyHasher(StreamingHasher):
 
         Kin bits come from the labels, alike bits from the features X (n, p), which codes with such bits need.
         Works after ``fit``, ``partial_fit`` and `kinhash.load`. Labels must be among those fitted on, or have
-        got a code by `add_classes`; a row of unknown label is encoded with `encode`. Codes of classes are
-        those of ``codes_``; tag sets have the solver's codes, from which ``codes_`` may differ in some bits
-        where they were fitted to the map's (``report_["recode"]``).
+        got a code by `add_classes`; a row of unknown label is encoded with `encode`. Rows fitted on get their
+        codes of ``codes_`` again.
         """
         from ..encoders.stacked import StackedMap
 

@@ -9,7 +9,7 @@ import numpy as np
 from .._types import Bools
 from ..codes import Codes, pack_bits
 from ..encoders.expected import expected_similarity
-from ..encoders.expected_labels import RECODE_ROWS, recoded_groups
+from ..encoders.recoding import RECODE_ROWS, Recoding
 from ..solvers import Solution
 from ..training import Training
 from .scores import Judge
@@ -40,7 +40,8 @@ def recoding_gain(
     scores = solution.readout.scores(supervision.similarity(groups, solution.sample.groups))
     bits = solution.readout.scores(seen) > 0
     own = supervision.group_of_row[shown]
-    recoded = recoded_groups(training, groups, scores, own, bits, solution.sample, curvature)
+    recoding = Recoding.of(training, groups, scores, own, bits, solution.sample, curvature)
+    recoded = recoding.of_groups(supervision, groups, scores, own)
     asked = _codes(solution.readout.scores(held) > 0)
     labels = supervision.labels
     assert labels is not None

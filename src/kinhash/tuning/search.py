@@ -39,6 +39,7 @@ __all__ = ["Chosen", "choose", "tune"]
 
 BOTH_GAIN = 0.003  # what similarities beside the columns must gain: they cost more to encode with
 RBF_SHARE = 0.03  # of what columns lack: where both gain less, similarities without columns are not tried
+LATER_LOSS = 0.01  # what they may lose where all rows searched come later
 MOST_RBF_CLASSES = 250  # similarities are to 1,000 centres: four a class
 GAIN = 0.001  # what any other departure from the plain method must gain
 FIRST_PENALTY = {"plain": 10.0, "rbf": 1.0, "both": 30.0}
@@ -284,7 +285,8 @@ def _best_candidate(
         if isinstance(features, Both):
             taken = found.value > best.value + BOTH_GAIN
         else:  # remembering rows is not enough to leave the columns out
-            taken = found.value > best.value + other.slack and found.score.later > best.score.later
+            later = found.score.later > best.score.later - LATER_LOSS
+            taken = found.value > best.value + other.slack and later
         if taken:
             path, best, settled = other, found, False
         if found.value < first.value + RBF_SHARE * (1 - first.value):
