@@ -205,7 +205,7 @@ def as_codes(codes: Codes | npt.ArrayLike, n_bits: int | None = None) -> Codes:
         raise InvalidInput(
             f"Codes came as an array of shape {packed.shape} and dtype {packed.dtype}",
             "packed rows: a 2-D uint8 array, as `encode` returns it",
-            "Pack a 0/1 matrix with kinhash.pack_bits first",
+            "Pack a 0/1 matrix with kinhash.pack_bits, or encode features with a model (--model)",
         )
     return Codes(packed, 8 * packed.shape[1] if n_bits is None else check_n_bits(n_bits))
 

@@ -30,7 +30,9 @@ __all__ = ["evaluate"]
 )
 @click.option("--top", type=int, help="Only so many places of each ranking count (mAP@top).")
 @click.option("-k", type=int, default=10, show_default=True, help="Places for precision at k.")
-@click.option("--radius", type=int, default=2, show_default=True, help="Differing bits for precision within.")
+@click.option(
+    "--radius", type=int, default=2, show_default=True, help="Weighted distance for precision within."
+)
 @click.option("--bits", "n_bits", type=int, help="Length of the codes in a .npy, if not 8 per byte.")
 @json_option
 def evaluate(
