@@ -10,6 +10,7 @@ from kinhash import EnergyHasher
 from kinhash._stages import Stages
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.recoding import Recoding
+from kinhash.errors import InvalidInput
 from kinhash.rows import Rows
 from kinhash.solvers.sample import draw_sample
 from kinhash.supervision import from_labels
@@ -68,6 +69,8 @@ def test_learned_codes_of_rows_fitted_on_are_theirs(alike, encoder, tmp_path):
     for one in (hasher, kinhash.load(tmp_path / "m.kin")):
         again = one.learned_codes(sets[5:], X[5:])
         np.testing.assert_array_equal(again.packed, hasher.codes_.packed[5:])
+        with pytest.raises(InvalidInput, match="1 of 1 labels are unknown"):
+            one.learned_codes([None], X[:1])
         some = [{"tag 3"}, {"tag 0", "tag 3"}]  # other tags are not even named
         np.testing.assert_array_equal(
             one.learned_codes(some, X[5:7]).packed, hasher.learned_codes(some, X[5:7]).packed

@@ -87,15 +87,15 @@ class LabelCodes:
 
     def _places(self, labels: Labels) -> Ints:
         """Where each of their names stands among ours; −1 for names we do not know, which no row has."""
-        if labels.is_tags != (self.table is None):
-            kinds = ("tags", "classes") if labels.is_tags else ("classes", "tags")
-            raise InvalidInput(f"{kinds[0]} came to a model of {kinds[1]}", kinds[1], "Pass those")
         if not labels.known.all():
             raise InvalidInput(
                 f"{int((~labels.known).sum())} of {len(labels)} labels are unknown",
                 "a label for every row",
                 "Encode rows of unknown label from their features, with encode(X)",
             )
+        if labels.is_tags != (self.table is None):
+            kinds = ("tags", "classes") if labels.is_tags else ("classes", "tags")
+            raise InvalidInput(f"{kinds[0]} came to a model of {kinds[1]}", kinds[1], "Pass those")
         ours = {digest.tobytes(): place for place, digest in enumerate(self.digests)}
         places = np.array([ours.get(digest.tobytes(), -1) for digest in _digests(labels.names)], np.int64)
         strange = np.flatnonzero((places < 0) & _occur(labels))
