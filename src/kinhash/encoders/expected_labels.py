@@ -269,5 +269,4 @@ def _recoding(
     supervision, some = training.supervision, labelled.some(training.rng, RECODE_ROWS)
     bits = found.readout.scores(found.expected.similarity(labelled.features[some])) > 0
     groups, own = np.arange(supervision.n_groups), supervision.group_of_row[labelled.rows[some]]
-    recoding = Recoding.of(training, groups, scores, own, bits, solution.sample, curvature)
-    return recoding, recoding.of_groups(supervision, groups, scores, own)
+    return Recoding.fit(training, groups, scores, own, bits, solution.sample, curvature)

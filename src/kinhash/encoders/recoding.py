@@ -20,7 +20,6 @@ from .._forms import NUMBER, Form, check_forms
 from .._types import Array, Bools, Bytes, Floats, Ints
 from ..solvers.polish import polish_rows
 from ..solvers.sample import Sample
-from ..supervision import Supervision
 from ..training import Training
 
 __all__ = ["RECODE_ROWS", "Recoding"]
@@ -55,7 +54,7 @@ class Recoding:
     curvature: float
 
     @classmethod
-    def of(
+    def fit(
         cls,
         training: Training,
         groups: Ints,
@@ -64,8 +63,9 @@ class Recoding:
         row_bits: Bools,
         sample: Sample,
         curvature: float,
-    ) -> Recoding:
-        """From the solver's scores (g, d) of ``groups`` and the map's bits (n, d) of rows of ``row_groups``.
+    ) -> tuple[Recoding, Bools]:
+        """From the solver's scores (g, d) of ``groups`` and the map's bits (n, d) of rows of ``row_groups``;
+        and the bits (g, d) of the groups.
 
         The scale is the best multiple of B Bᵀ to compare the targets with, by least squares. Memory: g × d.
         """
@@ -83,14 +83,12 @@ class Recoding:
         mean = float(weights @ supervision.similarity(sample.groups, sample.groups) @ weights)
         found = cls(patterns, sums.astype(np.int16), gram, len(bits), mean, 1.0, curvature)
         start = np.where(scores > 0, 1.0, -1.0)
-        pull = found._pull(supervision.product(groups, seen, sums))
+        product = supervision.product(groups, seen, sums)
+        pull = found._pull(product)
         counts = supervision.group_weights(training.weights)[groups][:, None]
         scale = (counts * start * pull).sum() / max((counts * (start @ gram) * start).sum(), 1e-12)
-        return replace(found, scale=float(scale))
-
-    def of_groups(self, supervision: Supervision, groups: Ints, scores: Floats, row_groups: Ints) -> Bools:
-        """Bits (g, d) of groups with the solver's scores; ``row_groups`` are those it was made of."""
-        return self._bits(scores, supervision.product(groups, np.unique(row_groups), self._sums))
+        found = replace(found, scale=float(scale))
+        return found, found._bits(scores, product)
 
     def of_tags(self, scores: Floats, shared: Bools) -> Bools:
         """Bits (n, d) of rows with the solver's scores that share a tag with our tag sets or not (n, k)."""

@@ -40,8 +40,7 @@ def recoding_gain(
     scores = solution.readout.scores(supervision.similarity(groups, solution.sample.groups))
     bits = solution.readout.scores(seen) > 0
     own = supervision.group_of_row[shown]
-    recoding = Recoding.of(training, groups, scores, own, bits, solution.sample, curvature)
-    recoded = recoding.of_groups(supervision, groups, scores, own)
+    _, recoded = Recoding.fit(training, groups, scores, own, bits, solution.sample, curvature)
     asked = _codes(solution.readout.scores(held) > 0)
     labels = supervision.labels
     assert labels is not None
