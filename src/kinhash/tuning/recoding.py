@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from .._types import Bools
@@ -12,10 +10,8 @@ from ..encoders.expected import expected_similarity
 from ..encoders.recoding import RECODE_ROWS, Recoding
 from ..solvers import Solution
 from ..training import Training
+from .candidates import Candidate
 from .scores import Judge
-
-if TYPE_CHECKING:
-    from .search import Candidate
 
 __all__ = ["recoding_gain"]
 

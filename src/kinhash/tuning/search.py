@@ -23,15 +23,16 @@ from ..encoders import Encoder, Fitted
 from ..encoders.expected_labels import ExpectedLabels, Start, fit_label_model, label_patterns, softened
 from ..encoders.features import Both, FeatureMap, Plain, feature_map, worth_trying
 from ..encoders.label_models import LabelModel, LinearLabels
-from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
+from ..encoders.labelled import labelled_set, prepared_like
 from ..energies import Energy
 from ..fields import KIN_ONLY, Fields
 from ..solvers import Solution, Solver
 from ..solvers.coordinate import Polished
 from ..solvers.spectral import Spectral
 from ..training import Training
+from .candidates import Candidate, Trial
 from .recoding import recoding_gain
-from .scores import SEEN_ROWS, Judge, Score
+from .scores import Judge
 from .sharing import Wish, shared_fields
 from .splits import ENOUGH_ROWS, validation_split
 
@@ -85,50 +86,6 @@ class Chosen:
         if self.solver:
             facts["solver"] = self.solver
         return replace(found, facts=facts)
-
-
-@dataclass(frozen=True)
-class Trial:
-    """Rows prepared one way: those to fit on, and the held-out ones."""
-
-    features: FeatureMap
-    labelled: LabelledSet
-    held: Floats32
-
-    def score(self, judge: Judge, solution: Solution, model: LabelModel) -> Score:
-        """Score of a label model."""
-        return judge.score(solution, *self.chances(model))
-
-    def chances(self, model: LabelModel) -> tuple[Floats32, Floats32]:
-        """Label probabilities of the held-out rows, and of some of those fitted on."""
-        return model.probabilities(self.held), model.probabilities(self.labelled.features[:SEEN_ROWS])
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One label model with its temperature, and its score."""
-
-    trial: Trial
-    kind: Any
-    model: LabelModel
-    penalty: float | None
-    temperature: float
-    score: Score
-
-    @property
-    def value(self) -> float:
-        """What it is chosen by."""
-        return self.score.value
-
-    @property
-    def start(self) -> Start:
-        """Where another fit may begin."""
-        return Start(self.trial.labelled, self.model)
-
-    @property
-    def softened(self) -> LabelModel:
-        """The model at its temperature."""
-        return softened(self.model, self.temperature)
 
 
 def tune(
