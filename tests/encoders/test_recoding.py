@@ -34,7 +34,7 @@ def test_bits_settle_where_the_formula_says():
     scores, bits = rng.normal(size=(len(groups), n_bits)), rng.random((60, n_bits)) < 0.5
     sample = draw_sample(supervision, 1000, rng)
     own = supervision.group_of_row
-    recoding, found = Recoding.fit(training, groups, scores, own, bits, sample, curvature)
+    recoding, found = Recoding.fit(training, groups, scores, np.arange(60), bits, sample, curvature)
 
     S = np.where(Y @ Y.T > 0, 1.0, -1.0)
     first = np.array([np.flatnonzero(own == g)[0] for g in groups])

@@ -15,10 +15,10 @@ from .rows import KINDS, Group, entry, group_by, in_section, is_plain, usual_par
 from .sections import Part, Section
 from .tables import standard_notes
 
-__all__ = ["maps", "toplines"]
+__all__ = ["OWN", "maps", "toplines"]
 
 Place = tuple[str, str, int]  # method, map, length
-OWN = "own"
+OWN = "own"  # the map that a method has anyway
 
 
 def maps(results: Sequence[Result]) -> Section:

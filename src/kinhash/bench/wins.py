@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from .credit import OWN
 from .field import OURS, PROTOCOLS, Setting, multi_label, settings
 from .grid import Column, Entry, ResultTable
 from .paired import Difference, difference, shared
@@ -105,7 +106,7 @@ def _is_ours(result: Result) -> bool:
 
 def _is_other_map(result: Result) -> bool:
     """Whatever task it was run for, so that nobody's own task counts our map as a rival's."""
-    return result.method != OURS and result.given.get("map", "own") != "own"
+    return result.method != OURS and result.given.get("map", OWN) != OWN
 
 
 def _both(results: Sequence[Result]) -> tuple[list[Verdict], list[Verdict]]:

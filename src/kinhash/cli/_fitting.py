@@ -246,26 +246,16 @@ def _all_codes(
     whole = np.empty((X.shape[0], codes.packed.shape[1]), np.uint8)
     fitted = np.ones(X.shape[0], bool)
     fitted[kept_out] = False
-    by_label = kept_out[:0] if labels is None else _rows_with_learned_codes(hasher, labels, fitted)
-    mapped = np.setdiff1d(kept_out, by_label)
     whole[fitted] = codes.packed
+    known, mapped = hasher.fitted_.labels, kept_out
+    if labels is not None and known is not None:
+        able = known.knows(labels[kept_out])
+        by_label, mapped = kept_out[able], kept_out[~able]
+        if len(by_label):
+            whole[by_label] = hasher.learned_codes(labels[by_label], X[by_label]).packed
     if len(mapped):
         whole[mapped] = hasher.encode(X[mapped]).packed
-    if len(by_label):
-        assert labels is not None
-        whole[by_label] = hasher.learned_codes(labels[by_label], X[by_label]).packed
     return replace(codes, packed=whole, ids=ids), len(mapped)
-
-
-def _rows_with_learned_codes(
-    hasher: Any, labels: Labels, fitted: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.int64]:
-    """Rows kept out whose labels all occur in the fit, where the model knows codes of labels."""
-    if hasher.fitted_.labels is None or hasher.report_.get("codes") != "learned":
-        return np.empty(0, np.int64)
-    indicator = labels.indicator()
-    strange = np.asarray(indicator[fitted].sum(axis=0)).ravel() == 0
-    return np.flatnonzero(~fitted & labels.known & (indicator @ strange == 0))
 
 
 def _how_held_out(request: Request, n_kept_out: int) -> str:

@@ -266,7 +266,7 @@ def _recoding(
     curvature: float,
 ) -> tuple[Recoding, Bools]:
     """How learned codes are fitted to the map's bits, and those of all groups."""
-    supervision, some = training.supervision, labelled.some(training.rng, RECODE_ROWS)
+    some = labelled.some(training.rng, RECODE_ROWS)
     bits = found.readout.scores(found.expected.similarity(labelled.features[some])) > 0
-    groups, own = np.arange(supervision.n_groups), supervision.group_of_row[labelled.rows[some]]
-    return Recoding.fit(training, groups, scores, own, bits, solution.sample, curvature)
+    groups, rows = np.arange(training.supervision.n_groups), labelled.rows[some]
+    return Recoding.fit(training, groups, scores, rows, bits, solution.sample, curvature)

@@ -85,6 +85,16 @@ class LabelCodes:
                 taken.add(codes[-1].tobytes())
         return LabelCodes(np.stack(digests), np.stack(codes))
 
+    def knows(self, labels: Labels) -> Bools:
+        """Which rows (n,) have labels, and none without a code."""
+        strange = self._find(labels) < 0
+        return labels.known & (labels.indicator() @ strange.astype(np.int64) == 0)
+
+    def _find(self, labels: Labels) -> Ints:
+        """Where each of their names stands among ours, or −1."""
+        ours = {digest.tobytes(): place for place, digest in enumerate(self.digests)}
+        return np.array([ours.get(digest.tobytes(), -1) for digest in _digests(labels.names)], np.int64)
+
     def _places(self, labels: Labels) -> Ints:
         """Where each of their names stands among ours; −1 for names we do not know, which no row has."""
         if not labels.known.all():
@@ -96,8 +106,7 @@ class LabelCodes:
         if labels.is_tags != (self.table is None):
             kinds = ("tags", "classes") if labels.is_tags else ("classes", "tags")
             raise InvalidInput(f"{kinds[0]} came to a model of {kinds[1]}", kinds[1], "Pass those")
-        ours = {digest.tobytes(): place for place, digest in enumerate(self.digests)}
-        places = np.array([ours.get(digest.tobytes(), -1) for digest in _digests(labels.names)], np.int64)
+        places = self._find(labels)
         strange = np.flatnonzero((places < 0) & _occur(labels))
         if len(strange):
             name = labels.names.tolist()[strange[0]]

@@ -59,21 +59,20 @@ class Recoding:
         training: Training,
         groups: Ints,
         scores: Floats,
-        row_groups: Ints,
+        rows: Ints,
         row_bits: Bools,
         sample: Sample,
         curvature: float,
     ) -> tuple[Recoding, Bools]:
-        """From the solver's scores (g, d) of ``groups`` and the map's bits (n, d) of rows of ``row_groups``;
-        and the bits (g, d) of the groups.
+        """From the solver's scores (g, d) of ``groups`` and the map's bits (n, d) of some ``rows`` (n,); and
+        the bits (g, d) of the groups.
 
         The scale is the best multiple of B Bᵀ to compare the targets with, by least squares. Memory: g × d.
         """
         supervision, labels = training.supervision, training.supervision.labels
         assert labels is not None
-        seen, place = np.unique(row_groups, return_inverse=True)
-        groups_here, first = np.unique(supervision.group_of_row, return_index=True)
-        patterns = labels.indicator()[first[np.searchsorted(groups_here, seen)]].toarray().astype(np.uint8)
+        seen, first, place = np.unique(supervision.group_of_row[rows], return_index=True, return_inverse=True)
+        patterns = labels.indicator()[rows[first]].toarray().astype(np.uint8)
         bits = np.where(row_bits, 1.0, -1.0)
         sums: Floats = np.stack(
             [np.bincount(place, one, len(seen)) for one in bits.T], axis=1, dtype=np.float64

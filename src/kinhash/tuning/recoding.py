@@ -35,8 +35,7 @@ def recoding_gain(
     groups, inverse = np.unique(supervision.group_of_row[shown], return_inverse=True)
     scores = solution.readout.scores(supervision.similarity(groups, solution.sample.groups))
     bits = solution.readout.scores(seen) > 0
-    own = supervision.group_of_row[shown]
-    _, recoded = Recoding.fit(training, groups, scores, own, bits, solution.sample, curvature)
+    _, recoded = Recoding.fit(training, groups, scores, shown, bits, solution.sample, curvature)
     asked = _codes(solution.readout.scores(held) > 0)
     labels = supervision.labels
     assert labels is not None

@@ -177,9 +177,8 @@ def average_precision_by_steps(scores, kin, weights, leave_out_self, farthest): 
     """
     h, k = scores.shape
     total_ap, asked, half = 0.0, 0, 0.5 * farthest
-    rows = np.empty(
-        (farthest + 1, 2)
-    )  # at each distance: strangers, and kin; one addition and no branch a pair
+    # Strangers and kin at each distance: one addition a pair, and no branch.
+    rows = np.empty((farthest + 1, 2))
     for i in range(h):
         rows[:] = 0.0
         for j in range(k):
