@@ -229,15 +229,15 @@ def _load(path: PathLike, mmap: bool) -> npt.NDArray[np.uint8]:
 
 def _parse(path: PathLike, buffer: npt.NDArray[np.uint8]) -> _Layout:
     """Match the header in place and check every number in it; allocates a few small records."""
-    length = int.from_bytes(buffer[:8].tobytes(), "little")
-    data_start = 8 + length
-    if length > min(len(buffer) - 8, MAX_HEADER) or data_start % ALIGNMENT:
-        raise _damaged(path, f"claims a header of {length} bytes in a file of {len(buffer)}")
-    view = buffer.data[:data_start]
-    if bytes(view[8:_DIGEST_AT]) != _OPENING:
+    if buffer[8:_DIGEST_AT].tobytes() != _OPENING:
         raise FileProblem(
             f"{os.fspath(path)} is not a kinhash file", "a file kinhash wrote", "Pass another file"
         )
+    length = int.from_bytes(buffer[:8].tobytes(), "little")
+    data_start = 8 + length
+    if not _DIGEST_AT <= data_start <= min(len(buffer), 8 + MAX_HEADER) or data_start % ALIGNMENT:
+        raise _damaged(path, f"claims a header of {length} bytes in a file of {len(buffer)}")
+    view = buffer.data[:data_start]
     version = re.compile(rb'[^"]{0,64}","format":"([0-9]{1,9})"').match(view, _DIGEST_AT)
     if version and int(version[1]) > FORMAT:
         raise FileProblem(

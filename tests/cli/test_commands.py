@@ -260,8 +260,15 @@ def test_index_and_search_answer_like_brute_force(run: Run, folder: Path) -> Non
     assert by_features == found
     within = json.loads(succeed(run, "search i.kin queries.kin --radius 0 --json"))["neighbours"]
     assert all(set(one["distances"]) <= {0} for one in within)
+    of_codes = json.loads(succeed(run, "search db.kin queries.kin -k 4 --json"))["neighbours"]
+    assert of_codes == found
     text = succeed(run, "search i.kin queries.kin -k 2")
     assert "order: distance, then id. 100 more queries" in text
+
+
+def test_search_says_what_a_file_is_not(run: Run, folder: Path) -> None:
+    assert "model.kin is a kinhash file of kind 'model'" in run("search", "model.kin", "queries.kin").err
+    assert "X.npy is not a kinhash file" in run("search", "X.npy", "queries.kin").err
 
 
 def test_ids_travel_with_the_rows(run: Run, folder: Path) -> None:

@@ -63,6 +63,16 @@ def test_classes_that_are_several_tags_are_noticed(mark: str, run: Run, folder: 
     assert f"--tag-separator '{mark}'" in said.err
 
 
+@pytest.mark.parametrize("command", ["eval", "audit"])
+def test_judges_notice_them_too(command: str, run: Run, folder: Path) -> None:
+    np.save("codes.npy", np.arange(120, dtype=np.uint8)[:, None])
+    (folder / "y.txt").write_text("\n".join(["red", "blue;round", "round", "blue;red"] * 30) + "\n")
+    files = ("--labels", "y.txt") if command == "eval" else ("y.txt",)
+    said = run(command, "codes.npy", *files)
+    assert said.code == 0, said.err
+    assert "60 classes in y.txt look like several tags" in said.err
+
+
 def test_names_with_a_comma_are_classes(run: Run, folder: Path) -> None:
     (folder / "y.txt").write_text("\n".join(["Paris, France", "Lyon, France", "Rome, Italy"] * 40) + "\n")
     assert "Warning" not in run("fit", "X.npy", "--labels", "y.txt", *FIT).err

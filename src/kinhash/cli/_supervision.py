@@ -49,7 +49,6 @@ def read_supervision(
     found = read_some_labels(path, tags is not None, column, separator or SEPARATOR)
     if tags is not None and separator is None:
         expect_separator(found, path, SEPARATOR)
-    warn_of_joined_classes(found, path)
     if len(found) == n_rows + 1 and column is None:
         raise InvalidInput(
             f"{path} holds {len(found):,} labels for {n_rows:,} rows, one too many",
@@ -64,7 +63,9 @@ def read_some_labels(path: str, tags: bool, column: str | None, separator: str) 
     from ..datasets import open_labels
 
     if not tags:
-        return open_labels(path, column=column)
+        found = open_labels(path, column=column)
+        warn_of_joined_classes(found, path)
+        return found
     text = path.lower().removesuffix(".gz").endswith((".txt", ".csv", ".tsv", ".parquet"))
     found = open_labels(path, column=column, separator=separator if text else None)
     if not found.is_tags:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ._terminal import counted, emit, json_option, table
+
+if TYPE_CHECKING:
+    from ..index import HammingIndex
 
 __all__ = ["search"]
 
@@ -40,18 +43,20 @@ def search(
 ) -> None:
     """Find the rows of INDEX nearest to QUERIES (codes), exactly, in the order (distance, id).
 
+    A file of codes does for INDEX; an index that is asked often saves making it anew each time.
+
     \b
     Examples:
       kinhash search index.kin queries.kin -k 10
+      kinhash search db.kin new.npy --model model.kin
       kinhash search index.kin new.npy --model model.kin --json
       kinhash search index.kin new.npy --model model.kin --floats alike
     """
-    from ..index import HammingIndex
     from ._files import open_codes
 
     if floats and (model is None or radius is not None):
         raise click.UsageError("--floats needs --model, and goes with -k alone")
-    opened = HammingIndex.load(index)
+    opened = _opened(index)
     margins = None
     if model:
         codes, margins = _encoded(model, queries, floats)
@@ -74,6 +79,17 @@ def search(
     result = {"index": index, "n_bits": opened.n_bits, "rows": len(opened), "seconds": seconds}
     text = _text(answers if show_all else answers[:SHOWN_QUERIES], len(answers), len(opened))
     emit({**result, "neighbours": answers}, text, as_json)
+
+
+def _opened(path: str) -> HammingIndex:
+    """The index in a file, or one of the codes in it."""
+    from ..container import container_kind
+    from ..index import HammingIndex
+    from ._files import open_codes
+
+    if container_kind(path) == "codes":
+        return HammingIndex.from_codes(open_codes(path))
+    return HammingIndex.load(path)
 
 
 def _bits(queries: str, n_bits: int) -> int | None:
