@@ -19,7 +19,7 @@ from .._blocks import block_slices, n_threads
 from .._types import Floats
 from ..errors import InvalidInput
 from ..labels import read_labels
-from .kin_found import DIVISORS, precision_of_found
+from .kin_found import DIVISORS, precisions_of_groups
 from .mean_score import TIES, check_choice, check_count, spread
 from .ranking import Sides, own_rows, read_sides
 from .tie_groups import per_kin, precision_terms
@@ -133,7 +133,7 @@ def _ap_of_scores(scores: npt.NDArray[Any], kin: Mask, ties: str, top: int | Non
     n, N = last - np.searchsorted(ordered, values, "left"), len(scores) - last
     R = np.cumsum(r) - r
     if divide_by == "found":
-        return precision_of_found(N, n, R, r, top, ties)
+        return float(precisions_of_groups(N[None], n[None], R[None], r[None], top, ties)[0])
     if ties == "pessimistic":
         N = N + n - r
     if ties != "expected":
