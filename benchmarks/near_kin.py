@@ -3,7 +3,7 @@
     KINHASH_DATA=... python benchmarks/near_kin.py [cifar10-network reuters ...] [--partitions 3] [--bits 64]
         [--queries 500] [--json out.json]
 
-One table for each set, means over partitions: kin mAP, near-kin mAP, the share of the ten nearest kin among
+One table for each set, means and deviations over partitions: kin mAP, near-kin mAP, the share of the ten nearest kin among
 the first hundred answers (r100) and how many different first tens the queries get, with a learned and with
 a mapped database; see `kinhash.metrics.near_kin`. The training rows are the database, at most 20,000 of them.
 Below each table stands how far kin mAP is from that of codes of kinship alone, partition by partition.
@@ -44,6 +44,7 @@ MOST_ROWS = 20_000
 SEED = 20_261_116  # partition i is drawn from (SEED, i)
 KINDS = ("learned", "mapped")
 FIGURES = ("kin", "near-kin", "r100", "distinct")
+WIDTH = 27  # of a column
 DEFAULT, FLOATS, ALONE = "EnergyHasher", "EnergyHasher, float query", "kinship alone"
 
 Figures = dict[str, float]
@@ -137,13 +138,13 @@ def measure(
 
 
 def show(name: str, table: list[dict[str, Any]]) -> None:
-    """Means over partitions, and kin mAP against codes of kinship alone."""
-    print(f"\n{name}: learned / mapped database, mean of {len(table[0]['figures'])} partitions")
-    heads = [f"{figure:>15}" for figure in FIGURES]
+    """Means over partitions ± their deviation, and kin mAP against codes of kinship alone."""
+    print(f"\n{name}: learned / mapped database, mean ± deviation of {len(table[0]['figures'])} partitions")
+    heads = [f"{figure:>{WIDTH}}" for figure in FIGURES]
     print(f"{'':<36}{'bytes':>6} {' '.join(heads)}")
     for row in table:
         cells = [" / ".join(_cell(row["figures"], kind, figure) for kind in KINDS) for figure in FIGURES]
-        print(f"{row['name']:<36}{row['bytes']:>6} {' '.join(f'{cell:>15}' for cell in cells)}")
+        print(f"{row['name']:<36}{row['bytes']:>6} {' '.join(f'{cell:>{WIDTH}}' for cell in cells)}")
     alone = next(row for row in table if row["name"] == ALONE)["figures"]
     for row in table[:2]:
         apart = [
@@ -159,7 +160,10 @@ def _cell(figures: list[dict[str, Figures]], kind: str, figure: str) -> str:
     if not values:
         return "–"
     mean = float(np.mean(values))
-    return f"{mean:.0f}" if figure == "distinct" else f"{mean:.3f}".lstrip("0")
+    if figure == "distinct":
+        return f"{mean:.0f}"
+    spread = f" ± {np.std(values, ddof=1):.3f}".replace("0.", ".") if len(values) > 1 else ""
+    return f"{mean:.3f}".lstrip("0") + spread
 
 
 def main() -> None:
