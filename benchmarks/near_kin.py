@@ -3,9 +3,10 @@
     KINHASH_DATA=... python benchmarks/near_kin.py [cifar10-network reuters ...] [--partitions 3] [--bits 64]
         [--queries 500] [--json out.json]
 
-One table for each set, means and deviations over partitions: kin mAP, near-kin mAP, the share of the ten nearest kin among
-the first hundred answers (r100) and how many different first tens the queries get, with a learned and with
-a mapped database; see `kinhash.metrics.near_kin`. The training rows are the database, at most 20,000 of them.
+One table for each set, means and deviations over partitions: kin mAP, near-kin mAP, the share of the ten
+nearest kin among the first hundred answers (r100) and how many different first tens the queries get, with a
+learned and with a mapped database; see `kinhash.metrics.near_kin`. The training rows are the database, at
+most 20,000 of them.
 Below each table stands how far kin mAP is from that of codes of kinship alone, partition by partition.
 "Float query" is `hasher.search(index, X, k)`: the bits that say what a row looks like count by the query's
 margins. A label byte is for classes; sets with tags have none. Label byte + PQ needs FAISS.
