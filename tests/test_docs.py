@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
+import inspect
 import re
 import runpy
 import shlex
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +17,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 import kinhash
+import kinhash.baselines
+import kinhash.encoders
+import kinhash.solvers
 from kinhash.cli import kinhash as command_line
 
 ROOT = Path(__file__).parents[1]
@@ -130,6 +135,26 @@ def test_commands_in_tutorials_exist(page):
         assert command is not None, line
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("-")} <= known, line
+
+
+def calls(page):
+    """Calls with settings that stand in the running text of a page."""
+    for code in re.findall(r"`([A-Za-z][^`\n]*\([^`\n]*=[^`\n]*)`", read(page)):
+        with suppress(SyntaxError):  # not Python
+            yield from (node for node in ast.walk(ast.parse(code, mode="eval")) if isinstance(node, ast.Call))
+
+
+def test_settings_in_the_text_exist():
+    rooms = (kinhash, kinhash.baselines, kinhash.encoders, kinhash.solvers)
+    checked = 0
+    for page, call in ((page, call) for page in PAGES if page != "CHANGELOG.md" for call in calls(page)):
+        name = getattr(call.func, "id", getattr(call.func, "attr", None))
+        made = next((getattr(room, name) for room in rooms if name and hasattr(room, name)), None)
+        if inspect.isclass(made):
+            given = {word.arg.split("__")[0] for word in call.keywords if word.arg}
+            assert given <= inspect.signature(made).parameters.keys(), (page, ast.unparse(call))
+            checked += 1
+    assert checked > 8
 
 
 def test_every_page_is_in_the_table_of_contents():
