@@ -141,7 +141,8 @@ def methods_of(table: Table, dataset: str, rows: list[str]) -> None:
         scores = [[cells[bits, database].get(label) for database in known] for bits in lengths]
         n = [len(one) for some in scores for one in some if one]
         if n:
-            entries = [" / ".join(spread(one) for one in some if one) for some in scores]
+            # One number where a method has mapped codes only.
+            entries = [" / ".join(dict.fromkeys(spread(one) for one in some if one)) for some in scores]
             partitions = str(n[0]) if len(set(n)) == 1 else f"{min(n)} to {max(n)}"
             print(f"| {label} | {partitions} | {' | '.join(entries)} |")
 
