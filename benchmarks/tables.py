@@ -3,7 +3,7 @@
     python benchmarks/tables.py best RUNS... [--bits 64]            # ours beside the best rival, set by set
     python benchmarks/tables.py count RUNS...                       # first, level and lost cells
     python benchmarks/tables.py methods RUNS... --data cifar10_gist512 [--rows SDH ...]
-    python benchmarks/tables.py pieces RUNS... [--bits 64]          # differences from the default
+    python benchmarks/tables.py pieces RUNS... [--bits 64] [--rows ...]   # differences from the default
 
 RUNS are folders of results; of the same cell in several of them the last one counts. Means are over
 partitions, ± is their standard deviation. *Later rows* are those of the protocol `inductive`: a mapped
@@ -147,9 +147,9 @@ def methods_of(table: Table, dataset: str, rows: list[str]) -> None:
             print(f"| {label} | {partitions} | {' | '.join(entries)} |")
 
 
-def pieces(table: Table, bits: int) -> None:
+def pieces(table: Table, bits: int, rows: list[str]) -> None:
     names = [name for name in NAMES if any(key[:2] == (name, bits) for key in table)]
-    labels = list(dict.fromkeys(label for methods in table.values() for label in methods if label != OURS))
+    labels = rows or sorted({label for methods in table.values() for label in methods} - {OURS})
     print(f"| | {' | '.join(NAMES[name] for name in names)} |")
     print(f"|---|{'---|' * len(names)}")
     cells = {(name, d): table.get((name, bits, d), {}) for name in names for d in DATABASES}
@@ -165,10 +165,10 @@ def pieces(table: Table, bits: int) -> None:
                     parts.append("–")
                     continue
                 apart, error, _ = behind(cells[name, d][OURS], its)
-                text = f"{'+' if apart >= 0 else '−'}{shown(abs(apart))}"
+                text = f"{'+' if apart > 0 else '−'}{shown(abs(apart))}" if abs(apart) >= 5e-4 else "0"
                 parts.append(f"**{text}**" if abs(apart) > 2 * error else text)
             entries.append(" / ".join(parts))
-        print(f"| {label} | {' | '.join(entries)} |")
+        print(f"| {label.removeprefix(f'{OURS}, ')} | {' | '.join(entries)} |")
 
 
 def main() -> None:
@@ -187,7 +187,7 @@ def main() -> None:
     elif given.table == "methods":
         methods_of(table, given.data, given.rows)
     else:
-        pieces(table, given.bits)
+        pieces(table, given.bits, given.rows)
 
 
 if __name__ == "__main__":
