@@ -9,7 +9,7 @@ RUNS are folders of results; of the same cell in several of them the last one co
 partitions, ± is their standard deviation. *Later rows* are those of the protocol `inductive`: a mapped
 database that was not fitted on. A cell is first where no rival's mean is above ours on the partitions both
 have, and level where each that is above is so by at most one standard error of the paired difference over
-these partitions.
+these partitions; beyond the 95 % interval of that difference (Student's t) is marked by a star.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from scipy.stats import t as student_t
 
 from kinhash.bench.store import read_results
 
@@ -120,7 +121,8 @@ def count(table: Table) -> None:
             if sure:
                 label, lead, error, both = max(sure, key=lambda rival: rival[1])
                 place = f"{NAMES[dataset]}, {database}, {bits} bits"
-                lost.append(f"{place}: {label} +{shown(lead)} ± {shown(error)} (n = {len(both)})")
+                star = " *" if len(both) > 1 and lead > student_t.ppf(0.975, len(both) - 1) * error else ""
+                lost.append(f"{place}: {label} +{shown(lead)} ± {shown(error)} (n = {len(both)}){star}")
         share = 100 * level / max(cells, 1)
         print(f"{words}: {cells} cells, first {first}, first or level {level} ({share:.0f} %); lost:")
         print("\n".join(f"- {line}" for line in lost) + "\n")

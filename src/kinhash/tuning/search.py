@@ -39,6 +39,9 @@ from .splits import ENOUGH_ROWS, validation_split
 __all__ = ["Chosen", "choose", "tune"]
 
 BOTH_GAIN = 0.003  # what similarities beside the columns must gain: they cost more to encode with
+LATER_BOTH_GAIN = (
+    -0.01
+)  # ... for rows that come later: all of many rows will serve them better than those tried
 RBF_SHARE = 0.03  # of what columns lack: where both gain less, similarities without columns are not tried
 LATER_LOSS = 0.01  # what they may lose where all rows searched come later
 MOST_RBF_CLASSES = 250  # similarities are to 1,000 centres: four a class
@@ -240,7 +243,8 @@ def _best_candidate(
         other = path_of(features)
         found = other.first()
         if isinstance(features, Both):
-            taken = found.value > best.value + BOTH_GAIN
+            asked = LATER_BOTH_GAIN if many and encoder.database == "later" else BOTH_GAIN
+            taken = found.value > best.value + asked
         else:  # remembering rows is not enough to leave the columns out
             later = found.score.later > best.score.later - LATER_LOSS
             taken = found.value > best.value + other.slack and later
