@@ -39,9 +39,7 @@ from .splits import ENOUGH_ROWS, validation_split
 __all__ = ["Chosen", "choose", "tune"]
 
 BOTH_GAIN = 0.003  # what similarities beside the columns must gain: they cost more to encode with
-LATER_BOTH_GAIN = (
-    -0.01
-)  # ... for rows that come later: all of many rows will serve them better than those tried
+LATER_BOTH_GAIN = -0.01  # ... for rows that come later, where many more rows than were tried serve them
 RBF_SHARE = 0.03  # of what columns lack: where both gain less, similarities without columns are not tried
 LATER_LOSS = 0.01  # what they may lose where all rows searched come later
 MOST_RBF_CLASSES = 250  # similarities are to 1,000 centres: four a class
