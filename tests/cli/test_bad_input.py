@@ -214,7 +214,7 @@ CODES = [
     Case("not packed", "search index.kin X.npy", "packed rows"),
     Case("a model as codes", "eval model.kin --labels y.txt", "kind 'model'"),
     Case("a model as codes", "index model.kin -o out.kin", "kind 'model'"),
-    Case("codes as an index", "search db.kin queries.kin", "kind 'codes'"),
+    Case("a model as an index", "search model.kin queries.kin", "kind 'model'"),
     Case("codes as a model", "encode db.kin X.npy -o out.kin", "kind 'codes'"),
 ]  # fmt: skip
 
