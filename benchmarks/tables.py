@@ -7,20 +7,22 @@
 
 RUNS are folders of results; of the same cell in several of them the last one counts. Means are over
 partitions, ± is their standard deviation. *Later rows* are those of the protocol `inductive`: a mapped
-database that was not fitted on. A cell is first where no rival's mean is above ours on the partitions both
-have, and level where each that is above is so by at most one standard error of the paired difference over
-these partitions; beyond the 95 % interval of that difference (Student's t) is marked by a star.
+database that was not fitted on. First, level and lost are as in the report (`kinhash.bench.wins`), by the
+paired difference of all queries; a lead beyond its 95 % interval is marked by a star.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
-from scipy.stats import t as student_t
 
+from kinhash.bench.paired import LEVEL
+from kinhash.bench.result import Result
+from kinhash.bench.rows import Group, arrange
 from kinhash.bench.store import read_results
+from kinhash.bench.wins import Verdict, verdicts
 
 OURS = "EnergyHasher"
 NAMES = {
@@ -44,10 +46,18 @@ Methods = dict[str, Scores]  # by label
 Table = dict[tuple[str, int, str], Methods]  # by set, bits and database
 
 
-def read(folders: list[str]) -> Table:
-    """All scores; of the same cell the last."""
+def read(folders: list[str]) -> list[Result]:
+    """All results that have scores; of the same cell the last."""
+    found = {}
+    for result in (result for folder in folders for result in read_results(folder) if result.ok):
+        cell = (result.dataset, result.protocol, result.label, result.n_bits, result.partition)
+        found[cell] = result
+    return list(found.values())
+
+
+def table_of(results: Iterable[Result]) -> Table:
     found: Table = {}
-    for result in (result for folder in folders for result in read_results(folder)):
+    for result in results:
         for database, (protocol, kind) in DATABASES.items():
             score = getattr(result, kind)
             if result.protocol == protocol and result.n_bits is not None and score is not None:
@@ -56,22 +66,21 @@ def read(folders: list[str]) -> Table:
     return found
 
 
-def behind(ours: Scores, its: Scores) -> tuple[float, float, list[int]]:
-    """How far ours is behind on the partitions both have, the standard error of that, and which they are."""
-    both = sorted(ours.keys() & its.keys())
-    apart = np.array([its[p] - ours[p] for p in both])
+def verdicts_of(results: Iterable[Result], other_maps: bool) -> list[tuple[str, Verdict]]:
+    """How ours stands, cell by cell, and in which of the three databases."""
+    names = {place: database for database, place in DATABASES.items()}
+    found = [
+        (names.get((v.setting.protocol, v.kind)), v)
+        for v in verdicts(arrange(results), other_maps=other_maps)
+    ]
+    return [(name, v) for name, v in found if name and v.setting.dataset in NAMES]
+
+
+def behind(ours: Scores, its: Scores) -> tuple[float, float]:
+    """How far ours is behind on the partitions both have, and the standard error of that over these."""
+    apart = np.array([its[p] - ours[p] for p in sorted(ours.keys() & its.keys())])
     error = float(apart.std(ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else 0.0
-    return (float(apart.mean()) if both else -np.inf), error, both
-
-
-def rivals(methods: Methods, other_maps: bool) -> Iterator[tuple[str, float, float, list[int]]]:
-    """Those that share partitions with ours, with their own maps alone or with ours on their codes too."""
-    for label, its in methods.items():
-        if label.startswith(OURS) or "float" in label or ("map" in label and not other_maps):
-            continue
-        lead, error, both = behind(methods[OURS], its)
-        if both:
-            yield label, lead, error, both
+    return (float(apart.mean()) if len(apart) else -np.inf), error
 
 
 def shown(value: float, digits: int = 3) -> str:
@@ -83,49 +92,52 @@ def spread(scores: Mapping[int, float]) -> str:
     return shown(values.mean()) + (f" ± {shown(values.std(ddof=1))}" if len(values) > 1 else "")
 
 
-def best(table: Table, bits: int) -> None:
+def best(results: list[Result], bits: int) -> None:
     print(
         f"| {bits} bits | learned | best rival | mapped | best rival | later rows | best rival | partitions |"
     )
     print("|---|---|---|---|---|---|---|---|")
+    found = {(v.setting.dataset, name): v for name, v in verdicts_of(results, False) if v.n_bits == bits}
+    table = table_of(results)
     for dataset, name in NAMES.items():
         entries, partitions = [], 0
         for database in DATABASES:
-            methods = table.get((dataset, bits, database), {})
-            found = list(rivals(methods, False)) if OURS in methods else []
-            if not found:
+            v = found.get((dataset, database))
+            if v is None:
                 entries += ["–", "–"]
                 continue
-            label, lead, error, both = max(found, key=lambda rival: rival[1])
-            its = shown(float(np.mean([methods[label][p] for p in both]))) + f" {label}"
-            entries += [spread(methods[OURS]), f"**{its}**" if lead > error else its]
-            partitions = max(partitions, len(methods[OURS]))
+            ours = table[dataset, bits, database][OURS]
+            its = f"{shown(mean_of(v.its, v.kind))} {v.rival}"
+            entries += [spread(ours), its if v.won else f"**{its}**"]
+            partitions = max(partitions, len(ours))
         if partitions:
             print(f"| {name} | {' | '.join(entries)} | {partitions} |")
 
 
-def count(table: Table) -> None:
+def mean_of(group: Group, kind: str) -> float:
+    mean = group.mean(kind)
+    return np.nan if mean is None else mean
+
+
+def count(results: list[Result]) -> None:
     for words, other_maps in (("own maps", False), ("and our map on their codes", True)):
-        cells = first = level = 0
-        lost = []
-        for (dataset, bits, database), methods in sorted(table.items()):
-            labels = methods if OURS in methods and dataset in NAMES and bits in (16, 32, 64) else {}
-            if other_maps and not any("map" in label for label in labels):
-                continue
-            found = list(rivals(methods, other_maps)) if labels else []
-            if not found:
-                continue
-            ahead = [rival for rival in found if rival[1] > 0]
-            sure = [rival for rival in ahead if rival[1] > rival[2]]
-            cells, first, level = cells + 1, first + (not ahead), level + (not sure)
-            if sure:
-                label, lead, error, both = max(sure, key=lambda rival: rival[1])
-                place = f"{NAMES[dataset]}, {database}, {bits} bits"
-                star = " *" if len(both) > 1 and lead > student_t.ppf(0.975, len(both) - 1) * error else ""
-                lost.append(f"{place}: {label} +{shown(lead)} ± {shown(error)} (n = {len(both)}){star}")
-        share = 100 * level / max(cells, 1)
-        print(f"{words}: {cells} cells, first {first}, first or level {level} ({share:.0f} %); lost:")
-        print("\n".join(f"- {line}" for line in lost) + "\n")
+        cells = [(name, v) for name, v in verdicts_of(results, other_maps) if v.n_bits in (16, 32, 64)]
+        n, level = max(len(cells), 1), sum(v.won for _, v in cells)
+        unsure = sum(v.behind.mean <= LEVEL * v.behind.error for _, v in cells)
+        print(f"{words}: {len(cells)} cells, first {sum(v.first for _, v in cells)},", end=" ")
+        print(
+            f"first or level {level} ({level / n:.0%}), in the 95 % interval {unsure} ({unsure / n:.0%});",
+            end=" ",
+        )
+        print(f"other maps in {sum(v.other_maps for _, v in cells)}; lost:")
+        for name, v in cells:
+            if not v.won:
+                star = " *" if v.behind.mean > LEVEL * v.behind.error else ""
+                lead = (
+                    f"+{shown(v.behind.mean, 4)} ± {shown(v.behind.error, 4)} (n = {v.behind.n_partitions})"
+                )
+                print(f"- {NAMES[v.setting.dataset]}, {name}, {v.n_bits} bits: {v.rival} {lead}{star}")
+        print()
 
 
 def methods_of(table: Table, dataset: str, rows: list[str]) -> None:
@@ -166,7 +178,7 @@ def pieces(table: Table, bits: int, rows: list[str]) -> None:
                 if not its:
                     parts.append("–")
                     continue
-                apart, error, _ = behind(cells[name, d][OURS], its)
+                apart, error = behind(cells[name, d][OURS], its)
                 text = f"{'+' if apart > 0 else '−'}{shown(abs(apart))}" if abs(apart) >= 5e-4 else "0"
                 parts.append(f"**{text}**" if abs(apart) > 2 * error else text)
             entries.append(" / ".join(parts))
@@ -181,15 +193,15 @@ def main() -> None:
     words.add_argument("--data", default="cifar10_gist512")
     words.add_argument("--rows", nargs="*", default=[])
     given = words.parse_args()
-    table = read(given.runs)
+    results = read(given.runs)
     if given.table == "best":
-        best(table, given.bits)
+        best(results, given.bits)
     elif given.table == "count":
-        count(table)
+        count(results)
     elif given.table == "methods":
-        methods_of(table, given.data, given.rows)
+        methods_of(table_of(results), given.data, given.rows)
     else:
-        pieces(table, given.bits, given.rows)
+        pieces(table_of(results), given.bits, given.rows)
 
 
 if __name__ == "__main__":
