@@ -126,6 +126,25 @@ def test_a_stronger_penalty_of_many_rows_must_gain_more(most, penalty, monkeypat
 
 
 @pytest.mark.parametrize(
+    ("columns_need", "begins"), [(1.0, 30.0), (10.0, 30.0), (100.0, 300.0), (1000.0, 1000.0)]
+)
+def test_columns_beside_similarities_begin_where_columns_alone_need_it(columns_need, begins, monkeypatch):
+    """Else columns at their best stand against both at a penalty that is too weak, and win."""
+    seen = []
+
+    def attempt(self, kind, penalty, *_):
+        seen.append((self.trial.features.name, penalty))
+        value = 0.9 - 0.01 * abs(np.log10(penalty / columns_need))
+        return search.Candidate(self.trial, kind, None, penalty, 1.0, Score(value, value))
+
+    monkeypatch.setattr(search._Path, "_attempt", attempt)
+    monkeypatch.setattr(search._Path, "refined", lambda self, best: best)
+    best(classes())
+    assert next(penalty for name, penalty in seen if name == "both") == pytest.approx(begins)
+    assert [penalty for name, penalty in seen if name == "rbf"][:1] in ([], [1.0])
+
+
+@pytest.mark.parametrize(
     ("plain", "both", "rbf", "chosen", "tried"),
     [
         (0.80, 0.805, 0.95, "both", 2),  # little gain beside the columns: not tried without them

@@ -239,7 +239,7 @@ def _best_candidate(
     settled = True
     for features in others:
         other = path_of(features)
-        found = other.first()
+        found = other.first(_stronger(first, best) if isinstance(features, Both) else 1.0)
         if isinstance(features, Both):
             asked = LATER_BOTH_GAIN if many and encoder.database == "later" else BOTH_GAIN
             taken = found.value > best.value + asked
@@ -251,6 +251,13 @@ def _best_candidate(
         if found.value < first.value + RBF_SHARE * (1 - first.value):
             break
     return path.refined(best if settled else path.best_penalty(best))
+
+
+def _stronger(first: Candidate, best: Candidate) -> float:
+    """How many times stronger a penalty the columns need than they began with; so do they beside others."""
+    if first.penalty is None or best.penalty is None:
+        return 1.0
+    return max(1.0, best.penalty / first.penalty)
 
 
 def _kinds(training: Training, features: Any) -> list[FeatureMap]:
@@ -282,11 +289,11 @@ class _Path:
         """What similarities without columns must gain, and at most what a stronger penalty or ridge must."""
         return SLACK_OF_MANY if self.many else SLACK
 
-    def first(self) -> Candidate:
+    def first(self, stronger: float = 1.0) -> Candidate:
         """One label model, to compare features by; the only one where none is left open."""
         kind, given = self.encoder.label_models[0], self.encoder.penalty
         if self._is_open:
-            return self._attempt(kind, FIRST_PENALTY[self.trial.features.name])
+            return self._attempt(kind, min(FIRST_PENALTY[self.trial.features.name] * stronger, PENALTIES[1]))
         return self._attempt(kind, None if given == "auto" else float(given))
 
     @property
