@@ -4,6 +4,7 @@
     python benchmarks/tables.py count RUNS...                       # first, level and lost cells
     python benchmarks/tables.py methods RUNS... --data cifar10_gist512 [--rows SDH ...]
     python benchmarks/tables.py pieces RUNS... [--bits 64] [--rows ...]   # differences from the default
+    python benchmarks/tables.py published RUNS... [--bits 32] [--protocol cifar10]  # mAP@K, both definitions
 
 RUNS are folders of results; of the same cell in several of them the last one counts. Means are over
 partitions, ± is their standard deviation. *Later rows* are those of the protocol `inductive`: a mapped
@@ -18,9 +19,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from kinhash.bench.paired import LEVEL
+from kinhash.bench.paired import LEVEL, difference
 from kinhash.bench.result import Result
-from kinhash.bench.rows import Group, arrange
+from kinhash.bench.rows import Group, arrange, group_by
 from kinhash.bench.store import read_results
 from kinhash.bench.wins import Verdict, verdicts
 
@@ -84,7 +85,7 @@ def behind(ours: Scores, its: Scores) -> tuple[float, float]:
 
 
 def shown(value: float, digits: int = 3) -> str:
-    return f"{value:.{digits}f}".replace("0.", ".", 1)
+    return f"{value:.{digits}f}".replace("0.", ".", 1).replace("-", "−")
 
 
 def spread(scores: Mapping[int, float]) -> str:
@@ -185,12 +186,33 @@ def pieces(table: Table, bits: int, rows: list[str]) -> None:
         print(f"| {label.removeprefix(f'{OURS}, ')} | {' | '.join(entries)} |")
 
 
+def published(results: list[Result], bits: int, protocol: str) -> None:
+    """Mapped databases; the last column is ours less the row, query by query, ± one standard error."""
+    chosen = [r for r in results if r.protocol == protocol and r.n_bits in (bits, None) and r.mapped]
+    groups = {label: Group.of(some) for label, some in group_by(chosen, lambda r: r.label).items()}
+    print("| | partitions | mAP | mAP@1000 by kin / by found | mAP@5000 by kin / by found | ours ahead by |")
+    print("|---|---|---|---|---|---|")
+    for label, group in sorted(groups.items(), key=lambda pair: -mean_of(pair[1], "mapped")):
+        scores = group.scores("mapped")
+        entries = [spread({p: score.value for p, score in scores.items()})]
+        for k in ("1000", "5000"):
+            both = (
+                {p: s.map_at.get(k) for p, s in scores.items()},
+                {p: s.map_at_found.get(k) for p, s in scores.items()},
+            )
+            entries.append(" / ".join("–" if None in one.values() else spread(one) for one in both))
+        apart = difference(groups.get(OURS), group, "mapped")
+        ahead = "" if label == OURS or apart is None else f"{shown(apart.mean)} ± {shown(apart.error)}"
+        print(f"| {label} | {len(scores)} | {' | '.join(entries)} | {ahead} |")
+
+
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("table", choices=("best", "count", "methods", "pieces"))
+    words.add_argument("table", choices=("best", "count", "methods", "pieces", "published"))
     words.add_argument("runs", nargs="+")
     words.add_argument("--bits", type=int, default=64)
     words.add_argument("--data", default="cifar10_gist512")
+    words.add_argument("--protocol", default="cifar10")
     words.add_argument("--rows", nargs="*", default=[])
     given = words.parse_args()
     results = read(given.runs)
@@ -200,6 +222,8 @@ def main() -> None:
         count(results)
     elif given.table == "methods":
         methods_of(table_of(results), given.data, given.rows)
+    elif given.table == "published":
+        published(results, given.bits, given.protocol)
     else:
         pieces(table_of(results), given.bits, given.rows)
 

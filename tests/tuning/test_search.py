@@ -169,6 +169,28 @@ def test_similarities_must_earn_their_cost(plain, both, rbf, chosen, tried, monk
     assert seen == ["plain", "both", "rbf"][:tried]
 
 
+@pytest.mark.parametrize(
+    ("most", "database", "both", "chosen"),
+    [
+        (300, "later", 0.792, "both"),
+        (300, "later", 0.788, "plain"),
+        (300, "fitted", 0.792, "plain"),
+        (20_000, "later", 0.792, "plain"),
+    ],
+)
+def test_of_many_rows_that_come_later_both_may_be_a_little_behind(most, database, both, chosen, monkeypatch):
+    """Candidates see a part of the rows, of which columns alone make more."""
+    scores = {"plain": 0.8, "both": both}
+
+    def attempt(self, kind, penalty, *_):
+        value = scores[self.trial.features.name]
+        return search.Candidate(self.trial, kind, None, penalty, 1.0, Score(value, value))
+
+    monkeypatch.setattr(search._Path, "_attempt", attempt)
+    monkeypatch.setattr(search, "MANY_ROWS", most)
+    assert best(classes(), penalty=7.0, database=database).trial.features.name == chosen
+
+
 @pytest.mark.parametrize(("most", "kinds"), [(20_000, ["logistic", "ridge"]), (300, ["logistic"])])
 def test_ridge_is_for_few_rows(most, kinds, monkeypatch):
     tried, real = [], search.fit_label_model
