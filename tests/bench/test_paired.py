@@ -144,6 +144,20 @@ def test_the_count_of_wins() -> None:
     assert entries[3].value == pytest.approx(0.1)
 
 
+def test_the_count_names_the_settings_that_ours_had_in_all_cells() -> None:
+    steady = np.full(50, 0.6)
+    rival = row("SDH", steady - 0.1)
+    alone = row("EnergyHasher", steady, given={"alike": 0}, label="EnergyHasher")
+    plain = row("EnergyHasher", steady, first=1)
+    assert "EnergyHasher with alike = 0 is first" in wins_sentence([*alone, *rival])
+    assert "EnergyHasher as it comes is first" in wins_sentence([*plain, *row("SDH", steady - 0.1, first=1)])
+    assert "EnergyHasher with settings that differ between cells is first" in wins_sentence(
+        [*alone, *plain, *rival]
+    )
+    count = next(table for table in make_report([*alone, *rival]).tables if table.name == "wins-count")
+    assert "takes part with alike = 0" in count.notes[0]
+
+
 @pytest.mark.parametrize("section", ["maps-x", "a task of one's own"])
 def test_other_maps_on_rivals_codes_count_apart(section: str) -> None:
     steady = np.full(50, 0.6)

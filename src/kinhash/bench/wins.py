@@ -1,4 +1,4 @@
-"""In how many cells our method, as it comes, is first or level with the first; and in which it is not.
+"""In how many cells our method is first or level with the first, and in which it is not.
 
 Two counts, always together: against rivals with encoders of their own, and, where it was run, against their
 codes with other encoders, ours among them.
@@ -104,6 +104,15 @@ def _is_ours(result: Result) -> bool:
     return result.method == OURS and result.label == OURS and is_plain(result)
 
 
+def _as_run(results: Iterable[Result]) -> str:
+    """The settings that our method was given."""
+    given = [r.given for r in results if _is_ours(r)]
+    if any(one != given[0] for one in given):
+        return "with settings that differ between cells"
+    said = ", ".join(f"{name} = {value}" for name, value in given[0].items())
+    return f"with {said}" if said else "as it comes"
+
+
 def _is_other_map(result: Result) -> bool:
     """Whatever task it was run for, so that nobody's own task counts our map as a rival's."""
     return result.method != OURS and result.given.get("map", OWN) != OWN
@@ -132,8 +141,8 @@ def wins_sentence(results: Sequence[Result]) -> str:
         else "; no rival's codes were run with our encoder"
     )
     return (
-        f"{OURS} as it comes is first or level with the first in {_share(own_maps)} cells against rivals "
-        f"with encoders of their own{ours}. By protocol: {'; '.join(parts)}."
+        f"{OURS} {_as_run(results)} is first or level with the first in {_share(own_maps)} cells "
+        f"against rivals with encoders of their own{ours}. By protocol: {'; '.join(parts)}."
     )
 
 
@@ -153,11 +162,13 @@ def wins(results: Sequence[Result]) -> Section:
     count = len(lost.rows)
     summary = f"The {count} cell{'s' if count != 1 else ''} in which it is neither first nor level"
     return Section(
-        "wins", title, (Part.table(_count(own_maps, all_maps)), Part.fold(summary, [Part.table(lost)]))
+        "wins",
+        title,
+        (Part.table(_count(own_maps, all_maps, _as_run(results))), Part.fold(summary, [Part.table(lost)])),
     )
 
 
-def _count(own_maps: list[Verdict], all_maps: list[Verdict]) -> ResultTable:
+def _count(own_maps: list[Verdict], all_maps: list[Verdict], run: str) -> ResultTable:
     both = (own_maps, all_maps)
     rows = []
     for protocol, kind in sorted({(v.setting.protocol, v.kind) for v in own_maps}, key=_protocol_first):
@@ -172,8 +183,8 @@ def _count(own_maps: list[Verdict], all_maps: list[Verdict]) -> ResultTable:
     names = ("cells", "first", "first or level", "per cent")
     columns = tuple(Column(name, group) for group in groups for name in names)
     note = (
-        f"A cell is a data set, a protocol, a length and a kind of database. {OURS} takes part with its "
-        "default settings only; on the right, only cells in which rivals' codes were run with other "
+        f"A cell is a data set, a protocol, a length and a kind of database. {OURS} takes part {run}, other "
+        "settings of it do not; on the right, only cells in which rivals' codes were run with other "
         "encoders. Level: within one paired standard error of every rival that is ahead (queries pooled over "
         "the partitions both have)."
     )

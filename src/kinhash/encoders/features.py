@@ -63,7 +63,7 @@ class Plain(FeatureMap):
 class RBF(FeatureMap):
     """Similarities ``exp(−‖u − z‖² / (2 width²))`` to ``n_centers`` training rows, all at unit length.
 
-    ``n_centers`` None is 1,000, and up to 1,500 where there are so few rows that all of them can be centres.
+    ``n_centers`` None is 1,000; of fewer than 3,000 rows more, 1,500 at most.
     A model with RBF features holds its centres, which are training rows.
     """
 
