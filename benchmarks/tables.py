@@ -40,6 +40,8 @@ NAMES = {
     "mulan_yeast": "Yeast",
     "mulan_scene": "Scene",
 }
+SHORT = {"eigenvectors of S + ITQ": "S + ITQ"}
+PM = "\u00a0±\u00a0"  # of which no half goes to the next line
 DATABASES = {"learned": ("paper", "learned"), "mapped": ("paper", "mapped"), "later": ("inductive", "mapped")}
 
 Scores = dict[int, float]  # by partition
@@ -90,7 +92,7 @@ def shown(value: float, digits: int = 3) -> str:
 
 def spread(scores: Mapping[int, float]) -> str:
     values = np.array(list(scores.values()))
-    return shown(values.mean()) + (f" ± {shown(values.std(ddof=1))}" if len(values) > 1 else "")
+    return shown(values.mean()) + (f"{PM}{shown(values.std(ddof=1))}" if len(values) > 1 else "")
 
 
 def best(results: list[Result], bits: int) -> None:
@@ -108,8 +110,9 @@ def best(results: list[Result], bits: int) -> None:
                 entries += ["–", "–"]
                 continue
             ours = table[dataset, bits, database][OURS]
-            its = f"{shown(mean_of(v.its, v.kind))} {v.rival}"
-            entries += [spread(ours), its if v.won else f"**{its}**"]
+            its = spread({p: score.value for p, score in v.its.scores(v.kind).items()})
+            its = its if v.won else f"**{its}**"
+            entries += [spread(ours), f"{its}<br>{SHORT.get(v.rival, v.rival)}"]
             partitions = max(partitions, len(ours))
         if partitions:
             print(f"| {name} | {' | '.join(entries)} | {partitions} |")
@@ -168,7 +171,7 @@ def pieces(table: Table, bits: int, rows: list[str]) -> None:
     print(f"| | {' | '.join(NAMES[name] for name in names)} |")
     print(f"|---|{'---|' * len(names)}")
     cells = {(name, d): table.get((name, bits, d), {}) for name in names for d in DATABASES}
-    own = [" / ".join(spread(cells[name, d][OURS]) for d in DATABASES) for name in names]
+    own = [" /<br>".join(spread(cells[name, d][OURS]) for d in DATABASES) for name in names]
     print(f"| the default | {' | '.join(own)} |")
     for label in labels:
         entries = []
