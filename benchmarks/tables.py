@@ -185,7 +185,7 @@ def pieces(table: Table, bits: int, rows: list[str]) -> None:
                 apart, error = behind(cells[name, d][OURS], its)
                 text = f"{'+' if apart > 0 else '−'}{shown(abs(apart))}" if abs(apart) >= 5e-4 else "0"
                 parts.append(f"**{text}**" if abs(apart) > 2 * error else text)
-            entries.append(" / ".join(parts))
+            entries.append(" /<br>".join(parts))
         print(f"| {label.removeprefix(f'{OURS}, ')} | {' | '.join(entries)} |")
 
 
