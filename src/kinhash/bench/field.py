@@ -99,7 +99,7 @@ def _setting_parts(setting: Setting, some: Sequence[Result]) -> list[Part]:
 
 def headline(results: Sequence[Result]) -> ResultTable | None:
     """For every setting at its longest code up to 64 bits: ours, the best of the others, EM-KSH."""
-    rows: list[tuple[str, tuple[Entry, ...]]] = []
+    found: list[tuple[str, int, str, tuple[Entry, ...]]] = []
     shown = [r for r in results if r.n_bits is not None and 1 < r.n_bits <= 64 and is_plain(r)]
     for setting, some in settings(shown).items():
         if not any(r.label == OURS for r in some):
@@ -109,11 +109,15 @@ def headline(results: Sequence[Result]) -> ResultTable | None:
         rivals = {r.label for r in some if r.method != OURS} - {OURS}
         for kind in KINDS:
             if groups[OURS].scores(kind) or not groups[OURS].ok:
-                rows.append(
-                    (f"{setting.name}, {n_bits} bits, {kind}", _headline_entries(groups, rivals, kind))
-                )
-    if not rows:
+                found.append((setting.name, n_bits, kind, _headline_entries(groups, rivals, kind)))
+    if not found:
         return None
+    lengths = {n_bits for _, n_bits, _, _ in found}
+    one = f"{lengths.pop()} bits" if len(lengths) == 1 else ""
+    rows = [
+        (f"{name}, {kind}" if one else f"{name}, {n_bits} bits, {kind}", entries)
+        for name, n_bits, kind, entries in found
+    ]
     names = (OURS, "best other", "which", "ahead by", "EM-KSH")
     note = (
         f"{OURS} and the best other are on the partitions both have; ± is the deviation over them, n their "
@@ -123,7 +127,7 @@ def headline(results: Sequence[Result]) -> ResultTable | None:
     )
     return ResultTable(
         "headline",
-        "The longest codes up to 64 bits: mAP",
+        f"{one or 'The longest codes up to 64 bits'}: mAP",
         "data set, protocol, database",
         tuple(Column(name, words=name == "which") for name in names),
         tuple(rows),
