@@ -158,6 +158,18 @@ def test_the_count_names_the_settings_that_ours_had_in_all_cells() -> None:
     assert "takes part with alike = 0" in count.notes[0]
 
 
+def test_one_length_is_said_once_and_several_in_every_row() -> None:
+    steady = np.full(50, 0.6)
+    short, long = (row("EnergyHasher", steady, n_bits=n) for n in (16, 32))
+    later = [replace(one, dataset="y", sections=("field-y",)) for one in long]
+    one, two = (
+        next(table for table in make_report(rows).tables if table.name == "headline")
+        for rows in ([*short, *row("SDH", steady)], [*short, *later])
+    )
+    assert (one.caption, [name for name, _ in one.rows]) == ("16 bits: mAP", ["x, paper, learned"])
+    assert [name for name, _ in two.rows] == ["x, paper, 16 bits, learned", "y, paper, 32 bits, learned"]
+
+
 @pytest.mark.parametrize("section", ["maps-x", "a task of one's own"])
 def test_other_maps_on_rivals_codes_count_apart(section: str) -> None:
     steady = np.full(50, 0.6)
