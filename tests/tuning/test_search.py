@@ -126,22 +126,31 @@ def test_a_stronger_penalty_of_many_rows_must_gain_more(most, penalty, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("columns_need", "begins"), [(1.0, 30.0), (10.0, 30.0), (100.0, 300.0), (1000.0, 1000.0)]
+    ("columns_need", "both_gain", "tried"),
+    [
+        (1.0, 0.0, [30.0]),
+        (10.0, 0.0, [30.0]),
+        (100.0, 0.0, [30.0, 300.0]),
+        (1000.0, 0.0, [30.0, 1000.0]),
+        (100.0, 0.05, [30.0, 3.0, 300.0]),  # ahead at once: its own path
+    ],
 )
-def test_columns_beside_similarities_begin_where_columns_alone_need_it(columns_need, begins, monkeypatch):
+def test_columns_beside_similarities_may_need_as_strong_a_penalty(
+    columns_need, both_gain, tried, monkeypatch
+):
     """Else columns at their best stand against both at a penalty that is too weak, and win."""
     seen = []
 
     def attempt(self, kind, penalty, *_):
         seen.append((self.trial.features.name, penalty))
-        value = 0.9 - 0.01 * abs(np.log10(penalty / columns_need))
+        value = 0.8 - 0.01 * abs(np.log10(penalty / columns_need))
+        value += both_gain * (self.trial.features.name == "both")
         return search.Candidate(self.trial, kind, None, penalty, 1.0, Score(value, value))
 
     monkeypatch.setattr(search._Path, "_attempt", attempt)
     monkeypatch.setattr(search._Path, "refined", lambda self, best: best)
     best(classes())
-    assert next(penalty for name, penalty in seen if name == "both") == pytest.approx(begins)
-    assert [penalty for name, penalty in seen if name == "rbf"][:1] in ([], [1.0])
+    assert [penalty for name, penalty in seen if name == "both"][: len(tried)] == pytest.approx(tried)
 
 
 @pytest.mark.parametrize(

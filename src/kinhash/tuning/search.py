@@ -239,9 +239,11 @@ def _best_candidate(
     settled = True
     for features in others:
         other = path_of(features)
-        found = other.first(_stronger(first, best) if isinstance(features, Both) else 1.0)
+        found = other.first()
         if isinstance(features, Both):
             asked = LATER_BOTH_GAIN if many and encoder.database == "later" else BOTH_GAIN
+            if found.value <= best.value + asked and (stronger := _stronger(first, best)) > 1:
+                found = max(found, other.first(stronger), key=lambda one: one.value)
             taken = found.value > best.value + asked
         else:  # remembering rows is not enough to leave the columns out
             later = found.score.later > best.score.later - LATER_LOSS
@@ -254,7 +256,7 @@ def _best_candidate(
 
 
 def _stronger(first: Candidate, best: Candidate) -> float:
-    """How many times stronger a penalty the columns need than they began with; so do they beside others."""
+    """How many times stronger a penalty the columns needed than they began with; beside others they may too."""
     if first.penalty is None or best.penalty is None:
         return 1.0
     return max(1.0, best.penalty / first.penalty)
