@@ -256,7 +256,7 @@ def _best_candidate(
 
 
 def _stronger(first: Candidate, best: Candidate) -> float:
-    """How many times stronger a penalty the columns needed than they began with; beside others they may too."""
+    """How many times stronger a penalty the columns needed than they began with."""
     if first.penalty is None or best.penalty is None:
         return 1.0
     return max(1.0, best.penalty / first.penalty)
