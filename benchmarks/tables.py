@@ -171,7 +171,7 @@ def pieces(table: Table, bits: int, rows: list[str]) -> None:
     print(f"| | {' | '.join(NAMES[name] for name in names)} |")
     print(f"|---|{'---|' * len(names)}")
     cells = {(name, d): table.get((name, bits, d), {}) for name in names for d in DATABASES}
-    own = [" /<br>".join(spread(cells[name, d][OURS]) for d in DATABASES) for name in names]
+    own = ["<br>".join(spread(cells[name, d][OURS]) for d in DATABASES) for name in names]
     print(f"| the default | {' | '.join(own)} |")
     for label in labels:
         entries = []
@@ -185,7 +185,7 @@ def pieces(table: Table, bits: int, rows: list[str]) -> None:
                 apart, error = behind(cells[name, d][OURS], its)
                 text = f"{'+' if apart > 0 else '−'}{shown(abs(apart))}" if abs(apart) >= 5e-4 else "0"
                 parts.append(f"**{text}**" if abs(apart) > 2 * error else text)
-            entries.append(" /<br>".join(parts))
+            entries.append("<br>".join(parts))
         print(f"| {label.removeprefix(f'{OURS}, ')} | {' | '.join(entries)} |")
 
 
