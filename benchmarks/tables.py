@@ -19,13 +19,13 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from kinhash.bench.field import OURS
 from kinhash.bench.paired import LEVEL, difference
 from kinhash.bench.result import Result
 from kinhash.bench.rows import Group, arrange, group_by
 from kinhash.bench.store import read_results
 from kinhash.bench.wins import Verdict, verdicts
 
-OURS = "EnergyHasher"
 NAMES = {
     "cifar10_efficientnet_lite0_pca256": "CIFAR-10 network features",
     "cifar10_gist512": "CIFAR-10 GIST",
@@ -118,11 +118,6 @@ def best(results: list[Result], bits: int) -> None:
             print(f"| {name} | {' | '.join(entries)} | {partitions} |")
 
 
-def mean_of(group: Group, kind: str) -> float:
-    mean = group.mean(kind)
-    return np.nan if mean is None else mean
-
-
 def count(results: list[Result]) -> None:
     for words, other_maps in (("own maps", False), ("and our map on their codes", True)):
         cells = [(name, v) for name, v in verdicts_of(results, other_maps) if v.n_bits in (16, 32, 64)]
@@ -195,7 +190,7 @@ def published(results: list[Result], bits: int, protocol: str) -> None:
     groups = {label: Group.of(some) for label, some in group_by(chosen, lambda r: r.label).items()}
     print("| | partitions | mAP | mAP@1000 by kin / by found | mAP@5000 by kin / by found | ours ahead by |")
     print("|---|---|---|---|---|---|")
-    for label, group in sorted(groups.items(), key=lambda pair: -mean_of(pair[1], "mapped")):
+    for label, group in sorted(groups.items(), key=lambda pair: -(pair[1].mean("mapped") or 0)):
         scores = group.scores("mapped")
         entries = [spread({p: score.value for p, score in scores.items()})]
         for k in ("1000", "5000"):

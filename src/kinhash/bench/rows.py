@@ -24,6 +24,7 @@ __all__ = [
     "in_section",
     "is_plain",
     "seconds_entry",
+    "settings_said",
 ]
 
 Key = TypeVar("Key")
@@ -48,7 +49,9 @@ def arrange(results: Iterable[Result]) -> list[Result]:
     unique = []
     for result in named:
         several = is_plain(result) and len(given[_place(result)]) > 1 and result.given
-        unique.append(replace(result, label=f"{result.label} ({_said(result)})") if several else result)
+        unique.append(
+            replace(result, label=f"{result.label} ({settings_said(result)})") if several else result
+        )
     return unique
 
 
@@ -60,7 +63,8 @@ def _parameters(result: Result) -> str:
     return json.dumps([result.method, result.given], sort_keys=True)
 
 
-def _said(result: Result) -> str:
+def settings_said(result: Result) -> str:
+    """What the method was given, in words."""
     return ", ".join(f"{name} = {value}" for name, value in sorted(result.given.items()))
 
 

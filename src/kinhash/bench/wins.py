@@ -14,7 +14,7 @@ from .field import OURS, PROTOCOLS, Setting, multi_label, settings
 from .grid import Column, Entry, ResultTable
 from .paired import Difference, difference, shared
 from .result import Result
-from .rows import KINDS, Group, entry, is_plain, without_band
+from .rows import KINDS, Group, entry, is_plain, settings_said, without_band
 from .sections import Part, Section
 from .tables import Cells
 
@@ -106,11 +106,11 @@ def _is_ours(result: Result) -> bool:
 
 def _as_run(results: Iterable[Result]) -> str:
     """The settings that our method was given."""
-    given = [r.given for r in results if _is_ours(r)]
-    if any(one != given[0] for one in given):
+    said = {settings_said(r) for r in results if _is_ours(r)}
+    if len(said) > 1:
         return "with settings that differ between cells"
-    said = ", ".join(f"{name} = {value}" for name, value in given[0].items())
-    return f"with {said}" if said else "as it comes"
+    given = said.pop()
+    return f"with {given}" if given else "as it comes"
 
 
 def _is_other_map(result: Result) -> bool:
