@@ -14,7 +14,7 @@ from .container import Arrays, read_container, write_container
 from .errors import DamagedFile, InvalidInput
 from .fields import Fields
 
-__all__ = ["SENSELESS", "load_codes", "require_facts", "save_codes"]
+__all__ = ["SENSELESS", "load_codes", "read_share", "require_facts", "save_codes"]
 
 CODES_FACTS = {"n_bits": int, "model_id": (str, type(None)), "fields": dict}
 # What contents that make no sense may raise; an energy's or a hasher's own checks are among them.
@@ -31,9 +31,15 @@ def save_codes(codes: Codes, path: Any) -> None:
             arrays["ids"] = ids.astype(np.int64)
         else:
             arrays["id_text"], arrays["id_ends"] = to_bytes(str(value) for value in ids)
-    header = {"n_bits": codes.n_bits, "model_id": codes.model_id, "fields": codes.fields.as_dict()}
+    header: dict[str, Any] = {
+        "n_bits": codes.n_bits,
+        "model_id": codes.model_id,
+        "fields": codes.fields.as_dict(),
+    }
     if codes.learned:
         header["learned"] = True
+    if codes.mapped_share is not None:
+        header["mapped_share"] = codes.mapped_share
     write_container(path, arrays, header, "codes")
 
 
@@ -44,6 +50,7 @@ def load_codes(path: Any, mmap: bool = False) -> Codes:
         learned = header.pop("learned", False)  # a fact that only learned codes have
         if not isinstance(learned, bool):
             raise ValueError("learned is neither true nor false")
+        mapped_share = read_share(header.pop("mapped_share", None))
         require_facts(header, CODES_FACTS)
         forms = {"packed": Form("u1", "N*")}
         if "id_ends" in arrays:
@@ -53,7 +60,8 @@ def load_codes(path: Any, mmap: bool = False) -> Codes:
         check_forms(arrays, forms)
         ids = from_bytes(arrays["id_text"], arrays["id_ends"]) if "id_ends" in arrays else arrays.get("ids")
         fields = Fields.from_dict(header["fields"])
-        return Codes(arrays["packed"], header["n_bits"], ids, header["model_id"], fields, learned)
+        known = header["n_bits"], ids, header["model_id"], fields, learned, mapped_share
+        return Codes(arrays["packed"], *known)
     except SENSELESS as error:
         raise DamagedFile(
             f"{path} is a codes file with contents this version cannot use ({str(error)[:300]})",
@@ -70,6 +78,13 @@ def _check_numbers(ids: Array) -> None:
             "integers from -2**63 to 2**63 - 1",
             "Pass such ids as strings, with list(map(str, ...))",
         )
+
+
+def read_share(value: Any) -> float | None:
+    """A number from 0 to 1 in a header, or None."""
+    if value is not None and not (isinstance(value, float) and 0 <= value <= 1):
+        raise ValueError("a share that is not from 0 to 1")
+    return value
 
 
 def require_facts(header: dict[str, Any], facts: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ._json import plain
 from ._table import Table
-from .codes_file import SENSELESS, require_facts
+from .codes_file import SENSELESS, read_share, require_facts
 from .container import Arrays, read_container, write_container
 from .errors import DamagedFile, InvalidInput
 from .fields import Fields
@@ -94,6 +94,8 @@ def save_model(hasher: Any, path: Any) -> None:
         "model_id": hasher.model_id_,
         "fields": hasher.fitted_.fields.as_dict(),
     }
+    if hasher.fitted_.mapped_share is not None:
+        header["mapped_share"] = hasher.fitted_.mapped_share
     if header["hasher"] not in HASHERS:
         raise InvalidInput(
             f"{header['hasher']} is in no table, so `load` would not find it",
@@ -110,7 +112,9 @@ def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
     """Arrays and header of a model file; the header has all its fields, of the right types and in range."""
     arrays, header = read_container(path, kind="model")
     try:
+        mapped_share = read_share(header.pop("mapped_share", None))
         _require_header(header)
+        header["mapped_share"] = mapped_share
     except SENSELESS as error:
         raise _unusable_model(path, error) from error
     return arrays, header
@@ -137,7 +141,7 @@ def load_model(path: Any) -> Any:
         labels = LabelCodes.from_arrays(known, _kin_map(map_, fields)) if known else None
     except SENSELESS as error:
         raise _unusable_model(path, error) from error
-    hasher.adopt(Fitted(map_, fields=fields, labels=labels))
+    hasher.adopt(Fitted(map_, fields=fields, labels=labels, mapped_share=header["mapped_share"]))
     hasher.n_features_in_ = header["n_features"]
     if header["feature_names"]:
         hasher.feature_names_in_ = np.array(header["feature_names"], object)
@@ -232,7 +236,7 @@ def _unfitted(kind: Any, parameters: dict[str, Any]) -> Any:
     """
     known = kind().get_params(deep=False)
     given, tables = {}, part_tables()
-    for name, value in parameters.items():
+    for name, value in _of_this_version(kind.__name__, parameters).items():
         if name not in known:
             continue
         if name in tables and isinstance(value, dict):
@@ -241,6 +245,18 @@ def _unfitted(kind: Any, parameters: dict[str, Any]) -> Any:
             value = _energy(value)
         given[name] = value
     return kind(**given)
+
+
+def _of_this_version(kind: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of a model file; those of files written before ``trust`` was one, in today's words.
+
+    Learned codes followed from labels alone then, and tags were similar if they shared one.
+    """
+    if kind == "EnergyHasher" and "trust" not in parameters:
+        kept = {name: value for name, value in parameters.items() if name not in ("alike", "kin_weight")}
+        return {**kept, "trust": 1.0, "kinship": "any"}
+    retired = {"label_model": ("auto", "ridge"), "n_centers": (None,)}
+    return {name: value for name, value in parameters.items() if value not in retired.get(name, ())}
 
 
 def _refuse(value: Any) -> None:

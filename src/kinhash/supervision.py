@@ -1,12 +1,12 @@
-"""Who is kin: one value, whatever the user handed in.
+"""How similar two rows should be, whatever the user handed in.
 
-The similarity ``S`` of two rows is +1 for kin, −1 for strangers, 0 for unknown, and may be graded
-in between. It is never formed for all pairs. Rows with the same supervision have the same row of
-``S``, so everything happens between *groups* of such rows, by one of three routes:
+The similarity ``S`` of two rows lies in [−1, 1]: +1 for the same kind, −1 for nothing in common, 0 for
+unknown, and grades in between. It is never formed for all pairs. Rows with the same supervision have the
+same row of ``S``, so everything happens between *groups* of such rows, by one of three routes:
 
-* `ClassSupervision`: ``S = 2·[same class] − 1``, so ``S Q`` is twice the sum of the own class less
-  the total;
-* `TagSupervision`: blocks of ``2·[Y Yᵀ > 0] − 1`` between distinct tag sets;
+* `ClassSupervision`: ``S = 2·[same class] − 1``, or a K × K matrix between the classes;
+* `TagSupervision`: ``S = 2·[shared] − 1`` (kinship "any"), or its mean with ``2·Jaccard − 1`` ("graded"),
+  in blocks between distinct tag sets;
 * `PairSupervision` and `MatrixSupervision`: the listed entries, or the matrix as it was given.
 
 Memory: the groups and what they were built from, O(rows + tags); blocks are as large as asked for.
@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from ._blocks import block_slices
 from ._similarity import all_alike, check_similarity, check_symmetric, check_varies, has_unknown
 from ._types import Floats, Ints
-from .errors import InvalidInput
+from .errors import InvalidInput, UnknownName
 from .labels import Labels, read_labels
 
 __all__ = [
@@ -33,11 +33,13 @@ __all__ = [
     "PairSupervision",
     "Supervision",
     "TagSupervision",
+    "check_kinship",
     "from_labels",
     "from_pairs",
     "from_similarity",
 ]
 
+KINSHIPS = ("auto", "graded", "any")
 NOBODY = -1  # the group of rows nothing is known about
 
 
@@ -70,6 +72,18 @@ class Supervision(ABC):
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         """``similarity(left, right) @ values`` without holding the whole block."""
 
+    def some_pairs(self, most: int, rng: np.random.Generator) -> tuple[Ints, Ints, Floats]:
+        """Random pairs of rows and their similarity: left, right and S, at most ``most`` of each."""
+        known = np.flatnonzero(self.group_of_row >= 0)
+        columns = known if self.anchors is None else self.anchors
+        left, right = rng.choice(known, most), rng.choice(columns, most)
+        left, right = left[left != right], right[left != right]
+        S = [
+            self.similarity(self.group_of_row[i : i + 1], self.group_of_row[j : j + 1])[0, 0]
+            for i, j in zip(left.tolist(), right.tolist(), strict=True)
+        ]
+        return left, right, np.array(S, np.float64)
+
     def group_weights(self, row_weights: Floats | None = None) -> Floats:
         """Rows per group, or the sum of their weights."""
         known = self.group_of_row >= 0
@@ -78,18 +92,23 @@ class Supervision(ABC):
 
 
 class ClassSupervision(Supervision):
-    """Kin = same class. Groups are the classes."""
+    """Groups are the classes; ``between`` (K, K) says how similar two classes are, None: the same or not."""
 
-    def __init__(self, labels: Labels) -> None:
+    def __init__(self, labels: Labels, between: Floats | None = None) -> None:
         assert labels.classes is not None
         self.labels = labels
+        self.between = between
         self.group_of_row = labels.classes
         self.n_groups = len(labels.names)
 
     def similarity(self, left: Ints, right: Ints) -> Floats:
+        if self.between is not None:
+            return self.between[np.ix_(left, right)]
         return np.where(left[:, None] == right[None, :], 1.0, -1.0)
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
+        if self.between is not None:
+            return _blocked_product(self, left, right, values)
         # S = 2 [same] - 1: twice the sum over the own class, less the sum over everybody.
         sums = np.zeros((self.n_groups, values.shape[1]))
         np.add.at(sums, right, values)
@@ -98,18 +117,27 @@ class ClassSupervision(Supervision):
 
 
 class TagSupervision(Supervision):
-    """Kin = at least one shared tag. Groups are the distinct tag sets; the empty one is kin to nobody."""
+    """Groups are the distinct tag sets. Sets without a common tag have S = −1, and so has the empty set.
 
-    def __init__(self, labels: Labels) -> None:
+    Sets with a common tag have S = 1, or if ``graded`` their Jaccard index, which is 1 for equal sets.
+    """
+
+    def __init__(self, labels: Labels, graded: bool = False) -> None:
         assert labels.tags is not None
         self.labels = labels
+        self.graded = graded
         self.group_of_row, first = _distinct_rows(labels.tags, labels.known)
         self.n_groups = len(first)
         self.tag_sets = sp.csr_array(labels.tags[first], dtype=np.float32)
 
     def similarity(self, left: Ints, right: Ints) -> Floats:
         shared = self.tag_sets[left] @ self.tag_sets[right].toarray().T
-        return np.where(shared > 0, 1.0, -1.0)
+        if not self.graded:
+            return np.where(shared > 0, 1.0, -1.0)
+        sizes = np.diff(self.tag_sets.indptr)
+        union = sizes[left][:, None] + sizes[right] - shared
+        # The mean of 2·[shared] − 1 and 2·Jaccard − 1.
+        return np.where(shared > 0, shared / np.maximum(union, 1), -1.0).astype(np.float64)
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         return _blocked_product(self, left, right, values)
@@ -141,6 +169,17 @@ class PairSupervision(Supervision):
         block = sp.csr_array(self.listed[self.rows][:, self.rows])
         block.sort_indices()
         return block
+
+    def hold_out(
+        self, most: int, rng: np.random.Generator
+    ) -> tuple[tuple[Ints, Ints, Floats], PairSupervision]:
+        """A fifth of the listed pairs, at most ``most``, as left, right and S; and the others."""
+        listed = sp.triu(self.listed, format="coo")
+        order = rng.permutation(listed.nnz)
+        held, rest = np.split(order, [min(most, listed.nnz // 5)])
+        i, j = listed.coords
+        kept = _symmetric(i[rest], j[rest], listed.data[rest], self.n_rows)
+        return (i[held], j[held], listed.data[held]), PairSupervision(kept)
 
     def similarity(self, left: Ints, right: Ints) -> Floats:
         block: Floats = self.listed[self.rows[left]][:, self.rows[right]].toarray().astype(np.float64)
@@ -176,10 +215,67 @@ class MatrixSupervision(Supervision):
         return _blocked_product(self, left, right, values)
 
 
-def from_labels(y: Any, n_rows: int | None = None) -> Supervision:
-    """Supervision from classes, an indicator matrix or tag sets; see `kinhash.labels`."""
+def check_kinship(kinship: Any) -> None:
+    """Refuse what `from_labels` does not know."""
+    if isinstance(kinship, str):
+        if kinship not in KINSHIPS:
+            raise UnknownName.among("kinship", kinship, KINSHIPS)
+    elif np.ndim(kinship) != 2:
+        raise InvalidInput(
+            f"kinship is a {type(kinship).__name__} of {np.ndim(kinship)} dimensions",
+            f"one of {', '.join(KINSHIPS)}, or a square matrix of similarities between the classes",
+            "Pass one of those",
+        )
+
+
+def from_labels(y: Any, n_rows: int | None = None, kinship: Any = "any") -> Supervision:
+    """Supervision from classes, an indicator matrix or tag sets; see `kinhash.labels`.
+
+    ``kinship`` says how similar two rows are: "any" (1 if they share a class or a tag, else −1), "graded"
+    (tags: the more they share, the more similar), "auto" (graded for tags), or a K × K matrix in [−1, 1]
+    between the classes in sorted order.
+    """
+    check_kinship(kinship)
     labels = read_labels(y, n_rows)
-    return TagSupervision(labels) if labels.is_tags else ClassSupervision(labels)
+    if isinstance(kinship, str):
+        if labels.is_tags:
+            return TagSupervision(labels, graded=kinship != "any")
+        if kinship == "graded":
+            raise InvalidInput(
+                "kinship='graded' came with classes",
+                "tags, of which two rows can share some; or a K × K matrix between the classes",
+                "Leave kinship out, or pass such a matrix",
+            )
+        return ClassSupervision(labels)
+    if labels.is_tags:
+        raise InvalidInput(
+            "A matrix of similarities between classes came with tags", "classes", "Use kinship='graded'"
+        )
+    return ClassSupervision(labels, _between_classes(np.asarray(kinship, np.float64), labels))
+
+
+def _between_classes(matrix: Floats, labels: Labels) -> Floats:
+    """A symmetric matrix (K, K) in [−1, 1] whose diagonal is 1."""
+    k = len(labels.names)
+    if matrix.shape != (k, k):
+        raise InvalidInput(
+            f"kinship has shape {matrix.shape}, and there are {k} classes",
+            f"shape ({k}, {k}), classes in sorted order",
+            "Pass one row and one column for every class",
+        )
+    if not (np.abs(matrix) <= 1).all() or not np.array_equal(matrix, matrix.T):
+        raise InvalidInput(
+            "kinship is not symmetric, or has entries outside [−1, 1]",
+            "similarities from −1 (nothing in common) to 1 (the same)",
+            "Check the matrix: kinship[i, j] must be kinship[j, i]",
+        )
+    if not (np.diag(matrix) == 1).all():
+        raise InvalidInput(
+            f"kinship[{int((np.diag(matrix) != 1).argmax())}, same] is not 1",
+            "1 on the diagonal: a class is as similar as can be to itself",
+            "Set the diagonal to 1",
+        )
+    return matrix
 
 
 def from_pairs(left: Any, right: Any, verdict: Any, n_rows: int) -> PairSupervision:

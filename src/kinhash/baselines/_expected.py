@@ -8,19 +8,21 @@ anchors, and from those its code. Two ways of reading a code off S̄_x belong to
 * "energy": the bits that minimise the KSH energy ``Σ_j w_j (d·T_xj − u·B_j)²`` towards the anchors, which are
   our own solvers' bits of a row outside their sample. It lands on whole codes, not between two.
 
-Neither wins everywhere (CIFAR-10 GIST: "energy"; Reuters: "codes", by .1 mAP), so the tuner chooses between
-them, and chooses features, penalty and temperature, as it does for `EnergyHasher`.
+Neither wins everywhere (CIFAR-10 GIST: "energy"; Reuters: "codes", by .1 mAP), so held-out rows choose
+between them; features and penalty are chosen as for `EnergyHasher`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._blocks import block_slices, map_blocks
 from .._types import Floats
-from ..encoders import Map
+from ..encoders import Encoder, Map
+from ..encoders.base import HoldOut
 from ..encoders.expected_labels import ExpectedLabels
 from ..energies.ksh import KSH
 from ..errors import InvalidInput
@@ -30,6 +32,7 @@ from ..solvers.readout import LinearReadout, PolishReadout, pull_sums
 from ..solvers.sample import Sample, draw_sample
 from ..solvers.targets import Targets
 from ..training import Training
+from ._judge import HELD_ROWS, SEEN_ROWS, MapJudge
 
 __all__ = ["codes_readout", "energy_readout", "fit_expected_map", "require_labels"]
 
@@ -53,7 +56,7 @@ def fit_expected_map(training: Training, codes: Floats) -> tuple[Map, dict[str, 
 
     Memory beyond the codes: that of `ExpectedLabels`, and similarities of 1,024 groups to m ≤ 1,000 anchors.
     """
-    from ..tuning import choose
+    from ..tuning import hold_out, tune
 
     supervision = training.supervision
     sample = draw_sample(supervision, N_ANCHORS, training.rng, row_weights=training.weights)
@@ -63,11 +66,28 @@ def fit_expected_map(training: Training, codes: Floats) -> tuple[Map, dict[str, 
         "codes": codes_readout(training, sample, means),
         "energy": energy_readout(training, sample, means),
     }
-    solutions = [Solution(sample, codes.shape[1], minimum, readout) for readout in readouts.values()]
-    chosen = choose(training, solutions, ExpectedLabels(recode=0.0))
-    fitted = chosen.encoder.fit(training, chosen.solution)
-    name = next(name for name, readout in readouts.items() if readout is chosen.solution.readout)
+    solutions = {name: Solution(sample, codes.shape[1], minimum, own) for name, own in readouts.items()}
+    encoder, split = tune(training, ExpectedLabels()).encoder, hold_out(training)
+    name = "codes" if split is None else _best_readout(training, encoder, solutions, split)
+    fitted = encoder.fit(training, solutions[name])
     return fitted.map, {**fitted.facts, "readout": name}
+
+
+def _best_readout(
+    training: Training, encoder: Encoder, solutions: dict[str, Solution], split: HoldOut
+) -> str:
+    """The readout whose bits serve held-out rows best, by a label model that has not seen them."""
+    weights = np.ones(len(training.rows)) if training.weights is None else training.weights.copy()
+    weights[split.held] = 0.0
+    judge, values = MapJudge.of(training, split), {}
+    for name, solution in solutions.items():
+        found = encoder.fit(replace(training, weights=weights), solution)
+        held, seen = split.held[:HELD_ROWS], split.part[:SEEN_ROWS]
+        assert found.scores is not None
+        learned = found.scores[training.supervision.group_of_row[seen]]
+        of_held, of_seen = (found.map.scores(training.rows.read(rows)) for rows in (held, seen))
+        values[name] = judge.value(of_held, of_seen, learned)
+    return max(values, key=lambda name: values[name])
 
 
 def group_means(training: Training, codes: Floats) -> Floats:

@@ -22,9 +22,8 @@ from ..encoders.features import FeatureMap, feature_map, worth_trying
 from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
 from ..encoders.linear import LinearMap
 from ..training import Training
-from ..tuning.scores import HELD_ROWS, SEEN_ROWS
-from ..tuning.splits import validation_split
-from ._judge import MapJudge
+from ..tuning import hold_out
+from ._judge import HELD_ROWS, SEEN_ROWS, MapJudge
 
 __all__ = ["AUTO", "Batch", "Descent", "HeadLoss", "OpenSettings", "descend", "fit_head"]
 
@@ -205,13 +204,13 @@ def _choose(
 ) -> tuple[FeatureMap, Descent, float | None]:
     kinds = settings.kinds(training)
     wanted = len(kinds) > 1 or AUTO in (settings.step, settings.penalty, settings.n_epochs)
-    split = validation_split(training, training.rng) if wanted else None
+    split = hold_out(training) if wanted else None
     if split is None:
         return kinds[0], settings.start, None
     judge = MapJudge.of(training, split)
     best: tuple[FeatureMap, Descent, float] | None = None
     for features in kinds:
-        rows = labelled_set(training, features, training.rng, split.part, None, split.weights)
+        rows = labelled_set(training, features, training.rng, split.part)
         held = prepared_like(training, rows, split.held[:HELD_ROWS])
 
         def value(descent: Descent, rows: LabelledSet = rows, held: Floats32 = held) -> float:

@@ -17,9 +17,8 @@ from ..encoders.features import (
 from ..encoders.labelled import LabelledSet, labelled_set, prepared_like
 from ..encoders.linear import LinearMap
 from ..training import Training
-from ..tuning.scores import HELD_ROWS, SEEN_ROWS
-from ..tuning.splits import validation_split
-from ._judge import MapJudge
+from ..tuning import hold_out
+from ._judge import HELD_ROWS, SEEN_ROWS, MapJudge
 
 __all__ = ["fit_tuned_map"]
 
@@ -38,13 +37,13 @@ def fit_tuned_map(training: Training, targets: Floats) -> tuple[LinearMap, dict[
 
 
 def _choose(training: Training, targets: Floats) -> tuple[FeatureMap, float, float | None]:
-    split = validation_split(training, training.rng) if training.supervision.labels is not None else None
+    split = hold_out(training) if training.supervision.labels is not None else None
     if split is None:
         return Plain(), UNTUNED, None
     judge, best = MapJudge.of(training, split), (Plain(), UNTUNED, -1.0)
     seen = split.part[:SEEN_ROWS]
     for features in worth_trying(training.rows):
-        rows = labelled_set(training, features, training.rng, split.part, None, split.weights)
+        rows = labelled_set(training, features, training.rng, split.part)
         held = prepared_like(training, rows, split.held[:HELD_ROWS])
         for penalty, weights in _ridge_path(rows, targets[split.part]):
             asked, database = (z @ weights[:-1] + weights[-1] for z in (held, rows.features[:SEEN_ROWS]))

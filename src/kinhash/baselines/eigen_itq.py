@@ -73,7 +73,7 @@ class EigenITQ(TwoStepBaseline):
 
     def _solve(self, training: Training) -> Solved:
         supervision = training.supervision
-        solver = Spectral(rotation="codes", rarity=0.0, targets="centred", n_anchors=self.n_anchors)
+        solver = Spectral(rotation="codes", balance=False, targets="centred", n_anchors=self.n_anchors)
         solution = solver.solve(supervision, KSH(), self.n_bits, training.rng, training.weights)
         scores = solution.group_scores(supervision, training.n_jobs)
         return Solved(scores[supervision.group_of_row])

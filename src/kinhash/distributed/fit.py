@@ -83,7 +83,7 @@ def learn_from(hasher: H, blocks: Blocks, *, sample_rows: int = SAMPLE_ROWS) -> 
         wanted = spread_rows(survey, GUESS_ROWS)
         features = feature_map(plan.encoder.features)
         if isinstance(features, RBF):
-            wanted = choose_rows(survey, GUESS_ROWS + (features.n_centers or 1000), rng)
+            wanted = choose_rows(survey, GUESS_ROWS + features.n_centers, rng)
         taken = join(blocks.gather(take_rows, wanted))
         _reduce(hasher, plan, taken, survey, blocks)
     hasher.report_["seconds"]["all blocks"] = time.perf_counter() - start

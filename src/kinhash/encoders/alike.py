@@ -1,9 +1,9 @@
 """Bits that say what a row looks like: directions of its features, less what the labels say already.
 
-Kin bits bring kin together; among kin these bits rank. So what all kin share is wasted on them: the part of a
-row that its labels would predict (by a linear map, so that new rows have it too) is mostly taken away,
-the rest goes through principal directions and a rotation, as in ITQ; from there, gradient steps make the bits
-rank kin (`near_kin`). Rows are compared by cosine, so they count at unit length, around their mean.
+Kin bits bring rows of one label together; among those, these bits rank by cosine. What all rows of a label
+share would be wasted on them. So the part of a row that its labels predict (by a linear map, which new rows
+have too) is mostly taken away, the rest goes through principal directions and a rotation, as in ITQ, and
+gradient steps make the bits rank neighbors (`near_kin`). Rows count at unit length, around their mean.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from .._linalg import fit_rotation
 from .._types import Floats, Floats32, Ints
+from ..labels import Labels
 from ..rows import Rows
 from ..training import Training
 from .least_squares import choose_alpha, ridge_weights
@@ -24,129 +25,108 @@ from .near_kin import rank_near_kin
 from .preparation import Preparation
 from .prepared import prepare_rows
 
-__all__ = ["AlikeMaps", "Looks"]
+__all__ = ["AlikeMaps", "fit_alike"]
 
 MOST_ROWS = 20_000  # enough for gradient steps
 MOST_VALUES = 40_000_000  # of those rows; wide ones are fewer
 MOST_COLUMNS = 1024  # wider rows go through their principal directions first
 DIRECTION_ROWS, ROTATION_ROWS = 10_000, 4000  # of them, for directions and their rotation
+MOST_TAGS = 2000  # whose means are subtracted, the most frequent ones: their Gram matrix takes 32 MB
 ROUNDS = 20
 KNOWN = 0.8  # how much is taken away of what the labels predict
-FEW_ROWS = 5.0  # a label of so many rows counts half: the mean of one row would be the row
+FEW_ROWS = 5.0  # a label of this many rows counts half: the mean of one row would be the row
 EVEN = 0.25  # 1 gives every direction the same say, 0 as much as it varies
 SMALLEST = 1e-6  # directions that vary less than this share of the first are noise
 
 
 @dataclass(frozen=True)
 class AlikeMaps:
-    """``features`` gives the alike bits of any row; ``looks`` gives those of rows whose looks are known.
+    """``features`` gives the look-alike bits of any row; ``looks`` those of rows given by ``alike_to``.
 
-    They are one unless the user said by other columns who looks alike.
+    They are one unless the user passed other columns to ``alike_to``.
     """
 
     features: LinearMap
     looks: LinearMap
 
 
-@dataclass(frozen=True)
-class Looks:
-    """Principal directions of what rows look like: alike bits of any number up to theirs are made of them.
+def fit_alike(training: Training, n_bits: int) -> AlikeMaps:
+    """Maps to ``n_bits`` look-alike bits, from at most `MOST_ROWS` rows.
 
-    ``unit`` (k, q) are some rows, at unit length and of no more than `MOST_COLUMNS` columns, ``back`` (p, q)
-    leads from weights of theirs to weights of prepared rows. ``directions`` (q, r) come with the variance
-    along each, and ``seen`` (j, r) are rows along them.
+    Where rows are compared by columns of their own (``training.looks``), their bits are predicted from the
+    features by ridge regression. Memory: 16·MOST_VALUES bytes, and a matrix of MOST_COLUMNS².
     """
-
-    training: Training
-    some: Ints
-    preparation: Preparation
-    unit: Floats32
-    back: sp.dia_array | Floats
-    directions: Floats
-    variances: Floats
-    seen: Floats
-
-    @classmethod
-    def of(cls, training: Training, most_bits: int, among: Ints | None = None) -> Looks:
-        """From at most `MOST_ROWS` rows (of ``among``, or all).
-
-        Memory: 16·MOST_VALUES bytes, and a matrix of MOST_COLUMNS².
-        """
-        looks = training.rows if training.looks is None else training.looks
-        some = _some_rows(training, looks.shape[1], among)
-        preparation = Preparation.first_guess(looks.read(some), None, True)
-        scale = (preparation.scale / preparation.scale.max()).astype(np.float32)  # columns as they came
-        unit = prepare_rows(looks, preparation, some, training.n_jobs) * scale
-        size = np.linalg.norm(unit, axis=1, keepdims=True)
-        unit /= np.where(size > 0, size, 1)
-        back: sp.dia_array | Floats = sp.diags_array(scale.astype(np.float64))
-        if unit.shape[1] > MOST_COLUMNS:
-            basis = _principal(unit, MOST_COLUMNS)[0]
-            unit, back = unit @ basis, back @ basis
-        every = -(-len(unit) // DIRECTION_ROWS)
-        left_over = np.eye(unit.shape[1]) - KNOWN * _predictable(training, unit[::every], some[::every])
-        rest = unit[::every] @ left_over.astype(np.float32)
-        principal, variances = _principal(rest, most_bits)
-        seen = rest if len(rest) <= ROTATION_ROWS else rest[:: -(-len(rest) // ROTATION_ROWS)]
-        along = (seen @ principal).astype(np.float64)
-        return cls(training, some, preparation, unit, back, left_over @ principal, variances, along)
-
-    def maps(self, n_bits: int, *, rough: bool = False) -> AlikeMaps:
-        """Maps to so many bits, ``rough`` ones without gradient steps.
-
-        Where rows are alike by columns of their own (``training.looks``), their bits are predicted from the
-        features by ridge regression.
-        """
-        found = self._rotated(n_bits)
-        if not rough:
-            found = rank_near_kin(found, self.unit, self._labels, self.training.rng)
-        weights: Floats = self.back @ found.astype(np.float64)
-        typical = float(np.sqrt((weights**2).sum(axis=0).mean())) or 1.0
-        zeros = np.zeros(n_bits, np.float32)
-        own = LinearMap(self.preparation, (weights / typical).astype(np.float32), zeros)
-        if self.training.looks is None:
-            return AlikeMaps(own, own)
-        return AlikeMaps(_predicted(self.training.rows, own, self.training.looks, self.some), own)
-
-    def _rotated(self, n_bits: int) -> Floats32:
-        """Weights (q, d): directions made more even, and turned so that they round well."""
-        variances = self.variances[:n_bits]
-        evened = np.maximum(variances, SMALLEST * (variances[0] or 1.0)) ** (-EVEN / 2)
-        rotation = fit_rotation(self.seen[:, :n_bits] * evened, n_bits, self.training.rng, ROUNDS)
-        return ((self.directions[:, :n_bits] * evened) @ rotation).astype(np.float32)
-
-    @property
-    def _labels(self) -> sp.csr_array | None:
-        labels = self.training.supervision.labels
-        return None if labels is None else sp.csr_array(labels.indicator()[self.some])
+    looks = training.rows if training.looks is None else training.looks
+    labels = training.supervision.labels
+    some = _some_rows(training, looks.shape[1])
+    preparation = Preparation.first_guess(looks.read(some), None, True)
+    scale = (preparation.scale / preparation.scale.max()).astype(np.float32)  # columns as they came
+    unit = prepare_rows(looks, preparation, some, training.n_jobs) * scale
+    size = np.linalg.norm(unit, axis=1, keepdims=True)
+    unit /= np.where(size > 0, size, 1)
+    back: sp.dia_array | Floats = sp.diags_array(scale.astype(np.float64))
+    if unit.shape[1] > MOST_COLUMNS:
+        basis = _principal(unit, MOST_COLUMNS)[0]
+        unit, back = unit @ basis, back @ basis
+    every = -(-len(unit) // DIRECTION_ROWS)
+    found = _rotated_directions(unit[::every], labels, some[::every], n_bits, training.rng)
+    indicator = None if labels is None else sp.csr_array(labels.indicator()[some])
+    found = rank_near_kin(found, unit, indicator, training.rng)
+    weights: Floats = back @ found.astype(np.float64)
+    typical = float(np.sqrt((weights**2).sum(axis=0).mean())) or 1.0
+    own = LinearMap(preparation, (weights / typical).astype(np.float32), np.zeros(n_bits, np.float32))
+    if training.looks is None:
+        return AlikeMaps(own, own)
+    return AlikeMaps(_predicted(training.rows, own, training.looks, some), own)
 
 
-def _some_rows(training: Training, width: int, among: Ints | None) -> Ints:
-    rows = np.arange(len(training.rows)) if among is None else among
+def _rotated_directions(
+    unit: Floats32, labels: Labels | None, some: Ints, n_bits: int, rng: np.random.Generator
+) -> Floats32:
+    """Weights (q, d): directions of what labels do not predict, made more even, rotated to round well."""
+    left_over = np.eye(unit.shape[1])
+    if labels is not None:
+        left_over -= KNOWN * _predictable(labels, unit, some)
+    rest = unit @ left_over.astype(np.float32)
+    principal, variances = _principal(rest, n_bits)
+    evened = np.maximum(variances, SMALLEST * (variances[0] or 1.0)) ** (-EVEN / 2)
+    seen = rest if len(rest) <= ROTATION_ROWS else rest[:: -(-len(rest) // ROTATION_ROWS)]
+    along = (seen @ principal).astype(np.float64) * evened
+    rotation = fit_rotation(along, n_bits, rng, ROUNDS)
+    return ((left_over @ principal * evened) @ rotation).astype(np.float32)
+
+
+def _some_rows(training: Training, width: int) -> Ints:
+    rows = np.arange(len(training.rows))
     if training.weights is not None:
-        rows = rows[training.weights[rows] > 0]
+        rows = rows[training.weights > 0]
     most = int(np.clip(MOST_VALUES // width, 500, MOST_ROWS))
     return rows if len(rows) <= most else np.sort(training.rng.choice(rows, most, replace=False))
 
 
-def _predictable(training: Training, unit: Floats32, some: Ints) -> Floats:
-    """Matrix (p, p) that takes a row to what its labels, as far as they can be told from it, would say."""
+def _predictable(labels: Labels, unit: Floats32, some: Ints) -> Floats:
+    """Matrix (p, p) that takes a row to what its labels, as far as they follow from it, would predict."""
+    told = _label_means(sp.csr_array(labels.indicator()[some], dtype=np.float64), unit, labels.is_tags)
     width = unit.shape[1]
-    labels = training.supervision.labels
-    if labels is None:
-        return np.zeros((width, width))
-    known = sp.csr_array(labels.indicator()[some], dtype=np.float64)
-    counts = (known.T @ known).toarray()
-    counts[np.diag_indices_from(counts)] += FEW_ROWS
-    usual = np.linalg.solve(counts, known.T @ unit.astype(np.float64))  # the look of each label
-    told = np.asarray(known @ usual, np.float32)
     gram = (unit.T @ unit).astype(np.float64)
     gram[np.diag_indices_from(gram)] += 1e-3 * (np.trace(gram) or 1.0) / width  # rows may be all the same
     return np.asarray(np.linalg.solve(gram, unit.T @ told), np.float64)
 
 
+def _label_means(known: sp.csr_array, unit: Floats32, are_tags: bool) -> Floats32:
+    """What the labels (n, t) of rows predict of them (n, p): shrunken means of classes, ridge on tags."""
+    counts = np.bincount(known.indices, minlength=known.shape[1])
+    if not are_tags:
+        means = (known.T @ unit.astype(np.float64)) / (counts + FEW_ROWS)[:, None]
+        return np.asarray(known @ means, np.float32)
+    known = known[:, np.sort(np.argsort(-counts, kind="stable")[:MOST_TAGS])]
+    gram = (known.T @ known).toarray()
+    gram[np.diag_indices_from(gram)] += FEW_ROWS
+    return np.asarray(known @ np.linalg.solve(gram, known.T @ unit.astype(np.float64)), np.float32)
+
+
 def _principal(rows: Floats32, most: int) -> tuple[Floats32, Floats]:
-    """At most so many principal directions (p, r) of rows around zero, and the variances along them."""
+    """At most ``most`` principal directions (p, r) of rows around zero, and the variances along them."""
     n, width = rows.shape
     if width <= n:
         variances, directions = np.linalg.eigh((rows.T @ rows).astype(np.float64) / n)

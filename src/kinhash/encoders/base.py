@@ -7,6 +7,7 @@ the last digits or so, and only their signs are promised. `Map.decide` keeps the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,9 +25,8 @@ from ..training import Training
 
 if TYPE_CHECKING:
     from .label_codes import LabelCodes
-    from .recoding import Recoding
 
-__all__ = ["Arrays", "Encoder", "Fitted", "Map", "in_agreement", "select"]
+__all__ = ["Arrays", "Candidate", "Encoder", "Fitted", "HoldOut", "Map", "in_agreement", "select"]
 
 Arrays = dict[str, Array]
 
@@ -94,25 +94,59 @@ class Fitted:
     """What a fit leaves: a map, and the learned packed codes (n, bytes) of the training rows.
 
     Methods without codes of their own leave ``codes`` None. ``group_of_row`` (n,) is −1 for rows without
-    supervision, which take the map's code; it points into ``marginals`` (g, d). ``facts`` go into the report,
-    ``fields`` say how much each bit counts, ``labels`` which kin bits a label has, ``recoding`` how codes of
-    tag sets were fitted to the map's bits, if they were.
+    supervision, which take the map's code; it points into ``marginals`` (g, d) and into ``scores`` (g, d),
+    which the supervision alone gives. ``facts`` go into the report, ``fields`` say how much each bit counts,
+    ``labels`` which scores a label has, ``mapped_share`` whether learned and mapped rows mix (see `Codes`),
+    ``warnings`` what to warn of.
     """
 
     map: Map
     codes: Bytes | None = None
     group_of_row: Ints | None = None
     marginals: Floats32 | None = None
+    scores: Floats32 | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     fields: Fields = KIN_ONLY
     labels: LabelCodes | None = None
-    recoding: Recoding | None = None
+    mapped_share: float | None = None
+    warnings: tuple[str, ...] = ()
 
     @classmethod
-    def of_groups(cls, map: Map, bits: Bools, marginals: Floats, group_of_row: Ints, **facts: Any) -> Fitted:
-        """Every row takes the bits (g, d) of its group."""
+    def of_groups(
+        cls,
+        map: Map,
+        bits: Bools,
+        marginals: Floats,
+        group_of_row: Ints,
+        scores: Floats | None = None,
+        **facts: Any,
+    ) -> Fitted:
+        """Every row takes the bits (g, d) of its group: the signs of ``scores``, if there are any."""
         codes = pack_bits(bits)[group_of_row]
-        return cls(map, codes, group_of_row, marginals.astype(np.float32), facts)
+        kept = None if scores is None else scores.astype(np.float32)
+        return cls(map, codes, group_of_row, marginals.astype(np.float32), kept, facts)
+
+
+@dataclass(frozen=True)
+class HoldOut:
+    """Row numbers: ``part`` to fit candidates on, in random order, and ``held`` to compare them by."""
+
+    part: Ints
+    held: Ints
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An encoder with nothing left open, fitted on a part of the rows.
+
+    ``losses`` (h,) are those of the held-out rows, ``chance`` (h,) those of not looking at the features;
+    ``cost`` ranks candidates by the time they take to encode.
+    """
+
+    encoder: Encoder
+    losses: Floats
+    chance: Floats
+    cost: int
 
 
 class Encoder(BaseEstimator, ABC):
@@ -120,6 +154,10 @@ class Encoder(BaseEstimator, ABC):
 
     def check(self) -> None:
         """Refuse settings outside their range."""
+
+    def candidates(self, training: Training, split: HoldOut) -> Iterator[Candidate]:
+        """What this encoder leaves open, settled in several ways; nothing if all is settled."""
+        return iter(())
 
     @abstractmethod
     def fit(self, training: Training, solution: Solution) -> Fitted:

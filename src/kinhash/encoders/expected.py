@@ -1,14 +1,16 @@
 """Encode a new row by the same energy as the training rows, with its expected supervision.
 
 A new row differs from a training row only in that its row of S is unknown. So predict it: a label
-model gives tag probabilities p_t(x), the expected similarity to an anchor with tags t ∈ y_j is
+model gives label probabilities p_t(x), and the expected similarity to an anchor with labels y_j is
 
-    S̄_xj = 2·(1 − Π_{t∈y_j} (1 − p_t(x))) − 1        (for classes: 2·p_{y_j}(x) − 1),
+    classes     S̄_xj = Σ_c p_c(x) S(c, y_j), which is 2·p_{y_j}(x) − 1 where classes are the same or not
+    any tag     S̄_xj = 1 − 2·Π_{t∈y_j} (1 − p_t(x))
+    graded      S̄_xj = Σ_{t∈y_j} p_t / (|y_j| + Σ_{t∉y_j} p_t) − Π_{t∈y_j} (1 − p_t),
 
-and the solver's own extension to rows outside the sample does the rest. How common an item's tags
-are comes in by itself. Where there are no labels, S̄ is regressed directly.
+the last with the ratio of the expected intersection and union in place of the expected ratio. The solver's
+own extension to rows outside the sample does the rest. Where there are no labels, S̄ is regressed directly.
 
-The map stores the anchors' label patterns, but no training row.
+The map stores the anchors' labels, but no training row.
 """
 
 from __future__ import annotations
@@ -24,16 +26,26 @@ import numpy.typing as npt
 from .._arithmetic import FAST, FIXED, UNIT, AffineError, Arithmetic
 from .._blocks import FIT_ROWS, block_slices
 from .._forms import Form, check_forms
-from .._types import Floats32, Ints
+from .._types import Floats, Floats32, Ints
 from ..solvers.readout import Readout
 from .base import Arrays, Map
 from .label_models import LABEL_FORMS, LabelModel, LinearLabels
 from .preparation import Preparation
 from .stored_readout import can_be_stored, readout_arrays, readout_forms, readout_from_arrays, readout_kind
 
-__all__ = ["ExpectedMap", "ExpectedSimilarity", "LabelSimilarity", "RegressedSimilarity"]
+__all__ = [
+    "ClassSimilarity",
+    "ExpectedMap",
+    "ExpectedSimilarity",
+    "LabelSimilarity",
+    "RegressedSimilarity",
+    "TagSimilarity",
+]
 
-LABELLED = {**LABEL_FORMS, "patterns": Form("u1", "mt", 0, 1), "exclusive": Form("u1", "1", 0, 1)}
+OF_TAGS = {"patterns": Form("u1", "mt", 0, 1), "exclusive": Form("u1", "1", 0, 1)}
+OF_CLASSES = {"anchor_classes": Form("i4", "m", 0)}
+GRADED = {"graded": Form("u1", "1", 0, 1)}
+BETWEEN = {"between": Form("f8", "tt", -1, 1)}
 REGRESSED = {"similarity_weights": Form("f4", "qm"), "similarity_intercept": Form("f4", "m")}
 FLOOR = np.float32(1e-4)  # no tag is ever certain: keeps the logarithm finite
 
@@ -68,54 +80,128 @@ class ExpectedSimilarity(ABC):
         return np.sqrt(errors**2 @ spread**2)
 
 
-@dataclass(frozen=True)
 class LabelSimilarity(ExpectedSimilarity):
-    """Through a label model; ``patterns`` (m, t) are the anchors' tags, one-hot for classes."""
+    """Through a label model, to anchors whose labels are known."""
 
     model: LabelModel
-    patterns: npt.NDArray[np.uint8]
-    exclusive: bool
 
-    @property
-    def n_anchors(self) -> int:
-        return len(self.patterns)
+    @abstractmethod
+    def of(self, chances: npt.NDArray[Any], by: Arithmetic = FAST) -> npt.NDArray[np.float64]:
+        """Expected similarities (k, m) from label probabilities (k, t)."""
+
+    @abstractmethod
+    def of_labels(self, labels: Any) -> npt.NDArray[np.float64]:
+        """Similarities (k, m) of rows whose labels, an indicator (k, t) in CSR, are known."""
+
+    @abstractmethod
+    def arrays(self) -> Arrays:
+        """What a model file stores beside the label model."""
 
     def evaluate(
         self, z: Floats32, error: Any, by: Arithmetic
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any] | None]:
         chances = self.model.probabilities(z, by)
-        similarity = self._of(chances, by)
+        similarity = self.of(chances, by)
         errors = None if by.exact else self.model.error(z, error, chances)
         # Logarithms of T tags and their sum add (T + 6) |x| eˣ ≤ (T + 6) / e roundings, the exponential few.
         return similarity, None if errors is None else errors + 8 * UNIT
 
     def similarity(self, z: Floats32) -> npt.NDArray[np.float64]:
         # In blocks: of thousands of classes, probabilities of all rows would fill the memory twice over.
-        out = np.empty((len(z), len(self.patterns)))
+        out = np.empty((len(z), self.n_anchors))
         for rows in block_slices(len(z), FIT_ROWS):
-            out[rows] = self._of(self.model.probabilities(z[rows]), FAST)
+            out[rows] = self.of(self.model.probabilities(z[rows]))
         return out
 
-    def _of(self, chances: npt.NDArray[Any], by: Arithmetic) -> npt.NDArray[np.float64]:
-        return expected_similarity(chances, self.patterns, self.exclusive, by, self._classes)
+
+@dataclass(frozen=True)
+class ClassSimilarity(LabelSimilarity):
+    """To anchors of ``classes`` (m,); ``between`` (t, t) says how similar classes are, None: same or not."""
+
+    model: LabelModel
+    classes: Ints
+    between: Floats | None = None
+
+    @property
+    def n_anchors(self) -> int:
+        return len(self.classes)
+
+    def of(self, chances: npt.NDArray[Any], by: Arithmetic = FAST) -> npt.NDArray[np.float64]:
+        if self.between is None:
+            return (2 * chances[:, self.classes] - 1).astype(np.float64)
+        similarity: npt.NDArray[np.float64] = by.product(chances.astype(np.float64), self._to_anchors)
+        return similarity
+
+    def of_labels(self, labels: Any) -> npt.NDArray[np.float64]:
+        return self.of(labels.toarray())
 
     @cached_property
-    def _classes(self) -> Ints | None:
-        return classes_of(self.patterns) if self.exclusive else None
+    def _to_anchors(self) -> Floats:
+        assert self.between is not None
+        return np.ascontiguousarray(self.between[:, self.classes])
 
     def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        # A product of numbers up to 1 is off by no more than they are together.
-        if self._classes is not None:
-            far = np.zeros((self.patterns.shape[1], matrix.shape[1]))
-            np.add.at(far, self._classes, matrix)
-            return 2 * np.abs(far).max(axis=1, keepdims=True)
-        known = self.patterns.T.astype(np.float64)
-        far = np.abs(known @ matrix) if self.exclusive else known @ np.abs(matrix)
-        return 2 * far.max(axis=1, keepdims=True)
+        if self.between is not None:
+            return np.abs(self._to_anchors @ matrix).max(axis=1, keepdims=True)
+        far = np.zeros((int(self.classes.max()) + 1, matrix.shape[1]))
+        np.add.at(far, self.classes, matrix)
+        return 2 * np.abs(far).max(axis=1, keepdims=True)
 
     def moved(self, errors: npt.NDArray[Any], spread: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         # Shares of classes have a common denominator, so their errors are anything but independent.
-        return errors @ spread if self.exclusive else super().moved(errors, spread)
+        return errors[:, : len(spread)] @ spread
+
+    def arrays(self) -> Arrays:
+        found = {"anchor_classes": self.classes.astype(np.int32)}
+        return found if self.between is None else {**found, "between": self.between}
+
+
+@dataclass(frozen=True)
+class TagSimilarity(LabelSimilarity):
+    """To anchors with tags ``patterns`` (m, t): 1 for a shared tag, or if ``graded`` the Jaccard index."""
+
+    model: LabelModel
+    patterns: npt.NDArray[np.uint8]
+    graded: bool = False
+
+    @property
+    def n_anchors(self) -> int:
+        return len(self.patterns)
+
+    def of(self, chances: npt.NDArray[Any], by: Arithmetic = FAST) -> npt.NDArray[np.float64]:
+        none_shared = by.exp(by.product(by.log(np.clip(1 - chances, FLOOR, 1)), self._patterns))
+        if not self.graded:
+            return (1 - 2 * none_shared).astype(np.float64)
+        common = by.product(chances, self._patterns)
+        union = (by.sums(chances.astype(np.float64))[:, None] - common) + self._sizes
+        return (common / union - none_shared).astype(np.float64)
+
+    def of_labels(self, labels: Any) -> npt.NDArray[np.float64]:
+        common = labels.astype(np.float32) @ self._patterns
+        if not self.graded:
+            return np.where(common > 0, 1.0, -1.0)
+        union = np.diff(labels.indptr)[:, None] + self._sizes - common
+        return np.where(common > 0, common / union, -1.0).astype(np.float64)
+
+    @cached_property
+    def _patterns(self) -> Floats32:
+        return np.ascontiguousarray(self.patterns.T, np.float32)
+
+    @cached_property
+    def _sizes(self) -> Floats32:
+        """Tags of each anchor (m,), at least one."""
+        return np.maximum(self.patterns.sum(axis=1, dtype=np.float32), np.float32(1))
+
+    def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        # A product of numbers up to 1 is off by no more than they are together, and so is the Jaccard index.
+        far = self._patterns.astype(np.float64) @ np.abs(matrix)
+        if self.graded:
+            far = far + (np.abs(matrix) / self._sizes[:, None]).sum(axis=0)
+        return (1 if self.graded else 2) * far.max(axis=1, keepdims=True)
+
+    def arrays(self) -> Arrays:
+        found = {"patterns": self.patterns, "exclusive": np.zeros(1, np.uint8)}
+        return {**found, "graded": np.ones(1, np.uint8)} if self.graded else found
 
 
 @dataclass(frozen=True)
@@ -143,33 +229,24 @@ class RegressedSimilarity(ExpectedSimilarity):
         return AffineError.of(self.weights, self.intercept)
 
 
-def classes_of(patterns: npt.NDArray[np.uint8]) -> Ints | None:
-    """The class (m,) of each pattern; None where one has none or several."""
-    one_each = bool((patterns.sum(axis=1, dtype=np.int64) == 1).all())
-    return patterns.argmax(axis=1) if one_each else None
+def _label_similarity(arrays: Arrays) -> LabelSimilarity:
+    """From the checked arrays of a model file; older ones hold one-hot patterns of classes."""
+    model = LinearLabels.from_arrays(arrays)
+    if "anchor_classes" in arrays:
+        return ClassSimilarity(model, arrays["anchor_classes"].astype(np.int64), arrays.get("between"))
+    patterns = arrays["patterns"]
+    if not arrays["exclusive"][0]:
+        return TagSimilarity(model, patterns, bool(arrays.get("graded", [0])[0]))
+    if not (patterns.sum(axis=1, dtype=np.int64) == 1).all():
+        raise ValueError("anchors with no class, or several")
+    return ClassSimilarity(model, patterns.argmax(axis=1))
 
 
-def expected_similarity(
-    chances: npt.NDArray[Any],
-    patterns: npt.NDArray[np.uint8],
-    exclusive: bool,
-    by: Arithmetic = FAST,
-    classes: Ints | None = None,
-) -> npt.NDArray[np.float64]:
-    """S̄ (k, m) from label probabilities (k, t) and label patterns (m, t).
-
-    Of classes, what a product with zeros and ones would give is looked up; who asks often has `classes_of`
-    the patterns ready.
-    """
-    if exclusive and classes is None:
-        classes = classes_of(patterns)
-    if exclusive and classes is not None:
-        return (2 * chances[:, classes] - 1).astype(np.float64)
-    known = patterns.T.astype(np.float32)
-    if exclusive:
-        return (2 * by.product(chances, known) - 1).astype(np.float64)
-    log_absent = by.log(np.clip(1 - chances, FLOOR, 1))
-    return (1 - 2 * by.exp(by.product(log_absent, known))).astype(np.float64)
+def _label_forms(arrays: Arrays) -> dict[str, Form]:
+    """The arrays that `_label_similarity` wants of those there are."""
+    if "anchor_classes" in arrays:
+        return {**LABEL_FORMS, **OF_CLASSES, **(BETWEEN if "between" in arrays else {})}
+    return {**LABEL_FORMS, **OF_TAGS, **(GRADED if "graded" in arrays else {})}
 
 
 @dataclass(frozen=True)
@@ -223,11 +300,7 @@ class ExpectedMap(Map):
     def arrays(self) -> Arrays:
         stored = {"threshold": self.threshold, **self.preparation.arrays()}
         if isinstance(self.expected, LabelSimilarity) and isinstance(self.expected.model, LinearLabels):
-            stored |= self.expected.model.arrays()
-            stored |= {
-                "patterns": self.expected.patterns,
-                "exclusive": np.array([self.expected.exclusive], np.uint8),
-            }
+            stored |= self.expected.model.arrays() | self.expected.arrays()
         elif isinstance(self.expected, RegressedSimilarity):
             stored |= {
                 "similarity_weights": self.expected.weights,
@@ -240,12 +313,14 @@ class ExpectedMap(Map):
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> ExpectedMap:
         kind = readout_kind(arrays)
-        own = {"threshold": Form("f8", "d"), **(LABELLED if "patterns" in arrays else REGRESSED)}
-        check_forms(arrays, {**own, **Preparation.forms(arrays), **readout_forms(kind)})
+        of_labels = "patterns" in arrays or "anchor_classes" in arrays
+        own = {"threshold": Form("f8", "d"), **(_label_forms(arrays) if of_labels else REGRESSED)}
+        lengths = check_forms(arrays, {**own, **Preparation.forms(arrays), **readout_forms(kind)})
         expected: ExpectedSimilarity
-        if "patterns" in arrays:
-            model = LinearLabels.from_arrays(arrays)
-            expected = LabelSimilarity(model, arrays["patterns"], bool(arrays["exclusive"][0]))
+        if of_labels:
+            expected = _label_similarity(arrays)
+            if isinstance(expected, ClassSimilarity) and expected.classes.max() >= lengths["t"]:
+                raise ValueError("anchors of classes that the label model does not know")
         else:
             expected = RegressedSimilarity(arrays["similarity_weights"], arrays["similarity_intercept"])
         readout = readout_from_arrays(kind, arrays)

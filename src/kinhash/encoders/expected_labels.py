@@ -1,230 +1,251 @@
 """Encode a new row by the same energy as the training rows, with the supervision a label model expects for
 it.
 
-Steps of a fit: prepare the features, fit the label model, turn the solver's codes (where it leaves the
-rotation free) so that what the model predicts rounds well, and read off the codes of all groups.
+Steps of a fit: prepare the features, fit the label model, rotate the solver's codes (where it leaves the
+rotation free) so that they round well, and read off the scores of all groups.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from .._check import check_choice, check_number
-from .._types import Bools, Floats, Ints
+from .._check import check_number
+from .._types import Floats, Ints
 from ..errors import InvalidInput, UnknownName
 from ..labels import Labels
 from ..solvers import Solution
-from ..solvers.sample import Sample
+from ..supervision import ClassSupervision, Supervision, TagSupervision
 from ..training import Training
-from .base import Encoder, Fitted
-from .expected import ExpectedMap, LabelSimilarity
-from .features import FEATURES, RBF, FeatureMap, feature_map
+from .base import Candidate, Encoder, Fitted, HoldOut
+from .expected import ClassSimilarity, ExpectedMap, LabelSimilarity, TagSimilarity
+from .features import FEATURES, RBF, FeatureMap, Plain, feature_map, worth_trying
 from .label_models import ClassifierLabels, LabelModel, LinearLabels
-from .labelled import LabelledSet, labelled_set, moments_of_labelled
-from .least_squares import choose_alpha, ridge_weights
+from .labelled import LabelledSet, labelled_set, prepared_like
 from .logistic import Coefficients, fit_logistic
-from .recoding import RECODE_ROWS, Recoding
 from .ridge import ROTATION_ROWS
 
-__all__ = ["ExpectedLabels", "Start", "fit_label_model", "label_patterns", "softened"]
+__all__ = ["ExpectedLabels", "expected_similarity"]
 
-MANY_ROWS = 40_000  # a label model of more rows, which starts from one of some of them,
-WARM_STEPS = 10  # takes no more steps than this
-LABEL_MODELS = ("logistic", "ridge")
-DATABASES = ("fitted", "later")
+PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1)  # decades around 100, which serves most embeddings
+UNTUNED_PENALTY = 1.0  # scikit-learn's C = 1
+CLASS_TEMPERATURE = 2.0  # softened classes let the runners-up shape the code: later rows gain .02 mAP
+TAG_TEMPERATURE = 1.0  # tags are not exclusive, so there is no runner-up to make room for
+MOST_LABELS_OF_RBF = 100  # ten of the 1,000 centers a label; with fewer, most labels have no center near by
+TRIAL_STEPS, TRIAL_TOLERANCE = 12, 2e-2  # of a candidate's fit, enough to compare by
+MANY_ROWS, WARM_STEPS = 40_000, 10  # a fit of more rows that starts from a candidate takes no more steps
+LEAST_CHANCE = 1e-6  # keeps the log loss of a sure and wrong model finite
 
 
 @dataclass(frozen=True)
-class Start:
-    """What was fitted to some of the rows, from which the fit of all of them may begin.
-
-    ``rotation`` (r, d) is the best of several where the solver leaves it free, else None.
-    """
+class _Start:
+    """A candidate's label model, from which the fit of all rows begins."""
 
     labelled: LabelledSet
     model: LabelModel
-    rotation: Floats | None = None
 
 
 @dataclass(repr=False, kw_only=True)
 class ExpectedLabels(Encoder):
     """A label model, and the solver's own readout of the similarities it expects.
 
-    Settings that are "auto" are chosen on held-out rows inside ``fit`` of the hasher; where there are too
-    few rows for that, they are what stands in brackets.
+    Features and penalty that are "auto" are chosen by the log loss of held-out rows inside ``fit`` of the
+    hasher; where there are too few rows for that, they are what stands in brackets.
 
     Parameters
     ----------
-    label_model : "logistic", "ridge", a scikit-learn classifier with ``predict_proba``, or "auto" [logistic,
-        as wherever a penalty or a temperature is given].
-    penalty : of the label model: a number, or "auto" [1]; ridge takes generalised cross-validation.
-    temperature : label scores are divided by it before they become probabilities; above 1 it softens a model
-        that is too sure of itself, so that the runners-up shape the code too. "auto" [1]. Logistic only.
+    label_model : "logistic", or a scikit-learn classifier with ``predict_proba``.
+    penalty : L2 penalty of the logistic label model: a number, or "auto" [1].
+    temperature : label scores are divided by it before they become probabilities. "auto" is 2 for classes
+        and 1 for tags. Logistic only.
     features : "plain", "rbf", "both", a `Plain`, `RBF` or `Both` object, or "auto" [plain].
-    recode : curvature with which learned codes of tag sets are fitted to the bits the map really produces; 0
-        leaves them as the solver has them. "auto" [0].
-    database : what will be searched, for which settings are chosen: above all rows that were "fitted", by
-        learned or mapped codes, or rows that come "later", of which nothing is known while fitting.
     """
 
-    label_model: Any = "auto"
+    label_model: Any = "logistic"
     penalty: Any = "auto"
     temperature: Any = "auto"
     features: Any = "auto"
-    recode: Any = "auto"
-    database: str = "fitted"
+    _start: _Start | None = field(default=None, init=False)
 
     def check(self) -> None:
-        if isinstance(self.label_model, str) and self.label_model not in ("auto", *LABEL_MODELS):
-            raise UnknownName.among("label model", self.label_model, ("auto", *LABEL_MODELS))
+        if isinstance(self.label_model, str) and self.label_model != "logistic":
+            raise UnknownName.among("label model", self.label_model, ("logistic",))
         if not isinstance(self.label_model, str) and not hasattr(self.label_model, "predict_proba"):
             raise InvalidInput(
                 f"label_model is {self.label_model!r}",
-                f"one of {', '.join(LABEL_MODELS)}, or a classifier with predict_proba",
-                "Pass a name, or such a classifier",
+                "'logistic', or a classifier with predict_proba",
+                "Pass one of those",
             )
         for name in ("penalty", "temperature"):
             if getattr(self, name) != "auto":
                 check_number(name, getattr(self, name), 0.0, open_low=True)
-        if self.recode != "auto":
-            check_number("recode", self.recode, 0.0)
-        check_choice("database", self.database, DATABASES)
+                if not self._is_logistic:
+                    raise InvalidInput(
+                        f"{name}={getattr(self, name)} was set together with a classifier",
+                        "label_model='logistic', which has this setting",
+                        f"Leave {name} out",
+                    )
         if not isinstance(self.features, str) or self.features not in ("auto", *FEATURES):
             feature_map(self.features).check()
-        self._check_no_effect()
-
-    def _check_no_effect(self) -> None:
-        """Refuse settings that would be ignored."""
-        logistic = isinstance(self.label_model, str) and self.label_model != "ridge"
-        if not logistic and self.temperature not in ("auto", 1):
-            raise InvalidInput(
-                f"temperature={self.temperature} was asked for with label_model={self.label_model!r}",
-                "label_model='logistic', whose scores can be softened",
-                "Leave temperature out",
-            )
-        if not isinstance(self.label_model, str) and self.penalty != "auto":
-            raise InvalidInput(
-                f"penalty={self.penalty} was asked for with a classifier of your own",
-                "the classifier's own penalty",
-                "Set it on the classifier",
-            )
-        if self.database == "later" and not self.leaves_open:
-            raise InvalidInput(
-                "database='later' was asked for with every other setting given",
-                "a setting that is 'auto', to be chosen for such a database",
-                "Leave database out, or some other setting",
-            )
 
     @property
-    def leaves_open(self) -> bool:
-        """Whether there is anything to choose."""
-        settings = (self.penalty, self.temperature, self.features, self.recode)
-        is_open = any(isinstance(value, str) and value == "auto" for value in settings)
-        return is_open or len(self.label_models) > 1
+    def _is_logistic(self) -> bool:
+        return isinstance(self.label_model, str)
 
-    @property
-    def label_models(self) -> list[Any]:
-        """What may become the label model, the plain one first."""
-        if not isinstance(self.label_model, str) or self.label_model != "auto":
-            return [self.label_model]
-        given = self.penalty != "auto" or self.temperature != "auto"
-        return ["logistic"] if given else ["logistic", "ridge"]
+    def candidates(self, training: Training, split: HoldOut) -> Iterator[Candidate]:
+        """Features, cheapest first, each with penalties from strong to weak until the loss rises."""
+        kinds = self._kinds(training)
+        open_penalty = self._is_logistic and self.penalty == "auto"
+        penalties = PENALTIES if open_penalty else (self.penalty,)
+        if len(kinds) * len(penalties) == 1:
+            return
+        labels = _required_labels(training)
+        indicator = labels.indicator()[split.held]
+        for features in kinds:
+            labelled = labelled_set(training, features, training.rng, split.part)
+            held = prepared_like(training, labelled, split.held)
+            shares = np.broadcast_to(labelled.label_means, (len(split.held), len(labels.names)))
+            chance = log_losses(shares, indicator, labelled.exclusive)
+            start, before = None, np.inf
+            for penalty in penalties:
+                limits = {"max_steps": TRIAL_STEPS, "tolerance": TRIAL_TOLERANCE}
+                model = self._fit_label_model(labelled, penalty, start, **limits)
+                start = _Start(labelled, model)
+                losses = log_losses(model.probabilities(held), indicator, labelled.exclusive)
+                found = clone(self).set_params(features=features, penalty=penalty)
+                found._start = start
+                cost = int(labelled.preparation.rbf is not None)
+                yield Candidate(found, losses, chance, cost)
+                if losses.mean() > before:
+                    break
+                before = losses.mean()
 
-    def fit(self, training: Training, solution: Solution, start: Start | None = None) -> Fitted:
+    def _kinds(self, training: Training) -> list[FeatureMap]:
+        if not isinstance(self.features, str) or self.features != "auto":
+            return [feature_map(self.features)]
+        n_labels = len(_required_labels(training).names)
+        return [Plain()] if n_labels > MOST_LABELS_OF_RBF else worth_trying(training.rows)
+
+    def fit(self, training: Training, solution: Solution) -> Fitted:
         supervision, rng = training.supervision, training.rng
-        labels = self._required_labels(training, solution)
-        features = feature_map("plain" if self.features == "auto" else self.features)
-        rotation = None if start is None else start.rotation
-        if isinstance(features, RBF) and start is not None:
+        _require_zero_rounding(solution)
+        labels = _required_labels(training)
+        features = Plain() if isinstance(self.features, str) and self.features == "auto" else self.features
+        features, start = feature_map(features), self._start
+        if start is not None and isinstance(features, RBF):
             tried = start.labelled.preparation.rbf
             assert tried is not None
-            enough = features.count(len(training.known_rows)) <= len(tried.centers)
-            start = start if enough else None  # rows that were held out may become centres now
+            if min(features.n_centers, len(training.known_rows)) > len(tried.centers):
+                start = None  # rows that were held out may become centers now
         with training.stages("features"):
             centers = None if start is None else start.labelled.preparation.rbf
             labelled = labelled_set(training, features, rng, rbf=centers)
         with training.stages("label model"):
             short = start is not None and len(labelled.rows) > MANY_ROWS
             limits = {"max_steps": WARM_STEPS} if short else {}
-            model = fit_label_model(self.label_models[0], labelled, self._penalty, start, **limits)
-            patterns = label_patterns(labels, solution.sample, supervision.group_of_row)
-            expected = LabelSimilarity(softened(model, self._temperature), patterns, labelled.exclusive)
+            model = self._fit_label_model(labelled, self.penalty, start, **limits)
+            temperature = self._temperature(labels)
+            expected = expected_similarity(softened(model, temperature), supervision, solution)
         with training.stages("codes"):
             if solution.embedding is not None:
-                some = labelled.some(rng, ROTATION_ROWS)
-                predicted = solution.embedding.of(expected.similarity(labelled.features[some]))
-                solution = solution.rotated(predicted, rng, None if rotation is None else 20, rotation)
+                solution = _rotated(solution, training, labelled, expected)
             scores = solution.group_scores(supervision, training.n_jobs)
-            bits = scores > 0
             assert solution.readout is not None
             found = ExpectedMap(labelled.preparation, expected, solution.readout, np.zeros(solution.n_bits))
-            recoding = None
-            if self.recode not in ("auto", 0):
-                recoding, bits = _recoding(training, labelled, found, scores, solution, self.recode)
-        facts = self._facts(features, model)
-        marginals = solution.marginals(scores)
-        fitted = Fitted.of_groups(found, bits, marginals, supervision.group_of_row, **facts)
-        return replace(fitted, recoding=recoding)
-
-    @property
-    def _penalty(self) -> float | None:
-        return None if self.penalty == "auto" else float(self.penalty)
-
-    @property
-    def _temperature(self) -> float:
-        return 1.0 if self.temperature == "auto" else float(self.temperature)
-
-    def _required_labels(self, training: Training, solution: Solution) -> Labels:
-        labels = training.supervision.labels
-        if labels is None or solution.readout is None:
-            raise InvalidInput(
-                "Expected labels were asked for with pairs or similarities",
-                "classes or tags, which a label model can predict",
-                "Call fit(X, y), or use encoder='ridge'",
-            )
-        if solution.rounding != "zero":
-            raise InvalidInput(
-                f"rounding={solution.rounding!r} was asked for together with expected labels",
-                "rounding='zero', the only one that the solver's own extension knows",
-                "Leave rounding out, or use encoder='ridge'",
-            )
-        return labels
-
-    def _facts(self, features: FeatureMap, model: LabelModel) -> dict[str, Any]:
-        logistic = isinstance(model, LinearLabels) and model.link != "cut"
-        kind = self.label_models[0]
-        return {
+        facts = {
             "features": features.name,
-            "label_model": kind if isinstance(kind, str) else type(kind).__name__,
-            "label_penalty": (self._penalty or 1.0) if logistic else self._penalty,
-            "temperature": self._temperature,
-            "recode": 0.0 if self.recode == "auto" else float(self.recode),
+            "label_model": "logistic" if self._is_logistic else type(self.label_model).__name__,
+            "penalty": _number(self.penalty) if self._is_logistic else None,
+            "temperature": temperature,
         }
+        marginals = solution.marginals(scores)
+        return Fitted.of_groups(found, scores > 0, marginals, supervision.group_of_row, scores, **facts)
+
+    def _fit_label_model(
+        self, rows: LabelledSet, penalty: Any, start: _Start | None = None, **limits: Any
+    ) -> LabelModel:
+        if not self._is_logistic:
+            return _fit_classifier(self.label_model, rows)
+        begin = None if start is None else _carried_over(start.labelled, start.model, rows)
+        found = fit_logistic(rows, _number(penalty), start=begin, **limits)
+        return LinearLabels(found.weights, found.intercept, link="softmax" if rows.exclusive else "sigmoid")
+
+    def _temperature(self, labels: Labels) -> float:
+        if not self._is_logistic:
+            return 1.0
+        if self.temperature != "auto":
+            return float(self.temperature)
+        return TAG_TEMPERATURE if labels.is_tags else CLASS_TEMPERATURE
 
 
-def fit_label_model(
-    kind: Any, rows: LabelledSet, penalty: float | None, start: Start | None = None, **limits: Any
-) -> LabelModel:
-    """Fit a label model; ``penalty`` None is 1 for logistic, and chosen by cross-validation for ridge."""
-    if not isinstance(kind, str):
-        return _fit_classifier(kind, rows)
-    if kind == "ridge":
-        moments = moments_of_labelled(rows)
-        weights = ridge_weights(moments, choose_alpha("gcv" if penalty is None else penalty, moments))
-        intercept = moments.target_mean.astype(np.float32)
-        return LinearLabels(weights.astype(np.float32), intercept, link="cut")
-    begin = None if start is None else _carried_over(start.labelled, start.model, rows)
-    found = fit_logistic(rows, 1.0 if penalty is None else penalty, start=begin, **limits)
-    return LinearLabels(found.weights, found.intercept, link="softmax" if rows.exclusive else "sigmoid")
+def _number(penalty: Any) -> float:
+    return UNTUNED_PENALTY if penalty == "auto" else float(penalty)
+
+
+def log_losses(chances: Any, labels: Any, exclusive: bool) -> Floats:
+    """Negative log-likelihood (n,) of labels, an indicator (n, t) in CSR, given probabilities (n, t)."""
+    chances = np.clip(chances, LEAST_CHANCE, 1 - LEAST_CHANCE).astype(np.float64)
+    row = np.repeat(np.arange(len(chances)), np.diff(labels.indptr))
+    own = chances[row, labels.indices]
+    weights = np.log(own) if exclusive else np.log(own) - np.log1p(-own)
+    found: Floats = np.bincount(row, weights, len(chances)).astype(np.float64)
+    return -found if exclusive else -(found + np.log1p(-chances).sum(axis=1))
+
+
+def expected_similarity(model: LabelModel, supervision: Supervision, solution: Solution) -> LabelSimilarity:
+    """Similarities to the anchors of a solution, expected by a label model."""
+    labels = supervision.labels
+    assert labels is not None
+    rows = solution.sample.one_row_each(supervision.group_of_row)
+    if isinstance(supervision, ClassSupervision):
+        assert labels.classes is not None
+        return ClassSimilarity(model, labels.classes[rows], supervision.between)
+    assert isinstance(supervision, TagSupervision)
+    patterns = labels.indicator()[rows].toarray().astype(np.uint8)
+    return TagSimilarity(model, patterns, supervision.graded)
+
+
+def _rotated(
+    solution: Solution, training: Training, labelled: LabelledSet, expected: LabelSimilarity
+) -> Solution:
+    """Rotate halfway between what labels say and what features predict, so that both round well."""
+    assert solution.embedding is not None
+    supervision = training.supervision
+    some = labelled.some(training.rng, ROTATION_ROWS)
+    groups, own = np.unique(supervision.group_of_row[labelled.rows[some]], return_inverse=True)
+    known = solution.embedding.of(supervision.similarity(groups, solution.sample.groups))[own]
+    predicted = solution.embedding.of(expected.similarity(labelled.features[some]))
+    return solution.rotated((known + predicted) / 2, training.rng)
+
+
+def _required_labels(training: Training) -> Labels:
+    labels = training.supervision.labels
+    if labels is None:
+        raise InvalidInput(
+            "Expected labels were asked for with pairs or similarities",
+            "classes or tags, which a label model can predict",
+            "Call fit(X, y), or use encoder='ridge'",
+        )
+    return labels
+
+
+def _require_zero_rounding(solution: Solution) -> None:
+    if solution.rounding != "zero":
+        raise InvalidInput(
+            f"rounding={solution.rounding!r} was asked for together with expected labels",
+            "rounding='zero', the only one that the solver's own extension knows",
+            "Leave rounding out, or use encoder='ridge'",
+        )
 
 
 def _fit_classifier(classifier: Any, rows: LabelledSet) -> LabelModel:
-    counted = np.arange(len(rows.rows)) if rows.weights is None else np.flatnonzero(rows.weights > 0)
-    all_alike = rows.weights is None or (rows.weights[counted] == 1).all()
-    weights = None if all_alike or rows.weights is None else rows.weights[counted]
+    counted: Ints = np.arange(len(rows.rows)) if rows.weights is None else np.flatnonzero(rows.weights > 0)
+    all_equal = rows.weights is None or (rows.weights[counted] == 1).all()
+    weights = None if all_equal or rows.weights is None else rows.weights[counted]
     labels = rows.labels[counted]
     target = labels.toarray()
     if rows.exclusive:
@@ -244,29 +265,8 @@ def _carried_over(fitted_on: LabelledSet, model: LabelModel, rows: LabelledSet) 
 
 
 def softened(model: LabelModel, temperature: float) -> LabelModel:
-    """A logistic model whose scores are divided by ``temperature``; other models have no scores to soften."""
-    if isinstance(model, LinearLabels) and model.link != "cut" and temperature != 1:
+    """A linear label model whose scores are divided by ``temperature``."""
+    if isinstance(model, LinearLabels) and temperature != 1:
         scale = np.float32(1 / temperature)
         return LinearLabels(scale * model.weights, scale * model.intercept, model.link)
     return model
-
-
-def label_patterns(labels: Labels, sample: Sample, group_of_row: Ints) -> Any:
-    """Label patterns (m, t) of the sample's entries."""
-    rows = sample.one_row_each(group_of_row)
-    return labels.indicator()[rows].toarray().astype(np.uint8)
-
-
-def _recoding(
-    training: Training,
-    labelled: LabelledSet,
-    found: ExpectedMap,
-    scores: Floats,
-    solution: Solution,
-    curvature: float,
-) -> tuple[Recoding, Bools]:
-    """How learned codes are fitted to the map's bits, and those of all groups."""
-    some = labelled.some(training.rng, RECODE_ROWS)
-    bits = found.readout.scores(found.expected.similarity(labelled.features[some])) > 0
-    groups, rows = np.arange(training.supervision.n_groups), labelled.rows[some]
-    return Recoding.fit(training, groups, scores, rows, bits, solution.sample, curvature)

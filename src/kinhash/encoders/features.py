@@ -63,27 +63,21 @@ class Plain(FeatureMap):
 class RBF(FeatureMap):
     """Similarities ``exp(−‖u − z‖² / (2 width²))`` to ``n_centers`` training rows, all at unit length.
 
-    ``n_centers`` None is 1,000; of fewer than 3,000 rows more, 1,500 at most.
     A model with RBF features holds its centres, which are training rows.
     """
 
-    n_centers: int | None = None
+    n_centers: int = 1000
     width: float = 0.4
     name = "rbf"
     _similarities: ClassVar[type[UnitRBF]] = UnitRBF
 
     def check(self) -> None:
         super().check()
-        if self.n_centers is not None:
-            check_integer("n_centers", self.n_centers, 1)
+        check_integer("n_centers", self.n_centers, 1)
         check_number("width", self.width, 0.0, open_low=True)
 
-    def count(self, n_rows: int) -> int:
-        """Centres for so many rows."""
-        return min(n_rows, self.n_centers or int(np.clip(3_000_000 // n_rows, 1000, 1500)))
-
     def centers(self, rows: Rows, among: Ints, rng: np.random.Generator) -> UnitRBF | None:
-        drawn = np.sort(rng.choice(among, self.count(len(among)), replace=False))
+        drawn = np.sort(rng.choice(among, min(len(among), self.n_centers), replace=False))
         return self._similarities.of(rows.read(drawn), self.width)
 
 
@@ -112,7 +106,7 @@ def feature_map(name_or_map: Any) -> FeatureMap:
     raise UnknownName.among("kind of features", name_or_map, FEATURES)
 
 
-def worth_trying(rows: Rows, n_centers: int | None = 1000) -> list[FeatureMap]:
+def worth_trying(rows: Rows) -> list[FeatureMap]:
     """Features to choose among, the cheapest first.
 
     Similarities alone say little of rows that are mostly zeros (words, tags). Columns that keep their sizes
@@ -120,8 +114,7 @@ def worth_trying(rows: Rows, n_centers: int | None = 1000) -> list[FeatureMap]:
     """
     if rows.kept_sizes or (rows.mostly_zero() and rows.shape[1] > MOST_COLUMNS):
         return [Plain()]
-    beside = [Plain(), Both(n_centers=n_centers)]
-    return beside if rows.mostly_zero() else [*beside, RBF(n_centers=n_centers)]
+    return [Plain(), Both()] if rows.mostly_zero() else [Plain(), RBF(), Both()]
 
 
 def standardizes(features: FeatureMap, rows: Rows) -> bool:

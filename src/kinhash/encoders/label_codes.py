@@ -1,72 +1,61 @@
-"""Learned codes of labels: where a new or a relabelled item belongs, without another fit.
+"""What labels alone say about the kin bits of a row: the part of a learned code that needs no features.
 
-Classes have a table of their codes. Tag sets go the way training rows went: their similarities to the
-anchors, whose tags the map of expected labels holds, through the solver's readout; where those were fitted to
-the map's bits, these are too. Labels are known by a digest of their names, so that a model file names none.
+Classes have a table of scores. Tag sets go the way training rows went: their similarities to the anchors,
+whose tags the map of expected labels holds, through the solver's readout. Labels are known by a digest of
+their names, so that a model file names none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import combinations
 
 import numpy as np
 
-from .._types import Array, Bools, Bytes, Floats, Ints
-from ..codes import n_bytes, pack_bits, unpack_bits
+from .._types import Array, Bools, Bytes, Floats32, Ints
+from ..codes import n_bytes, unpack_bits
 from ..errors import InvalidInput
 from ..labels import Labels
 from ..training import Training
-from .base import Fitted, Map, select
-from .expected import ExpectedMap, LabelSimilarity
-from .recoding import Recoding
+from .base import Fitted, Map
+from .expected import ExpectedMap, TagSimilarity
+from .mapped_codes import Evidence
 
 __all__ = ["LabelCodes", "label_codes"]
 
-MOST_LABELS = 100_000  # whose codes are kept
+MOST_LABELS = 100_000  # whose scores are kept
 DIGEST_BYTES = 16
 BLOCK = 1024
-RECODED = "recoded."  # begins the names of its arrays
-MOST_TURNS = 2  # bits of a code that is taken
 
 
 @dataclass(frozen=True, eq=False)
 class LabelCodes:
-    """Digests (labels, 16) of the labels' names, in order; of classes, packed kin bits (classes, bytes); of
-    tags, how codes were fitted to the map's bits, if they were."""
+    """Digests (labels, 16) of the labels' names, in order; scores (classes, d) of classes, None for tags."""
 
     digests: Bytes
-    table: Bytes | None
-    recoding: Recoding | None = None
+    table: Floats32 | None
 
-    def bits(self, labels: Labels, kin: Map) -> Bools:
-        """Kin bits (n, d) of rows with these labels."""
+    def evidence(self, labels: Labels, kin: Map, trust: float) -> Evidence:
+        """What these labels say about the kin bits of their rows."""
         place = self._places(labels)
         if self.table is not None:
             assert labels.classes is not None
-            return unpack_bits(self.table[place[labels.classes]], kin.n_bits).astype(bool)
+            return Evidence(self.table, place[labels.classes], trust)
         assert isinstance(kin, ExpectedMap)
-        assert isinstance(kin.expected, LabelSimilarity)
-        tags = labels.indicator().astype(np.float32)
-        anchors = kin.expected.patterns[:, place].T.astype(np.float32)
-        others = None if self.recoding is None else self.recoding.patterns[:, place].T.astype(np.float32)
-        bits = np.empty((len(labels), kin.n_bits), bool)
+        assert isinstance(kin.expected, TagSimilarity)
+        # One column of the model for each of its own tags, whatever tags these rows have.
+        tags = labels.indicator().tocoo()
+        ours = type(labels.indicator())(
+            (tags.data, (tags.coords[0], place[tags.coords[1]])), shape=(len(labels), len(self.digests))
+        )
+        scores = np.empty((len(labels), kin.n_bits), np.float32)
         for start in range(0, len(labels), BLOCK):
-            some = tags[start : start + BLOCK]
-            scores = kin.readout.scores(np.where(some @ anchors > 0, 1.0, -1.0))
-            if self.recoding is None:
-                bits[start : start + BLOCK] = scores > 0
-            else:
-                bits[start : start + BLOCK] = self.recoding.of_tags(scores, some @ others > 0)
-        return bits
+            part = slice(start, start + BLOCK)
+            scores[part] = kin.readout.scores(kin.expected.of_labels(ours[part]))
+        return Evidence(scores, np.arange(len(labels)), trust)
 
-    def with_classes(self, labels: Labels, bits: Bools) -> LabelCodes:
-        """The same, and a code for every new class among ``labels``.
-
-        It is what most of its rows say, bit by bit, by their mapped kin bits (n, d). Where another class has
-        that code, the fewest bits are turned, those first on which the rows agree least.
-        """
+    def with_classes(self, labels: Labels, scores: Array) -> LabelCodes:
+        """The same, and scores for every new class among ``labels``: the mean of its rows' scores (n, d)."""
         if self.table is None or labels.is_tags:
             raise InvalidInput(
                 "Tags came to add_classes, or classes to a model of tags",
@@ -75,18 +64,18 @@ class LabelCodes:
             )
         assert labels.classes is not None
         ours = {digest.tobytes() for digest in self.digests}
-        digests, codes = list(self.digests), list(self.table)
-        taken = {code.tobytes() for code in codes}
+        digests, table = list(self.digests), list(self.table)
+        size = float(np.sqrt((self.table**2).mean())) or 1.0  # as firm as those of the fitted classes
         for place, digest in enumerate(_digests(labels.names)):
             rows = np.flatnonzero(labels.classes == place)
-            if digest.tobytes() not in ours and len(rows) and len(codes) < MOST_LABELS:
-                codes.append(_free_code(bits[rows].mean(axis=0), taken))
+            if digest.tobytes() not in ours and len(rows) and len(table) < MOST_LABELS:
+                mean = scores[rows].mean(axis=0)
+                table.append((mean * (size / (float(np.sqrt((mean**2).mean())) or 1.0))).astype(np.float32))
                 digests.append(digest)
-                taken.add(codes[-1].tobytes())
-        return LabelCodes(np.stack(digests), np.stack(codes))
+        return LabelCodes(np.stack(digests), np.stack(table))
 
     def knows(self, labels: Labels) -> Bools:
-        """Which rows (n,) have labels, and none without a code."""
+        """Which rows (n,) have labels, and only labels that the model knows."""
         strange = self._find(labels) < 0
         return labels.known & (labels.indicator() @ strange.astype(np.int64) == 0)
 
@@ -114,63 +103,62 @@ class LabelCodes:
                 f"The model does not know {len(strange)} of the labels, {name!r} among them",
                 "labels that it was fitted on",
                 "Fit again with rows of the new labels, or encode such rows from their features"
-                + (
-                    ""
-                    if labels.is_tags
-                    else ", or give new classes codes of their own with add_classes(X, y)"
-                ),
+                + ("" if labels.is_tags else ", or give new classes codes with add_classes(X, y)"),
             )
         return places
 
     def arrays(self) -> dict[str, Array]:
         """For a model file."""
-        found = {"digests": self.digests} | ({} if self.table is None else {"table": self.table})
-        recoded = {} if self.recoding is None else self.recoding.arrays()
-        return found | {RECODED + name: array for name, array in recoded.items()}
+        return {"digests": self.digests} | ({} if self.table is None else {"scores": self.table})
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Array], kin: Map) -> LabelCodes:
-        """Undo `arrays`; a stranger may have written them."""
-        recoded = select(arrays, RECODED)
-        arrays = {name: array for name, array in arrays.items() if not name.startswith(RECODED)}
-        if odd := sorted(arrays.keys() - {"digests", "table"}):
+    def from_arrays(cls, arrays: dict[str, Array], kin: Map) -> LabelCodes | None:
+        """Undo `arrays`; a stranger may have written them.
+
+        Older files have packed bits of classes ("table"). Those of tags that were fitted to the map's bits
+        ("recoded.…") cannot be made any more: None.
+        """
+        if any(name.startswith("recoded.") for name in arrays):
+            return None
+        if odd := sorted(arrays.keys() - {"digests", "scores", "table"}):
             raise ValueError(f"arrays that are unknown: {', '.join(odd[:5])}")
-        digests, table = arrays["digests"], arrays.get("table")
+        digests = arrays["digests"]
         if digests.dtype != np.uint8 or digests.ndim != 2 or digests.shape[1] != DIGEST_BYTES:
             raise ValueError("labels that are no digests")
         if len(np.unique(digests, axis=0)) != len(digests) or not 0 < len(digests) <= MOST_LABELS:
             raise ValueError("labels that come twice, or not at all")
-        if table is None:
-            through = isinstance(kin, ExpectedMap) and isinstance(kin.expected, LabelSimilarity)
+        scores = arrays.get("scores")
+        if "table" in arrays:
+            scores = _scores_of_bits(arrays["table"], len(digests), kin.n_bits)
+        if scores is None:
+            through = isinstance(kin, ExpectedMap) and isinstance(kin.expected, TagSimilarity)
             if not through or kin.expected.patterns.shape[1] != len(digests):  # type: ignore[attr-defined]
                 raise ValueError("tags without a map that knows them")
-        else:
-            if table.dtype != np.uint8 or table.shape != (len(digests), n_bytes(kin.n_bits)):
-                raise ValueError("codes of classes of another length or number")
-            if not np.array_equal(pack_bits(unpack_bits(table, kin.n_bits)), table):
-                raise ValueError("ones in the padding")
-            if recoded:
-                raise ValueError("classes whose codes were fitted to the map's bits")
-        recoding = Recoding.from_arrays(recoded, len(digests), kin.n_bits) if recoded else None
-        return cls(digests, table, recoding)
+        elif (
+            scores.dtype != np.float32
+            or scores.shape != (len(digests), kin.n_bits)
+            or not np.isfinite(scores).all()
+        ):
+            raise ValueError("scores of classes of another length or number")
+        return cls(digests, scores)
+
+
+def _scores_of_bits(table: Array, n_labels: int, n_bits: int) -> Floats32:
+    if table.dtype != np.uint8 or table.shape != (n_labels, n_bytes(n_bits)):
+        raise ValueError("codes of classes of another length or number")
+    return np.where(unpack_bits(table, n_bits), np.float32(1), np.float32(-1))
 
 
 def label_codes(fitted: Fitted, training: Training) -> LabelCodes | None:
     """Of a fit on labels; None where learned codes are no function of them, or there are too many."""
     labels = training.supervision.labels
-    if labels is None or fitted.codes is None or fitted.group_of_row is None:
+    if labels is None or fitted.scores is None or len(labels.names) > MOST_LABELS:
         return None
-    if len(labels.names) > MOST_LABELS:
-        return None
-    if labels.is_tags:
-        through = isinstance(fitted.map, ExpectedMap) and isinstance(fitted.map.expected, LabelSimilarity)
-        digests = _digests(labels.names, _occur(labels))
-        return LabelCodes(digests, None, fitted.recoding) if through else None
-    table = np.zeros((len(labels.names), n_bytes(fitted.map.n_bits)), np.uint8)
-    rows = np.flatnonzero(fitted.group_of_row >= 0)
-    table[fitted.group_of_row[rows]] = fitted.codes[rows]
     occur = _occur(labels)
-    return LabelCodes(_digests(labels.names)[occur], table[occur])
+    if labels.is_tags:
+        through = isinstance(fitted.map, ExpectedMap) and isinstance(fitted.map.expected, TagSimilarity)
+        return LabelCodes(_digests(labels.names, occur), None) if through else None
+    return LabelCodes(_digests(labels.names)[occur], fitted.scores[occur])
 
 
 def _occur(labels: Labels) -> Bools:
@@ -180,22 +168,8 @@ def _occur(labels: Labels) -> Bools:
     return found
 
 
-def _free_code(shares: Floats, taken: set[bytes]) -> Bytes:
-    """Packed bits that most rows have, ``shares`` (d,) of them a 1, or the nearest that nobody has."""
-    usual, order = shares > 0.5, np.argsort(np.abs(shares - 0.5), kind="stable")
-    for count in range(MOST_TURNS + 1):
-        for turned in combinations(order.tolist(), count):
-            bits = usual.copy()
-            bits[list(turned)] ^= True
-            code = pack_bits(bits)
-            if code.tobytes() not in taken:
-                return code
-    return pack_bits(usual)  # so many classes, or so few bits, that codes are shared
-
-
 def _digests(names: Array, occur: Bools | None = None) -> Bytes:
-    """Of each name and its kind: 1 and "1" are two labels. Names that do not occur have some other digest,
-    by which nobody will find them."""
+    """Of each name and its type: 1 and "1" are two labels. Names that do not occur have another digest."""
     kinds = [type(name).__name__ for name in names.tolist()]
     if occur is not None:
         kinds = [kind if known else f"no {kind}" for kind, known in zip(kinds, occur, strict=True)]

@@ -103,12 +103,11 @@ def labelled_set(
     rng: np.random.Generator,
     rows: Ints | None = None,
     rbf: UnitRBF | Gaussian | None = None,
-    weights: Floats | None = None,
 ) -> LabelledSet:
     """Rows for a label model, given by number or drawn: all that are known, or `LABEL_ROWS` of them.
 
-    RBF centres are drawn among these rows, unless they are handed in. ``weights`` of these rows, where they
-    are to count in another way than in the whole fit. Memory: the prepared features, 4·q bytes a row.
+    RBF centers are drawn among these rows, unless they are handed in. Memory: the prepared features,
+    4·q bytes a row.
     """
     labels = training.supervision.labels
     assert labels is not None
@@ -118,15 +117,15 @@ def labelled_set(
     scales = standardizes(features, training.rows)
     guess = Preparation.first_guess(training.rows.read(spread), rbf, scales)
     width = len(guess.mean)
+    n_labels = len(labels.names)
     require_memory(
-        4 * len(rows) * width + 16 * width**2,
-        f"A label model of {len(rows):,} rows and {width:,} columns",
-        "Use fewer columns or rows",
+        4 * len(rows) * width + 16 * width**2 + 160 * width * n_labels,
+        f"A label model of {len(rows):,} rows, {width:,} columns and {n_labels:,} labels",
+        "Use fewer columns, rows or labels",
     )
     whole = len(rows) == len(training.rows)
     prepared = prepare_rows(training.rows, guess, None if whole else rows, training.n_jobs)
-    if weights is None and training.weights is not None:
-        weights = training.weights[rows]
+    weights = None if training.weights is None else training.weights[rows]
     preparation = centre_in_place(prepared, guess, weights, scales, training.n_jobs)
     indicator = sp.csr_array(labels.indicator()[rows])
     return LabelledSet(rows, preparation, prepared, indicator, weights, not labels.is_tags, training.n_jobs)

@@ -7,6 +7,7 @@ blocks. So their numbers are collected, and their rows read again.
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,32 +20,59 @@ from ..rows import Rows
 from .base import Map, in_agreement
 from .on_gpu import codes_on, knows
 
-__all__ = ["mapped_codes"]
+__all__ = ["Evidence", "mapped_codes"]
 
 log = logging.getLogger("kinhash")
 MOST_SCORES = 1 << 22  # of rows in doubt that are kept: 32 MB
 SMALLEST, LARGEST = 256, 1024  # rows of a block: large enough for BLAS,
-NUMBERS = 1 << 16  # and no more than this many numbers, to stay in the cache
+NUMBERS = 1 << 16  # and no more than this many numbers, to stay in the cache;
+MOST_NUMBERS = 1 << 23  # of rows that are millions of columns wide, blocks of 64 MB
 
 
-def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None) -> Bytes:
-    """Packed codes (n, bytes) of rows by a map. Memory beyond them: 32 MB, and a few blocks per thread."""
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of rows beside their features: scores (n, d) of their labels, ``table[place]``.
+
+    A score becomes ``trust·label + (1 − trust)·map``; rows with ``place`` −1 have no label.
+    """
+
+    table: Array
+    place: Ints
+    trust: float
+
+    def __call__(self, scores: Array, rows: slice | Ints) -> Array:
+        place = self.place[rows]
+        known = (place >= 0)[:, None]
+        mixed = self.trust * self.table[place] + (1 - self.trust) * scores
+        return np.where(known, mixed, scores)
+
+
+def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None, evidence: Evidence | None = None) -> Bytes:
+    """Packed codes (n, bytes) of rows by a map, and by ``evidence`` where more is known than their features.
+
+    Memory beyond them: 32 MB, and a few blocks per thread.
+    """
     card = card_in_use()
-    if card is not None and knows(map_) and len(rows):
+    if card is not None and knows(map_) and len(rows) and evidence is None:
         return codes_on(card, map_, rows)
     packed = np.empty((len(rows), n_bytes(map_.n_bits)), np.uint8)
     stretch = max(SMALLEST, MOST_SCORES // map_.n_bits)
-    again = sum(_encode(map_, rows, part, packed, n_jobs) for part in block_slices(len(rows), stretch))
+    again = sum(
+        _encode(map_, rows, part, packed, n_jobs, evidence) for part in block_slices(len(rows), stretch)
+    )
     log.debug("%d of %d rows lay within rounding error of zero and were decided again", again, len(rows))
     return packed
 
 
-def _encode(map_: Map, rows: Rows, stretch: slice, packed: Bytes, n_jobs: int | None) -> int:
+def _encode(
+    map_: Map, rows: Rows, stretch: slice, packed: Bytes, n_jobs: int | None, evidence: Evidence | None
+) -> int:
     """Fill in the codes of a stretch of rows; how many were decided again."""
 
     def fast(part: slice) -> tuple[Ints, Array, Array] | None:
         block = np.ascontiguousarray(rows.plain(part)) if map_.takes_float32 else rows.read(part)
         scores, bound = map_.evaluate(block, FAST)
+        scores = scores if evidence is None else evidence(scores, part)
         packed[part] = pack_bits(scores > 0)
         if bound is None:
             return None
@@ -53,6 +81,7 @@ def _encode(map_: Map, rows: Rows, stretch: slice, packed: Bytes, n_jobs: int | 
 
     def fixed(some: Ints | slice) -> Array:
         scores = map_.evaluate(rows.read(some), FIXED)[0]
+        scores = scores if evidence is None else evidence(scores, some)
         packed[some] = pack_bits(scores > 0)
         return scores
 
@@ -70,6 +99,6 @@ def _encode(map_: Map, rows: Rows, stretch: slice, packed: Bytes, n_jobs: int | 
 
 
 def _blocks(stretch: slice, width: int) -> list[slice]:
-    size = int(np.clip(NUMBERS // width, SMALLEST, LARGEST))
+    size = min(int(np.clip(NUMBERS // width, SMALLEST, LARGEST)), max(1, MOST_NUMBERS // width))
     start = stretch.start
     return [slice(start + p.start, start + p.stop) for p in block_slices(stretch.stop - start, size)]

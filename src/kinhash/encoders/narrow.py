@@ -25,7 +25,7 @@ from .._types import Floats, Floats32, Ints
 from ..rows import Rows
 from ..training import Training
 from .base import Map
-from .expected import ExpectedMap, LabelSimilarity, RegressedSimilarity
+from .expected import ClassSimilarity, ExpectedMap, RegressedSimilarity, TagSimilarity
 from .label_models import LinearLabels
 from .linear import LinearMap
 from .preparation import Preparation, column_statistics
@@ -34,7 +34,7 @@ from .stacked import StackedMap
 __all__ = ["WIDE", "NarrowRows", "narrowed", "widened"]
 
 WIDE = 4096  # more columns than this are narrowed; it costs .01 to .02 mAP (Bibtex with pairs of words)
-MOST, FEWEST = 2048, 512  # combinations
+MOST, FEWEST = 2048, 128  # combinations
 WORK = 25_000_000_000  # columns × combinations², which says how long narrowing takes
 MOST_ROWS = 20_000  # the range is that of so many rows,
 MOST_NUMBERS = 100_000_000  # and of dense ones of no more numbers than this
@@ -74,7 +74,8 @@ class NarrowRows(Rows):
 def narrowed(training: Training) -> Training:
     """The same training on fewer columns, where there are more than `WIDE`.
 
-    Memory: four arrays of p × q float32 (q = 2,048 for up to 6,000 columns, 700 for 50,000), and of dense
+    Memory: four arrays of p × q float32 (q = 2,048 for up to 6,000 columns, 700 for 50,000, 128 for
+    1,500,000 and more), and of dense
     rows a copy of at most 100 million numbers.
     """
     rows = training.rows
@@ -231,7 +232,7 @@ def widened(found: Map, rows: Rows) -> Map:
     if isinstance(expected, RegressedSimilarity):
         folded = _folded(expected.weights, expected.intercept, found.preparation, rows)
         return replace(found, preparation=preparation, expected=RegressedSimilarity(*folded))
-    assert isinstance(expected, LabelSimilarity)
+    assert isinstance(expected, ClassSimilarity | TagSimilarity)
     assert isinstance(expected.model, LinearLabels)
     model = expected.model
     folded = _folded(model.weights, model.intercept, found.preparation, rows)

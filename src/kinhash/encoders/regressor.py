@@ -55,7 +55,8 @@ class Regressor(Encoder):
             targets = codes.targets[supervision.group_of_row[rows]] - codes.threshold
             kept = None if training.weights is None else training.weights[rows]
             found = RegressorMap.fit(self.estimator, moments.preparation, z, targets, kept)
-        return Fitted.of_groups(found, codes.bits, codes.marginals, supervision.group_of_row)
+        scores = codes.targets - codes.threshold
+        return Fitted.of_groups(found, codes.bits, codes.marginals, supervision.group_of_row, scores)
 
 
 @dataclass(frozen=True)

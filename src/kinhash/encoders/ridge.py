@@ -1,7 +1,7 @@
 """Ridge regression from features to the codes: encodes fastest, and learns from blocks of rows too.
 
-Where the solver leaves the rotation of its codes free (spectral), it is fitted on leave-one-out predictions
-``(ŷ − h y)/(1 − h)``: codes and predictions then round well together, and since ridge is linear in its
+Where the solver leaves the rotation of its codes free (spectral), it is fitted halfway between the codes and
+their leave-one-out predictions ``(ŷ − h y)/(1 − h)``: both then round well, and since ridge is linear in its
 targets, the map is rotated afterwards for free.
 """
 
@@ -85,7 +85,10 @@ class Ridge(Encoder):
             targets = targets_by_row(training, codes.targets, group_of_row)
             moments = standardised_moments(training, features, preparation, targets)
             found = LinearMap.fit(moments, choose_alpha(alpha, moments), codes.threshold)
-        return Fitted.of_groups(found, codes.bits, codes.marginals, group_of_row, features=features.name)
+        scores = codes.targets - codes.threshold
+        return Fitted.of_groups(
+            found, codes.bits, codes.marginals, group_of_row, scores, features=features.name
+        )
 
     def _fit_rotated(
         self, training: Training, solution: Solution, features: FeatureMap, preparation: Any, alpha: Any
@@ -100,7 +103,9 @@ class Ridge(Encoder):
         weights = ridge_weights(moments, strength)
         rows = training.some_known_rows(rng, ROTATION_ROWS)
         predicted = leave_one_out(training, moments, strength, weights, embedding, rows)
-        rotation = fit_rotation(predicted, solution.n_bits, rng, solution.embedding.n_rounds)
+        known = embedding[supervision.group_of_row[rows]]
+        halfway = (known + predicted) / 2  # so that codes from labels and codes from features round well
+        rotation = fit_rotation(halfway, solution.n_bits, rng, solution.embedding.n_rounds)
         scores = embedding @ rotation
         size = float(np.sqrt((scores**2).mean())) or 1.0
         found = LinearMap(
@@ -113,6 +118,7 @@ class Ridge(Encoder):
             scores > 0,
             sigmoid(2 * scores / size),
             supervision.group_of_row,
+            scores / size,
             features=features.name,
         )
 

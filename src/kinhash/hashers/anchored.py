@@ -41,7 +41,7 @@ class Anchored:
         cls, plan: StreamPlan, labels: Labels, weights: Floats | None, rows: Rows, rng: np.random.Generator
     ) -> Anchored:
         """Anchors drawn among rows with these labels; ``rows`` (these or others) give first statistics."""
-        supervision = from_labels(labels)
+        supervision = from_labels(labels, kinship=plan.kinship)
         check_supervision(supervision, weights)
         solution = plan.solver.solve(supervision, plan.energy, plan.n_bits, rng, weights)
         anchor_labels = labels[solution.sample.one_row_each(supervision.group_of_row)]
@@ -50,7 +50,7 @@ class Anchored:
 
     def scores(self, labels: Labels) -> tuple[Floats, npt.NDArray[np.int64]]:
         """Scores (g, d) of the distinct labels among these rows, and which each row has (−1 = unknown)."""
-        together = from_labels(self.anchor_labels.followed_by(labels))
+        together = from_labels(self.anchor_labels.followed_by(labels), kinship=self.plan.kinship)
         anchors = together.group_of_row[: len(self.anchor_labels)]
         own = together.group_of_row[len(self.anchor_labels) :]
         unique, inverse = np.unique(own[own >= 0], return_inverse=True)

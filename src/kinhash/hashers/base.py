@@ -63,12 +63,12 @@ class Explanation:
 
 
 class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of all hashers. Subclasses have ``n_bits``, ``random_state``, ``n_jobs`` and ``verbose``."""
+    """Base of all hashers. Subclasses have ``n_bits``, ``random_state`` and ``n_jobs``."""
 
     n_bits: int
     random_state: Any
     n_jobs: int | None
-    verbose: int
+    verbose: int = 0
 
     fitted_: Fitted
     _n_features_out: int
@@ -165,7 +165,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         light = copy.copy(self)
         for name in ("_stream", "_listener", "report_"):
             light.__dict__.pop(name, None)
-        return light.adopt(Fitted(self.fitted_.map, fields=self.fitted_.fields, labels=self.fitted_.labels))
+        kept = replace(self.fitted_, codes=None, group_of_row=None, marginals=None, scores=None, facts={})
+        return light.adopt(kept)
 
     # -- using ---------------------------------------------------------------------------------
 
@@ -214,8 +215,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return index.search(codes, k, margins=margins, margins_of=of, **how)
 
     def _as_codes(self, packed: Bytes, ids: Array | None = None, learned: bool = False) -> Codes:
-        fields = self.fitted_.fields
-        return Codes(packed, self._n_features_out, ids, self.model_id_, fields, learned=learned)
+        fields, share = self.fitted_.fields, self.fitted_.mapped_share
+        return Codes(packed, self._n_features_out, ids, self.model_id_, fields, learned, share)
 
     def _scores(self, rows: Rows) -> npt.NDArray[Any]:
         return map_padded_rows(self.fitted_.map.scores, rows.read, len(rows), self.n_jobs)
@@ -287,12 +288,12 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         codes, fitted = self.codes_, self.fitted_
         share = codes.bits().mean(axis=0, dtype=np.float64)
         dead = np.flatnonzero((share == 0) | (share == 1))
-        sharing = classes_sharing_codes(codes, training.supervision) if how == "learned" else 0
+        sharing = classes_sharing_codes(fitted, training.supervision) if how == "learned" else 0
         n_groups = training.supervision.n_groups
         doubts = [dead_bits_warning(len(dead), len(share))] if len(dead) else []
         if sharing and self.one_code_per_class:
             doubts.append(shared_codes_warning(sharing, n_groups, len(share), codes.fields.alike))
-        doubts += all_equal_warning(fitted, training.rows)
+        doubts += [*all_equal_warning(fitted, training.rows), *fitted.warnings]
         return FitReport(
             n_rows=len(training.rows),
             n_groups=n_groups,

@@ -1,64 +1,65 @@
-"""`EnergyHasher`: energy × solver × encoder, with what is left open chosen on held-out rows."""
+"""`EnergyHasher`: energy × solver × encoder; features and penalty are chosen on held-out rows."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._check import check_features, check_integer, check_number
 from ..codes import Codes, pack_bits, unpack_bits
 from ..encoders import ENCODERS, Encoder, Fitted, Map
-from ..encoders.mapped_codes import mapped_codes
+from ..encoders.mapped_codes import Evidence, mapped_codes
 from ..energies import ENERGIES, Energy
 from ..errors import InvalidInput, UnknownName
-from ..fields import Fields
-from ..labels import read_labels
+from ..fields import KIN_ONLY, MAX_WEIGHT, Fields
+from ..labels import Labels, read_labels
 from ..rows import Rows
 from ..solvers import SOLVERS, Solver
-from ..supervision import from_labels
+from ..supervision import check_kinship, from_labels
 from ..training import Training
+from .fit_checks import share_of_mapped, weak_labels, weak_pairs
 from .streaming import StreamingHasher, StreamPlan, require_streamable
 
-if TYPE_CHECKING:
-    from ..tuning import Wish
-
 __all__ = ["EnergyHasher"]
+
+MOST_ALIKE = 0.95  # some bits must know the labels
 
 
 class EnergyHasher(StreamingHasher):
     """Learn short binary codes from labels, tags, pairs or similarities.
 
-    ``fit`` learns a code for every training row from who is kin, and an encoder for new rows from their
-    features. With the defaults the codes come from the spectral solver, new rows are encoded by the same
-    energy with the supervision a label model expects for them, and the few open settings are chosen on
-    rows held out inside ``fit``.
+    ``fit`` learns a code for every training row from its labels and its features, and an encoder for new
+    rows from features alone. Half of the bits ("kin bits") bring rows of the same label together and count
+    three times in a distance; the other half ("look-alike bits") rank those rows by how similar they look.
 
     Parameters
     ----------
     n_bits : length of the codes, 1 to 1024.
-    energy : "ksh", "bre", "splh", "lfh", "exph", or any `kinhash.energies.Energy` of your own.
-    solver : "auto" (spectral; coordinate descent where the energy excludes it, and after a few sweeps of
-        means where only pairs are known, or where it serves held-out rows of few tag sets better), the name
+    energy : "ksh", "bre", "splh", "lfh", "exph", or a `kinhash.energies.Energy` object.
+    solver : "auto" (spectral; coordinate descent if the energy excludes it or only pairs are known), the name
         of a solver, or an object such as ``kinhash.solvers.Spectral(n_anchors=3000)``, with its settings.
-    encoder : "auto" ("expected" where there are labels, else "ridge"), the name of an encoder, or an object
-        such as ``kinhash.encoders.ExpectedLabels(features="plain")``, which encodes two to three times as
-        fast where the default takes similarities to training rows. "expected" is the best on labels like
-        those trained on; "ridge" encodes fastest and supports ``partial_fit``. Where the rows to be searched
-        come after the fit, ``ExpectedLabels(database="later")`` chooses for that.
-    alike : how many bits say what a row looks like, so that the nearest kin come first. "auto" finds on
-        held-out rows how few kin bits know the labels about as well as all of them, and gives the rest to
-        looks; 0 is kinship alone (the paper's protocol); a share of the bits fixes their number.
-    kin_weight : how many alike bits one kin bit counts in a distance, 1 to 15, or "auto", chosen likewise.
-        Kinds never labelled are served best by 1, with ``alike=0.5`` and ``encoder="ridge"``.
-    random_state, n_jobs, verbose : as in scikit-learn. The codes do not depend on n_jobs.
+    encoder : "auto" ("expected" with labels, else "ridge"), the name of an encoder, or an object such as
+        ``kinhash.encoders.ExpectedLabels(features="plain")``, which encodes two to three times as fast as
+        features with similarities to training rows. "ridge" encodes fastest and supports ``partial_fit``.
+    kinship : how similar two rows should be: "auto" (classes: the same or not; tags: graded), "graded" (tags:
+        the more they share, the more similar), "any" (at least one shared tag, as in the paper), or a K × K
+        matrix in [−1, 1] between the classes in sorted order.
+    alike : share of the bits that are look-alike bits, 0 to 0.95. 0 gives all bits to the labels (the paper's
+        protocol).
+    kin_weight : how much a kin bit counts in a distance where a look-alike bit counts 1; 1 to 15. Smaller
+        values rank by looks more, which suits items of kinds that had no label in the fit.
+    trust : how much the label of a row counts against its features in its code: 1 is labels alone (the
+        paper), 0 features alone.
+    random_state, n_jobs : as in scikit-learn. The codes do not depend on n_jobs.
 
     Attributes
     ----------
-    codes_ : learned codes of the training rows, a `kinhash.Codes` of (n, ceil(n_bits / 8)) bytes: kin bits
-        from their labels, alike bits from their features. ``codes_.fields`` says how many there are of each.
-    marginals_ : P(bit = 1) of the training rows.
+    codes_ : codes of the training rows, a `kinhash.Codes` of (n, ceil(n_bits / 8)) bytes, learned from their
+        labels and features. ``codes_.fields`` says how many kin and look-alike bits there are.
+    marginals_ : P(bit = 1) of the training rows, by their labels.
     report_ : what was chosen, dead bits, unique codes, bit balance, seconds per stage.
 
     Memory beyond X: with expected labels the prepared features of at most 100,000 rows (p·4 bytes each, with
@@ -84,25 +85,30 @@ class EnergyHasher(StreamingHasher):
         energy: str | Energy = "ksh",
         solver: str | Solver = "auto",
         encoder: str | Encoder = "auto",
-        alike: str | float = "auto",
-        kin_weight: str | int = "auto",
+        kinship: Any = "auto",
+        alike: float = 0.5,
+        kin_weight: int = 3,
+        trust: float = 0.4,
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self.n_bits = n_bits
         self.energy = energy
         self.solver = solver
         self.encoder = encoder
+        self.kinship = kinship
         self.alike = alike
         self.kin_weight = kin_weight
+        self.trust = trust
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        self._wish().check()
+        check_number("alike", self.alike, 0.0, MOST_ALIKE)
+        check_integer("kin_weight", self.kin_weight, 1, MAX_WEIGHT)
+        check_number("trust", self.trust, 0.0, 1.0)
+        check_kinship(self.kinship)
         if not isinstance(self.energy, Energy) and self.energy not in ENERGIES:
             raise UnknownName.among("energy", self.energy, ENERGIES)
         for name, table, base in (("solver", SOLVERS, Solver), ("encoder", ENCODERS, Encoder)):
@@ -132,36 +138,63 @@ class EnergyHasher(StreamingHasher):
             if self.alike == 0:
                 raise InvalidInput(
                     "alike_to came with alike=0",
-                    "bits that can say who looks alike",
-                    "Leave alike_to out, or set alike='auto'",
+                    "look-alike bits, which alike_to is for",
+                    "Leave alike_to out, or set alike=0.5",
                 )
             looks = Rows(_check_looks(alike_to, X))
-        return self._fit(X, lambda n: from_labels(y, n), sample_weight, y, looks)
+        return self._fit(X, lambda n: from_labels(y, n, self.kinship), sample_weight, y, looks)
 
     def _learn(self, training: Training) -> Fitted:
-        from ..encoders.alike import Looks
+        from ..encoders.alike import fit_alike
         from ..encoders.label_codes import label_codes
         from ..encoders.narrow import narrowed, widened
         from ..tuning import tune
 
+        fields = self._fields()
         narrow = narrowed(training) if self._uses_columns() else training
         solver, encoder = self._parts(narrow)
-        energy, any_solver = ENERGIES.make(self.energy), self.solver == "auto"
-        chosen = tune(narrow, energy, self.n_bits, solver, encoder, self._wish(), any_solver=any_solver)
-        kin = chosen.fit(narrow)
-        kin = replace(kin, map=widened(kin.map, narrow.rows), labels=label_codes(kin, narrow))
-        if not chosen.fields.alike:
+        energy, n_kin = ENERGIES.make(self.energy), fields.kin(self.n_bits)
+        with training.stages("solver"):
+            solution = solver.solve(training.supervision, energy, n_kin, training.rng, training.weights)
+        choice = tune(narrow, encoder)
+        kin = choice.encoder.fit(narrow, solution)
+        facts = {"energy": solution.minimum.energies, **kin.facts}
+        if solution.minimum.divergences:
+            facts["divergence"] = solution.minimum.divergences
+        if training.supervision.labels is not None:
+            doubts = weak_labels(training, choice)
+        else:
+            with training.stages("held-out pairs"):
+
+                def learn(part: Training) -> Map:
+                    solved = solver.solve(part.supervision, energy, n_kin, part.rng, part.weights)
+                    return encoder.fit(part, solved).map
+
+                doubts = weak_pairs(narrow, learn, n_kin)
+        labels = label_codes(kin, narrow)
+        kin = replace(kin, map=widened(kin.map, narrow.rows), labels=labels, facts=facts, warnings=doubts)
+        with training.stages("training codes"):
+            kin = self._with_trust(kin, training)
+        if fields.alike:
+            with training.stages("look-alike bits"):
+                alike = fit_alike(narrow, fields.alike)
+                features = widened(alike.features, narrow.rows)
+                looks = features if training.looks is None else alike.looks
+                kin = with_alike_bits(kin, features, looks, fields, training)
+        return replace(kin, mapped_share=share_of_mapped(kin, training))
+
+    def _fields(self) -> Fields:
+        """Kin bits and look-alike bits; at least one bit knows the labels."""
+        n_alike = min(int(self.alike * self.n_bits), self.n_bits - 1)
+        return Fields(n_alike, self.kin_weight) if n_alike else KIN_ONLY
+
+    def _with_trust(self, kin: Fitted, training: Training) -> Fitted:
+        """The same with codes that follow from labels and features."""
+        if kin.codes is None or kin.scores is None or self.trust == 1:
             return kin
-        with training.stages("alike bits"):
-            alike = Looks.of(narrow, chosen.fields.alike).maps(chosen.fields.alike)
-            features = widened(alike.features, narrow.rows)
-            looks = features if training.looks is None else alike.looks
-            return with_alike_bits(kin, features, looks, chosen.fields, training)
-
-    def _wish(self) -> Wish:
-        from ..tuning import Wish
-
-        return Wish(self.alike, self.kin_weight)
+        assert kin.group_of_row is not None
+        evidence = Evidence(kin.scores, kin.group_of_row, self.trust)
+        return replace(kin, codes=mapped_codes(kin.map, training.rows, training.n_jobs, evidence))
 
     def _uses_columns(self) -> bool:
         """Whether what is learned is linear in the columns, so that a fit may narrow them."""
@@ -177,46 +210,51 @@ class EnergyHasher(StreamingHasher):
         return ours and plain and isinstance(getattr(self.encoder, "label_model", ""), str)
 
     def learned_codes(self, y: Any, X: Any = None) -> Codes:
-        """Learned codes of rows with labels y: where a new or a relabelled item belongs, without a refit.
+        """Codes of rows with labels y and features X (n, p): where a new or a relabeled item belongs.
 
-        Kin bits come from the labels, alike bits from the features X (n, p), which codes with such bits need.
-        Works after ``fit``, ``partial_fit`` and `kinhash.load`. Labels must be among those fitted on, or have
-        got a code by `add_classes`; a row of unknown label is encoded with `encode`. Rows fitted on get their
-        codes of ``codes_`` again.
+        Works after ``fit``, ``partial_fit`` and `kinhash.load`, without a refit. Labels must be among those
+        fitted on, or have been added by `add_classes`; a row of unknown label is encoded with `encode`. Rows
+        fitted on get their codes of ``codes_`` again. X may be left out where labels alone decide: with
+        ``trust=1`` and ``alike=0``.
         """
-        from ..encoders.stacked import StackedMap
-
         check_is_fitted(self, "fitted_")
-        known, fields = self.fitted_.labels, self.fitted_.fields
-        if known is None:
-            return super().learned_codes(y)
-        labels, map_ = read_labels(y), self.fitted_.map
-        if not fields.alike:
-            return self._as_codes(pack_bits(known.bits(labels, map_)), learned=True)
+        labels, fields = read_labels(y), self.fitted_.fields
         if X is None:
+            if self.trust < 1 or fields.alike:
+                raise InvalidInput(
+                    "learned_codes was called without features",
+                    "labels and features, from which codes follow",
+                    "Call learned_codes(y, X), or fit with trust=1 and alike=0",
+                )
+            n_features = self.fitted_.map.n_features
+            rows = Rows(np.broadcast_to(np.zeros(n_features), (len(labels), n_features)))
+        else:
+            rows = Rows(check_features(self, X, reset=False))
+        if len(rows) != len(labels):
             raise InvalidInput(
-                f"learned_codes was asked for codes with {fields.alike} alike bits from labels alone",
-                "labels and features: alike bits say what a row looks like",
-                "Call learned_codes(y, X), or fit with alike=0",
+                f"{len(labels)} labels came with {len(rows)} rows", "one label per row", "Pass both"
             )
-        mapped = self.encode(X)
-        if len(mapped) != len(labels):
-            raise InvalidInput(
-                f"{len(labels)} labels came with {len(mapped)} rows", "one label per row", "Pass both"
-            )
-        assert isinstance(map_, StackedMap)
-        kin = known.bits(labels, map_.parts[0])
-        bits = np.concatenate([kin, mapped.bits()[:, kin.shape[1] :]], axis=1)
-        return self._as_codes(pack_bits(bits), learned=True)
+        kin, alike = kin_and_alike(self.fitted_)
+        packed = mapped_codes(kin, rows, self.n_jobs, self._evidence(labels, kin))
+        if alike is not None:
+            both = (packed, kin.n_bits), (mapped_codes(alike, rows, self.n_jobs), alike.n_bits)
+            packed = pack_bits(np.concatenate([unpack_bits(*one) for one in both], axis=1))
+        return self._as_codes(packed, learned=True)
+
+    def _evidence(self, labels: Labels, kin: Map) -> Evidence:
+        """What labels say, after ``fit``, ``load`` or ``partial_fit``."""
+        known = self.fitted_.labels
+        if known is not None:
+            return known.evidence(labels, kin, self.trust)
+        scores = self.streamed_scores(labels)
+        return Evidence(scores, np.arange(len(labels)), self.trust)
 
     def add_classes(self, X: Any, y: Any) -> Self:
-        """Give classes that arrive after the fit codes of their own, which `learned_codes` then knows.
+        """Add classes that arrive after the fit, so that `learned_codes` knows them.
 
-        A new class gets the kin bits that most of its rows X (n, p) are mapped to, or the nearest ones that
-        no class has. Twenty rows do. Everything else stays as it is: the codes of other classes, `encode`,
-        and the id of the model, so that an index goes on. On digits (64 bits, six classes in turn left out of
-        the fit), queries of the new class have mAP .57 when its rows get this code instead of mapped ones
-        (.48), other queries .97 (.96). A new fit with all rows does better still, and changes every code.
+        A new class gets the mean kin scores of its rows X (n, p); twenty rows are enough. Everything else
+        stays as it is: the codes of other classes, `encode`, and the id of the model, so that an index goes
+        on. A new fit with all rows does better, and changes every code.
         """
         check_is_fitted(self, "fitted_")
         known, labels = self.fitted_.labels, read_labels(y)
@@ -224,13 +262,13 @@ class EnergyHasher(StreamingHasher):
             raise InvalidInput(
                 "The model has no codes of classes to add to", "a model fitted on classes", "Fit on classes"
             )
-        mapped = self.encode(X).bits()
-        if len(mapped) != len(labels):
+        scores = self.decision_function(X)
+        if len(scores) != len(labels):
             raise InvalidInput(
-                f"{len(labels)} labels came with {len(mapped)} rows", "one label per row", "Pass both"
+                f"{len(labels)} labels came with {len(scores)} rows", "one label per row", "Pass both"
             )
-        kin = mapped.shape[1] - self.fitted_.fields.alike
-        self.fitted_ = replace(self.fitted_, labels=known.with_classes(labels, mapped[:, :kin].astype(bool)))
+        kin = scores[:, : scores.shape[1] - self.fitted_.fields.alike]
+        self.fitted_ = replace(self.fitted_, labels=known.with_classes(labels, kin))
         return self
 
     def _parts(self, training: Training) -> tuple[Solver, Encoder]:
@@ -256,18 +294,19 @@ class EnergyHasher(StreamingHasher):
                 "a named solver instead of 'auto'": solver is not None,
                 "solver=Spectral(rotation='codes')": getattr(solver, "rotation", "codes") == "codes",
                 "alike=0": self.alike == 0,
+                "kinship by name": isinstance(self.kinship, str),
                 "rounding other than 'median'": getattr(solver, "rounding", "zero") != "median",
             }
         )
         assert isinstance(solver, Solver)
         assert isinstance(encoder, Ridge)
-        return StreamPlan(ENERGIES.make(self.energy), solver, encoder, self.n_bits)
+        return StreamPlan(ENERGIES.make(self.energy), solver, encoder, self.n_bits, self.kinship)
 
 
 def with_alike_bits(kin: Fitted, alike: Map, by_looks: Map, fields: Fields, training: Training) -> Fitted:
-    """Kin bits, then alike bits: a map of both, and the codes of the training rows.
+    """Kin bits, then look-alike bits: a map of both, and the codes of the training rows.
 
-    ``by_looks`` gives the alike bits of training rows, whose looks are known, ``alike`` those of any row.
+    ``by_looks`` gives the look-alike bits of training rows, ``alike`` those of any row.
     """
     from ..encoders.stacked import StackedMap
 
@@ -284,6 +323,16 @@ def with_alike_bits(kin: Fitted, alike: Map, by_looks: Map, fields: Fields, trai
         facts=facts,
         fields=fields,
     )
+
+
+def kin_and_alike(fitted: Fitted) -> tuple[Map, Map | None]:
+    """The map of the kin bits, and that of the look-alike bits, if there are any."""
+    from ..encoders.stacked import StackedMap
+
+    if not fitted.fields.alike:
+        return fitted.map, None
+    assert isinstance(fitted.map, StackedMap)
+    return fitted.map.parts[0], fitted.map.parts[1]
 
 
 def _check_looks(looks: Any, X: Any) -> Any:

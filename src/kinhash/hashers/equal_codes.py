@@ -11,7 +11,8 @@ from ..rows import Rows
 
 __all__ = ["all_equal_warning"]
 
-SOME_ROWS = 256  # rows that are looked at
+SOME_ROWS = 256  # rows that are looked at,
+MOST_NUMBERS = 1 << 23  # and numbers: 64 MB
 
 
 def all_equal_warning(fitted: Fitted, rows: Rows) -> list[str]:
@@ -19,7 +20,8 @@ def all_equal_warning(fitted: Fitted, rows: Rows) -> list[str]:
 
     RBF features compare directions in float32: rows that share all but a thousandth of theirs look alike.
     """
-    some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), SOME_ROWS)).astype(np.int64))
+    n_some = min(len(rows), SOME_ROWS, max(2, MOST_NUMBERS // rows.shape[1]))
+    some = np.unique(np.linspace(0, len(rows) - 1, n_some).astype(np.int64))
     block = rows.read(some)
     codes = pack_bits(fitted.map.decide(block)[0] > 0)
     one_sided = fitted.codes is not None and _largest_share(fitted.codes[some]) > 0.9

@@ -5,28 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from .._types import Bytes, Ints
-from ..codes import Codes, pack_bits
+from ..codes import pack_bits
+from ..encoders import Fitted
 from ..solvers.codewords import bits_for, comfortable
 from ..supervision import ClassSupervision, Supervision
 
 __all__ = ["classes_sharing_codes", "count_distinct", "shared_codes_warning"]
 
 
-def classes_sharing_codes(codes: Codes, supervision: Supervision) -> int:
-    """How many classes have the kin bits of another class; 0 for tags and pairs, and where rows of one class
-    have several codes."""
-    if not isinstance(supervision, ClassSupervision):
+def classes_sharing_codes(fitted: Fitted, supervision: Supervision) -> int:
+    """How many classes have the kin bits of another class, by their labels alone; 0 for tags and pairs."""
+    if not isinstance(supervision, ClassSupervision) or fitted.scores is None:
         return 0
-    group = supervision.group_of_row
-    classes, first = np.unique(group, return_index=True)
-    place = np.searchsorted(classes, group)
-    known = group >= 0
-    kin = codes.packed
-    if codes.fields.alike:
-        kin = pack_bits(codes.bits()[:, : codes.fields.kin(codes.n_bits)])
-    if not np.array_equal(kin[first[place]][known], kin[known]):
-        return 0
-    own = kin[first[classes >= 0]]
+    present = np.unique(supervision.group_of_row)
+    own = pack_bits(fitted.scores[present[present >= 0]] > 0)
     counts = np.unique(own, axis=0, return_counts=True)[1]
     return int(counts[counts > 1].sum())
 

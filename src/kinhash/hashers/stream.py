@@ -71,8 +71,8 @@ class Stream:
         """The map of all rows so far. Costs O(p³), whatever their number."""
         return self.anchored.map_of(self._all_moments())
 
-    def learned_bits(self, labels: Labels) -> npt.NDArray[np.bool_]:
-        """Learned bits of rows with these labels."""
+    def learned_scores(self, labels: Labels) -> Floats:
+        """Scores (n, d) of rows with these labels; a bit is 1 where its score is above zero."""
         moments = self._all_moments()
         scores, place = self.anchored.scores(labels)
         if (place < 0).any():
@@ -82,7 +82,7 @@ class Stream:
                 "Encode rows without labels from their features",
             )
         threshold = self.anchored.threshold(moments.target_sums / moments.weight)
-        return (self.anchored.targets(scores) > threshold)[place]
+        return (self.anchored.targets(scores) - threshold)[place]
 
     def _all_moments(self) -> Moments:
         """Full blocks, and the rows that still wait for theirs to fill."""

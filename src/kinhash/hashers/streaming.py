@@ -11,12 +11,13 @@ from sklearn.utils.metaestimators import available_if
 
 from .._blocks import single_blas_thread
 from .._check import check_features, check_weights, make_rng, weight_unit
+from .._types import Floats
 from ..codes import Codes, pack_bits
 from ..encoders import Fitted
 from ..encoders.ridge import Ridge
 from ..energies import Energy
 from ..errors import InvalidInput
-from ..labels import read_labels
+from ..labels import Labels, read_labels
 from ..solvers import Solver
 from .base import Hasher
 from .report import FitReport
@@ -35,6 +36,7 @@ class StreamPlan:
     solver: Solver
     encoder: Ridge
     n_bits: int
+    kinship: str = "any"
 
 
 class StreamingHasher(Hasher):
@@ -113,13 +115,17 @@ class StreamingHasher(Hasher):
 
     def learned_codes(self, y: Any) -> Codes:
         """Learned codes of rows with labels y, after ``partial_fit``; no features are needed."""
+        return self._as_codes(pack_bits(self.streamed_scores(read_labels(y)) > 0), learned=True)
+
+    def streamed_scores(self, labels: Labels) -> Floats:
+        """Scores (n, d) of rows with these labels, after ``partial_fit``."""
         if not hasattr(self, "_stream"):
             raise InvalidInput(
                 "learned_codes was asked of a model that keeps no codes of labels",
                 "an EnergyHasher fitted on labels, or a model of partial_fit",
                 "After fit, codes_ holds the learned codes of the training rows",
             )
-        return self._as_codes(pack_bits(self._stream.learned_bits(read_labels(y))), learned=True)
+        return self._stream.learned_scores(labels)
 
 
 def require_streamable(conditions: dict[str, bool]) -> None:

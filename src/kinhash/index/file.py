@@ -37,6 +37,7 @@ class IndexFile(NamedTuple):
     next_id: int
     model_id: str | None
     fields: Fields
+    kinds: frozenset[bool] = frozenset()  # whether rows were learned from labels, or mapped
 
 
 def write_index(path: PathLike, index: IndexFile) -> None:
@@ -58,6 +59,7 @@ def write_index(path: PathLike, index: IndexFile) -> None:
         "model_id": index.model_id,
         "fields": index.fields.as_dict(),
         "payload": list(segment.payload),
+        "learned": sorted(index.kinds),
     }
     write_container(path, arrays, header, KIND)
 
@@ -107,7 +109,9 @@ def _assemble(arrays: Arrays, header: Mapping[str, Any]) -> IndexFile:
     fields = Fields.from_dict(header["fields"])
     fields.check(n_bits)
     segment = Segment(n_bits, blocks, n_codes, starts, rows, ids, payload)
-    return IndexFile(segment, next_id, model_id, fields)
+    kinds = header.get("learned", [])
+    _need(isinstance(kinds, list) and all(isinstance(one, bool) for one in kinds))
+    return IndexFile(segment, next_id, model_id, fields, frozenset(kinds))
 
 
 def _check_padding(blocks: npt.NDArray[Any], n_bits: int) -> None:

@@ -12,6 +12,7 @@ committed state.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -22,7 +23,7 @@ import numpy.typing as npt
 from .._check import check_integer, check_n_bits
 from .._locks import new_lock
 from ..codes import Codes, as_codes, n_bytes
-from ..errors import InvalidInput
+from ..errors import InvalidInput, KinhashWarning
 from ..fields import KIN_ONLY, Fields
 from . import door
 from .file import IndexFile, read_index, write_index
@@ -95,6 +96,7 @@ class HammingIndex:
         self._fields = fields
         self._state = _State()
         self._writing = new_lock()
+        self._kinds: set[bool] = set()  # whether rows were learned from labels, or mapped
 
     @classmethod
     def from_codes(
@@ -325,13 +327,14 @@ class HammingIndex:
             self.compact()
             state = self._state
         whole = merged(state.segments, self.n_bits, self._build)
-        write_index(path, IndexFile(whole, state.next_id, self.model_id, self.fields))
+        write_index(path, IndexFile(whole, state.next_id, self.model_id, self.fields, frozenset(self._kinds)))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], mmap: bool = True) -> HammingIndex:
         """Open a saved index and verify it, by default mapped into memory instead of read."""
-        segment, next_id, model_id, fields = read_index(path, mmap)
+        segment, next_id, model_id, fields, kinds = read_index(path, mmap)
         index = cls(segment.n_bits, model_id, fields)
+        index._kinds = set(kinds)
         index._state = _State((segment,) if len(segment) else (), next_id)
         return index
 
@@ -341,6 +344,7 @@ class HammingIndex:
             "model_id": self.model_id,
             "fields": self.fields,
             "next_id": self._state.next_id,
+            "kinds": self._kinds,
             "rows": in_order(self._state.segments, self.n_bits),
         }
 
@@ -353,6 +357,7 @@ class HammingIndex:
         words, ids, payload = facts["rows"]
         segments = (segment_of(words, self.n_bits, ids, payload, self._build),) if len(ids) else ()
         self._state = _State(segments, facts["next_id"])
+        self._kinds = set(facts["kinds"])
 
     # ---- where rows lie: on the processor, or as `GpuIndex` says ----------------------------------
 
@@ -364,6 +369,16 @@ class HammingIndex:
         segments = (segment_of(words, self.n_bits, ids, payload, index._build),) if len(ids) else ()
         index._state = _State(segments, self._state.next_id)
         return index
+
+    def _note_kind(self, codes: Codes) -> None:
+        """Warn once if mapped rows join learned ones, or the other way round, and would crowd them out."""
+        share = codes.mapped_share
+        if not len(codes) or share is None:
+            return
+        joins = bool(self._kinds) and codes.learned not in self._kinds
+        self._kinds.add(codes.learned)
+        if joins and share > door.UNFAIR_SHARE:
+            warnings.warn(door.unfair_mixture(share), KinhashWarning, stacklevel=4)
 
     def _put(self, codes: CodesLike, ids: Any, payload: Any, replace: bool) -> npt.NDArray[Any]:
         with self._writing:
@@ -393,4 +408,6 @@ class HammingIndex:
                 next_id = next_id if added.ids.are_strings else max(next_id, int(values.max()) + 1)
             self._state = _State(segments, next_id)
             self.model_id = model_id
+            if isinstance(codes, Codes):
+                self._note_kind(codes)
             return values

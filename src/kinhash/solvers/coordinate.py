@@ -30,7 +30,7 @@ from .targets import Targets
 __all__ = ["Coordinate", "Polished"]
 
 # Settings that say what is solved, which a first solver does not decide.
-SHARED = {"targets", "rounding", "n_anchors", "anchors", "curvature", "merge", "sums", "rarity"}
+SHARED = {"targets", "rounding", "n_anchors", "anchors", "curvature", "merge", "sums", "balance"}
 
 
 @dataclass(repr=False, kw_only=True)

@@ -39,7 +39,8 @@ __all__ = [
 SOLVED = (
     1e-9  # error of a solution of linear systems in float64: 10⁵ times the largest seen on real rows (7e-15)
 )
-GROUPS = 1024  # groups per block: its similarities to 1,000 anchors take 8 MB
+GROUPS = 1024  # groups per block: its similarities to 1,000 anchors take 8 MB,
+SIMILARITIES = 8_000_000  # and to 50,000 classes no more than 64 MB
 
 
 class Readout(ABC):
@@ -75,7 +76,8 @@ class Readout(ABC):
             groups = np.arange(rows.start, rows.stop)
             return self.scores(supervision.similarity(groups, anchors))
 
-        blocks = map_blocks(one, block_slices(supervision.n_groups, GROUPS), n_jobs)
+        size = max(1, min(GROUPS, SIMILARITIES // max(1, len(anchors))))
+        blocks = map_blocks(one, block_slices(supervision.n_groups, size), n_jobs)
         return np.concatenate(list(blocks))
 
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from .._check import check_choice, check_integer, check_number
+from .._check import check_choice, check_flag, check_integer
 from .._linalg import fit_rotation
 from .._types import Floats
 from ..energies import Energy
@@ -69,15 +69,14 @@ class Spectral(Solver):
     rotation : "predictions": the encoder turns the codes so that what it predicts rounds well; "codes": they
         are turned here, for themselves.
     n_rounds : rounds of the rotation.
-    rarity : anchors weigh ``kin share^−rarity``, so that common tags do not take all the bits. "auto" is
-        chosen on held-out rows where there are tags; for classes it is 0, or 1 where a rare class would
-        have no direction of its own otherwise, and of more than 3 classes a bit each has a codeword.
+    balance : give all classes the same weight if the rarest would have no direction of its own otherwise, and
+        a codeword each if there are more than 3 classes per bit.
     targets, rounding, n_anchors, anchors : as in every solver.
     """
 
     rotation: str = "predictions"
     n_rounds: int = 50
-    rarity: Any = "auto"
+    balance: bool = True
     needs_kin: ClassVar[bool] = True
 
     def check(self) -> None:
@@ -90,8 +89,7 @@ class Spectral(Solver):
                 "Set rotation='codes', or leave rounding out",
             )
         check_integer("n_rounds", self.n_rounds, 0)
-        if self.rarity != "auto":
-            check_number("rarity", self.rarity, 0.0)
+        check_flag("balance", self.balance)
 
     def refuse(self, energy: Energy, n_bits: int) -> None:
         if not energy.shared_quadratic(n_bits) or linear_slope(energy, n_bits)[1] != 0:
@@ -110,8 +108,8 @@ class Spectral(Solver):
         rng: np.random.Generator,
         row_weights: Floats | None = None,
     ) -> Solution:
-        chosen = self.anchors is not None or self.rarity != "auto"
-        if isinstance(supervision, ClassSupervision) and not chosen:
+        of_classes = isinstance(supervision, ClassSupervision) and supervision.between is None
+        if of_classes and self.balance and self.anchors is None:
             sample = draw_sample(supervision, self.n_anchors, rng, row_weights=row_weights)
             if len(sample.groups) - 1 > MOST * n_bits:
                 self.check()
@@ -120,13 +118,9 @@ class Spectral(Solver):
         return super().solve(supervision, energy, n_bits, rng, row_weights)
 
     def entry_weights(self, similarity: Floats, sample: Sample, n_bits: int) -> Floats:
-        if self.rarity == "auto" and _leaves_classes_out(similarity, sample.weights, n_bits):
+        if self.balance and _leaves_classes_out(similarity, sample.weights, n_bits):
             return np.ones(len(sample.weights))
-        if self.rarity in ("auto", 0):
-            return sample.weights
-        share = (similarity > 0) @ (sample.weights / sample.weights.sum())
-        weights: Floats = sample.weights * np.maximum(share, 1e-6) ** -self.rarity
-        return weights
+        return sample.weights
 
     def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
         self.refuse(problem.law, problem.n_bits)

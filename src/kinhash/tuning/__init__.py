@@ -1,8 +1,7 @@
-"""Every choice that a fit makes, made on rows it holds out of itself: splits, scores, search."""
+"""Choices that a fit makes on rows it holds out of itself: one split, one loss, one rule."""
 
 from __future__ import annotations
 
-from .search import Chosen, choose, tune
-from .sharing import Wish
+from .tuner import ENOUGH_ROWS, Choice, hold_out, tune
 
-__all__ = ["Chosen", "Wish", "choose", "tune"]
+__all__ = ["ENOUGH_ROWS", "Choice", "hold_out", "tune"]
