@@ -55,8 +55,9 @@ class NearKin:
     """How well a ranking puts kin in the order of their looks.
 
     ``value`` is the mean average precision of the 20 nearest kin (near-kin mAP), ``per_query`` (q,) that of
-    every query; ``recall`` the share of the 10 nearest kin among the first 100 answers; ``distinct`` how many
-    different first tens the queries get, of ``n_queries``. Queries without kin are NaN and left out.
+    every query; ``recall`` the share of the 10 nearest kin among the first 100 answers, ``found`` (q,) that of
+    every query; ``distinct`` how many different first tens the queries get, of ``n_queries``. Queries without
+    kin are NaN and left out.
     """
 
     value: float
@@ -64,6 +65,7 @@ class NearKin:
     distinct: int
     n_queries: int
     per_query: Floats
+    found: Floats
 
     def __str__(self) -> str:
         return (
@@ -235,7 +237,8 @@ class NearestKin:
     def _report(self, scores: Floats, found: Floats, distinct: int) -> NearKin:
         has = self.rows[:, 0] >= 0
         value, recall = (float(one[has].mean()) if has.any() else float("nan") for one in (scores, found))
-        return NearKin(value, recall, distinct, len(self.rows), np.where(has, scores, np.nan))
+        per_query, found = (np.where(has, one, np.nan) for one in (scores, found))
+        return NearKin(value, recall, distinct, len(self.rows), per_query, found)
 
 
 def _largest(values: Floats, rows: Rows, most: int) -> tuple[Floats, Rows]:
