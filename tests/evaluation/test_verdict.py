@@ -35,10 +35,10 @@ def lines(**changes):
         "classifier": {**base, "near": 0.1},
         "chance": {"mAP": 0.1, "p10": 0.1, "near": 0.0},
     }
-    names = dict(
-        ours=LEARNED, mapped=MAPPED, cosine=COSINE, lsh=LSH, classifier=CLASSIFIER,
-        jaccard=JACCARD_CLASSIFIER, chance=RANDOM,
-    )  # fmt: skip
+    names = {
+        "ours": LEARNED, "mapped": MAPPED, "cosine": COSINE, "lsh": LSH, "classifier": CLASSIFIER,
+        "jaccard": JACCARD_CLASSIFIER, "chance": RANDOM,
+    }  # fmt: skip
     for name, values in changes.items():
         given[name] = {**given.get(name, base), **values}
     sizes = {"cosine": 1024, "chance": 0, "classifier": 1, "jaccard": 2}
@@ -48,6 +48,7 @@ def lines(**changes):
         measures = {measure: value + noise for measure, value in values.items()}
         made.append(Line(names[name], sizes.get(name, 8), measures))
     facts = {
+        "queries": 200,
         "bytes_per_item_before": 1024,
         "bytes_per_item_after": 8,
         "self_retrieval": 0.5,
@@ -59,8 +60,8 @@ def lines(**changes):
 def test_codes_that_help_and_a_classifier_that_does_as_well():
     first, second, *others = verdict(lines())
     assert first == (
-        "Verdict: 8 bytes per item instead of 1,024, and mAP 0.900 and p10 0.900, where float cosine has 0.500 "
-        "and 0.600 and random order 0.100."
+        "Verdict: 8 bytes per item instead of 1,024, and mAP 0.900 and p10 0.900, where float cosine has "
+        "0.500 and 0.600 and random order 0.100."
     )
     assert "A classifier with 1 byte per item" in second
     assert "does as well here: mAP 0.900 against 0.900, p10 0.900 against 0.900" in second
@@ -101,8 +102,8 @@ def test_what_is_lost_is_said():
     tags = {"exact": 0.2, "Jaccard": 0.5}
     found = verdict(lines(ours={**tags, "near": 0.4}, cosine={**tags, "exact": 0.3}, jaccard=tags))
     assert found[2] == (
-        "Lost against float cosine: exact match 0.200 against 0.300 and the ten nearest relevant rows among the "
-        "first hundred 0.400 against 0.900."
+        "Lost against float cosine: exact match 0.200 against 0.300 and the ten nearest relevant rows among "
+        "the first hundred 0.400 against 0.900."
     )
     assert "A classifier with 2 bytes per item" in found[1]
 

@@ -1,7 +1,8 @@
 """What a person sees in the answers of a search, for codes and for float scores alike.
 
-Every measure has one value per query, NaN where a query has no relevant row in the database. Rows are relevant if
-they have the same class or share a tag. Equal distances or scores count as the expected value over all orders.
+Every measure has one value per query, NaN where a query has no relevant row in the database. Rows are
+relevant if they have the same class or share a tag. Equal distances or scores count as the expected value over
+all orders.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def hamming_scores(queries: Codes | npt.NDArray[np.uint8], database: Any) -> Sco
 
 @dataclass(frozen=True, eq=False)
 class AnswerSheet:
-    """Queries and a database, all of known label, and what any ranking of that database is worth to the queries.
+    """Queries and a database, all of known label; measures what a ranking of the database is worth.
 
     ``own`` (q,) is the database row that each query is and does not find, if any. ``features`` of queries and
     database add the measure "near", for at most 500 queries. Memory beyond these: blocks of about 80 MB.

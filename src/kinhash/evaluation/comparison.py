@@ -25,6 +25,7 @@ UNSUPERVISED = (COSINE, SIGN_BITS, LSH, ITQ)  # they read no labels
 CLASSIFIER, JACCARD_CLASSIFIER = "classifier, true labels", "classifier, expected Jaccard"
 RANDOM = "random order"
 WIDTH = 100  # letters of a line
+SHOWN = 0.0005  # half of the last digit of a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,10 @@ class Comparison:
         pair = [self.line(one).measures[name] for one in (first, second)]
         return Line("", 0, {name: pair[0] - pair[1]}).interval(name)
 
+    def ahead(self, first: str, second: str, measure: str | None = None) -> bool:
+        """Whether ``first`` is better by more than the luck of the queries, in a digit that is shown."""
+        return self.difference(first, second, measure).low > SHOWN
+
     @property
     def ours(self) -> str:
         """The line that judges the codes: learned ones where the method has them."""
@@ -121,5 +126,6 @@ def pooled(comparisons: Sequence[Comparison]) -> Comparison:
         Line(line.name, line.bytes_per_item, {name: joined(line.name, name) for name in line.measures})
         for line in first.lines
     )
-    itself = float(np.mean([one.facts["self_retrieval"] for one in comparisons]))
-    return Comparison(first.metric, first.protocol, lines, {**first.facts, "self_retrieval": itself})
+    facts = {"queries": sum(one.facts["queries"] for one in comparisons)}
+    facts |= {"self_retrieval": float(np.mean([one.facts["self_retrieval"] for one in comparisons]))}
+    return Comparison(first.metric, first.protocol, lines, first.facts | facts)

@@ -22,8 +22,8 @@ from ..encoders.expected_labels import fit_label_model
 from ..encoders.features import Plain
 from ..encoders.label_models import LabelModel
 from ..encoders.labelled import labelled_set
-from ..encoders.prepared import prepare_rows
 from ..encoders.preparation import Preparation
+from ..encoders.prepared import prepare_rows
 from ..labels import Labels
 from ..rows import Rows
 from ..supervision import from_labels
@@ -92,7 +92,7 @@ def log_losses(chances: npt.NDArray[Any], labels: Labels) -> Floats:
 
 
 def out_of_fold(X: Any, labels: Labels, seed: int, n_folds: int = 5) -> Iterator[tuple[Ints, Chances]]:
-    """Block by block, rows of known label and their probabilities (k, t) by a classifier of the other folds."""
+    """Blocks of rows of known label, and their probabilities (k, t) by a classifier of the other folds."""
     order = np.random.default_rng(seed).permutation(np.flatnonzero(labels.known))
     at_once = max(1, min(TRIED_ROWS, MOST_CHANCES // max(1, len(labels.names))))
     penalty = best_penalty(X, labels, order[:TRIED_ROWS], seed)
@@ -115,7 +115,7 @@ def shared_label(chances: Chances, database: Labels) -> ScoreRows:
 
 
 def expected_jaccard(chances: Chances, database: Labels) -> ScoreRows:
-    """Scores that rank rows by ``E|A ∩ T| / E|A ∪ T|``: the query's tags A are independent, the row's tags T known."""
+    """Scores that rank rows with tags T by ``E|A ∩ T| / E|A ∪ T|``; the query's tags A are independent."""
     indicator = sp.csr_array(database.indicator(), dtype=np.float32)
     sizes = np.diff(indicator.indptr).astype(np.float32)
 

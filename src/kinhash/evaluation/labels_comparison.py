@@ -53,7 +53,7 @@ def compare_labels(
 
 
 def reference_lines(sheet: AnswerSheet, queries: Any, database: Any, chances: Chances) -> tuple[Line, ...]:
-    """Float cosine of the features, classifiers with these probabilities of the queries' labels, random order."""
+    """Float cosine, classifiers with these probabilities of the queries' labels, and random order."""
     cosine = score_rows(Cosine(), unit_rows(queries), unit_rows(database))
     labels, size = sheet.database, label_bytes(sheet.database)
     lines = [
@@ -101,6 +101,10 @@ class HeldOutJudge:
         signs = self.sheet.of_scores(hamming_scores(new, codes.sign_bits(self.database)))
         signs |= self._later(hamming_scores(new, new))
         return (cosine, Line(SIGN_BITS, n_bytes(int(self.X.shape[1])), signs), *others)
+
+    def reference(self, name: str) -> Line:
+        """The reference of that name."""
+        return next(line for line in self.references if line.name == name)
 
     def lsh(self, n_bits: int) -> Line:
         """Random projections of that length."""
@@ -164,6 +168,6 @@ class HeldOutJudge:
             f"Protocol: {facts['queries']:,} rows were held out of the fit and are the queries.{without}\n"
             f"Database: {which} rows of the fit; {origin}. Relevant: "
             f"{'at least one shared tag' if self.labels.is_tags else 'the same class'}.\n{measured}.\n"
-            "Classifier: logistic regression and the database's true labels, one byte per label. Ties: expected "
-            "value over all orders. Intervals: over queries."
+            "Classifier: logistic regression and the database's true labels, one byte per label. Ties: "
+            "expected value over all orders. Intervals: over queries."
         )

@@ -55,8 +55,8 @@ class NearKin:
     """How well a ranking puts kin in the order of their looks.
 
     ``value`` is the mean average precision of the 20 nearest kin (near-kin mAP), ``per_query`` (q,) that of
-    every query; ``recall`` the share of the 10 nearest kin among the first 100 answers, ``found`` (q,) that of
-    every query; ``distinct`` how many different first tens the queries get, of ``n_queries``. Queries without
+    every query; ``recall`` the share of the 10 nearest kin among the first 100 answers, ``found`` (q,) that
+    of every query; ``distinct`` how many different first tens the queries get, of ``n_queries``. Queries without
     kin are NaN and left out.
     """
 

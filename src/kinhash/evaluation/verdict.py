@@ -15,7 +15,7 @@ from .comparison import (
     Comparison,
 )
 
-__all__ = ["best_unsupervised", "verdict"]
+__all__ = ["behind_unsupervised", "verdict"]
 
 SEEN = ("mAP", "p10", "exact", "Jaccard")  # what a classifier is compared by
 NEAR = 0.02  # a smaller loss of nearest rows is not worth a word
@@ -26,7 +26,8 @@ def verdict(comparison: Comparison) -> list[str]:
     """The sentences, the most important one first."""
     if comparison.score(comparison.ours) != comparison.score(comparison.ours):
         return [
-            f"Verdict: no query has a relevant row in the database, so nothing can be said; {_sizes(comparison)}."
+            "Verdict: no query has a relevant row in the database, so nothing can be said; "
+            f"{_sizes(comparison)}."
         ]
     sentences = [_gain(comparison)]
     if CLASSIFIER in comparison:
@@ -34,10 +35,21 @@ def verdict(comparison: Comparison) -> list[str]:
     return sentences
 
 
-def best_unsupervised(comparison: Comparison, measure: str) -> str:
-    """The best search that reads no labels."""
-    lines = [name for name in UNSUPERVISED if name in comparison]
-    return max(lines, key=lambda name: comparison.score(name, measure))
+def behind_unsupervised(comparison: Comparison) -> list[str]:
+    """In which measures the best search that reads no labels does better than the codes."""
+    measures = [(comparison.ours, comparison.metric)]
+    if CLASSIFIER in comparison:
+        measures += [(comparison.ours, "p10"), (MAPPED, "later")]
+    behind = []
+    for ours, measure in measures:
+        lines = [name for name in UNSUPERVISED if name in comparison]
+        rival = max(lines, key=lambda name: comparison.score(name, measure))
+        if comparison.ahead(rival, ours, measure):
+            gap = comparison.difference(rival, ours, measure)
+            scores = f"{comparison.score(rival, measure):.3f} against {comparison.score(ours, measure):.3f}"
+            spread = f"difference {gap.value:.3f}, 95 % interval {gap.low:.3f} to {gap.high:.3f}"
+            behind.append(f"{rival} has {measure} {scores} ({spread})")
+    return behind
 
 
 def _sizes(comparison: Comparison) -> str:
@@ -47,24 +59,15 @@ def _sizes(comparison: Comparison) -> str:
 
 def _gain(comparison: Comparison) -> str:
     """Ours beside the best search that reads no labels, whichever way it falls."""
-    main = comparison.metric
-    measures = [(comparison.ours, main)]
-    if CLASSIFIER in comparison:
-        measures += [(comparison.ours, "p10"), (MAPPED, "later")]
-    behind = []
-    for ours, measure in measures:
-        rival = best_unsupervised(comparison, measure)
-        gap = comparison.difference(rival, ours, measure)
-        if gap.low > 0:
-            scores = f"{comparison.score(rival, measure):.3f} against {comparison.score(ours, measure):.3f}"
-            behind.append(f"{rival} has {measure} {scores} ({_spread(gap.value, gap.low, gap.high)})")
+    behind = behind_unsupervised(comparison)
     if behind:
         return (
             f"Verdict: a search that reads no labels does better: {'; '.join(behind)}. The codes take "
             f"{_sizes(comparison)}. Try more bits or more labelled rows (docs/faq.md)."
         )
-    scores = [f"{name} {comparison.score(comparison.ours, name):.3f}" for _, name in measures[:2]]
-    cosine = [f"{comparison.score(COSINE, name):.3f}" for _, name in measures[:2]]
+    measures = (comparison.metric, "p10") if CLASSIFIER in comparison else (comparison.metric,)
+    scores = [f"{name} {comparison.score(comparison.ours, name):.3f}" for name in measures]
+    cosine = [f"{comparison.score(COSINE, name):.3f}" for name in measures]
     chance = f" and random order {comparison.score(RANDOM, 'p10'):.3f}" if RANDOM in comparison else ""
     return (
         f"Verdict: {_sizes(comparison)}, and {' and '.join(scores)}, where float cosine has "
@@ -72,17 +75,13 @@ def _gain(comparison: Comparison) -> str:
     )
 
 
-def _spread(value: float, low: float, high: float) -> str:
-    return f"difference {value:.3f}, 95 % interval {low:.3f} to {high:.3f}"
-
-
 def _classifier(comparison: Comparison) -> str:
     """Whether logistic regression with the database's own labels does as well."""
     ours, best = comparison.ours, JACCARD_CLASSIFIER if JACCARD_CLASSIFIER in comparison else CLASSIFIER
     line = comparison.line(best)
     measures = [name for name in SEEN if name in line.measures]
-    gaps = {name: comparison.difference(ours, best, name) for name in measures}
-    ahead, behind = ([n for n in measures if gaps[n].low > 0], [n for n in measures if gaps[n].high < 0])
+    ahead = [name for name in measures if comparison.ahead(ours, best, name)]
+    behind = [name for name in measures if comparison.ahead(best, ours, name)]
     if ahead and behind:
         how = f"is ahead in {_listed(behind)} and behind in {_listed(ahead)}"
     else:
@@ -90,10 +89,10 @@ def _classifier(comparison: Comparison) -> str:
     scores = [f"{name} {line.mean(name):.3f} against {comparison.score(ours, name):.3f}" for name in measures]
     size = line.bytes_per_item
     return (
-        f"A classifier with {size} byte{'' if size == 1 else 's'} per item (logistic regression, and the true labels "
-        f"of the database) {how}: {', '.join(scores)}. It knows no order among rows of the same labels: it "
-        f"finds {line.mean('near'):.0%} of the ten nearest relevant rows among the first hundred, these codes "
-        f"{comparison.score(ours, 'near'):.0%}."
+        f"A classifier with {size} byte{'' if size == 1 else 's'} per item (logistic regression, and the true "
+        f"labels of the database) {how}: {', '.join(scores)}. It knows no order among rows of the same labels: it "
+        f"finds {line.mean('near'):.0%} of the ten nearest relevant rows among the first hundred, these "
+        f"codes {comparison.score(ours, 'near'):.0%}."
     )
 
 
@@ -113,8 +112,8 @@ def _lost(comparison: Comparison) -> list[str]:
 def _itself(comparison: Comparison) -> str:
     facts = comparison.facts
     return (
-        f"A training row's own features, encoded as a new row, find that row first in {facts['self_retrieval']:.0%} "
-        f"of {facts['self_retrieval_of']:,} cases."
+        f"A training row's own features, encoded as a new row, find that row first in "
+        f"{facts['self_retrieval']:.0%} of {facts['self_retrieval_of']:,} cases."
     )
 
 
