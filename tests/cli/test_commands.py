@@ -316,13 +316,17 @@ def test_eval_with_features_is_the_metric_of_nearest_kin(run: Run, folder: Path)
          near_kin(codes, codes, y, y, X, X, exclude_self=True)),
     ):  # fmt: skip
         found = json.loads(succeed(run, f"{words} --json"))
-        assert found["near_kin"] == pytest.approx(near.value)
-        assert found["nearest_kin_among_100"] == pytest.approx(near.recall)
+        answers = {line["name"]: line for line in found["answers"]}
+        assert list(answers) == ["these codes", "float cosine", "classifier, true labels", "random order"]
+        assert answers["these codes"]["near"] == pytest.approx(near.recall)
+        assert answers["these codes"]["p10"] == pytest.approx(found["precision_at_10"])
+        assert answers["classifier, true labels"]["p10"] > 0.9 > answers["random order"]["p10"]
         assert (found["distinct_answers"], found["distinct_answers_of"]) == (near.distinct, 120)
         assert f"near-kin mAP {near.value:.4f}" in succeed(run, words)
     plain = json.loads(succeed(run, f"{two} --json"))
     assert plain["distinct_answers"] == distinct_answers(codes, database)
-    assert "near_kin" not in plain
+    assert [line["name"] for line in plain["answers"]] == ["these codes", "random order"]
+    assert "near" not in plain["answers"][0]
     assert f"120 queries get {plain['distinct_answers']} different first tens" in succeed(run, two)
 
 

@@ -80,7 +80,8 @@ def recommend(comparisons: Comparisons, labels: Labels, tolerance: float, no_itq
     if gap > LARGE_GAP:
         warnings.append(
             "Rows that come later, without labels, are found less well: mAP "
-            f"{chosen.score(MAPPED, 'later'):.3f} against {chosen.score(LEARNED):.3f} among labelled rows. More labelled rows or better features "
+            f"{chosen.score(MAPPED, 'later'):.3f} against {chosen.score(LEARNED):.3f} among "
+            "labelled rows. More labelled rows or better features "
             "narrow that gap; more bits help little."
         )
     return Recommendation(OURS, n_bits, _labels_help(chosen), tuple(sentences), tuple(warnings))
@@ -140,7 +141,8 @@ def _longer(comparisons: Comparisons, n_bits: int) -> list[str]:
 def _no_answer(one: Comparison, warnings: list[str]) -> Recommendation:
     sentence = (
         f"No length can be recommended, and labels do not help: {OURS} has p10 "
-        f"{one.score(LEARNED, 'p10'):.3f}, float cosine {one.score(COSINE, 'p10'):.3f}, and a random order {one.score(RANDOM, 'p10'):.3f}."
+        f"{one.score(LEARNED, 'p10'):.3f}, float cosine {one.score(COSINE, 'p10'):.3f}, "
+        f"and a random order {one.score(RANDOM, 'p10'):.3f}."
     )
     warning = (
         "The labels look random: the features say nothing about them. Check that rows and labels are in the "

@@ -1,8 +1,8 @@
 """What a person sees in the answers of a search, for codes and for float scores alike.
 
 Every measure has one value per query, NaN where a query has no relevant row in the database. Rows are
-relevant if they have the same class or share a tag. Equal distances or scores count as the expected value over
-all orders.
+relevant if they have the same class or share a tag. Equal distances or scores count as the expected value
+over all orders.
 """
 
 from __future__ import annotations
@@ -173,6 +173,6 @@ def _ndcg(scores: Floats, gains: npt.NDArray[Any], candidates: npt.NDArray[np.bo
     for i in np.flatnonzero(ideal > 0):
         rows = np.flatnonzero(candidates[i])
         _, group = np.unique(-scores[i, rows], return_inverse=True)
-        sums = np.bincount(group, gains[i, rows].astype(np.float64))
+        sums = np.bincount(group, gains[i, rows]).astype(np.float64)
         out[i] = discounted_gains(np.bincount(group), sums, FIRST) / ideal[i]
     return out

@@ -44,7 +44,7 @@ class Line:
     def interval(self, measure: str) -> Interval:
         """Mean and 95 % interval over queries."""
         if np.isnan(self.mean(measure)):
-            return Interval(*[float("nan")] * 3, 0.95, 0)
+            return Interval(float("nan"), float("nan"), float("nan"), 0.95, 0)
         return bootstrap_interval(self.measures[measure], n_resamples=1000)
 
     def as_dict(self) -> dict[str, Any]:

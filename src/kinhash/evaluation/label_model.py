@@ -31,7 +31,15 @@ from ..training import Training
 from .float_rankings import ScoreRows
 from .hold_out import folds
 
-__all__ = ["Classifier", "expected_jaccard", "label_bytes", "log_losses", "out_of_fold", "shared_label"]
+__all__ = [
+    "Classifier",
+    "expected_jaccard",
+    "label_bytes",
+    "log_losses",
+    "out_of_fold",
+    "shared_label",
+    "unseen_chances",
+]
 
 PENALTIES = (100.0, 10.0, 1.0)
 TRIED_ROWS = 10_000  # rows on which a penalty is chosen
@@ -102,6 +110,17 @@ def out_of_fold(X: Any, labels: Labels, seed: int, n_folds: int = 5) -> Iterator
         for part in block_slices(len(split.held_out), at_once):
             held = order[split.held_out[part]]
             yield held, classifier(X[held])
+
+
+def unseen_chances(X: Any, labels: Labels, rows: Ints, seed: int = 0) -> Chances:
+    """Probabilities (k, t) of these rows of known label, by classifiers that did not see them."""
+    out = np.zeros((len(rows), len(labels.names)), np.float32)
+    place = np.full(len(labels), -1)
+    place[rows] = np.arange(len(rows))
+    for held, chances in out_of_fold(X, labels, seed):
+        asked = place[held] >= 0
+        out[place[held[asked]]] = chances[asked]
+    return out
 
 
 def shared_label(chances: Chances, database: Labels) -> ScoreRows:

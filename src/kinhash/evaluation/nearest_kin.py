@@ -56,8 +56,8 @@ class NearKin:
 
     ``value`` is the mean average precision of the 20 nearest kin (near-kin mAP), ``per_query`` (q,) that of
     every query; ``recall`` the share of the 10 nearest kin among the first 100 answers, ``found`` (q,) that
-    of every query; ``distinct`` how many different first tens the queries get, of ``n_queries``. Queries without
-    kin are NaN and left out.
+    of every query; ``distinct`` how many different first tens the queries get, of ``n_queries``. Queries
+    without kin are NaN and left out.
     """
 
     value: float

@@ -88,11 +88,11 @@ def _classifier(comparison: Comparison) -> str:
         how = "does less well here" if ahead else "does better here" if behind else "does as well here"
     scores = [f"{name} {line.mean(name):.3f} against {comparison.score(ours, name):.3f}" for name in measures]
     size = line.bytes_per_item
+    near = f"{line.mean('near'):.0%} of the ten nearest relevant rows among the first hundred"
     return (
-        f"A classifier with {size} byte{'' if size == 1 else 's'} per item (logistic regression, and the true "
-        f"labels of the database) {how}: {', '.join(scores)}. It knows no order among rows of the same labels: it "
-        f"finds {line.mean('near'):.0%} of the ten nearest relevant rows among the first hundred, these "
-        f"codes {comparison.score(ours, 'near'):.0%}."
+        f"A classifier with {size} byte{'' if size == 1 else 's'} per item (logistic regression, and the "
+        f"true labels of the database) {how}: {', '.join(scores)}. It knows no order among rows of the same "
+        f"labels: it finds {near}, these codes {comparison.score(ours, 'near'):.0%}."
     )
 
 

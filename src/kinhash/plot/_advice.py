@@ -62,10 +62,9 @@ def advice(advice: Advice, *, ax: Any = None) -> Any:
             _line(axes, name, lengths, found)
             names[name] = found[-1].value
     for name, dashes in ((COSINE, (6, 2)), (CLASSIFIER, (3, 1, 1, 1)), (RANDOM, (1, 3))):
-        line = first.line(name)
-        size = f", {line.bytes_per_item:,} B" if line.bytes_per_item else ""
-        names[f"{name}{size}"] = line.mean("mAP")
-        axes.axhline(line.mean("mAP"), color=INK, lw=1.3, dashes=dashes, zorder=1)
+        size, score = first.line(name).bytes_per_item, first.score(name)
+        names[f"{name}, {size:,} B" if size else name] = score
+        axes.axhline(score, color=INK, lw=1.3, dashes=dashes, zorder=1)
     _frame(axes, advice, lengths)
     _names(axes, names)
     _titles(axes, advice)
