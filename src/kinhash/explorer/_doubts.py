@@ -4,8 +4,9 @@ A row that was learned from remembers its label, so nothing it taught may judge 
 classifier is fitted five times, each time without the rows it judges. Without features, rows are judged by
 the labels of their nearest neighbours, by bits that no label has made: of learned codes, the alike bits.
 
-Probabilities are calibrated by one temperature, fitted to labels that the judge did not see. A judge whose
-log loss is hardly below that of the label frequencies cannot judge, and nothing is listed.
+Probabilities are calibrated by a temperature and a share of wrong labels, both fitted to labels that the
+judge did not see. A judge whose log loss is hardly below that of the label frequencies cannot judge, and
+nothing is listed.
 
 The order is by the chance of the label given (self-confidence). For tags it is by the least expected tag, or
 lack of one, relative to how common it is: a rare tag is never likely.
@@ -38,6 +39,7 @@ NEIGHBOURS = 20
 USUAL = 0.75
 CLEARLY = 0.02  # share of the log loss of the label frequencies that a judge must save
 HOTTEST = 20.0
+NOISE = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)  # shares of wrong labels that are tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,43 +148,58 @@ def seem_learned(codes: Codes, labels: Labels) -> bool:
 
 
 def _judged(blocks: Iterable[tuple[Ints, Chances]], labels: Labels, how: str) -> Doubts:
-    """Doubts from blocks of rows and their probabilities; the first block fits the temperature."""
+    """Doubts from blocks of rows and their probabilities; the first block fits the calibration."""
     n_rows = len(labels)
     given, chance, score = np.full((3, n_rows), np.nan)
     missing, doubtful = np.zeros((2, n_rows), bool)
     losses = np.full((n_rows, 2), np.nan)
     out = Doubts(given, np.zeros(n_rows, np.int64), chance, missing, score, doubtful, losses, how)
     usual = np.asarray(labels.indicator().sum(axis=0)).ravel() / max(1, int(labels.known.sum()))
-    temperature = 0.0
+    calibration: Calibration | None = None
     for rows, chances in blocks:
-        temperature = temperature or _best_temperature(chances, labels[rows])
-        calibrated = _softened(chances, temperature, labels.is_tags)
+        calibration = calibration or Calibration.fit(chances, labels[rows], usual)
+        calibrated = calibration(chances)
         losses[rows, 0] = log_losses(calibrated, labels[rows])
         losses[rows, 1] = log_losses(np.broadcast_to(usual, chances.shape), labels[rows])
         _judge_rows(out, rows, calibrated, labels)
     return out
 
 
-def _best_temperature(chances: Chances, labels: Labels) -> float:
-    """The temperature with the smallest log loss of these labels."""
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Log-odds are divided by a temperature; with probability ``noise`` a label is like any other row's."""
 
-    def loss(log_temperature: float) -> float:
-        softened = _softened(chances, float(np.exp(log_temperature)), labels.is_tags)
-        return float(log_losses(softened, labels).mean())
+    tags: bool
+    usual: Floats
+    temperature: float
+    noise: float
 
-    end = float(np.log(HOTTEST))
-    return float(
-        np.exp(minimize_scalar(loss, bounds=(-end, end), method="bounded", options={"xatol": 0.01}).x)
-    )
+    @classmethod
+    def fit(cls, chances: Chances, labels: Labels, usual: Floats) -> Calibration:
+        """The temperature and noise with the smallest log loss of these labels."""
+        end, found = float(np.log(HOTTEST)), []
+        for noise in NOISE:
+            if labels.is_tags and noise >= DOUBTFUL_RATIO:
+                continue  # no tag could be doubted
 
+            def loss(log_temperature: float, noise: float = noise) -> float:
+                softened = cls(labels.is_tags, usual, float(np.exp(log_temperature)), noise)(chances)
+                return float(log_losses(softened, labels).mean())
 
-def _softened(chances: Chances, temperature: float, tags: bool) -> Floats:
-    """Probabilities whose log-odds are divided by the temperature; of classes, shares that sum to one."""
-    p = np.clip(chances, FLOOR, 1 - FLOOR, dtype=np.float64)
-    if tags:
-        return 1 / (1 + ((1 - p) / p) ** (1 / temperature))
-    powers = p ** (1 / temperature)
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+            best = minimize_scalar(loss, bounds=(-end, end), method="bounded", options={"xatol": 0.02})
+            found.append((float(best.fun), float(np.exp(best.x)), noise))
+        _, temperature, noise = min(found)
+        return cls(labels.is_tags, usual, temperature, noise)
+
+    def __call__(self, chances: Chances) -> Floats:
+        """Calibrated probabilities (k, t); of classes they sum to one."""
+        p = np.clip(chances, FLOOR, 1 - FLOOR, dtype=np.float64)
+        if self.tags:
+            p = 1 / (1 + ((1 - p) / p) ** (1 / self.temperature))
+        else:
+            p **= 1 / self.temperature
+            p /= p.sum(axis=1, keepdims=True)
+        return np.asarray((1 - self.noise) * p + self.noise * self.usual)
 
 
 def _judge_rows(out: Doubts, rows: Ints, chances: Any, labels: Labels) -> None:
