@@ -24,7 +24,8 @@ import numpy as np
 from kinhash import EnergyHasher, explore
 from kinhash.datasets import load
 from kinhash.errors import FileProblem
-from kinhash.explorer._doubts import by_features, by_neighbours, out_of_fold
+from kinhash.evaluation.label_model import out_of_fold
+from kinhash.explorer._doubts import by_features, by_neighbours
 from kinhash.labels import read_labels
 
 NAME, PICTURES = "cifar10_efficientnet_lite0_pca256", "cifar10_pictures6000"

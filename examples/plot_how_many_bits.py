@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 import kinhash
 
 X, y = load_digits(return_X_y=True)
-advice = kinhash.advise(X, y, bits=(4, 8, 16, 32), n_folds=2, timings=False, random_state=0)
+advice = kinhash.advise(X, y, bits=(4, 8, 16, 32), n_splits=1, random_state=0)
 kinhash.plot.advice(advice)
 
 # %%

@@ -75,7 +75,7 @@ def test_scripts_run_as_written(page, tmp_path, monkeypatch):
         pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     X, y = load_digits(return_X_y=True)
-    quick = {"bits": (64,), "n_folds": 2, "timings": False}
+    quick = {"bits": (64,), "n_splits": 1}
     monkeypatch.setattr("kinhash.advise", partial(kinhash.advise, **quick), raising=False)
     np.savetxt("features.csv", X[:50], delimiter=",")
     Path("labels.csv").write_text("\n".join(["tags", *(f"{digit};all" for digit in y[:50])]))

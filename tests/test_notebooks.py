@@ -130,7 +130,7 @@ def test_the_estimator_keeps_the_diagram_of_scikit_learn(hasher):
 def test_advice_shows_its_curve_and_three_sentences(digits, monkeypatch):
     pytest.importorskip("matplotlib")
     X, y = digits
-    advice = kinhash.advise(X[:300], y[:300], bits=(8, 16), n_folds=2, timings=False, random_state=0)
+    advice = kinhash.advise(X[:300], y[:300], bits=(8, 16), n_splits=1, random_state=0)
     page = Page(advice._repr_html_())
     assert len(page.images()) == 1
     assert [tag for tag, _ in page.tags].count("li") >= 3

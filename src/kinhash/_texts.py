@@ -1,15 +1,15 @@
-"""Strings of any length: one array in memory, two plain arrays in a file."""
+"""Strings of any length: one array in memory, two plain arrays in a file; and tables of strings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["STRING", "from_bytes", "to_bytes"]
+__all__ = ["STRING", "columns", "from_bytes", "to_bytes"]
 
 STRING = np.dtypes.StringDType()  # fixed-width text would drop a NUL at its end
 
@@ -30,3 +30,15 @@ def from_bytes(text: npt.NDArray[Any], ends: npt.NDArray[Any]) -> npt.NDArray[An
         raise ValueError("texts that end before they begin, or outside their bytes")
     raw = text.tobytes()
     return np.array([raw[begin:end].decode() for begin, end in pairwise(bounds.tolist())], STRING)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """A table as text: the first column to the left, the others to the right, a rule below the headings."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    lines.insert(1, "─" * max(map(len, lines)))
+    return "\n".join(lines)

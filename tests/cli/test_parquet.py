@@ -67,7 +67,7 @@ def test_fit_encode_index_and_search(kind: str, named: bool, run: Run, folder: P
 def test_advise_finds_the_columns(run: Run, folder: Path) -> None:
     X, y = three_classes(N)
     write(folder / "rows.parquet", id=np.arange(N), label=y, embedding=LISTS["list"](X))
-    quick = ["--bits", "8", "--folds", "2", "--json"]
+    quick = ["--bits", "8", "--splits", "1", "--json"]
     mine = json.loads(run("advise", "rows.parquet", *quick).out)
     theirs = json.loads(run("advise", "X.npy", "--labels", "y.txt", *quick).out)
     assert mine["recommendation"] == theirs["recommendation"]

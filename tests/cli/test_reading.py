@@ -36,7 +36,7 @@ def test_unknown_rows_are_counted(run: Run, folder: Path) -> None:
 def test_tags_parted_by_something_else_are_refused(mark: str, command: str, run: Run, folder: Path) -> None:
     text = (folder / "tags.txt").read_text().replace("red", "red;warm").replace(";", mark)
     (folder / "tags.txt").write_text(text)
-    words = FIT if command == "fit" else ["--bits", "8", "--folds", "2"]
+    words = FIT if command == "fit" else ["--bits", "8", "--splits", "1"]
     said = run(command, "X.npy", "--tags", "tags.txt", *words)
     assert said.code == 2
     assert f"hold '{mark}'" in said.err
@@ -112,7 +112,7 @@ def test_data_alone_prints_its_help(run: Run) -> None:
 
 def test_long_work_is_heard_of_in_a_log(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Off a terminal a line comes now and then (here: always), and none in short work."""
-    words = ["advise", "X.npy", "--labels", "y.txt", "--bits", "8", "--folds", "2"]
+    words = ["advise", "X.npy", "--labels", "y.txt", "--bits", "8", "--splits", "1"]
     assert run(*words).err == ""
     monkeypatch.setattr("kinhash.cli._terminal.EVERY", 0.0)
     lines = run(*words).err.splitlines()

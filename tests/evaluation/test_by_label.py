@@ -30,7 +30,7 @@ def test_a_query_counts_for_each_of_its_tags():
 
 def comparison(learned, mapped, by_label, **facts):
     lines = [
-        Line(name, 8, score, 0.0, 1.0)
+        Line(name, 8, {"mAP": np.full(5, score)})
         for name, score in ((LEARNED, learned), (MAPPED, mapped), (COSINE, 0.5))
     ]
     facts = {"labels_are": "classes", "labels": 3, "n_bits": 64, "classes_sharing_a_code": 0, **facts}

@@ -8,7 +8,6 @@ from page_reading import facts
 
 import kinhash
 from kinhash import Codes, EnergyHasher, Fields, HammingIndex
-from kinhash.explorer import _doubts
 from kinhash.explorer._doubts import by_features, by_neighbours, seem_learned
 from kinhash.labels import read_labels
 
@@ -32,6 +31,38 @@ def test_flipped_labels_come_first_by_features():
     doubts = by_features(X, read_labels(given), 0)
     assert share(doubts, wrong) > 0.8
     assert (doubts.expected[wrong] == y[wrong]).mean() > 0.85
+    assert doubts.can_judge
+    assert (doubts.given[wrong] < doubts.chance[wrong]).mean() > 0.85
+    assert doubts.chance.max() < 0.999  # one label in twenty is wrong, and a calibrated judge knows
+
+
+def test_chances_are_those_of_rows_the_judge_did_not_see():
+    """Of labels expected at about 70 %, about 70 % are given: wide rows that a model would remember."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 1500)
+    X = rng.normal(size=(1500, 150)) + 1.2 * np.eye(150)[y]
+    doubts = by_features(X, read_labels(y), 0)
+    first = np.maximum(doubts.given, doubts.chance)
+    right = doubts.given > doubts.chance
+    for low, high in ((0.4, 0.55), (0.55, 0.7), (0.7, 0.85)):
+        some = (first >= low) & (first < high)
+        assert some.sum() > 100
+        assert right[some].mean() == pytest.approx(first[some].mean(), abs=0.08)
+
+
+@pytest.mark.parametrize("kind", ["classes", "tags"])
+@pytest.mark.parametrize("features", [True, False])
+def test_labels_that_mean_nothing_cannot_be_judged_and_the_page_says_so(kind, features):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 20))
+    given = rng.integers(0, 4, 400) if kind == "classes" else rng.random((400, 4)) < 0.3
+    codes = Codes.from_bits(X > 0)
+    page = kinhash.explore(codes, given, features=X if features else None)
+    told = facts(page.html)["doubts"]
+    assert "These labels cannot be judged" in told["how"]
+    assert "rows" not in told
+    assert page.summary["probably_mislabelled"] is None
+    assert page.summary["labels_judged"] == told["how"]
 
 
 def test_a_row_is_judged_by_models_that_did_not_see_it():
@@ -136,13 +167,10 @@ def test_a_label_of_very_few_rows_is_not_doubted():
     assert not np.isin([3, 77], doubts.ranked()).any()
 
 
-def test_many_labels_are_judged_by_models_of_some_rows(monkeypatch):
+def test_many_labels_are_judged_block_by_block(monkeypatch):
     X, given, wrong, _ = flipped_data()
-    monkeypatch.setattr(_doubts, "MOST_WORK", 8 * 3 * 300)
-    monkeypatch.setattr(_doubts, "FEWEST_ROWS", 10)
-    monkeypatch.setattr(_doubts, "MOST_CHANCES", 100)
+    monkeypatch.setattr("kinhash.evaluation.label_model.MOST_CHANCES", 100)
     doubts = by_features(X, read_labels(given), 0)
-    assert "on 300 rows" in doubts.how
     assert not np.isnan(doubts.given).any()
     assert share(doubts, wrong) > 0.7
 

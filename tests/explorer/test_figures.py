@@ -35,6 +35,20 @@ def test_figures_are_those_of_the_metrics():
     assert scores == sorted(scores)
 
 
+def test_first_answers_stand_beside_cosine_and_a_classifier():
+    codes, y = made()
+    X = np.random.default_rng(0).normal(size=(150, 5)) + 3 * np.eye(5)[y]
+    figures = quality(codes, codes, read_labels(y), X)
+    answers = {line["name"]: line for line in figures["answers"]}
+    expected = float(precision_at_k(codes, codes, y, y, k=10, exclude_self=True))
+    assert answers["these codes"]["p10"] == pytest.approx(expected)
+    assert answers["classifier, true labels"]["p10"] > answers["random order"]["p10"] + 0.5
+    assert answers["float cosine"]["bytes_per_item"] == 20
+    ties = [(codes.packed == one).all(axis=1).sum() for one in codes.packed]
+    assert figures["self_retrieval"] == pytest.approx(np.mean(1 / np.array(ties)))
+    assert len(quality(codes, None, read_labels(y))["answers"]) == 2
+
+
 def test_mapped_queries_search_the_stored_codes():
     codes, y = made()
     mapped, _ = made(seed=1)

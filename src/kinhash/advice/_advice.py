@@ -1,4 +1,4 @@
-"""What comes out: figures with intervals, a recommendation, and how both were measured."""
+"""What comes out: a comparison for every length, a recommendation, and how both were measured."""
 
 from __future__ import annotations
 
@@ -6,82 +6,25 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..evaluation import Interval
+from ..errors import UnknownName
+from ..evaluation import Comparison
 
-__all__ = [
-    "COSINE", "OURS", "RIVALS", "Advice", "Figure", "Looks", "Measurement", "Recommendation", "Search", "Way",
-]  # fmt: skip
+__all__ = ["OURS", "Advice", "Measurement", "Recommendation"]
 
-OURS, COSINE = "EnergyHasher", "float cosine"
-RIVALS = ("ITQ", "LSH", "sign bits")  # codes of the same lengths that read no labels
-
-Way = tuple[str, int | None]  # a method and its bits, None for floats
-
-
-@dataclass(frozen=True)
-class Search:
-    """Seconds of one query for its ten nearest rows, queries coming one at a time.
-
-    ``seconds`` is measured among the ``rows`` of the database. ``million`` is measured, too, among a million
-    codes: those of the database with one bit in eight flipped (for floats: as many rows as 64 MB hold, taken
-    times what is missing). ``hundred_million`` is that, times a hundred, or less where short codes repeat.
-    """
-
-    rows: int
-    seconds: float
-    million: float
-    hundred_million: float
-
-
-@dataclass(frozen=True)
-class Looks:
-    """How well our codes find the kin that look most alike, see `kinhash.metrics.near_kin`.
-
-    ``kin_bits`` are those that know the labels, fewest and most over the folds; the others say what a row
-    looks like. ``near_kin`` is the mAP of the 20 nearest kin, ``nearest_kin_among_100`` the share of the ten
-    nearest among the first hundred answers, both means over folds of at most 500 queries, learned database.
-    ``kin_at_random`` is that share where all kin come first, but in random order: no looks at all.
-    """
-
-    kin_bits: tuple[int, int]
-    near_kin: float
-    nearest_kin_among_100: float
-    kin_at_random: float
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One way to search: a method at one length, or float cosine (``n_bits`` None).
-
-    ``mapped``: mAP where queries and database are rows no fit saw. ``learned``: the same queries, and as
-    database the rows of the fit with their learned codes (None for methods that learn none from labels).
-    ``looks``: how well the nearest kin are found there (our codes alone).
-    """
-
-    method: str
-    n_bits: int | None
-    bytes_per_item: int
-    mapped: Interval
-    learned: Interval | None = None
-    encode_seconds_per_1000: float | None = None
-    search: Search | None = None
-    looks: Looks | None = None
+OURS = "EnergyHasher"
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The answer. ``method`` and ``n_bits`` are None where nothing finds kin better than chance.
+    """The answer. ``method`` and ``n_bits`` are None where nothing retrieves more than a random order.
 
-    ``n_bits_learned`` is the length that suffices where all searched rows carry learned codes.
-    ``labels_help``: do codes that know the labels find more kin than float cosine? None: these rows cannot
-    tell. ``losses`` are paired differences of mAP over the same queries, above 0 where something is lost.
+    ``labels_help``: do codes that read the labels retrieve more than float cosine? None: one
+    cannot tell.
     """
 
     method: str | None
     n_bits: int | None
-    n_bits_learned: int | None
     labels_help: bool | None
-    losses: dict[str, Interval]
     sentences: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -95,63 +38,49 @@ class Measurement:
     columns: int
     kind: str
     labels: int
-    folds: int
-    folds_possible: int
+    splits: int
     training_rows: int
     queries: int
-    queries_without_kin: int
     tolerance: float
-    precision: float
     random_state: int
     checksum: str
 
     def __str__(self) -> str:
         used = f"all {self.rows:,} rows with a label"
         if self.rows_used < self.rows:
-            used = (
-                f"{self.rows_used:,} of {self.rows:,} rows, drawn evenly over the labels; "
-                "with all rows the codes of new rows tend to be a little better"
-            )
-        kin = "at least one shared tag" if self.kind == "tags" else "the same class"
-        done = "all" if self.folds == self.folds_possible else f"{self.folds} of {self.folds_possible}"
-        why = "" if self.folds == self.folds_possible else f" (our intervals are within ±{self.precision:g})"
-        skipped = f"; {self.queries_without_kin:,} without kin left out" if self.queries_without_kin else ""
+            used = f"{self.rows_used:,} of {self.rows:,} rows, drawn evenly over the labels"
+        seeds = f"{self.random_state} to {self.random_state + self.splits - 1}"
+        seeds = seeds if self.splits > 1 else str(self.random_state)
         return (
-            f"Protocol: {used}. Cross-validation by rows, {done} folds{why}: {self.training_rows:,} rows to "
-            f"fit, the others are the queries, {self.queries:,} in all{skipped}.\n"
-            "mapped: the rows kept out search each other, so neither side was seen by any fit. "
-            "learned: they search the rows of the fit, whose codes come from labels.\n"
-            f"mAP of whole rankings; kin: {kin}; ties: expected value over all orders; "
-            "95 % intervals: over queries. Nearest kin: by cosine of the columns, learned database."
+            f"{used[0].upper()}{used[1:]}. {self.splits} random split{'s' if self.splits > 1 else ''}: "
+            f"{self.training_rows:,} rows to fit, {self.queries:,} queries in all; of the same rows "
+            f"`kinhash fit` holds out the same queries with --seed {seeds}."
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """What `kinhash.advise` answers; print it, draw it, or take it apart."""
+    """What `kinhash.advise` answers; print it, draw it, or take it apart.
+
+    ``comparisons`` has the table that `kinhash fit` ends with for every length, pooled over the splits.
+    """
 
     recommendation: Recommendation
-    figures: tuple[Figure, ...]
-    chance: Interval
+    comparisons: dict[int, Comparison]
     measurement: Measurement
     seconds: float
 
-    def figure(self, method: str, n_bits: int | None = None) -> Figure:
-        """The figure of a method at a length: ``figure("ITQ", 64)``, ``figure("float cosine")``."""
-        from ..errors import UnknownName
-
-        for one in self.figures:
-            if (one.method, one.n_bits) == (method, n_bits):
-                return one
-        known = [f"{one.method} {one.n_bits or ''}".strip() for one in self.figures]
-        raise UnknownName.among("figure", f"{method} {n_bits or ''}".strip(), known)
+    def at(self, n_bits: int) -> Comparison:
+        """The comparison at a length: ``advice.at(64).score("ITQ")``."""
+        if n_bits not in self.comparisons:
+            raise UnknownName.among("length", str(n_bits), map(str, self.comparisons))
+        return self.comparisons[n_bits]
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as numbers, texts, lists and dictionaries."""
         return {
             "recommendation": asdict(self.recommendation),
-            "figures": [asdict(figure) for figure in self.figures],
-            "chance": asdict(self.chance),
+            "comparisons": {str(n_bits): one.as_dict() for n_bits, one in self.comparisons.items()},
             "measurement": asdict(self.measurement) | {"protocol": str(self.measurement)},
             "seconds": self.seconds,
         }

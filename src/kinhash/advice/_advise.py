@@ -1,32 +1,40 @@
-"""The work: rows, folds until the intervals are narrow, and the answer."""
+"""The work: random splits of the rows, every length on each of them, and the answer."""
 
 from __future__ import annotations
 
-import math
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from .._check import check_finite, check_integer, check_n_bits, check_number
-from ..errors import InvalidInput
-from ..evaluation import Data, read_data
-from ..evaluation.hold_out import FEWEST_FOLD_ROWS, Split, folds, label_counts, stratified_rows
+from ..baselines import BASELINES
+from ..errors import InvalidInput, KinhashWarning
+from ..evaluation import Comparison, hold_out_rows, read_data
+from ..evaluation.comparison import ITQ, RANDOM, pooled
+from ..evaluation.hold_out import (
+    FEWEST_FOLD_ROWS,
+    MOST_HELD_OUT,
+    SHARE_HELD_OUT,
+    label_counts,
+    stratified_rows,
+)
+from ..evaluation.labels_comparison import HeldOutJudge
 from ..hashers.base import check_supervision
+from ..hashers.energy import EnergyHasher
 from ..labels import Labels, read_labels
 from ..supervision import from_labels
-from ._advice import Advice, Measurement, Way
-from ._measure import MeasuringPlan, Scores, interval, measure_fold, ways, work_of
+from ._advice import OURS, Advice, Measurement
 from ._recommend import recommend
 
 __all__ = ["advise"]
 
-BITS = (8, 16, 32, 64, 128, 256)
-FEWEST_FOLDS, MOST_FOLDS = 2, 20  # two, so that more than one fit has a say
+BITS = (16, 32, 64, 128)
+MOST_ITQ_COLUMNS = 4096  # its eigenvectors take minutes beyond
 FEWEST_SAMPLED = 2_000
-MOST_WORK = 1_000_000_000  # rows · columns · labels of one fit: a minute or less on two cores
-USUAL_SPREAD = 0.6  # twice the deviation of average precisions over queries, as one often meets it
+MOST_WORK = 1_000_000_000  # rows · columns · labels of one fit
 
 Progress = Callable[[float, str], None]
 
@@ -37,64 +45,75 @@ def advise(
     *,
     bits: Iterable[int] = BITS,
     tolerance: float = 0.02,
-    precision: float = 0.01,
     n_rows: int = 12_000,
-    n_folds: int = 5,
+    n_splits: int = 2,
     random_state: int = 0,
-    timings: bool = True,
     progress: Progress | None = None,
 ) -> Advice:
     """Answer how many bits these rows need, whether labels help, and what codes lose.
 
-    Cross-validates `EnergyHasher` at every length beside ITQ, LSH, sign bits and float cosine on the same
-    rows; see docs/advise.md for the protocol.
+    Compares `EnergyHasher` at every length with ITQ, LSH, sign bits, float cosine and a classifier on rows
+    held out of the fit; see docs/advise.md for the protocol.
 
     Parameters
     ----------
     X, y : rows (n, p), dense or sparse, and their classes or tags; rows of unknown label are left out.
     bits : the lengths to compare.
     tolerance : the mAP one is ready to lose for shorter codes.
-    precision : no further fold once the intervals of our codes are within ± this (two folds at least).
     n_rows : rows to use at most, drawn evenly over the labels. Where columns times labels make a
-        fit long, fewer are used by default; the answer says how many.
-    n_folds : folds the rows are dealt to; one of them is kept out at a time.
-    random_state : a whole number; the same one gives the same answer, but for the times.
-    timings : measure seconds of encoding and searching, too.
+        fit long, fewer are used; the answer says how many.
+    n_splits : random splits into rows to fit and queries, 1 to 10. Split i holds out the rows that
+        `kinhash fit --seed i` holds out.
+    random_state : a whole number, the seed of the first split; the same one gives the same answer.
     progress : called with the share of the work that is done and what comes next.
 
-    Memory beyond X: the rows used twice, a search index of a million codes, and what the methods need.
+    Memory beyond X: the rows used twice, and what the methods need.
 
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> advice = advise(X[:300], y[:300], bits=(8, 32), timings=False)
+    >>> advice = advise(X[:300], y[:300], bits=(8, 32))
     >>> advice.recommendation.method, advice.recommendation.labels_help
     ('EnergyHasher', True)
     """
     start = time.perf_counter()
-    plan = MeasuringPlan(
-        _lengths(bits),
-        check_number("tolerance", tolerance, 0.0, 1.0),
-        check_number("precision", precision, 0.0, 1.0),
-        check_integer("random_state", random_state, 0),
-        timings,
-    )
+    lengths = _lengths(bits)
+    check_number("tolerance", tolerance, 0.0, 1.0)
+    check_integer("random_state", random_state, 0)
     check_integer("n_rows", n_rows, FEWEST_FOLD_ROWS)
-    check_integer("n_folds", n_folds, FEWEST_FOLDS, MOST_FOLDS)
+    check_integer("n_splits", n_splits, 1, 10)
     data = read_data((X, read_labels(y)))
-    features, labels = data.features, data.labels
-    check_finite(features)
-    check_supervision(from_labels(labels, len(labels)), None)
-    n_used = _rows_for(labels, features.shape[1], n_rows)
-    rows = stratified_rows(labels, n_used, np.random.default_rng(random_state))
-    scores, splits = Scores(int(features.shape[1])), folds(len(rows), n_folds)
-    _until_narrow(scores, features[rows], labels[rows], splits, plan, progress)
-    return Advice(
-        recommend(scores, labels, plan),
-        scores.figures(),
-        interval(scores.by_chance()),
-        _measurement(data, scores, splits, plan),
-        time.perf_counter() - start,
+    check_finite(data.features)
+    check_supervision(from_labels(data.labels, len(data.labels)), None)
+    n_columns, n_known = int(data.features.shape[1]), int(data.labels.known.sum())
+    n_used = min(n_known, n_rows, _affordable(data.labels, n_columns))
+    rows = np.sort(stratified_rows(data.labels, n_used, np.random.default_rng(random_state)))
+    features, labels = data.features[rows], data.labels[rows]
+    found: list[dict[int, Comparison]] = []
+    for split in range(n_splits):
+
+        def tell(step: int, what: str, split: int = split) -> None:
+            if progress is not None:
+                steps = len(lengths) + 1
+                progress((split * steps + step) / (n_splits * steps), f"{split + 1}. {what}")
+
+        found.append(_measured(features, labels, lengths, random_state + split, tell))
+    comparisons = {n_bits: pooled([one[n_bits] for one in found]) for n_bits in lengths}
+    facts = comparisons[lengths[0]].facts
+    measurement = Measurement(
+        rows=n_known,
+        rows_used=len(rows),
+        columns=n_columns,
+        kind=facts["labels_are"],
+        labels=int((label_counts(labels) > 0).sum()),
+        splits=n_splits,
+        training_rows=facts["training_rows"],
+        queries=facts["queries"],
+        tolerance=tolerance,
+        random_state=random_state,
+        checksum=data.checksum,
     )
+    answer = recommend(comparisons, labels, tolerance, n_columns > MOST_ITQ_COLUMNS)
+    return Advice(answer, comparisons, measurement, time.perf_counter() - start)
 
 
 def _lengths(bits: Iterable[int]) -> tuple[int, ...]:
@@ -104,72 +123,36 @@ def _lengths(bits: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted({check_n_bits(n_bits) for n_bits in wanted}))
 
 
-def _rows_for(labels: Labels, n_columns: int, most: int) -> int:
-    """How many rows to use: ``most``, or fewer where columns times labels make a fit long."""
-    n_labels = max(1, len(labels.names))
-    affordable = max(FEWEST_SAMPLED, MOST_WORK // max(1, n_columns * n_labels))
-    return int(min(most, affordable, labels.known.sum()))
+def _affordable(labels: Labels, n_columns: int) -> int:
+    """Rows that columns times labels allow."""
+    return max(FEWEST_SAMPLED, MOST_WORK // max(1, n_columns * len(labels.names)))
 
 
-def _until_narrow(
-    scores: Scores,
-    X: Any,
-    labels: Labels,
-    splits: list[Split],
-    plan: MeasuringPlan,
-    progress: Progress | None,
-) -> None:
-    """Measure fold after fold until the intervals are narrow enough, or there is none left."""
-    bar = _Bar(sum(map(work_of, ways(plan.bits, scores.n_columns))), progress)
-    bar.folds = _folds_needed(USUAL_SPREAD / len(splits[0].held_out) ** 0.5, 1, plan.precision, len(splits))
-    for done, split in enumerate(splits, 1):
-        bar.fold = done
-        measure_fold(scores, X, labels, split, plan, bar)
-        width = scores.widest()
-        if done >= FEWEST_FOLDS and width <= plan.precision:
-            return
-        bar.folds = max(done + 1, _folds_needed(width, done, plan.precision, len(splits)))
+def _measured(
+    X: Any, labels: Labels, lengths: tuple[int, ...], seed: int, tell: Callable[[int, str], None]
+) -> dict[int, Comparison]:
+    """One split: hold rows out, fit every length, compare."""
+    rng = np.random.default_rng(seed)
+    train, queries = hold_out_rows(labels, MOST_HELD_OUT, SHARE_HELD_OUT, rng)
+    tell(0, "float cosine, classifier")
+    judge = HeldOutJudge(X, labels, train, queries, rng)
+    if not len(queries) or np.isnan(judge.reference(RANDOM).measures["mAP"]).all():
+        raise InvalidInput(
+            f"None of the {len(queries):,} rows held out has a relevant row in the database",
+            "labels that several rows share, ten or more at best",
+            "Pass more rows, or merge rare labels",
+        )
+    found = {}
+    for step, n_bits in enumerate(lengths, 1):
+        tell(step, f"{n_bits} bits")
+        names = (OURS, ITQ) if X.shape[1] <= MOST_ITQ_COLUMNS else (OURS,)
+        ours, *others = (_fitted(name, n_bits, seed, X[train], labels[train]) for name in names)
+        found[n_bits] = judge.compare(ours, *(judge.mapped(ITQ, one) for one in others))
+    return found
 
 
-def _folds_needed(width: float, n_folds: int, precision: float, most: int) -> int:
-    """How many folds bring intervals of this half width, seen after ``n_folds``, down to the precision."""
-    needed = math.ceil(n_folds * (width / max(precision, 1e-9)) ** 2)
-    return min(max(FEWEST_FOLDS, needed), most)
-
-
-class _Bar:
-    """Tells how far the work is, as far as one can know while the number of folds is a guess."""
-
-    fold = folds = 1
-
-    def __init__(self, work_per_fold: float, progress: Progress | None) -> None:
-        self._per_fold, self._progress = work_per_fold, progress
-        self._begun = self._shown = 0.0
-
-    def __call__(self, way: Way) -> None:
-        share = min(1.0, self._begun / (self._per_fold * self.folds))
-        self._shown = max(self._shown, share)  # a bar must not run backwards
-        self._begun += work_of(way)
-        if self._progress is not None:
-            method, n_bits = way
-            self._progress(self._shown, f"{self.fold}. {method}" + (f", {n_bits} bits" if n_bits else ""))
-
-
-def _measurement(data: Data, scores: Scores, splits: list[Split], plan: MeasuringPlan) -> Measurement:
-    chance, labels = scores.by_chance(), data.labels
-    return Measurement(
-        rows=int(labels.known.sum()),
-        rows_used=len(splits[0].train) + len(splits[0].held_out),
-        columns=scores.n_columns,
-        kind="tags" if labels.is_tags else "classes",
-        labels=int((label_counts(labels) > 0).sum()),
-        folds=len(scores.chance),
-        folds_possible=len(splits),
-        training_rows=len(splits[0].train),
-        queries=int((~np.isnan(chance)).sum()),
-        queries_without_kin=int(np.isnan(chance).sum()),
-        tolerance=plan.tolerance,
-        precision=plan.precision,
-        random_state=plan.random_state,
-        checksum=data.checksum,
-    )
+def _fitted(method: str, n_bits: int, seed: int, X: Any, labels: Labels) -> Any:
+    made = EnergyHasher if method == OURS else BASELINES[method]
+    with warnings.catch_warnings():  # that a length is too long or too short is what we measure
+        warnings.simplefilter("ignore", KinhashWarning)
+        return made(n_bits, random_state=seed).fit(X, labels)

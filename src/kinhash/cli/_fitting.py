@@ -16,12 +16,13 @@ from .._check import check_finite
 from ..codes import Codes
 from ..errors import DamagedFile, InvalidInput
 from ..evaluation import Comparison, Pairs, compare_labels, compare_pairs, hold_out_pairs
-from ..evaluation.hold_out import FEWEST_PAIRS, FEWEST_ROWS
+from ..evaluation.hold_out import FEWEST_PAIRS, FEWEST_ROWS, SHARE_HELD_OUT
+from ..evaluation.verdict import verdict as sentences
 from ..labels import Labels
 from ._files import read_ids, write_codes
 from ._held_out import USUAL, HeldOut
 from ._reading import summary, warn_of_columns
-from ._split import SHARE_KEPT_OUT, read_times, split_rows
+from ._split import read_times, split_rows
 from ._supervision import read_supervision, require_one_kind
 from ._table import settled
 
@@ -122,7 +123,7 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
         "codes_are": hasher.report_.get("codes", "learned"),
         "codes": request.codes,
         "codes_note": _codes_note(hasher.report_.get("codes", "learned"), n_mapped),
-        "verdict": verdict.as_dict() if verdict else None,
+        "verdict": {**verdict.as_dict(), "sentences": sentences(verdict)} if verdict else None,
         "why_no_verdict": why,
         "seconds": dict(zip(("reading", "fit", "judging"), np.diff(clock).tolist(), strict=True)),
     }
@@ -223,7 +224,7 @@ def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Ge
     from ..supervision import from_pairs
 
     from_pairs(pairs.left, pairs.right, pairs.verdict, X.shape[0])  # errors count pairs as the file does
-    learned, kept_out = hold_out_pairs(pairs, SHARE_KEPT_OUT if most else 0.0, rng)
+    learned, kept_out = hold_out_pairs(pairs, SHARE_HELD_OUT if most else 0.0, rng)
     hasher.fit_pairs(X, learned.left, learned.right, learned.verdict)
     none = np.empty(0, np.int64)
     if kept_out is None:

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from ..errors import InvalidInput
 from ..evaluation import hold_out_rows
+from ..evaluation.hold_out import SHARE_HELD_OUT
 from ..labels import Labels
 from ._held_out import HeldOut
 
-__all__ = ["SHARE_KEPT_OUT", "read_times", "split_rows"]
+__all__ = ["read_times", "split_rows"]
 
-SHARE_KEPT_OUT = 0.1
 MOST_QUERIES = 2000  # of the last rows; a random draw has as many as were asked for
 Rows = npt.NDArray[np.int64]
 
@@ -43,9 +43,9 @@ def split_rows(
 ) -> tuple[Rows, Rows, Rows]:
     """Rows to fit on, rows kept out, and those of them that are asked as queries."""
     if not wanted.last and (times is None or wanted.count == 0):
-        train, kept_out = hold_out_rows(labels, wanted.count, SHARE_KEPT_OUT, rng)
+        train, kept_out = hold_out_rows(labels, wanted.count, SHARE_HELD_OUT, rng)
         return train, kept_out, kept_out
-    count = wanted.count if wanted.last else min(wanted.count, int(SHARE_KEPT_OUT * len(labels)))
+    count = wanted.count if wanted.last else min(wanted.count, int(SHARE_HELD_OUT * len(labels)))
     if count > len(labels) - 2:
         raise InvalidInput(
             f"The last {count:,} of {len(labels):,} rows were to be kept out",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ __all__ = [
     "table",
     "talk",
     "unless_told",
+    "wrapped",
 ]
 
 EVERY = 60.0  # seconds between two lines of progress off a terminal
@@ -61,14 +63,14 @@ def unless_told(text: str) -> list[str]:
 
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Columns under their headings: the first to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join(cells).rstrip())
-    lines.insert(1, "─" * max(map(len, lines)))
-    return "\n".join(lines)
+    from .._texts import columns
+
+    return columns(rows)
+
+
+def wrapped(sentence: str) -> str:
+    """A sentence in lines of a hundred letters."""
+    return textwrap.fill(sentence, 100)
 
 
 @contextmanager

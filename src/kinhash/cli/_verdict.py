@@ -1,42 +1,16 @@
-"""The verdict `kinhash fit` and `kinhash demo` end with, as text, and what it says of single labels."""
+"""Where the codes fall short, and which labels are found worst, in sentences."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._terminal import table
-
 if TYPE_CHECKING:
     from ..evaluation import Comparison
 
-__all__ = ["looks_sentence", "shortfalls", "verdict_text", "worst_labels"]
+__all__ = ["shortfalls", "worst_labels"]
 
 WORSE = 0.02  # a smaller difference may be chance
 WORST = 5  # labels that are named
-
-
-def verdict_text(comparison: Comparison) -> str:
-    """The table of search methods, and below it how it was measured."""
-    rows = [["", "bytes per item", comparison.metric, "95 % interval"]]
-    for line in comparison.lines:
-        interval = f"{line.low:.3f} to {line.high:.3f}"
-        rows.append([line.name, f"{line.bytes_per_item:,}", f"{line.score:.3f}", interval])
-    return f"{table(rows)}\n{comparison.protocol}"
-
-
-def looks_sentence(facts: dict[str, Any]) -> list[str]:
-    """What the alike bits are good for, or what codes without them cannot do; nothing for pairs."""
-    if "near_kin" not in facts:
-        return []
-    kind = facts["labels_are"]
-    found = (
-        f"{facts['nearest_kin_among_100']:.0%} of the ten nearest kin are among the first hundred answers; "
-        f"{facts['distinct_answers_of']:,} queries get {facts['distinct_answers']:,} different first tens."
-    )
-    if not facts["alike_bits"]:
-        return [f"All {facts['n_bits']} bits say who is kin, none what a row looks like: {found}"]
-    n_kin = facts["n_bits"] - facts["alike_bits"]
-    return [f"{n_kin} bits know your {kind}; with the other {facts['alike_bits']}, {found}"]
 
 
 def shortfalls(comparison: Comparison) -> list[str]:
@@ -45,7 +19,7 @@ def shortfalls(comparison: Comparison) -> list[str]:
     from ..solvers.codewords import bits_for, comfortable
 
     facts, found = comparison.facts, []
-    scores = {line.name: line.score for line in comparison.lines}
+    scores = {name: comparison.score(name) for name in (LEARNED, MAPPED) if name in comparison}
     if LEARNED in scores and scores[LEARNED] < scores[MAPPED] - WORSE:
         found.append(
             f"Learned codes find less ({scores[LEARNED]:.3f}) than mapped ones ({scores[MAPPED]:.3f}). "

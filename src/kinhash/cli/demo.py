@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._terminal import bar, emit, json_option
+from ._terminal import bar, emit, json_option, wrapped
 
 __all__ = ["demo"]
 
@@ -36,9 +36,9 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
     from ..datasets import load
     from ..errors import MissingExtra
     from ..evaluation import compare_labels, hold_out_rows
+    from ..evaluation.verdict import verdict as sentences
     from ..hashers.energy import EnergyHasher
     from ._files import expect_output
-    from ._verdict import looks_sentence, verdict_text
 
     expect_output(output)
     start = time.perf_counter()
@@ -61,8 +61,9 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
     lines = [
         f"{len(X):,} handwritten digits of 8 x 8 pixels, {len(labels.names)} classes; {n_bits} bits each.",
         "",
-        verdict_text(verdict),
-        *looks_sentence(verdict.facts),
+        str(verdict),
+        "",
+        *map(wrapped, sentences(verdict)),
         "",
         drawn,
         f"Done in {seconds:.0f} s. Try next:",

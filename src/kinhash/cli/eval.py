@@ -21,7 +21,7 @@ __all__ = ["evaluate"]
     "--features",
     metavar="FILE",
     multiple=True,
-    help="Features, a file for each file of codes: are the nearest kin found?",
+    help="Features, a file for each file of codes: float cosine and a classifier beside the codes.",
 )
 @click.option("--label-column", "column", metavar="NAME", help="The column of the files of labels.")
 @click.option("--tag-separator", "separator", default=";", show_default=True, help="Between tags in text.")
@@ -110,23 +110,42 @@ def _rows_of(path: str, n_rows: int) -> Any:
 
 
 def _looks(codes: list[Any], labels: list[Any], features: list[Any]) -> tuple[dict[str, Any], str]:
-    """Distinct answers, and with features how well the nearest kin are found; of at most 500 queries."""
-    from ..evaluation import NearestKin, distinct_answers, some_queries
+    """What at most 500 queries see first; with features, beside float cosine and a classifier."""
+    import numpy as np
 
-    asked = some_queries(len(codes[0]))
-    own, queries = asked if len(codes) == 1 else None, codes[0][asked]
-    if not features:
-        distinct = distinct_answers(queries, codes[-1], own=own)
-        text = f"{len(asked):,} queries get {distinct:,} different first tens."
-        return {"distinct_answers": distinct, "distinct_answers_of": len(asked)}, text
-    sides = labels[0][asked], labels[-1], features[0][asked], features[-1]
-    near = NearestKin.of(*sides, own=own).score_codes(queries, codes[-1])
+    from ..codes import n_bytes
+    from ..evaluation import Comparison, distinct_answers, some_queries
+    from ..evaluation.answers import MEASURES, AnswerSheet
+    from ..evaluation.comparison import RANDOM, Line
+    from ..evaluation.label_model import Classifier, unseen_chances
+    from ..evaluation.labels_comparison import reference_lines
+
+    alone, known = len(codes) == 1, [np.flatnonzero(one.known) for one in labels]
+    own = some_queries(len(known[0]))
+    asked, rows = known[0][own], known[-1]
+    if not len(asked) or not len(rows):
+        return {}, "No row has a label."
+    queries, database = codes[0][asked], codes[-1][rows]
+    mine, theirs = labels[0][asked].aligned(labels[-1][rows])
+    sides = (features[0][asked], features[-1][rows]) if features else None
+    sheet = AnswerSheet(mine, theirs, own if alone else None, sides)
+    lines = [Line("these codes", n_bytes(database.n_bits), sheet.of_codes(queries, database))]
+    if sides is None:
+        lines.append(Line(RANDOM, 0, sheet.of_random_order()))
+    else:
+        chances = (
+            unseen_chances(sides[1], theirs, own) if alone else Classifier.fit(sides[1], theirs)(sides[0])
+        )
+        lines += reference_lines(sheet, *sides, chances)
+    distinct = distinct_answers(queries, database, own=own if alone else None)
+    said = "; ".join(f"{name}: {MEASURES[name]}" for name in lines[0].measures)
+    note = f"{len(asked):,} queries get {distinct:,} different first tens.\n{said}."
+    found = Comparison("mAP", note, tuple(lines))
     return {
-        "near_kin": near.value,
-        "nearest_kin_among_100": near.recall,
-        "distinct_answers": near.distinct,
-        "distinct_answers_of": near.n_queries,
-    }, f"{near}."
+        "answers": [line.as_dict() for line in lines],
+        "distinct_answers": distinct,
+        "distinct_answers_of": len(asked),
+    }, str(found)
 
 
 def _scores(

@@ -183,4 +183,6 @@ def _text(output: str, summary: dict[str, Any], seconds: float) -> str:
         lines.append(
             f"{doubted} probably mislabelled, listed there; {usual:.0%} of the labels are as expected."
         )
+    elif summary["labels_judged"] is not None:
+        lines.append(summary["labels_judged"])
     return "\n".join([*lines, f"({seconds:.1f} s)"])

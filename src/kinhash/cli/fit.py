@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
@@ -19,8 +18,9 @@ from ._terminal import (
     separator_option,
     talk,
     unless_told,
+    wrapped,
 )
-from ._verdict import looks_sentence, shortfalls, verdict_text
+from ._verdict import shortfalls
 
 __all__ = ["fit"]
 
@@ -133,17 +133,13 @@ def _work(features: str, output: str, codes: str | None, options: dict[str, Any]
 
 
 def _text(result: dict[str, Any], verdict: Any) -> str:
+    from ..evaluation.verdict import verdict as sentences
+
     seconds = result["seconds"]
     lines = unless_told(result["read"])
     if verdict is not None:
-        kept = f"Kept out: {result['held_out']}."
-        lines += [verdict_text(verdict), kept, "", _sentence(verdict)]
-        lines += [*looks_sentence(verdict.facts), *shortfalls(verdict)]
-        if "unseen_codes" in verdict.facts:
-            lines.append(
-                "The rows kept out, searched among themselves (both sides unseen): codes "
-                f"{verdict.facts['unseen_codes']:.3f}, float cosine {verdict.facts['unseen_cosine']:.3f}."
-            )
+        kept = f"Held out: {result['held_out']}."
+        lines += [str(verdict), kept, "", *map(wrapped, sentences(verdict)), *shortfalls(verdict)]
     else:
         lines.append(result["why_no_verdict"])
     lines.append(
@@ -165,20 +161,3 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
     if result["codes"] is not None:
         lines.append(f"{counted(result['rows'], 'code')} written to {result['codes']}{result['codes_note']}.")
     return "\n".join(lines)
-
-
-def _sentence(verdict: Any) -> str:
-    """The answer in one sentence, whichever way it falls."""
-    from ..evaluation.comparison import COSINE, MAPPED
-
-    mine, cosine = verdict.score(MAPPED), verdict.score(COSINE)
-    before, after = verdict.facts["bytes_per_item_before"], verdict.facts["bytes_per_item_after"]
-    sizes = f"{counted(after, 'byte')} per item instead of {before:,}"
-    if math.isnan(mine):
-        return f"Verdict: no query has kin in the database, so nothing can be said; {sizes}."
-    if mine >= cosine:
-        return f"Verdict: {sizes}, and {verdict.metric} {mine:.3f} where float cosine has {cosine:.3f}."
-    return (
-        f"Verdict: {sizes}, but {verdict.metric} {mine:.3f} where float cosine has {cosine:.3f}. "
-        "Try more bits or more labelled rows (docs/faq.md)."
-    )

@@ -18,6 +18,8 @@ __all__ = [
     "FEWEST_FOLD_ROWS",
     "FEWEST_PAIRS",
     "FEWEST_ROWS",
+    "MOST_HELD_OUT",
+    "SHARE_HELD_OUT",
     "Split",
     "folds",
     "hold_out_pairs",
@@ -26,6 +28,7 @@ __all__ = [
     "stratified_rows",
 ]
 
+MOST_HELD_OUT, SHARE_HELD_OUT = 1_000, 0.1  # what `kinhash fit` and `kinhash advise` hold out
 FEWEST_ROWS = 20  # with fewer, no row is held out
 FEWEST_PAIRS = 20  # of each kind; with fewer, no pair is held out
 MOST_PAIRS = 10_000

@@ -55,8 +55,9 @@ class NearKin:
     """How well a ranking puts kin in the order of their looks.
 
     ``value`` is the mean average precision of the 20 nearest kin (near-kin mAP), ``per_query`` (q,) that of
-    every query; ``recall`` the share of the 10 nearest kin among the first 100 answers; ``distinct`` how many
-    different first tens the queries get, of ``n_queries``. Queries without kin are NaN and left out.
+    every query; ``recall`` the share of the 10 nearest kin among the first 100 answers, ``found`` (q,) that
+    of every query; ``distinct`` how many different first tens the queries get, of ``n_queries``. Queries
+    without kin are NaN and left out.
     """
 
     value: float
@@ -64,6 +65,7 @@ class NearKin:
     distinct: int
     n_queries: int
     per_query: Floats
+    found: Floats
 
     def __str__(self) -> str:
         return (
@@ -209,17 +211,6 @@ class NearestKin:
                 tens.add(tuple(_first_rows(row, ANSWER).tolist()))
         return self._report(precision_of_scores(scores, self._sides()), found, len(tens))
 
-    def kin_at_random(self, query_labels: Any, database_labels: Any) -> float:
-        """Share of the ten nearest kin among the first 100 where all kin come first, in random order."""
-        mine, theirs = read_labels(query_labels).aligned(read_labels(database_labels))
-        left, right = (sp.csr_array(one.indicator(), dtype=np.float32) for one in (mine, theirs))
-        kin = np.zeros(len(self.rows))
-        for part in block_slices(self.n_database, BLOCK_ROWS):
-            kin += (_product(left, right[part].T) > 0).sum(axis=1)
-        if self.own is not None:  # a row with a label shares it with itself
-            kin -= np.diff(left.indptr) > 0
-        return float(np.minimum(1, FIRST / kin[kin > 0]).mean()) if (kin > 0).any() else float("nan")
-
     def grades(self, queries: Rows) -> npt.NDArray[np.uint8]:
         """Relevance (k, n): 2 for the ten nearest kin, 1 for the other near ones, 0 for everybody else."""
         out = np.zeros((len(queries), self.n_database + 1), np.uint8)  # rows numbered -1 fall into the last
@@ -235,7 +226,8 @@ class NearestKin:
     def _report(self, scores: Floats, found: Floats, distinct: int) -> NearKin:
         has = self.rows[:, 0] >= 0
         value, recall = (float(one[has].mean()) if has.any() else float("nan") for one in (scores, found))
-        return NearKin(value, recall, distinct, len(self.rows), np.where(has, scores, np.nan))
+        per_query, found = (np.where(has, one, np.nan) for one in (scores, found))
+        return NearKin(value, recall, distinct, len(self.rows), per_query, found)
 
 
 def _largest(values: Floats, rows: Rows, most: int) -> tuple[Floats, Rows]:

@@ -11,7 +11,7 @@ from .._blocks import block_slices
 from .._types import Floats
 from ..codes import n_bytes
 from .code_references import CodeReferences
-from .comparison import COSINE, LEARNED, MAPPED, SIGN_BITS, Comparison, lsh_name, scored
+from .comparison import COSINE, LEARNED, LSH, MAPPED, SIGN_BITS, Comparison, Line
 from .float_rankings import unit_rows
 from .pairs import Pairs, auc_shares
 
@@ -38,10 +38,12 @@ def compare_pairs(
         (MAPPED, size): _agreement(hasher.encode(X[rows]).repeated(), left, right),
         (COSINE, size_before): _cosine(unit_rows(X, rows), left, right),
         (SIGN_BITS, n_bytes(n_columns)): _agreement(references.sign_bits(rows), left, right),
-        (lsh_name(n_bits), size): _agreement(references.lsh(rows).packed, left, right),
+        (LSH, size): _agreement(references.lsh(rows).packed, left, right),
     }
     kin = held_out.verdict > 0
-    lines = tuple(scored(*name, auc_shares(found[kin], found[~kin])) for name, found in nearness.items())
+    lines = tuple(
+        Line(*name, {"ROC AUC": auc_shares(found[kin], found[~kin])}) for name, found in nearness.items()
+    )
     facts = {
         "codes": hasher.report_.get("codes", "learned"),
         "pairs_kept_out": len(held_out),

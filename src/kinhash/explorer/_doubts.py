@@ -1,54 +1,45 @@
 """Rows that are probably mislabelled: those whose own label is least expected of them.
 
-A row that was learned from remembers its label, so nothing it taught may judge it. With features, a label
-model is fitted five times, each time without the rows it judges. Without features, rows are judged by the
-labels of their nearest neighbours, by bits that no label has made: of learned codes, the alike bits.
+A row that was learned from remembers its label, so nothing it taught may judge it. With features, a
+classifier is fitted five times, each time without the rows it judges. Without features, rows are judged by
+the labels of their nearest neighbours, by bits that no label has made: of learned codes, the alike bits.
+
+Probabilities are calibrated by a temperature and a share of wrong labels, both fitted to labels that the
+judge did not see. A judge whose log loss is hardly below that of the label frequencies cannot judge, and
+nothing is listed.
 
 The order is by the chance of the label given (self-confidence). For tags it is by the least expected tag, or
-lack of one, relative to how common it is: a rare tag is never likely, and no wonder.
+lack of one, relative to how common it is: a rare tag is never likely.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
 
 from .._blocks import block_slices
-from .._stages import Stages
 from .._types import Floats, Ints
 from ..codes import Codes, pack_bits
-from ..encoders.expected_labels import fit_label_model
-from ..encoders.features import RBF, FeatureMap, Plain
-from ..encoders.label_models import LabelModel
-from ..encoders.labelled import labelled_set, prepared_like
-from ..evaluation.hold_out import folds
+from ..evaluation.label_model import FLOOR, MOST_CHANCES, TRIED_ROWS, Chances, log_losses, out_of_fold
 from ..index import HammingIndex
 from ..labels import Labels
-from ..rows import Rows
 from ..supervision import from_labels
-from ..training import Training
 
-__all__ = ["Doubts", "by_features", "by_neighbours", "out_of_fold", "seem_learned"]
+__all__ = ["Doubts", "by_features", "by_neighbours", "seem_learned"]
 
-FOLDS = 5
-PENALTIES = (100.0, 10.0, 1.0)
-TRIED_ROWS = 10_000  # rows on which a penalty is chosen
-FEWEST_ROWS = 1000
-MOST_WORK = 150_000_000  # rows times columns times labels of one fit: seconds
-MOST_CHANCES = 20_000_000
 DOUBTFUL_RATIO = 0.1  # a tag, or lack of one, ten times less likely than it is common
-FEWEST_CARRIERS = 5  # nobody can tell what rows of a rarer label are like
+FEWEST_CARRIERS = 5  # what rows of a rarer label are like cannot be known
 NEIGHBOURS = 20
 USUAL = 0.75
-FLOOR = 1e-6
-MOST_RBF = 10_000_000  # rows times centres beyond which plain columns must do
-
-Chances = npt.NDArray[np.float32]
+CLEARLY = 0.02  # share of the log loss of the label frequencies that a judge must save
+HOTTEST = 20.0
+NOISE = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)  # shares of wrong labels that are tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +48,8 @@ class Doubts:
 
     For tags these are of the least expected one: ``expected`` is the tag in question, and ``missing`` says
     that the row lacks it. ``score`` orders rows, the most doubtful has the smallest. Rows of unknown label
-    have NaN. ``how`` says in a sentence who judged.
+    have NaN. ``how`` says in a sentence who judged. ``losses`` (n, 2) are the log losses of the judge and
+    of the label frequencies.
     """
 
     given: Floats
@@ -66,7 +58,24 @@ class Doubts:
     missing: npt.NDArray[np.bool_]
     score: Floats
     doubtful: npt.NDArray[np.bool_]
+    losses: Floats
     how: str
+
+    @property
+    def log_losses(self) -> tuple[float, float]:
+        """Mean log loss of the judge, and of the label frequencies."""
+        ours, usual = np.nanmean(self.losses, axis=0)
+        return float(ours), float(usual)
+
+    @property
+    def can_judge(self) -> bool:
+        """Whether the judge is clearly better than the frequencies: by two standard errors, and by 2 %."""
+        judged = self.losses[~np.isnan(self.losses[:, 0])]
+        if len(judged) < 2:
+            return False
+        gain = judged[:, 1] - judged[:, 0]
+        error = gain.std(ddof=1) / np.sqrt(len(gain))
+        return bool(gain.mean() > max(2 * error, CLEARLY * judged[:, 1].mean()))
 
     @property
     def agreement(self) -> float:
@@ -80,48 +89,11 @@ class Doubts:
         return rows[np.lexsort((-self.chance[rows], self.score[rows]))]
 
 
-def by_features(X: Any, labels: Labels, seed: int, centers: Any = None) -> Doubts:
-    """From label models that did not see the rows they judge; ``centers`` are those of an RBF map, if any."""
-    enough = _rows_to_fit(X.shape[1], labels)
-    some = f" on {enough:,} rows," if enough < labels.known.sum() * (1 - 1 / FOLDS) else ""
-    out = _nothing(len(labels), f"{FOLDS} label models, each fitted{some} without the rows it judges")
-    for held, chances in out_of_fold(X, labels, seed, centers):
-        _judge_rows(out, held, chances, labels)
-    return out
-
-
-def out_of_fold(X: Any, labels: Labels, seed: int, centers: Any = None) -> Iterator[tuple[Ints, Chances]]:
-    """Block by block, rows of known label and their chances (k, t) by a label model of the other folds.
-
-    Where columns times labels make a fit long, it takes some of the rows. Memory: 80 MB of chances.
-    """
-    rng = np.random.default_rng(seed)
-    known = np.flatnonzero(labels.known)
-    training = Training(Rows(X), from_labels(labels, len(labels)), None, rng, Stages())
-    order = known[rng.permutation(len(known))]
-    small = centers is None or len(known) * len(centers.centers) > MOST_RBF
-    features: FeatureMap = Plain() if small else RBF()
-    judge = _Judge(training, labels, features, None if small else centers)
-    splits, enough, at_once = (
-        folds(len(order), FOLDS),
-        _rows_to_fit(X.shape[1], labels),
-        _rows_at_once(labels),
+def by_features(X: Any, labels: Labels, seed: int) -> Doubts:
+    """From classifiers that did not see the rows they judge."""
+    return _judged(
+        out_of_fold(X, labels, seed), labels, "five classifiers, each fitted without the rows it judges"
     )
-    tried = min(TRIED_ROWS, enough)
-    penalty = judge.best_penalty(order[splits[0].train[:tried]], order[splits[0].held_out[:at_once]])
-    for split in splits:
-        ask = judge.fitted(order[split.train[:enough]], penalty)
-        for part in block_slices(len(split.held_out), at_once):
-            held = order[split.held_out[part]]
-            yield held, ask(held)
-
-
-def _rows_to_fit(n_columns: int, labels: Labels) -> int:
-    return max(FEWEST_ROWS, MOST_WORK // max(1, n_columns * len(labels.names)))
-
-
-def _rows_at_once(labels: Labels) -> int:
-    return max(1, min(TRIED_ROWS, MOST_CHANCES // max(1, len(labels.names))))
 
 
 def by_neighbours(codes: Codes, labels: Labels, learned: bool) -> Doubts | None:
@@ -145,12 +117,15 @@ def by_neighbours(codes: Codes, labels: Labels, learned: bool) -> Doubts | None:
     starts = np.arange(0, found.ids.size + 1, k)
     near = sp.csr_array((np.ones(found.ids.size, np.float32), found.ids.ravel(), starts), (len(known),) * 2)
     usual = np.asarray(indicator.mean(axis=0)).ravel()
+    order = np.random.default_rng(0).permutation(len(known))  # the first block is like the others
+
+    def votes() -> Iterator[tuple[Ints, Chances]]:
+        for part in block_slices(len(known), max(1, min(TRIED_ROWS, MOST_CHANCES // len(labels.names)))):
+            rows = order[part]
+            yield known[rows], ((near[rows] @ indicator).toarray() + usual) / (k + 1)
+
     bits = "alike bits" if learned else "bits"
-    out = _nothing(len(labels), f"the labels of the {k} nearest other rows, by their {bits}")
-    for part in block_slices(len(known), _rows_at_once(labels)):
-        votes = (near[part] @ indicator).toarray()
-        _judge_rows(out, known[part], (votes + usual) / (k + 1), labels)
-    return out
+    return _judged(votes(), labels, f"the labels of the {k} nearest other rows, by their {bits}")
 
 
 def seem_learned(codes: Codes, labels: Labels) -> bool:
@@ -172,41 +147,59 @@ def seem_learned(codes: Codes, labels: Labels) -> bool:
     return bool(usual[in_company].sum() >= USUAL * max(1, np.bincount(groups)[in_company].sum()))
 
 
-@dataclass(frozen=True)
-class _Judge:
-    """Fits label models on some rows and asks them about others."""
-
-    training: Training
-    labels: Labels
-    features: FeatureMap
-    centers: Any
-
-    def fitted(self, train: Ints, penalty: float) -> Callable[[Ints], Chances]:
-        """A label model of these rows, as a function from other rows to chances."""
-        rng = np.random.default_rng(0)
-        labelled = labelled_set(self.training, self.features, rng, np.sort(train), self.centers)
-        model: LabelModel = fit_label_model("logistic", labelled, penalty)
-
-        def ask(held: Ints) -> Chances:
-            return np.asarray(model.probabilities(prepared_like(self.training, labelled, held)), np.float32)
-
-        return ask
-
-    def best_penalty(self, train: Ints, held: Ints) -> float:
-        """The one with the smallest log loss on rows kept out."""
-        truth = self.labels.indicator()[held].toarray().astype(bool)
-        losses = []
-        for penalty in PENALTIES:
-            p = np.clip(self.fitted(train, penalty)(held), FLOOR, 1 - FLOOR)
-            loss = np.where(truth, -np.log(p), 0 if self.labels.classes is not None else -np.log1p(-p))
-            losses.append(float(loss.sum()))
-        return PENALTIES[int(np.argmin(losses))]
-
-
-def _nothing(n_rows: int, how: str) -> Doubts:
+def _judged(blocks: Iterable[tuple[Ints, Chances]], labels: Labels, how: str) -> Doubts:
+    """Doubts from blocks of rows and their probabilities; the first block fits the calibration."""
+    n_rows = len(labels)
     given, chance, score = np.full((3, n_rows), np.nan)
     missing, doubtful = np.zeros((2, n_rows), bool)
-    return Doubts(given, np.zeros(n_rows, np.int64), chance, missing, score, doubtful, how)
+    losses = np.full((n_rows, 2), np.nan)
+    out = Doubts(given, np.zeros(n_rows, np.int64), chance, missing, score, doubtful, losses, how)
+    usual = np.asarray(labels.indicator().sum(axis=0)).ravel() / max(1, int(labels.known.sum()))
+    calibration: Calibration | None = None
+    for rows, chances in blocks:
+        calibration = calibration or Calibration.fit(chances, labels[rows], usual)
+        calibrated = calibration(chances)
+        losses[rows, 0] = log_losses(calibrated, labels[rows])
+        losses[rows, 1] = log_losses(np.broadcast_to(usual, chances.shape), labels[rows])
+        _judge_rows(out, rows, calibrated, labels)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Log-odds are divided by a temperature; with probability ``noise`` a label is like any other row's."""
+
+    tags: bool
+    usual: Floats
+    temperature: float
+    noise: float
+
+    @classmethod
+    def fit(cls, chances: Chances, labels: Labels, usual: Floats) -> Calibration:
+        """The temperature and noise with the smallest log loss of these labels."""
+        end, found = float(np.log(HOTTEST)), []
+        for noise in NOISE:
+            if labels.is_tags and noise >= DOUBTFUL_RATIO:
+                continue  # no tag could be doubted
+
+            def loss(log_temperature: float, noise: float = noise) -> float:
+                softened = cls(labels.is_tags, usual, float(np.exp(log_temperature)), noise)(chances)
+                return float(log_losses(softened, labels).mean())
+
+            best = minimize_scalar(loss, bounds=(-end, end), method="bounded", options={"xatol": 0.02})
+            found.append((float(best.fun), float(np.exp(best.x)), noise))
+        _, temperature, noise = min(found)
+        return cls(labels.is_tags, usual, temperature, noise)
+
+    def __call__(self, chances: Chances) -> Floats:
+        """Calibrated probabilities (k, t); of classes they sum to one."""
+        p = np.clip(chances, FLOOR, 1 - FLOOR, dtype=np.float64)
+        if self.tags:
+            p = 1 / (1 + ((1 - p) / p) ** (1 / self.temperature))
+        else:
+            p **= 1 / self.temperature
+            p /= p.sum(axis=1, keepdims=True)
+        return np.asarray((1 - self.noise) * p + self.noise * self.usual)
 
 
 def _judge_rows(out: Doubts, rows: Ints, chances: Any, labels: Labels) -> None:

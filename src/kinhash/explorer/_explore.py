@@ -109,9 +109,9 @@ def explore(
     places = layout(rows.codes if mapped is None else mapped, margins, seed)
     tell(0.5, "figures")
     shown = _Page(rows, places, mapped, title, seed)
-    shown.judge()
+    shown.judge(X)
     tell(0.65, "doubtful labels")
-    shown.doubt(X, model)
+    shown.doubt(X)
     if source is not None:
         tell(0.85, "pictures")
         shown.pictures = sheets(source, rows.numbers, lambda share: tell(0.85 + 0.1 * share, "pictures"))
@@ -164,13 +164,13 @@ class _Page:
         self.doubts: dict[str, Any] | None = None
         self.pictures: Sheets | None = None
 
-    def judge(self) -> None:
+    def judge(self, X: Any) -> None:
         """Figures of kinship and of bits."""
         self.bits = bit_figures(self.codes, self.labels)
         if self.labels is not None:
-            self.quality = quality(self.codes, self.mapped, self.labels)
+            self.quality = quality(self.codes, self.mapped, self.labels, X)
 
-    def doubt(self, X: Any, model: Any) -> None:
+    def doubt(self, X: Any) -> None:
         """The rows whose labels are least expected."""
         labels = self.labels
         if labels is None:
@@ -183,9 +183,7 @@ class _Page:
             self.codes, labels
         )  # mapped codes of fitted rows may be, too
         found = (
-            by_neighbours(self.codes, labels, remembering)
-            if X is None
-            else by_features(X, labels, self.seed, _centers(model))
+            by_neighbours(self.codes, labels, remembering) if X is None else by_features(X, labels, self.seed)
         )
         self.doubts = {**_doubt_facts(found), "byCodes": X is None}
 
@@ -254,6 +252,7 @@ class _Page:
             "precision_at_10": first.get(10),
             "probably_mislabelled": doubts.get("total"),
             "labels_as_expected": doubts.get("agreement"),
+            "labels_judged": doubts.get("how"),
             "pictures": 0 if sheets is None else int((sheets.place >= 0).sum()),
             "bytes": n_bytes,
         }
@@ -265,18 +264,17 @@ def _learned(rows: RowsShown) -> bool:
     return seem_learned(rows.codes, rows.labels) if rows.learned is None else rows.learned
 
 
-def _centers(model: Any) -> Any:
-    """The RBF centres of a model's map, where it has some."""
-    found = None if model is None else model.fitted_.map
-    first = getattr(found, "parts", (found,))[0]
-    return getattr(getattr(first, "preparation", None), "rbf", None)
-
-
 def _doubt_facts(found: Doubts | None) -> dict[str, Any]:
     if found is None:
         return {
             "how": "These codes seem to be made from the labels alone, so they can doubt none of them. "
             "Make the page with features (--features FILE)."
+        }
+    if not found.can_judge:
+        ours, usual = found.log_losses
+        return {
+            "how": f"These labels cannot be judged: {found.how}, expect them hardly better than their "
+            f"frequencies do (log loss {ours:.3f} against {usual:.3f}). Nothing is listed."
         }
     ranked = found.ranked()
     listed = ranked[:MOST_DOUBTS]

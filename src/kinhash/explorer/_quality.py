@@ -12,8 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .._types import Floats, Ints
-from ..codes import Codes
+from ..codes import Codes, n_bytes
 from ..evaluation import bootstrap_interval, code_health, scores_by_label
+from ..evaluation.answers import AnswerSheet, self_retrieval
+from ..evaluation.comparison import RANDOM, Line
+from ..evaluation.label_model import unseen_chances
+from ..evaluation.labels_comparison import reference_lines
+from ..evaluation.nearest_kin import some_queries
 from ..evaluation.ranking import Ranking, read_sides
 from ..evaluation.scan import query_blocks
 from ..evaluation.tie_groups import average_precisions, kin_among_first
@@ -30,10 +35,10 @@ MOST_PAIRS = 40
 MOST_LABELS = 500
 
 
-def quality(codes: Codes, queries: Codes | None, labels: Labels) -> dict[str, Any] | None:
+def quality(codes: Codes, queries: Codes | None, labels: Labels, X: Any = None) -> dict[str, Any] | None:
     """All figures that need labels, ready for the page; None where no two rows of known label are there.
 
-    Memory: tables of 2,000 queries by distance, a block at a time.
+    Features X add float cosine and a classifier. Memory: tables of 2,000 queries by distance, by blocks.
     """
     known = np.flatnonzero(labels.known)
     if len(known) < 2:
@@ -53,11 +58,29 @@ def quality(codes: Codes, queries: Codes | None, labels: Labels) -> dict[str, An
         "interval": _interval(sums["scores"][has_kin]),
         "chance": sums["chance"],
         "labels": _by_label(sums, labels[asked], labels),
+        **_answers(codes, queries, labels, known, X),
     }
     if labels.classes is not None:
         figures["confusion"] = _confusion(mine, codes, labels, asked, known)
         figures["coinciding"] = _coinciding(codes if queries is None else queries, labels, known)
     return figures
+
+
+def _answers(codes: Codes, queries: Codes | None, labels: Labels, known: Ints, X: Any) -> dict[str, Any]:
+    """What a person sees in the first answers of some queries, beside what else one could do."""
+    own = some_queries(len(known))
+    asked = known[own]
+    features = None if X is None else (X[asked], X[known])
+    sheet = AnswerSheet(labels[asked], labels[known], own, features)
+    mine = codes if queries is None else queries
+    lines = [Line("these codes", n_bytes(codes.n_bits), sheet.of_codes(mine[asked], codes[known]))]
+    if features is None:
+        lines.append(Line(RANDOM, 0, sheet.of_random_order()))
+    else:
+        lines += reference_lines(sheet, *features, unseen_chances(X, labels, asked))
+    itself = None if queries is None else self_retrieval(queries[asked], codes[known], own)
+    found = [line.as_dict() for line in lines]
+    return {"answers": found, "answers_of": len(asked), "self_retrieval": itself}
 
 
 def _ranked(queries: Codes, database: Codes, asked: Labels, labels: Labels, own: Ints) -> dict[str, Any]:

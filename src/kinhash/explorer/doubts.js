@@ -11,9 +11,12 @@ function doubtOf(row) {
   return doubtOf.places.get(row) || null;
 }
 
+/** A calibrated probability; nothing is certain. */
+function chanceText(share) { return share > 0.99 ? "> 99 %" : share < 0.01 ? "< 1 %" : percent(share); }
+
 function doubtText([row, given, label, chance, missing]) {
-  if (facts.kind === "tags") return `the tag ${facts.names[label]} is ${missing ? "missing" : "not expected"} (${percent(chance)})`;
-  return `${facts.names[label]} is expected (${percent(chance)}), not ${labelText(row)} (${percent(given)})`;
+  if (facts.kind === "tags") return `the tag ${facts.names[label]} is ${missing ? "missing" : "not expected"} (${chanceText(chance)})`;
+  return `${facts.names[label]} is expected (${chanceText(chance)}), not ${labelText(row)} (${chanceText(given)})`;
 }
 
 function doubtLine(one, place) {
@@ -25,7 +28,7 @@ function doubtLine(one, place) {
     facts.pictures ? make("td", {}, hasPicture(row) ? pictureElement(row) : null) : null,
     make("td", { class: "name" }, words(labelText(row))),
     make("td", { class: "name" }, words((tags ? (missing ? "+ " : "− ") : "") + facts.names[label])),
-    make("td", {}, percent(given)), make("td", {}, percent(chance)),
+    make("td", {}, chanceText(given)), make("td", {}, chanceText(chance)),
     facts.texts ? make("td", { class: "text" }, make("span", {}, words(textOf(row)))) : null);
 }
 
@@ -43,7 +46,7 @@ function showDoubts() {
     make("h2", {}, "Probably mislabelled rows"),
     make("p", { class: "note" }, `Judged by ${doubts.how}; ${percent(doubts.agreement)} of the labels are as expected. ` +
       (doubts.agreement < 0.85 ? "That is few: most of these rows are hard rather than mislabelled. " +
-        (doubts.byCodes ? "Features judge better than codes: --features FILE. " : "") : "") + "The least expected labels come first. " +
+        (doubts.byCodes ? "Features judge better than codes: --features FILE. " : "") : "") + "Chances are calibrated on labels the judge did not see. The least expected labels come first. " +
       (doubts.total > doubts.rows.length ? `The first ${doubts.rows.length.toLocaleString("en")} of ${count(doubts.total, "row")} are listed.`
         : `${count(doubts.total, "row")} ${doubts.total === 1 ? "is" : "are"} listed.`) + " Look before you change one: some are only hard."),
     make("p", { class: "buttons" }, make("button", { type: "button", id: "export-doubts", onclick: exportDoubts }, "Export the list (CSV)")),
