@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._check import check_number
-from .._types import Floats, Ints
+from .._types import Ints
 from ..errors import InvalidInput, UnknownName
 from ..labels import Labels
 from ..solvers import Solution
@@ -24,9 +24,9 @@ from ..training import Training
 from .base import Candidate, Encoder, Fitted, HoldOut
 from .expected import ClassSimilarity, ExpectedMap, LabelSimilarity, TagSimilarity
 from .features import FEATURES, RBF, FeatureMap, Plain, feature_map, worth_trying
-from .label_models import ClassifierLabels, LabelModel, LinearLabels
+from .label_models import ClassifierLabels, LabelModel, LinearLabels, log_losses
 from .labelled import LabelledSet, labelled_set, prepared_like
-from .logistic import Coefficients, fit_logistic
+from .logistic import Coefficients, logistic_labels
 from .ridge import ROTATION_ROWS
 
 __all__ = ["ExpectedLabels", "expected_similarity"]
@@ -38,7 +38,6 @@ TAG_TEMPERATURE = 1.0  # tags are not exclusive, so there is no runner-up to mak
 MOST_LABELS_OF_RBF = 100  # ten of the 1,000 centers a label; with fewer, most labels have no center near by
 TRIAL_STEPS, TRIAL_TOLERANCE = 12, 2e-2  # of a candidate's fit, enough to compare by
 MANY_ROWS, WARM_STEPS = 40_000, 10  # a fit of more rows that starts from a candidate takes no more steps
-LEAST_CHANCE = 1e-6  # keeps the log loss of a sure and wrong model finite
 
 
 @dataclass(frozen=True)
@@ -171,8 +170,7 @@ class ExpectedLabels(Encoder):
         if not self._is_logistic:
             return _fit_classifier(self.label_model, rows)
         begin = None if start is None else _carried_over(start.labelled, start.model, rows)
-        found = fit_logistic(rows, _number(penalty), start=begin, **limits)
-        return LinearLabels(found.weights, found.intercept, link="softmax" if rows.exclusive else "sigmoid")
+        return logistic_labels(rows, _number(penalty), begin, **limits)
 
     def _temperature(self, labels: Labels) -> float:
         if not self._is_logistic:
@@ -184,16 +182,6 @@ class ExpectedLabels(Encoder):
 
 def _number(penalty: Any) -> float:
     return UNTUNED_PENALTY if penalty == "auto" else float(penalty)
-
-
-def log_losses(chances: Any, labels: Any, exclusive: bool) -> Floats:
-    """Negative log-likelihood (n,) of labels, an indicator (n, t) in CSR, given probabilities (n, t)."""
-    chances = np.clip(chances, LEAST_CHANCE, 1 - LEAST_CHANCE).astype(np.float64)
-    row = np.repeat(np.arange(len(chances)), np.diff(labels.indptr))
-    own = chances[row, labels.indices]
-    weights = np.log(own) if exclusive else np.log(own) - np.log1p(-own)
-    found: Floats = np.bincount(row, weights, len(chances)).astype(np.float64)
-    return -found if exclusive else -(found + np.log1p(-chances).sum(axis=1))
 
 
 def expected_similarity(model: LabelModel, supervision: Supervision, solution: Solution) -> LabelSimilarity:

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from .._arithmetic import FAST, UNIT, AffineError, Arithmetic, sum_error
 from .._forms import Form
-from .._types import Floats32
+from .._types import Floats, Floats32
 from .base import Arrays
 
-__all__ = ["LABEL_FORMS", "ClassifierLabels", "LabelModel", "LinearLabels"]
+__all__ = ["LABEL_FORMS", "ClassifierLabels", "LabelModel", "LinearLabels", "log_losses"]
 
 LINKS = ("cut", "sigmoid", "softmax")  # their places are what model files store
 LABEL_FORMS = {
@@ -23,6 +23,9 @@ LABEL_FORMS = {
     "label_intercept": Form("f4", "t"),
     "label_logistic": Form("u1", "1", 0, len(LINKS) - 1),
 }
+
+
+LEAST_CHANCE = 1e-6  # keeps the log loss of a sure and wrong model finite
 
 
 class LabelModel(ABC):
@@ -133,3 +136,13 @@ class ClassifierLabels(LabelModel):
         out[:, self.columns] = found
         out[:, self.always] = 1.0
         return out
+
+
+def log_losses(chances: Any, labels: Any, exclusive: bool) -> Floats:
+    """Negative log-likelihood (n,) of labels, an indicator (n, t) in CSR, given probabilities (n, t)."""
+    chances = np.clip(chances, LEAST_CHANCE, 1 - LEAST_CHANCE).astype(np.float64)
+    row = np.repeat(np.arange(len(chances)), np.diff(labels.indptr))
+    own = chances[row, labels.indices]
+    weights = np.log(own) if exclusive else np.log(own) - np.log1p(-own)
+    found: Floats = np.bincount(row, weights, len(chances)).astype(np.float64)
+    return -found if exclusive else -(found + np.log1p(-chances).sum(axis=1))

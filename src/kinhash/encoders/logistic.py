@@ -13,14 +13,16 @@ Liu, Nocedal. On the limited memory BFGS method for large scale optimization. 19
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._blocks import block_slices, map_blocks
 from .._types import Bools, Floats, Floats32
+from .label_models import LinearLabels
 from .labelled import LabelledSet
 
-__all__ = ["Coefficients", "fit_logistic"]
+__all__ = ["Coefficients", "fit_logistic", "logistic_labels"]
 
 MEMORY = 8  # steps L-BFGS remembers
 BLOCK = 640  # rows of a block, which is read twice and should stay in the cache meanwhile;
@@ -72,6 +74,14 @@ def fit_logistic(
         direction = np.where(fine, history.direction(gradient), direction)
         step = np.where(fine, 1.0, 0.4 * step)
     return problem.coefficients(theta)
+
+
+def logistic_labels(
+    rows: LabelledSet, penalty: float, start: Coefficients | None = None, **limits: Any
+) -> LinearLabels:
+    """The label model of those coefficients: softmax over classes, a sigmoid for each tag."""
+    found = fit_logistic(rows, penalty, start=start, **limits)
+    return LinearLabels(found.weights, found.intercept, link="softmax" if rows.exclusive else "sigmoid")
 
 
 class _Problem:

@@ -18,10 +18,11 @@ import scipy.sparse as sp
 from .._blocks import block_slices
 from .._stages import Stages
 from .._types import Floats, Ints
-from ..encoders.expected_labels import fit_label_model
 from ..encoders.features import Plain
 from ..encoders.label_models import LabelModel
+from ..encoders.label_models import log_losses as losses_of_indicator
 from ..encoders.labelled import labelled_set
+from ..encoders.logistic import logistic_labels
 from ..encoders.preparation import Preparation
 from ..encoders.prepared import prepare_rows
 from ..labels import Labels
@@ -71,7 +72,7 @@ class Classifier:
         most = max(FEWEST_ROWS, MOST_WORK // max(1, X.shape[1] * len(labels.names)))
         training = Training(Rows(X), from_labels(labels, len(labels)), None, rng, Stages())
         rows = labelled_set(training, Plain(), rng, np.sort(known[:most]))
-        return cls(rows.preparation, fit_label_model("logistic", rows, penalty))
+        return cls(rows.preparation, logistic_labels(rows, penalty))
 
     def __call__(self, X: Any) -> Chances:
         """Probabilities (n, t) of all labels, in the order of their names."""
@@ -93,10 +94,7 @@ def best_penalty(X: Any, labels: Labels, rows: Ints, seed: int = 0) -> float:
 
 def log_losses(chances: npt.NDArray[Any], labels: Labels) -> Floats:
     """Log loss of every row (n,): of its class, or summed over all tags."""
-    truth = labels.indicator().toarray().astype(bool)
-    p = np.clip(chances, FLOOR, 1 - FLOOR, dtype=np.float64)
-    other = 0.0 if labels.classes is not None else -np.log1p(-p)
-    return np.asarray(np.where(truth, -np.log(p), other).sum(axis=1))
+    return losses_of_indicator(chances, labels.indicator(), not labels.is_tags)
 
 
 def out_of_fold(X: Any, labels: Labels, seed: int, n_folds: int = 5) -> Iterator[tuple[Ints, Chances]]:
