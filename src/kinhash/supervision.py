@@ -28,6 +28,7 @@ from .errors import InvalidInput, UnknownName
 from .labels import Labels, read_labels
 
 __all__ = [
+    "KINSHIPS",
     "ClassSupervision",
     "MatrixSupervision",
     "PairSupervision",

@@ -47,8 +47,10 @@ class Request:
     tag_separator: str | None = None
     method: str = "EnergyHasher"
     n_bits: int = 64
-    alike: str = "auto"
-    kin_weight: str = "auto"
+    kinship: str | None = None
+    alike: float | None = None
+    kin_weight: int | None = None
+    trust: float | None = None
     settings: tuple[str, ...] = ()
     seed: int = 0
     held_out: HeldOut = USUAL
@@ -138,15 +140,25 @@ def _value(text: str) -> Any:
         return text
 
 
+def _kinship(name_or_path: str) -> Any:
+    """The name of a kinship, or a matrix between classes from a file."""
+    from ..datasets import open_matrix
+    from ..supervision import KINSHIPS
+
+    return name_or_path if name_or_path in KINSHIPS else open_matrix(name_or_path).read()
+
+
 def make_hasher(request: Request) -> Any:
     """The method by its name, with its parameters checked before anything is read."""
     from ..hashers.settings import with_settings
     from ..model_file import HASHERS
 
     chosen: dict[str, Any] = {"n_bits": request.n_bits, "random_state": request.seed}
-    for name in ("alike", "kin_weight"):
-        if getattr(request, name) != "auto":
-            chosen[name] = _value(getattr(request, name))
+    if request.kinship is not None:
+        chosen["kinship"] = _kinship(request.kinship)
+    for name in ("alike", "kin_weight", "trust"):
+        if getattr(request, name) is not None:
+            chosen[name] = getattr(request, name)
     for setting in request.settings:
         name, _, text = setting.partition("=")
         name = name.strip().replace(".", "__")

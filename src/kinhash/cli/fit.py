@@ -26,8 +26,8 @@ __all__ = ["fit"]
 
 # Where in a fit its stages begin, as they were measured on 60,000 rows of 256 columns.
 STAGE_BEGINS = {
-    "solver": 0.0, "tuning": 0.02, "features": 0.55, "label model": 0.6, "encoder": 0.6, "map": 0.6,
-    "sharing of bits": 0.5, "codes": 0.9, "alike bits": 0.92, "training codes": 0.95,
+    "solver": 0.0, "tuning": 0.02, "features": 0.4, "label model": 0.5, "encoder": 0.5, "map": 0.5,
+    "codes": 0.8, "training codes": 0.85, "look-alike bits": 0.9,
 }  # fmt: skip
 SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, solver__n_sweeps=5."
 
@@ -47,16 +47,25 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 @click.option("--method", metavar="NAME", default="EnergyHasher", show_default=True, help="How to learn.")
 @click.option("--bits", "n_bits", type=int, default=64, show_default=True, help="Length, from 1 to 1024.")
 @click.option(
+    "--kinship",
+    metavar="NAME",
+    help="How similar two rows are: any (a shared tag), graded (the more tags, the more similar; the default "
+    "for tags), or a file with a matrix between the classes in sorted order.",
+)
+@click.option(
     "--alike",
-    default="auto",
-    show_default=True,
-    help="Share of the bits that say what a row looks like; 0 is kinship alone.",
+    type=float,
+    help="Share of the bits that rank rows of the same label by their looks; 0 to 0.95 [default: 0.5].",
 )
 @click.option(
     "--kin-weight",
-    default="auto",
-    show_default=True,
-    help="What a kin bit counts; 1 serves kinds never labelled best.",
+    type=int,
+    help="What a bit of the labels counts where a bit of the looks counts 1; 1 to 15 [default: 3].",
+)
+@click.option(
+    "--trust",
+    type=float,
+    help="How much a row's label counts against its features in its code; 0 to 1 [default: 0.4].",
 )
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help=SETTING)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same bits.")

@@ -148,6 +148,11 @@ class Candidate:
     chance: Floats
     cost: int
 
+    def is_better(self, than: Candidate) -> bool:
+        """Whether the mean loss is lower by more than one standard error of the paired differences."""
+        gains = than.losses - self.losses
+        return bool(gains.mean() > gains.std() / np.sqrt(len(gains)))
+
 
 class Encoder(BaseEstimator, ABC):
     """Settings of a way to encode new rows: scikit-learn style (``get_params``, ``clone``)."""

@@ -7,7 +7,7 @@ rotation free) so that they round well, and read off the scores of all groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,32 +96,46 @@ class ExpectedLabels(Encoder):
         return isinstance(self.label_model, str)
 
     def candidates(self, training: Training, split: HoldOut) -> Iterator[Candidate]:
-        """Features, cheapest first, each with penalties from strong to weak until the loss rises."""
+        """Features, cheapest first, as long as each kind lowers the loss by more than one standard error.
+
+        The same for the penalties of each kind, strongest first: what gains less would not be taken.
+        """
         kinds = self._kinds(training)
         open_penalty = self._is_logistic and self.penalty == "auto"
         penalties = PENALTIES if open_penalty else (self.penalty,)
         if len(kinds) * len(penalties) == 1:
             return
-        labels = _required_labels(training)
-        indicator = labels.indicator()[split.held]
+        best: Candidate | None = None
         for features in kinds:
-            labelled = labelled_set(training, features, training.rng, split.part)
-            held = prepared_like(training, labelled, split.held)
-            shares = np.broadcast_to(labelled.label_means, (len(split.held), len(labels.names)))
-            chance = log_losses(shares, indicator, labelled.exclusive)
-            start, before = None, np.inf
-            for penalty in penalties:
-                limits = {"max_steps": TRIAL_STEPS, "tolerance": TRIAL_TOLERANCE}
-                model = self._fit_label_model(labelled, penalty, start, **limits)
-                start = _Start(labelled, model)
-                losses = log_losses(model.probabilities(held), indicator, labelled.exclusive)
-                found = clone(self).set_params(features=features, penalty=penalty)
-                found._start = start
-                cost = int(labelled.preparation.rbf is not None)
-                yield Candidate(found, losses, chance, cost)
-                if losses.mean() > before:
+            best_of_kind: Candidate | None = None
+            for found in self._path(training, split, features, penalties):
+                yield found
+                if best_of_kind is not None and not found.is_better(best_of_kind):
                     break
-                before = losses.mean()
+                best_of_kind = found
+            assert best_of_kind is not None
+            if best is not None and not best_of_kind.is_better(best):
+                return
+            best = best_of_kind
+
+    def _path(
+        self, training: Training, split: HoldOut, features: FeatureMap, penalties: Sequence[Any]
+    ) -> Iterator[Candidate]:
+        """One kind of features with one penalty after the other, each fit starting from the last."""
+        indicator = _required_labels(training).indicator()[split.held]
+        labelled = labelled_set(training, features, training.rng, split.part)
+        held = prepared_like(training, labelled, split.held)
+        shares = np.broadcast_to(labelled.label_means, indicator.shape)
+        chance = log_losses(shares, indicator, labelled.exclusive)
+        start = None
+        for penalty in penalties:
+            limits = {"max_steps": TRIAL_STEPS, "tolerance": TRIAL_TOLERANCE}
+            model = self._fit_label_model(labelled, penalty, start, **limits)
+            start = _Start(labelled, model)
+            losses = log_losses(model.probabilities(held), indicator, labelled.exclusive)
+            found = clone(self).set_params(features=features, penalty=penalty)
+            found._start = start
+            yield Candidate(found, losses, chance, cost=int(labelled.preparation.rbf is not None))
 
     def _kinds(self, training: Training) -> list[FeatureMap]:
         if not isinstance(self.features, str) or self.features != "auto":

@@ -114,7 +114,7 @@ def worth_trying(rows: Rows) -> list[FeatureMap]:
     """
     if rows.kept_sizes or (rows.mostly_zero() and rows.shape[1] > MOST_COLUMNS):
         return [Plain()]
-    return [Plain(), Both()] if rows.mostly_zero() else [Plain(), RBF(), Both()]
+    return [Plain(), Both()] if rows.mostly_zero() else [Plain(), Both(), RBF()]
 
 
 def standardizes(features: FeatureMap, rows: Rows) -> bool:

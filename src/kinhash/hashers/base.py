@@ -31,9 +31,8 @@ from ..errors import InvalidInput, KinhashWarning
 from ..rows import Rows
 from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
 from ..training import Training
-from .equal_codes import all_equal_warning
+from .fit_checks import all_equal_warning, classes_sharing_codes, count_distinct, shared_codes_warning
 from .report import FitReport, dead_bits_warning
-from .shared_codes import classes_sharing_codes, count_distinct, shared_codes_warning
 
 if TYPE_CHECKING:
     from ..index import HammingIndex, Neighbours

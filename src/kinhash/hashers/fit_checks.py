@@ -1,4 +1,8 @@
-"""What a fit measures about itself: whether its supervision helps, and whether its two kinds of codes mix."""
+"""What a fit measures about itself, and warns of.
+
+Labels and pairs that do not help, learned and mapped codes that do not mix, classes that share a code, rows
+that features cannot tell apart.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,29 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from .._stages import Stages
-from ..codes import Codes
+from .._types import Bytes, Floats, Ints
+from ..codes import Codes, pack_bits
 from ..encoders import Fitted, Map
 from ..encoders.mapped_codes import mapped_codes
 from ..rows import Rows
-from ..supervision import PairSupervision, Supervision
+from ..solvers.codewords import bits_for, comfortable
+from ..supervision import ClassSupervision, PairSupervision, Supervision
 from ..training import Training
 from ..tuning import ENOUGH_ROWS, Choice
 
-__all__ = ["share_of_mapped", "weak_labels", "weak_pairs"]
+__all__ = [
+    "all_equal_warning",
+    "classes_sharing_codes",
+    "count_distinct",
+    "share_of_mapped",
+    "shared_codes_warning",
+    "weak_labels",
+    "weak_pairs",
+]
 
-SOME_ROWS = 2000  # a sample of the database
+SAMPLE = 2000  # rows of the database
+LOOKED_AT = 256  # rows whose features are compared,
+MOST_NUMBERS = 1 << 23  # and numbers: 64 MB
 QUERIES = 300
 MAPPED = 0.15  # of the database
 HELD_PAIRS, FEWEST_PAIRS = 5000, 5  # to compare by: at most in all, at least of each kind
@@ -88,9 +104,9 @@ def share_of_mapped(fitted: Fitted, training: Training) -> float | None:
     None where there are no learned codes, or too few rows to measure it.
     """
     n = len(training.rows)
-    if fitted.codes is None or fitted.group_of_row is None or n < QUERIES + SOME_ROWS // 4:
+    if fitted.codes is None or fitted.group_of_row is None or n < QUERIES + SAMPLE // 4:
         return None
-    rows = np.random.default_rng(0).choice(n, min(n, SOME_ROWS + QUERIES), replace=False)
+    rows = np.random.default_rng(0).choice(n, min(n, SAMPLE + QUERIES), replace=False)
     n_mapped = int(MAPPED * (len(rows) - QUERIES))
     sample = Rows(training.rows.X[rows[: QUERIES + n_mapped]])
     mapped = mapped_codes(fitted.map, sample, training.n_jobs)
@@ -103,3 +119,77 @@ def share_of_mapped(fitted: Fitted, training: Training) -> float | None:
         distances = np.bitwise_count(others ^ query).sum(axis=1) + order
         taken += float((np.argpartition(distances, FIRST)[:FIRST] < n_mapped).mean())
     return round(taken / len(queries), 3)
+
+
+def classes_sharing_codes(fitted: Fitted, supervision: Supervision) -> int:
+    """How many classes have the kin bits of another class, by their labels alone; 0 for tags and pairs."""
+    if not isinstance(supervision, ClassSupervision) or fitted.scores is None:
+        return 0
+    present = np.unique(supervision.group_of_row)
+    own = pack_bits(fitted.scores[present[present >= 0]] > 0)
+    counts = np.unique(own, axis=0, return_counts=True)[1]
+    return int(counts[counts > 1].sum())
+
+
+def shared_codes_warning(sharing: int, n_classes: int, n_bits: int, n_alike: int = 0) -> str:
+    """What to say of them, where ``n_alike`` of the bits say nothing of classes."""
+    enough = bits_for(n_classes)
+    advice = "Use more bits" if n_bits >= enough else f"Use n_bits={enough}"
+    if n_alike and n_bits >= enough:
+        advice = "Fit with alike=0, so that all bits tell classes apart"
+    return (
+        f"{sharing:,} of {n_classes:,} classes share their code with another class and cannot be told apart. "
+        f"{n_bits} bits hold {comfortable(n_bits):,} classes well. {advice}."
+    )
+
+
+def count_distinct(codes: Bytes, group: Ints | None) -> int:
+    """Distinct packed codes; rows of one group share theirs, so one row of each is enough to look at."""
+    if group is not None and (group >= 0).all() and len(group) > 10_000:
+        first = np.zeros(int(group.max()) + 1, np.int64)
+        first[group[::-1]] = np.arange(len(group))[::-1]
+        shared = codes[first[group]]
+        if np.array_equal(shared, codes):
+            codes = codes[np.unique(first[group])]
+    whole = np.ascontiguousarray(codes).view(f"V{codes.shape[1]}")  # compared as one piece, and not by byte
+    return len(np.unique(whole))
+
+
+def all_equal_warning(fitted: Fitted, rows: Rows) -> list[str]:
+    """What to say where new rows cannot be told apart: rows from all over X get one code, or RBF drowns them.
+
+    RBF features compare directions in float32: rows that share all but a thousandth of theirs look alike.
+    """
+    n_some = min(len(rows), LOOKED_AT, max(2, MOST_NUMBERS // rows.shape[1]))
+    some = np.unique(np.linspace(0, len(rows) - 1, n_some).astype(np.int64))
+    block = rows.read(some)
+    codes = pack_bits(fitted.map.decide(block)[0] > 0)
+    one_sided = fitted.codes is not None and _largest_share(fitted.codes[some]) > 0.9
+    if (block == block[0]).all():
+        why, remedy = "every column of X is constant", "Pass features that vary"
+    elif fitted.facts.get("features") == "rbf" and _relative_spread(block) < 1e-3:
+        why = f"X varies by {_relative_spread(block):.0e} of its size, too little for RBF features"
+        remedy = "Subtract the mean of every column, or use plain features"
+    elif fitted.facts.get("features") == "both" and _relative_spread(block) < 1e-3:
+        spread = _relative_spread(block)
+        return [
+            f"Similarities to training rows say nothing here: X varies by {spread:.0e} of its size. "
+            "Subtract the mean of every column, or use plain features."
+        ]
+    elif _largest_share(codes) == 1.0 and not one_sided:
+        why, remedy = f"{len(some)} of them get the same code", "Check the features, and how they are scaled"
+    else:
+        return []
+    return [f"New rows cannot be told apart by their features: {why}. {remedy}."] if len(some) > 1 else []
+
+
+def _largest_share(codes: Bytes) -> float:
+    """Share of rows that have the commonest code."""
+    return float(np.unique(codes, axis=0, return_counts=True)[1].max() / len(codes))
+
+
+def _relative_spread(block: Floats) -> float:
+    """Length of the rows' differences from their mean as a share of the length of rows; scale-free."""
+    block = block / (np.abs(block).max() or 1.0)
+    away = np.linalg.norm(block - block.mean(axis=0))
+    return float(away / (np.linalg.norm(block) or 1.0))

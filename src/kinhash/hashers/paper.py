@@ -2,7 +2,7 @@
 
 Hu, Luo, Lu, Yu. Supervised hashing based on energy minimization. arXiv:1712.00573, 2017. Each is the
 linearised solver on one energy, rounded at each bit's mean, with a ridge map from standardised features: the
-paper's choices where it states them. Where it is silent or contradicts itself, docs/method.md says what we
+paper's choices where it states them. Where it is silent or contradicts itself, docs/paper.md says what we
 chose.
 """
 
@@ -45,7 +45,7 @@ class PaperMethod(StreamingHasher):
     anchors : row numbers to use as the sample instead of drawing them.
     literal : Algorithm 1 to the letter: all rows of the sample at once, sums over all n rows whose bits
         stay random until the end, the sample's own marginals kept, rounded and learned with all others. It
-        collapses; see docs/method.md.
+        collapses; see docs/paper.md.
     standardize : bring every column to mean 0 and deviation 1 (training rows).
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 

@@ -44,12 +44,7 @@ def cheapest_good(candidates: list[Candidate]) -> Candidate:
     The standard error is that of the paired differences over the held-out rows.
     """
     best = min(candidates, key=lambda one: float(one.losses.mean()))
-    good = []
-    for one in candidates:
-        behind = one.losses - best.losses
-        if behind.mean() <= behind.std() / np.sqrt(len(behind)):
-            good.append(one)
-    return min(good, key=lambda one: one.cost)
+    return min((one for one in candidates if not best.is_better(one)), key=lambda one: one.cost)
 
 
 def hold_out(training: Training) -> HoldOut | None:
