@@ -41,17 +41,16 @@ def fit_rotation(
     rng: np.random.Generator,
     n_rounds: int = 50,
     weights: Floats | None = None,
-    start: Floats | None = None,
     watch: Callable[[Floats], None] | None = None,
 ) -> Floats:
     """Matrix R (r, d) that brings ``codes @ R`` near its own signs: orthonormal rows, or columns if r > d.
 
-    Starts from a random rotation unless ``start`` is given. ``weights`` (n,) say how much rows count;
-    ``watch`` is shown ``codes @ R`` before every round.
+    Starts from a random rotation. ``weights`` (n,) say how much rows count; ``watch`` is shown ``codes @ R``
+    before every round.
 
     Gong, Lazebnik. Iterative quantization: a procrustean approach to learning binary codes. CVPR 2011.
     """
-    rotation = _nearest_rotation(rng.standard_normal((codes.shape[1], n_bits))) if start is None else start
+    rotation = _nearest_rotation(rng.standard_normal((codes.shape[1], n_bits)))
     rotation = rotation.astype(codes.dtype, copy=False)
     weighted = codes if weights is None else codes * weights[:, None]
     for _ in range(n_rounds):

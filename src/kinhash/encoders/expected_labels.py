@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.base import clone
 
 from .._check import check_number
-from .._types import Ints
+from .._linalg import fit_rotation
+from .._types import Floats, Ints
 from ..errors import InvalidInput, UnknownName
 from ..labels import Labels
 from ..solvers import Solution
@@ -24,6 +25,7 @@ from ..training import Training
 from .base import Candidate, Encoder, Fitted, HoldOut
 from .expected import ClassSimilarity, ExpectedMap, LabelSimilarity, TagSimilarity
 from .features import FEATURES, RBF, FeatureMap, Plain, feature_map, worth_trying
+from .kin_ranking import rank_kin
 from .label_models import ClassifierLabels, LabelModel, LinearLabels, log_losses
 from .labelled import LabelledSet, labelled_set, prepared_like
 from .logistic import Coefficients, logistic_labels
@@ -214,14 +216,25 @@ def expected_similarity(model: LabelModel, supervision: Supervision, solution: S
 def _rotated(
     solution: Solution, training: Training, labelled: LabelledSet, expected: LabelSimilarity
 ) -> Solution:
-    """Rotate halfway between what labels say and what features predict, so that both round well."""
+    """Rotate relaxed codes so that they round well, then let their bits rank rows by S.
+
+    Rows are queries by what features predict, and a database halfway between that and what labels say.
+    """
     assert solution.embedding is not None
     supervision = training.supervision
     some = labelled.some(training.rng, ROTATION_ROWS)
-    groups, own = np.unique(supervision.group_of_row[labelled.rows[some]], return_inverse=True)
+    group = supervision.group_of_row[labelled.rows[some]]
+    groups, own = np.unique(group, return_inverse=True)
     known = solution.embedding.of(supervision.similarity(groups, solution.sample.groups))[own]
     predicted = solution.embedding.of(expected.similarity(labelled.features[some]))
-    return solution.rotated((known + predicted) / 2, training.rng)
+    halfway = (known + predicted) / 2
+    rotation = fit_rotation(halfway, solution.n_bits, training.rng, solution.embedding.n_rounds)
+
+    def similarity(left: Ints, right: Ints) -> Floats:
+        return supervision.similarity(group[left], group[right])
+
+    weights = rank_kin(rotation, predicted, halfway, similarity, training.rng)
+    return solution.turned(weights)
 
 
 def _required_labels(training: Training) -> Labels:

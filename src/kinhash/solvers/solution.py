@@ -80,23 +80,14 @@ class Solution:
         rounded = round_marginals(phi, counts, self.rounding)
         return GroupCodes(phi, rounded.threshold, rounded.bits, phi)
 
-    def rotated(
-        self,
-        predicted: Floats,
-        rng: np.random.Generator,
-        n_rounds: int | None = None,
-        start: Floats | None = None,
-    ) -> Solution:
-        """The same solution, turned so that ``predicted`` (k, r) relaxed codes round well."""
+    def turned(self, weights: Floats) -> Solution:
+        """The same solution with the bits that ``weights`` (r, d) make of relaxed codes."""
         assert self.embedding is not None
-        n_rounds = self.embedding.n_rounds if n_rounds is None else n_rounds
-        rotation = fit_rotation(predicted, self.n_bits, rng, n_rounds, start=start)
-        return replace(self, readout=LinearReadout.rotated(self.embedding, rotation))
+        return replace(self, readout=LinearReadout.rotated(self.embedding, weights))
 
     def rotated_for_itself(self, rng: np.random.Generator) -> Solution:
         """The same solution, turned so that the sample's own codes round well."""
         if self.embedding is None:
             return self
         entries, n_rounds = self.embedding.entries, self.embedding.n_rounds
-        rotation = fit_rotation(entries, self.n_bits, rng, n_rounds, self.sample.weights)
-        return replace(self, readout=LinearReadout.rotated(self.embedding, rotation))
+        return self.turned(fit_rotation(entries, self.n_bits, rng, n_rounds, self.sample.weights))
