@@ -111,6 +111,17 @@ def test_equal_filters_are_applied_once(tied):
     assert len(calls) == 1
 
 
+def test_a_mask_and_ids_that_compare_equal_are_two_filters():
+    index = HammingIndex.from_codes(np.zeros((2, 2), np.uint8), payload={"flag": [True, False]})
+    queries = np.zeros((2, 2), np.uint8)
+    for where in ([[1, 0], [True, False]], [[True, False], [1, 0]], [(1, 0), (True, False)]):
+        found = index.search(queries, 2, where=where)
+        assert sorted(one.ids.tolist() for one in found) == [[0], [0, 1]]
+        assert [one.ids.tolist() for one in index.search_radius(queries, 2, where=where)] == [
+            one.ids.tolist() for one in found
+        ]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
