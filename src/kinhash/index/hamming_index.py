@@ -181,9 +181,10 @@ class HammingIndex:
         """The ``k`` nearest rows of every query: ``min(k, rows that pass the filter)`` of them.
 
         ``where`` filters before the selection: a boolean mask in the order of `ids`, a list of ids, a mapping
-        of payload columns to a wanted value or list of values, or a function from the payload to a mask. Or a
-        list with one of these, or None, for every query: each distinct filter costs a pass over the rows,
-        and the result is flat, as that of `search_radius`, because queries may get different numbers of rows.
+        of payload columns to a wanted value or list of values, or a function from the payload to a mask,
+        which is called once with all rows in the order of `ids`. Or a list with one of these, or None, for
+        every query: each distinct filter costs a pass over the rows, and the result is flat, as that of
+        `search_radius`, because queries may get different numbers of rows.
 
         ``exclude`` has an id, or None, for every query: the row with that id, usually the query itself, is
         not returned, and the next one is. If there is no next one, because ``k`` is at or above the number
