@@ -23,7 +23,14 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["expect_plain_file", "remove_unfinished", "replace_file", "replacing_file", "replacing_folder"]
+__all__ = [
+    "expect_plain_file",
+    "new_files",
+    "remove_unfinished",
+    "replace_file",
+    "replacing_file",
+    "replacing_folder",
+]
 
 PathLike = str | os.PathLike[str]
 TEMPORARY, OLD = ".kinhash-tmp", ".kinhash-old"
@@ -109,6 +116,20 @@ def remove_unfinished() -> None:
     """Remove what this process has begun to write; for a process that is about to end."""
     for temporary in list(_unfinished):
         _remove(temporary)
+
+
+@contextlib.contextmanager
+def new_files(*paths: str) -> Iterator[None]:
+    """Files that somebody else writes in this block; they are removed unless it ends without an error."""
+    _unfinished.update(paths)
+    try:
+        yield
+    except BaseException:
+        for path in paths:
+            _remove(path)
+        raise
+    finally:
+        _unfinished.difference_update(paths)
 
 
 @contextlib.contextmanager
