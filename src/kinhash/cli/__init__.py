@@ -21,6 +21,7 @@ from .._files import remove_unfinished
 from ..errors import KinhashError, KinhashWarning
 from ._interrupt import INTERRUPTED, stopped, stopping_within_a_second, was_interrupted
 from ._streams import open_closed_streams
+from ._terminal import visible
 
 __all__ = ["COMMANDS", "kinhash", "main"]
 
@@ -145,7 +146,7 @@ def _in_words(error: Exception) -> str | None:
 def _say(text: str) -> None:
     """One line on stderr, whatever line breaks a message carries."""
     with contextlib.suppress(OSError):
-        click.echo(" ".join(text.split()), err=True)
+        click.echo(visible(" ".join(text.split())), err=True)
 
 
 @contextlib.contextmanager
