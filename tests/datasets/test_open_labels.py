@@ -59,8 +59,9 @@ def test_a_word_for_a_missing_value_in_text_is_unknown_and_counted(tmp_path, wor
         assert classes(open_labels(tmp_path / "n.txt")) == [None, 3, 4]
     with pytest.warns(KinhashWarning, match="unknown"):
         assert classes(open_labels(tmp_path / "y.csv", column="kind")) == ["sky", None]
-    with pytest.warns(KinhashWarning, match="unknown"):
-        assert classes(open_labels(tmp_path / "y.svm")) == [None, 2]
+    if not word.startswith("#"):  # which begins a comment there
+        with pytest.warns(KinhashWarning, match="unknown"):
+            assert classes(open_labels(tmp_path / "y.svm")) == [None, 2]
     with pytest.warns(KinhashWarning, match="unknown"):  # among tags it is one: "null" tags questions on SQL
         assert tags(open_labels(tmp_path / "t.txt", separator=";")) == [{"a", word}, None, set(), {"b"}]
 
