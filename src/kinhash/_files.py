@@ -84,16 +84,30 @@ def replacing_folder(path: PathLike) -> Iterator[Path]:
         for entry in [*os.scandir(temporary), temporary]:
             _sync(os.fspath(entry))
         old = temporary.removesuffix(TEMPORARY) + OLD
-        if os.path.exists(target):
-            os.rename(target, old)
         try:
+            if os.path.exists(target):
+                os.rename(target, old)
             os.rename(temporary, target)
         except BaseException:
-            if os.path.exists(old):
+            if os.path.exists(old) and not os.path.exists(target):
                 os.rename(old, target)
             raise
-    _sync_folder(os.path.dirname(target))
-    shutil.rmtree(old, ignore_errors=True)
+        finally:
+            _sync_folder(os.path.dirname(target))
+            if os.path.exists(target):
+                _remove_even_interrupted(old)
+
+
+def _remove_even_interrupted(path: str) -> None:
+    """Remove a folder; Ctrl-C is raised once it is gone."""
+    _unfinished.add(path)
+    try:
+        _remove(path)
+    except BaseException:
+        _remove(path)
+        raise
+    finally:
+        _unfinished.discard(path)
 
 
 def expect_plain_file(path: PathLike) -> os.stat_result | None:

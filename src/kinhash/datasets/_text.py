@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..errors import DamagedFile
 from ._files import damaged
 
-__all__ = ["is_number", "number_blocks", "parse_rows", "read_lines", "split_line", "text_lines"]
+__all__ = ["as_number", "is_number", "number_blocks", "parse_rows", "read_lines", "split_line", "text_lines"]
 
 LONGEST_LINE = 2**25  # characters: a row of more than a million numbers
 
@@ -51,10 +51,17 @@ def read_lines(stream: BinaryIO) -> list[str]:
 def is_number(text: str) -> bool:
     """Whether a field can be read as a number."""
     try:
-        float(text)
+        as_number(text)
     except ValueError:
         return False
-    return "_" not in text  # Python reads 1_000, no data file means it
+    return True
+
+
+def as_number(text: str) -> float:
+    """The number in a field. Python reads 1_000 as one, no data file means it."""
+    if "_" in text:
+        raise ValueError(f"no number: {text[:40]!r}")
+    return float(text)
 
 
 def split_line(line: str, delimiter: str | None) -> list[str]:
