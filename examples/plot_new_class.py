@@ -3,7 +3,7 @@ A class that arrives later
 ==========================
 
 The digit 7 is missing from the fit. A ridge map with bits of equal weight finds sevens better than the default does; the
-default is better on the nine known digits.
+default is better on most known digits.
 """
 
 import matplotlib.pyplot as plt

@@ -14,7 +14,7 @@ import kinhash
 
 X, y = load_digits(return_X_y=True)
 rng = np.random.default_rng(0)
-left, right = rng.integers(0, 1400, (2, 8000))
+left, right = rng.integers(0, 1400, (2, 20_000))
 left, right = left[left != right], right[left != right]
 verdict = y[left] == y[right]
 

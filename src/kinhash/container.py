@@ -36,6 +36,7 @@ import numpy.typing as npt
 from ._blocks import n_threads
 from ._digest import DIGEST_LENGTH, tree_digest
 from ._files import replace_file
+from ._json import require_shallow
 from .errors import DamagedFile, FileProblem, InvalidInput
 from .fields import KIN_ONLY
 
@@ -292,9 +293,9 @@ def _verify(path: PathLike, buffer: npt.NDArray[np.uint8], digest: bytes) -> Non
 def _header(path: PathLike, buffer: npt.NDArray[np.uint8], layout: _Layout) -> dict[str, Any]:
     begin, end = layout.header_span
     try:
-        header = json.loads(
-            json.loads(buffer[begin:end].tobytes()), object_pairs_hook=_no_twins, parse_constant=_no_constant
-        )
+        text = json.loads(buffer[begin:end].tobytes())
+        require_shallow(text)
+        header = json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise _damaged(path, "has a header that is not JSON of a sane form") from None
     if not isinstance(header, dict):

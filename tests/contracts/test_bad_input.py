@@ -78,7 +78,7 @@ BAD_Y = {
     "untagged": ([set()] * 90, "No row has a tag"),
     "untagged indicator": (np.zeros((90, 3)), "No row has a tag"),
     "one tag for all": ([{"a"}] * 90, "all are kin"),
-    "one tag among others for all": ([{"a", i} for i in range(90)], "all are kin"),
+    "one tag among others for all": ([{"a", str(i)} for i in range(90)], "all are kin"),
     "infinite": (np.where(Y == 0, np.inf, 1.0), "infinity"),
     "numbers in 2-D": (np.full((90, 2), 3), "indicator"),
 }

@@ -183,13 +183,14 @@ class HammingIndex:
         """The ``k`` nearest rows of every query: ``min(k, rows that pass the filter)`` of them.
 
         ``where`` filters before the selection: a boolean mask in the order of `ids`, a list of ids, a mapping
-        of payload columns to a wanted value or list of values, or a function from the payload to a mask. Or a
-        list with one of these, or None, for every query: each distinct filter costs a pass over the rows,
-        and the result is flat, as that of `search_radius`, because queries may get different numbers of rows.
+        of payload columns to a wanted value or list of values, or a function from the payload to a mask,
+        which is called once with all rows in the order of `ids`. Or a list with one of these, or None, for
+        every query: each distinct filter costs a pass over the rows, and the result is flat, as that of
+        `search_radius`, because queries may get different numbers of rows.
 
         ``exclude`` has an id, or None, for every query: the row with that id, usually the query itself, is
-        not returned, and the next one is. All queries get as many rows, so where ``k`` is at or above the
-        number of rows, all get one less as soon as one row is left out.
+        not returned, and the next one is. If there is no next one, because ``k`` is at or above the number
+        of rows, that query gets one row less; where other queries do not, the result is flat, too.
 
         ``margins`` (q, n_bits) weigh each differing bit by its absolute margin, exactly over all codes;
         ``codes`` may then be None, for the signs of the margins. Codes with two fields keep the weights of
@@ -220,13 +221,14 @@ class HammingIndex:
             full = None
         filters = filters_of(where, len(words))
         if filters is None:
-            distances, ids = answer(self._select(segments, cast(Where, where)), asked, k, look)
-            return Neighbours(ids, distances, full=full)
+            found = answer(self._select(segments, cast(Where, where)), asked, k, look)
+            if found[2] is None:
+                return Neighbours(found[1], found[0], full=full)
+            return joined([(np.arange(len(words)), found)], len(words), full)
         parts = []
         for one, rows in filters:
             again = None if look is None else look.take(rows)
-            distances, ids = answer(self._select(segments, one), asked.take(rows), k, again)
-            parts.append((rows, distances, ids))
+            parts.append((rows, answer(self._select(segments, one), asked.take(rows), k, again)))
         return joined(parts, len(words), full)
 
     def search_radius(
