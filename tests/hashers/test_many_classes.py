@@ -12,7 +12,7 @@ from kinhash import EnergyHasher
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.errors import KinhashWarning
 from kinhash.evaluation import mean_average_precision, precision_at_k
-from kinhash.hashers.shared_codes import classes_sharing_codes, shared_codes_warning
+from kinhash.hashers.fit_checks import classes_sharing_codes, shared_codes_warning
 from kinhash.supervision import from_labels
 
 

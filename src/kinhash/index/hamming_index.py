@@ -143,7 +143,7 @@ class HammingIndex:
         """All codes with their ids, in the order of `ids`."""
         words, ids, _ = in_order(self._state.segments, self.n_bits)
         packed = np.ascontiguousarray(words.view(np.uint8)[:, : n_bytes(self.n_bits)])
-        return Codes(packed, self.n_bits, ids, self.model_id, self.fields)
+        return Codes(packed, self.n_bits, ids, self.model_id, self.fields, learned=True in self._kinds)
 
     def stats(self) -> IndexStats:
         """Sizes, for people and for `kinhash info`."""
@@ -374,12 +374,12 @@ class HammingIndex:
 
     def _note_kind(self, codes: Codes) -> None:
         """Warn once if mapped rows join learned ones, or the other way round, and would crowd them out."""
-        share = codes.mapped_share
-        if not len(codes) or share is None:
+        if not len(codes) or codes.model_id is None:
             return
         joins = bool(self._kinds) and codes.learned not in self._kinds
         self._kinds.add(codes.learned)
-        if joins and share > door.UNFAIR_SHARE:
+        share = codes.mapped_share
+        if joins and share is not None and share > door.UNFAIR_SHARE:
             warnings.warn(door.unfair_mixture(share), KinhashWarning, stacklevel=4)
 
     def _put(self, codes: CodesLike, ids: Any, payload: Any, replace: bool) -> npt.NDArray[Any]:
