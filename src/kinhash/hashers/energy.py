@@ -17,7 +17,7 @@ from ..errors import InvalidInput, UnknownName
 from ..fields import KIN_ONLY, MAX_WEIGHT, Fields
 from ..labels import Labels, read_labels
 from ..rows import Rows
-from ..solvers import SOLVERS, Solver
+from ..solvers import SOLVERS, Solution, Solver
 from ..supervision import check_kinship, from_labels
 from ..training import Training
 from .fit_checks import share_of_mapped, weak_labels, weak_pairs
@@ -145,48 +145,46 @@ class EnergyHasher(StreamingHasher):
         return self._fit(X, lambda n: from_labels(y, n, self.kinship), sample_weight, y, looks)
 
     def _learn(self, training: Training) -> Fitted:
-        from ..encoders.alike import fit_alike
-        from ..encoders.label_codes import label_codes
         from ..encoders.narrow import narrowed, widened
-        from ..tuning import tune
 
         fields = self._fields()
         narrow = narrowed(training) if self._uses_columns() else training
-        solver, encoder = self._parts(narrow)
-        energy, n_kin = ENERGIES.make(self.energy), fields.kin(self.n_bits)
-        with training.stages("solver"):
-            solution = solver.solve(training.supervision, energy, n_kin, training.rng, training.weights)
-        choice = tune(narrow, encoder)
-        kin = choice.encoder.fit(narrow, solution)
-        facts = {"energy": solution.minimum.energies, **kin.facts}
-        if solution.minimum.divergences:
-            facts["divergence"] = solution.minimum.divergences
-        if training.supervision.labels is not None:
-            doubts = weak_labels(training, choice)
-        else:
-            with training.stages("held-out pairs"):
-
-                def learn(part: Training) -> Map:
-                    solved = solver.solve(part.supervision, energy, n_kin, part.rng, part.weights)
-                    return encoder.fit(part, solved).map
-
-                doubts = weak_pairs(narrow, learn, n_kin)
-        labels = label_codes(kin, narrow)
-        kin = replace(kin, map=widened(kin.map, narrow.rows), labels=labels, facts=facts, warnings=doubts)
+        kin = self._learn_kin(narrow, fields.kin(self.n_bits))
         with training.stages("training codes"):
-            kin = self._with_trust(kin, training)
+            kin = self._with_trust(replace(kin, map=widened(kin.map, narrow.rows)), training)
         if fields.alike:
             with training.stages("look-alike bits"):
-                alike = fit_alike(narrow, fields.alike)
-                features = widened(alike.features, narrow.rows)
-                looks = features if training.looks is None else alike.looks
-                kin = with_alike_bits(kin, features, looks, fields, training)
+                kin = with_alike_bits(kin, fields, training, narrow)
         return replace(kin, mapped_share=share_of_mapped(kin, training))
 
     def _fields(self) -> Fields:
         """Kin bits and look-alike bits; at least one bit knows the labels."""
-        n_alike = min(int(self.alike * self.n_bits), self.n_bits - 1)
+        n_alike = min(int(self.alike * self.n_bits + 1e-9), self.n_bits - 1)
         return Fields(n_alike, self.kin_weight) if n_alike else KIN_ONLY
+
+    def _learn_kin(self, training: Training, n_bits: int) -> Fitted:
+        """Solve, choose what the encoder leaves open, learn the map, and check that supervision helps."""
+        from ..encoders.label_codes import label_codes
+        from ..tuning import tune
+
+        energy, (solver, encoder) = ENERGIES.make(self.energy), self._parts(training)
+
+        def solve(part: Training) -> Solution:
+            return solver.solve(part.supervision, energy, n_bits, part.rng, part.weights)
+
+        with training.stages("solver"):
+            solution = solve(training)
+        choice = tune(training, encoder)
+        kin = choice.encoder.fit(training, solution)
+        if training.supervision.labels is not None:
+            doubts = weak_labels(training, choice)
+        else:
+            with training.stages("held-out pairs"):
+                doubts = weak_pairs(training, lambda part: encoder.fit(part, solve(part)).map, n_bits)
+        facts = {"energy": solution.minimum.energies, **kin.facts}
+        if solution.minimum.divergences:
+            facts["divergence"] = solution.minimum.divergences
+        return replace(kin, labels=label_codes(kin, training), facts=facts, warnings=doubts)
 
     def _with_trust(self, kin: Fitted, training: Training) -> Fitted:
         """The same with codes that follow from labels and features."""
@@ -303,16 +301,21 @@ class EnergyHasher(StreamingHasher):
         return StreamPlan(ENERGIES.make(self.energy), solver, encoder, self.n_bits, self.kinship)
 
 
-def with_alike_bits(kin: Fitted, alike: Map, by_looks: Map, fields: Fields, training: Training) -> Fitted:
+def with_alike_bits(kin: Fitted, fields: Fields, training: Training, narrow: Training) -> Fitted:
     """Kin bits, then look-alike bits: a map of both, and the codes of the training rows.
 
-    ``by_looks`` gives the look-alike bits of training rows, ``alike`` those of any row.
+    Look-alike bits are learned on ``narrow`` rows; those of training rows follow from their looks, if these
+    are not their features.
     """
+    from ..encoders.alike import fit_alike
+    from ..encoders.narrow import widened
     from ..encoders.stacked import StackedMap
 
+    found = fit_alike(narrow, fields.alike)
+    alike = widened(found.features, narrow.rows)
     rows, looks, n_jobs = training.rows, training.looks, training.n_jobs
     codes = mapped_codes(kin.map, rows, n_jobs) if kin.codes is None else kin.codes
-    looking = mapped_codes(by_looks, rows if looks is None else looks, n_jobs)
+    looking = mapped_codes(alike, rows, n_jobs) if looks is None else mapped_codes(found.looks, looks, n_jobs)
     bits = [unpack_bits(codes, kin.map.n_bits), unpack_bits(looking, fields.alike)]
     facts = {**kin.facts, "kin_bits": kin.map.n_bits, "alike_bits": fields.alike}
     facts |= {"kin_weight": fields.kin_weight, "alike_weight": fields.alike_weight}
