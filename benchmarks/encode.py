@@ -41,12 +41,12 @@ SETS = {
     "tags 64": ("coco117266_efficientnet_lite0_pca128", 64),
     "tags 512": ("coco20770_gist512", 512),
 }
-PLAIN = ExpectedLabels(features="plain", recode=0.0)
+PLAIN = ExpectedLabels(features="plain")
 MAPS = {
     "linear": {"encoder": Ridge(features="plain"), "alike": 0},
     "rbf": {"encoder": Ridge(features=RBF()), "alike": 0},
     "expected": {"encoder": PLAIN, "alike": 0},
-    "expected, rbf": {"encoder": ExpectedLabels(features="rbf", recode=0.0), "alike": 0},
+    "expected, rbf": {"encoder": ExpectedLabels(features="rbf"), "alike": 0},
     "expected, polish": {"encoder": PLAIN, "alike": 0, "solver": SOLVERS["coordinate"]()},
     "expected, alike bits": {"encoder": PLAIN, "alike": 0.5},
 }

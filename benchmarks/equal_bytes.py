@@ -91,7 +91,7 @@ def measure(case: near_kin.Case, later: Later | None, method: str, n_bits: int, 
     if later is not None:
         kin = average_precision(asked, hasher.encode(later.X), case.y_query, later.y)
         figures["later"] = {"kin": float(np.nanmean(kin))}
-    kept = ("features", "step", "penalty", "n_epochs", "label_penalty", "temperature", "readout")
+    kept = ("features", "step", "penalty", "n_epochs", "temperature", "readout")
     chosen = {key: hasher.report_[key] for key in kept if key in hasher.report_}
     return {"figures": figures, "seconds": seconds, "bytes": -(-n_bits // 8), "chosen": chosen}
 

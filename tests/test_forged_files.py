@@ -72,7 +72,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Contents]:
     for name, (method, parameters) in MODELS.items():
         kinship = {"alike": 0} if method == "EnergyHasher" else {}
         hasher = HASHERS[method](n_bits=8, random_state=0, n_jobs=1).set_params(**{**kinship, **parameters})
-        hasher.fit(X, [{int(c), "all" if c else "some"} for c in y] if "tags" in name else y)
+        hasher.fit(X, [{int(c), 7 if c else 8} for c in y] if "tags" in name else y)
         if name == "similarity":
             hasher.adopt(Fitted(with_regressed_similarities(hasher.fitted_.map)))
         hasher.save(path)
@@ -226,6 +226,12 @@ def classes_that_the_label_model_does_not_know(models: dict[str, Contents]) -> C
     return {**arrays, "anchor_classes": np.array([0, 1, 3], np.int32)}, header
 
 
+def tags_that_say_they_are_not_graded(models: dict[str, Contents]) -> Contents:
+    arrays, header = models["graded tags"]
+    # Any-tag models have no such array, so this one would be read and lost.
+    return {**arrays, "graded": np.zeros(1, np.uint8)}, header
+
+
 def similarities_of_other_classes(models: dict[str, Contents]) -> Contents:
     arrays, header = models["matrix"]
     return {**arrays, "between": np.eye(4)}, header
@@ -265,6 +271,7 @@ IN_PROCESS: list[Forging] = [
     labels_with_an_array_nobody_reads,
     classes_that_the_label_model_does_not_know,
     similarities_of_other_classes,
+    tags_that_say_they_are_not_graded,
     tag_scores_without_a_map_of_tags,
     scores_of_labels_that_are_no_numbers,
     scores_of_labels_for_other_bits,

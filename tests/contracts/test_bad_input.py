@@ -221,6 +221,7 @@ def test_settings_that_would_have_no_effect_are_refused(settings, says):
         EnergyHasher(8, **settings).fit(X, Y)
 
 
+@pytest.mark.filterwarnings("ignore:.*pairs")
 def test_expected_labels_need_labels():
     left, right = np.arange(0, 80), np.arange(10, 90)
     verdict = np.where(Y[left] == Y[right], 1, -1)

@@ -86,5 +86,5 @@ def test_scores_of_rotated_codes_have_unit_size():
     supervision = training(X, y).supervision
     solution = Spectral().solve(supervision, KSH(), 4, np.random.default_rng(0))
     S = supervision.similarity(solution.sample.groups, solution.sample.groups)
-    turned = solution.rotated(solution.embedding.of(S), np.random.default_rng(1))
+    turned = solution.rotated_for_itself(np.random.default_rng(1))
     assert np.sqrt((turned.readout.scores(S) ** 2).mean()) == pytest.approx(1.0)

@@ -31,6 +31,12 @@ def fit(labels=y[:N], **settings):
     return EnergyHasher(**{"n_bits": 16, "encoder": PLAIN, "random_state": 0} | settings).fit(X[:N], labels)
 
 
+def noisy_tags():
+    """Rows whose features predict their tags in part."""
+    rows, tags = small_data.tags(n=300, p=12, t=20)
+    return rows + 3 * np.random.default_rng(5).normal(size=rows.shape), tags
+
+
 def kin_bits(hasher, codes):
     return codes.bits()[:, : hasher.codes_.fields.kin(hasher.n_bits)]
 
@@ -90,7 +96,9 @@ def test_at_its_ends_trust_is_labels_alone_and_features_alone(case):
 
 
 def test_trust_changes_neither_the_map_nor_what_labels_say():
-    hashers = [fit(trust=trust) for trust in (0.0, 0.4, 1.0)]
+    rows, tags = noisy_tags()
+    made = (EnergyHasher(16, encoder=PLAIN, trust=trust, random_state=0) for trust in (0.0, 0.4, 1.0))
+    hashers = [hasher.fit(rows, tags) for hasher in made]
     assert len({hasher.model_id_ for hasher in hashers}) == 1
     bits = [hasher.codes_.bits() for hasher in hashers]
     assert not np.array_equal(bits[0], bits[2])
@@ -117,8 +125,7 @@ def test_evidence_by_definition(seed, trust):
 
 def test_a_row_finds_itself_more_often_than_by_its_label_alone():
     """Rows of equal tags share all kin bits where labels alone decide."""
-    rows, tags = small_data.tags(n=300, p=12, t=20)
-    rows = rows + 3 * np.random.default_rng(5).normal(size=rows.shape)
+    rows, tags = noisy_tags()
     first = {}
     for trust in (0.0, 0.4, 1.0):
         hasher = EnergyHasher(64, alike=0, encoder=PLAIN, trust=trust, random_state=0).fit(rows, tags)

@@ -100,7 +100,7 @@ def test_weights_that_say_nothing_are_refused() -> None:
         EnergyHasher(
             16,
             alike=0,
-            encoder=ExpectedLabels(features=Plain(standardize=False), penalty=1e-8),
+            encoder=ExpectedLabels(features=Plain(standardize=False), penalty=1e-12),
             random_state=0,
         ),
     ],

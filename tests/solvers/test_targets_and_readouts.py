@@ -150,19 +150,28 @@ def test_a_spectral_row_outside_the_sample_equals_the_same_row_inside(rotation):
     np.testing.assert_allclose(scores[solution.sample.groups], inside, atol=1e-8)
 
 
-def test_a_free_rotation_turns_scores_by_as_many_rounds_as_the_solver_says():
+def test_turned_scores_are_relaxed_codes_times_the_weights():
     rng = np.random.default_rng(3)
     supervision = from_labels([set(rng.integers(0, 6, 2).tolist()) for _ in range(40)])
-    predicted = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 20))
+    solution = Spectral().solve(supervision, KSH(), 4, np.random.default_rng(0))
+    weights = rng.normal(size=(solution.embedding.entries.shape[1], 4))
+    similarity = supervision.similarity(np.arange(3), solution.sample.groups)
+    found = solution.turned(weights).readout.scores(similarity)
+    size = np.sqrt(((solution.embedding.entries @ weights) ** 2).mean())
+    np.testing.assert_allclose(found, solution.embedding.of(similarity) @ weights / size, atol=1e-9)
+
+
+def test_a_sample_is_turned_for_itself_by_as_many_rounds_as_the_solver_says():
+    rng = np.random.default_rng(3)
+    supervision = from_labels([set(rng.integers(0, 6, 2).tolist()) for _ in range(40)])
     for n_rounds in (0, 3):
         solution = Spectral(n_rounds=n_rounds).solve(supervision, KSH(), 4, np.random.default_rng(0))
-        relaxed = predicted[:, : solution.embedding.entries.shape[1]]
-        turned = solution.rotated(relaxed, np.random.default_rng(1))
-        rotation = fit_rotation(relaxed, 4, np.random.default_rng(1), n_rounds)
-        expected = solution.embedding.of(supervision.similarity(np.arange(3), solution.sample.groups))
-        found = turned.readout.scores(supervision.similarity(np.arange(3), solution.sample.groups))
-        size = np.sqrt(((solution.embedding.entries @ rotation) ** 2).mean())
-        np.testing.assert_allclose(found, expected @ rotation / size, atol=1e-9)
+        entries, weights = solution.embedding.entries, solution.sample.weights
+        rotation = fit_rotation(entries, 4, np.random.default_rng(1), n_rounds, weights)
+        similarity = supervision.similarity(solution.sample.groups, solution.sample.groups)
+        found = solution.rotated_for_itself(np.random.default_rng(1)).readout.scores(similarity)
+        expected = solution.turned(rotation).readout.scores(similarity)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 # -- facts 5, 6, 7, 9, 12 through the front door ----------------------------------------------------

@@ -131,7 +131,7 @@ def test_pairs_and_tags_are_held_out_too():
     pairs = from_pairs(left, right, np.where(y[left] == y[right], 1, -1), 400)
     found = hold_out(Training(Rows(X), pairs, None, np.random.default_rng(0), Stages()))
     assert len(found.held) == 80
-    found = hold_out(training(X, [{int(c), "all"} for c in y]))
+    found = hold_out(training(X, [{str(c), "all"} for c in y]))
     assert len(found.held) == 80
 
 
@@ -206,7 +206,7 @@ def gains(one, other):
 def test_candidates_are_tried_as_long_as_they_gain(kind, noise):
     """Features from cheap to dear, penalties of each from strong to weak."""
     X, y = rows_and_classes(noise=noise)
-    y = y if kind == "classes" else [{int(c), "odd" if c % 2 else "even"} for c in y]
+    y = y if kind == "classes" else [{str(c), "odd" if c % 2 else "even"} for c in y]
     found, _ = tried(ExpectedLabels(), X, y)
     by_kind = {}
     for one in found:
