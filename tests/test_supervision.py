@@ -153,8 +153,8 @@ def test_a_matrix_between_classes_is_taken_in_sorted_order(seed, k):
     [
         ([0, 1], "grade", "Did you mean 'graded'"),
         ([0, 1], "graded", r"came with classes.*K × K matrix"),
-        ([0, 1], None, "NoneType of 0 dimensions"),
-        ([0, 1], [1.0, 0.5], "list of 1 dimensions"),
+        ([0, 1], None, "NoneType that is no matrix"),
+        ([0, 1], [1.0, 0.5], "list that is no matrix"),
         ([0, 1, 2], np.eye(2), r"shape \(2, 2\), and there are 3 classes"),
         ([0, 1], np.ones((2, 3)), r"shape \(2, 3\)"),
         ([0, 1], [[1, 2], [2, 1]], r"outside \[−1, 1\]"),

@@ -221,12 +221,23 @@ def check_kinship(kinship: Any) -> None:
     if isinstance(kinship, str):
         if kinship not in KINSHIPS:
             raise UnknownName.among("kinship", kinship, KINSHIPS)
-    elif np.ndim(kinship) != 2:
+    else:
+        _kinship_matrix(kinship)
+
+
+def _kinship_matrix(kinship: Any) -> Floats:
+    """A dense matrix of numbers."""
+    try:
+        matrix = np.asarray(kinship, np.float64)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.ndim != 2:
         raise InvalidInput(
-            f"kinship is a {type(kinship).__name__} of {np.ndim(kinship)} dimensions",
-            f"one of {', '.join(KINSHIPS)}, or a square matrix of similarities between the classes",
+            f"kinship is a {type(kinship).__name__} that is no matrix of numbers",
+            f"one of {', '.join(KINSHIPS)}, or a dense K × K matrix of similarities between the classes",
             "Pass one of those",
         )
+    return matrix
 
 
 def from_labels(y: Any, n_rows: int | None = None, kinship: Any = "any") -> Supervision:
@@ -252,7 +263,7 @@ def from_labels(y: Any, n_rows: int | None = None, kinship: Any = "any") -> Supe
         raise InvalidInput(
             "A matrix of similarities between classes came with tags", "classes", "Use kinship='graded'"
         )
-    return ClassSupervision(labels, _between_classes(np.asarray(kinship, np.float64), labels))
+    return ClassSupervision(labels, _between_classes(_kinship_matrix(kinship), labels))
 
 
 def _between_classes(matrix: Floats, labels: Labels) -> Floats:

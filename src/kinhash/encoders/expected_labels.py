@@ -20,6 +20,7 @@ from .._types import Floats, Ints
 from ..errors import InvalidInput, UnknownName
 from ..labels import Labels
 from ..solvers import Solution
+from ..solvers.spectral import needs_codewords
 from ..supervision import ClassSupervision, Supervision, TagSupervision
 from ..training import Training
 from .base import Candidate, Encoder, Fitted, HoldOut
@@ -36,6 +37,7 @@ __all__ = ["ExpectedLabels", "expected_similarity"]
 PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)  # decades; 100 serves most embeddings, 0.01 clean pictures
 UNTUNED_PENALTY = 1.0  # scikit-learn's C = 1
 CLASS_TEMPERATURE = 2.0  # softened classes let the runners-up shape the code: later rows gain .02 mAP
+CODEWORD_TEMPERATURE = 0.25  # a mean of many random codewords says nothing: the likeliest class decides
 TAG_TEMPERATURE = 1.0  # tags are not exclusive, so there is no runner-up to make room for
 MOST_LABELS_OF_RBF = 100  # ten of the 1,000 centers a label; with fewer, most labels have no center near by
 TRIAL_STEPS, TRIAL_TOLERANCE = 12, 2e-2  # of a candidate's fit, enough to compare by
@@ -61,8 +63,8 @@ class ExpectedLabels(Encoder):
     ----------
     label_model : "logistic", or a scikit-learn classifier with ``predict_proba``.
     penalty : L2 penalty of the logistic label model: a number, or "auto" [1].
-    temperature : label scores are divided by it before they become probabilities. "auto" is 2 for classes
-        and 1 for tags. Logistic only.
+    temperature : label scores are divided by it before they become probabilities. "auto" is 2 for classes,
+        0.25 for more than three classes per bit, and 1 for tags. Logistic only.
     features : "plain", "rbf", "both", a `Plain`, `RBF` or `Both` object, or "auto" [plain].
     """
 
@@ -163,7 +165,7 @@ class ExpectedLabels(Encoder):
             short = start is not None and len(labelled.rows) > MANY_ROWS
             limits = {"max_steps": WARM_STEPS} if short else {}
             model = self._fit_label_model(labelled, self.penalty, start, **limits)
-            temperature = self._temperature(labels)
+            temperature = self._temperature(labels, solution.n_bits)
             expected = expected_similarity(softened(model, temperature), supervision, solution)
         with training.stages("codes"):
             if solution.embedding is not None:
@@ -188,12 +190,15 @@ class ExpectedLabels(Encoder):
         begin = None if start is None else _carried_over(start.labelled, start.model, rows)
         return logistic_labels(rows, _number(penalty), begin, **limits)
 
-    def _temperature(self, labels: Labels) -> float:
+    def _temperature(self, labels: Labels, n_bits: int) -> float:
         if not self._is_logistic:
             return 1.0
         if self.temperature != "auto":
             return float(self.temperature)
-        return TAG_TEMPERATURE if labels.is_tags else CLASS_TEMPERATURE
+        if labels.is_tags:
+            return TAG_TEMPERATURE
+        many = needs_codewords(len(labels.names), n_bits)
+        return CODEWORD_TEMPERATURE if many else CLASS_TEMPERATURE
 
 
 def _number(penalty: Any) -> float:

@@ -34,7 +34,7 @@ from .sample import Sample, draw_sample
 from .solution import Minimum, Solution
 from .targets import AnchorSums, Targets
 
-__all__ = ["Spectral", "SpectralBasis", "n_directions", "spectral_basis"]
+__all__ = ["Spectral", "SpectralBasis", "n_directions", "needs_codewords", "spectral_basis"]
 
 SMALLEST = 1e-3  # eigenvalues below this share of the largest are noise
 NEARLY = 0.3  # directions beyond the bits are kept down to this share of the last one needed
@@ -111,7 +111,7 @@ class Spectral(Solver):
         of_classes = isinstance(supervision, ClassSupervision) and supervision.between is None
         if of_classes and self.balance and self.anchors is None:
             sample = draw_sample(supervision, self.n_anchors, rng, row_weights=row_weights)
-            if len(sample.groups) - 1 > MOST * n_bits:
+            if needs_codewords(len(sample.groups), n_bits):
                 self.check()
                 self.refuse(energy, n_bits)
                 return _with_codewords(sample, n_bits, rng, self.rounding)
@@ -142,6 +142,11 @@ class Spectral(Solver):
             return LinearReadout.rotated(embedding, minimum.rotation)
         scale = float(np.sqrt((minimum.means**2).mean()))
         return LinearReadout.of(AnchorSums.of(targets, minimum.basis.readout @ minimum.rotation), scale)
+
+
+def needs_codewords(n_classes: int, n_bits: int) -> bool:
+    """Whether there are more classes than directions, so that each gets a codeword."""
+    return n_classes - 1 > MOST * n_bits
 
 
 def _with_codewords(sample: Sample, n_bits: int, rng: np.random.Generator, rounding: str) -> Solution:
