@@ -45,6 +45,7 @@ FORMAT = 2  # 1 had no fields: every bit counted one
 ALIGNMENT = 64  # a cache line, and what vector loads need
 MAX_HEADER = 16 << 20
 MAX_ARRAYS = 1000
+MAX_DEPTH = 100  # lists and dictionaries inside each other in the header; ours have fewer than ten
 
 Arrays = dict[str, npt.NDArray[Any]]
 PathLike = str | os.PathLike[str]
@@ -64,6 +65,7 @@ _METADATA = re.compile(
     rb'"header":("(?:[^"\\\x00-\x1f\x7f-\xff]++|\\["\\/bfnrtu])*+")\}'
 )
 _NUMBER = rb"-?[0-9]{1,30}"
+_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)  # strings are skipped whole
 _ENTRY = re.compile(
     rb',"([A-Za-z0-9_./:-]{1,100})":\{"dtype":"([A-Z0-9_]{1,12})",'
     rb'"shape":\[((?:' + _NUMBER + rb"(?:," + _NUMBER + rb"){0,15})?)\],"
@@ -113,7 +115,9 @@ def write_container(
 
 def _json_of(header: Mapping[str, Any]) -> str:
     try:
-        return json.dumps(dict(header), allow_nan=False, separators=(",", ":"))
+        text = json.dumps(dict(header), allow_nan=False, separators=(",", ":"))
+        _check_depth(text)
+        return text
     except (TypeError, ValueError, RecursionError) as problem:
         raise InvalidInput(
             f"The header cannot be written as JSON: {problem}",
@@ -292,9 +296,9 @@ def _verify(path: PathLike, buffer: npt.NDArray[np.uint8], digest: bytes) -> Non
 def _header(path: PathLike, buffer: npt.NDArray[np.uint8], layout: _Layout) -> dict[str, Any]:
     begin, end = layout.header_span
     try:
-        header = json.loads(
-            json.loads(buffer[begin:end].tobytes()), object_pairs_hook=_no_twins, parse_constant=_no_constant
-        )
+        text = json.loads(buffer[begin:end].tobytes())
+        _check_depth(text)
+        header = json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise _damaged(path, "has a header that is not JSON of a sane form") from None
     if not isinstance(header, dict):
@@ -302,6 +306,17 @@ def _header(path: PathLike, buffer: npt.NDArray[np.uint8], layout: _Layout) -> d
     if layout.version == 1 and header.setdefault("fields", KIN_ONLY.as_dict()) != KIN_ONLY.as_dict():
         raise _damaged(path, "has fields, which its format does not know")
     return header
+
+
+def _check_depth(text: str) -> None:
+    """Refuse nested JSON before it is parsed: how deep a parser may go, and what it costs, depends on Python."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
+    depth = 0
+    for token in _BRACKETS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        if depth > MAX_DEPTH:
+            raise ValueError("nested too deeply")
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
