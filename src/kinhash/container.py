@@ -309,7 +309,7 @@ def _header(path: PathLike, buffer: npt.NDArray[np.uint8], layout: _Layout) -> d
 
 
 def _check_depth(text: str) -> None:
-    """Refuse nested JSON before it is parsed: how deep a parser may go, and what it costs, depends on Python."""
+    """Refuse deep JSON before it is parsed: how deep a parser goes, and at what cost, depends on Python."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
     depth = 0
