@@ -26,7 +26,7 @@ UNSEEN = ([2, 4, 9], [0, 5, 7])  # classes left out of the fit
 MIXES = {
     "default": {},
     "for unseen kinds": {"encoder": "ridge", "alike": 0.5, "kin_weight": 1},
-    "kinship alone": {"alike": 0},
+    "labels alone": {"alike": 0},
 }
 
 

@@ -3,7 +3,6 @@
     python benchmarks/tables.py best RUNS... [--bits 64]            # ours beside the best rival, set by set
     python benchmarks/tables.py count RUNS...                       # first, level and lost cells
     python benchmarks/tables.py methods RUNS... --data cifar10_gist512 [--rows SDH ...]
-    python benchmarks/tables.py pieces RUNS... [--bits 64] [--rows ...]   # differences from the default
     python benchmarks/tables.py published RUNS... [--bits 32] [--protocol cifar10]  # mAP@K, both definitions
 
 RUNS are folders of results; of the same cell in several of them the last one counts. Means are over
@@ -160,30 +159,6 @@ def methods_of(table: Table, dataset: str, rows: list[str]) -> None:
             print(f"| {label} | {partitions} | {' | '.join(entries)} |")
 
 
-def pieces(table: Table, bits: int, rows: list[str]) -> None:
-    names = [name for name in NAMES if any(key[:2] == (name, bits) for key in table)]
-    labels = rows or sorted({label for methods in table.values() for label in methods} - {OURS})
-    print(f"| | {' | '.join(NAMES[name] for name in names)} |")
-    print(f"|---|{'---|' * len(names)}")
-    cells = {(name, d): table.get((name, bits, d), {}) for name in names for d in DATABASES}
-    own = ["<br>".join(spread(cells[name, d][OURS]) for d in DATABASES) for name in names]
-    print(f"| the default | {' | '.join(own)} |")
-    for label in labels:
-        entries = []
-        for name in names:
-            parts = []
-            for d in DATABASES:
-                its = cells[name, d].get(label)
-                if not its:
-                    parts.append("–")
-                    continue
-                apart, error = behind(cells[name, d][OURS], its)
-                text = f"{'+' if apart > 0 else '−'}{shown(abs(apart))}" if abs(apart) >= 5e-4 else "0"
-                parts.append(f"**{text}**" if abs(apart) > 2 * error else text)
-            entries.append("<br>".join(parts))
-        print(f"| {label.removeprefix(f'{OURS}, ')} | {' | '.join(entries)} |")
-
-
 def published(results: list[Result], bits: int, protocol: str) -> None:
     """Mapped databases; the last column is ours less the row, query by query, ± one standard error."""
     chosen = [r for r in results if r.protocol == protocol and r.n_bits in (bits, None) and r.mapped]
@@ -206,7 +181,7 @@ def published(results: list[Result], bits: int, protocol: str) -> None:
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("table", choices=("best", "count", "methods", "pieces", "published"))
+    words.add_argument("table", choices=("best", "count", "methods", "published"))
     words.add_argument("runs", nargs="+")
     words.add_argument("--bits", type=int, default=64)
     words.add_argument("--data", default="cifar10_gist512")
@@ -220,10 +195,8 @@ def main() -> None:
         count(results)
     elif given.table == "methods":
         methods_of(table_of(results), given.data, given.rows)
-    elif given.table == "published":
-        published(results, given.bits, given.protocol)
     else:
-        pieces(table_of(results), given.bits, given.rows)
+        published(results, given.bits, given.protocol)
 
 
 if __name__ == "__main__":

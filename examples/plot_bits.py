@@ -2,8 +2,8 @@
 What does each bit say?
 =======================
 
-Kin bits split the classes: among the rows of a class each is always 0 or always 1. Alike bits tell rows of one class
-apart.
+Kin bits split the classes: among the rows of a class each is nearly always 0 or nearly always 1. Look-alike bits tell
+rows of one class apart.
 """
 
 from sklearn.datasets import load_digits

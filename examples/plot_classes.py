@@ -21,8 +21,8 @@ hasher = kinhash.EnergyHasher(n_bits=64, random_state=0).fit(X[train], y[train])
 print(hasher.report_)
 
 # %%
-# Each query with its ten nearest rows, the number of differing bits below (kin bits count several times). A green
-# frame is the same class, a red cross another one.
+# Each query with its ten nearest rows, and the distance below (a kin bit counts three times). A green frame is the
+# same class, a red cross another one.
 
 index = kinhash.HammingIndex.from_codes(hasher.codes_, ids=train)
 codes = hasher.encode(X[new])
@@ -30,8 +30,8 @@ found = index.search(codes, k=10)
 kinhash.plot.neighbours(found, pictures, queries=pictures[new], kin=y[found.ids] == y[new, None])
 
 # %%
-# The score of all 397 new digits, ties counted as the mean over all their orders, with two databases: codes learned
-# from labels, and codes mapped from pixels like those of the queries.
+# The score of all 397 new digits, ties counted as the expected value over all orders, with two databases: codes
+# learned from labels and pixels, and codes mapped from pixels like those of the queries.
 
 for name, database in (("learned", hasher.codes_), ("mapped", hasher.encode(X[train]))):
     score = mean_average_precision(codes, database, y[new], y[train])

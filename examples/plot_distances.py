@@ -1,8 +1,9 @@
 """
-How far are kin, and how far strangers?
-=======================================
+How far apart are rows of one class, and of two?
+================================================
 
-The less the two histograms overlap, the better a distance tells kin from strangers. LSH and ITQ read no labels.
+The less the two histograms overlap, the better a distance tells rows of the same class from others. LSH and ITQ read
+no labels.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
-Queries that know how sure they are
-===================================
+Queries with margins
+====================
 
-A bit of a query near its threshold might as well be the other one. `hasher.search` lets alike bits count by their
-margins: the database stays bits, and fewer rows tie.
+If the score of a bit is near zero, the bit is uncertain. `hasher.search` lets look-alike bits of the query count by
+their margins: the database stays bits, and fewer rows tie.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ hasher = kinhash.EnergyHasher(n_bits=24, random_state=0).fit(X[:1400], y[:1400])
 index = kinhash.HammingIndex.from_codes(hasher.encode(X[:1400]))
 
 # %%
-# The margins of one digit: kin bits first, then alike bits.
+# The margins of one digit: kin bits first, then look-alike bits.
 
 margins = hasher.decision_function(X[1400:1401])[0]
 kin = hasher.codes_.fields.kin(24)
@@ -33,4 +33,4 @@ for floats in (None, "alike", "both"):
     found = hasher.search(index, X[1400:], k=10, floats=floats)
     different = np.mean([len(np.unique(one)) for one in found.distances])
     right = (y[found.ids] == y[1400:, None]).mean()
-    print(f"floats={floats!r:8}: {different:4.1f} different distances in ten, {right:.3f} of them kin")
+    print(f"floats={floats!r:8}: {different:4.1f} different distances in ten, {right:.3f} of the same class")

@@ -2,8 +2,8 @@
 An energy of your own
 =====================
 
-Pairs of kin that disagree cost three times as much as strangers that agree. Every loss that is a parabola in the inner
-product r of two codes needs just its two coefficients.
+Similar pairs with different codes cost three times as much as different pairs with similar codes. A loss that is a
+parabola in the inner product r of two codes needs only its two coefficients.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from kinhash.testing import check_energy
 
 
 class KinFirst(Energy):
-    """Energy ``w(s) (r − d s)²`` with w = 3 for kin and 1 for strangers."""
+    """Energy ``w(s) (r − d s)²`` with w = 3 for similar pairs and 1 for others."""
 
     def loss(self, r, s, n_bits):
         return self.weight(s) * (r - n_bits * s) ** 2
@@ -34,8 +34,8 @@ check_energy(KinFirst())  # the parabola is the loss
 
 r = np.linspace(-16, 16)
 axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")[1]
-axes.plot(r, KinFirst().loss(r, 1.0, 16), label="kin", color="#1a7f5a", lw=2)
-axes.plot(r, KinFirst().loss(r, -1.0, 16), "--", label="strangers", color="#d1344b", lw=2)
+axes.plot(r, KinFirst().loss(r, 1.0, 16), label="similar", color="#1a7f5a", lw=2)
+axes.plot(r, KinFirst().loss(r, -1.0, 16), "--", label="different", color="#d1344b", lw=2)
 axes.set(xlabel="inner product of two codes of 16 bits", ylabel="cost of the pair")
 axes.legend()
 

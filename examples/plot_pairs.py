@@ -2,7 +2,8 @@
 Only pairs are known
 ====================
 
-Nobody says which digit a row is, only whether two of them are the same: "clicked together", "shown, not clicked".
+The digits are unknown. Of some pairs it is known whether both are the same digit: "clicked together", "shown, not
+clicked".
 """
 
 import numpy as np
@@ -13,20 +14,20 @@ import kinhash
 
 X, y = load_digits(return_X_y=True)
 rng = np.random.default_rng(0)
-left, right = rng.integers(0, 1400, (2, 8000))
+left, right = rng.integers(0, 1400, (2, 20_000))
 left, right = left[left != right], right[left != right]
 verdict = y[left] == y[right]
 
 hasher = kinhash.EnergyHasher(n_bits=32, random_state=0).fit_pairs(X[:1400], left, right, verdict)
 
 # %%
-# 397 new rows among themselves. The classes, which the fit never saw, say who is kin.
+# 397 new rows among themselves. The classes, which the fit never saw, say which pairs are similar.
 
 codes = hasher.encode(X[1400:])
 kinhash.plot.distances(codes, codes, y[1400:], y[1400:], exclude_self=True)
 
 # %%
-# How often a pair of kin is nearer than a pair of strangers.
+# How often a similar pair is nearer than a different pair.
 
 i, j = np.triu_indices(len(codes), 1)
 score = roc_auc_score(y[1400:][i] == y[1400:][j], -codes[i].distances(codes[j]))

@@ -1,9 +1,9 @@
 """
-Which radius keeps what it promises?
-====================================
+Which radius?
+=============
 
 All rows within a distance, instead of the nearest ten: precision and recall at every radius, and the largest radius
-that keeps a wanted precision. A query that finds nothing counts as precision 0, so the curve begins low.
+with a given precision. A query that finds nothing counts as precision 0, so the curve begins low.
 """
 
 import matplotlib.pyplot as plt

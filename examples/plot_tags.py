@@ -2,8 +2,8 @@
 Rows with tags
 ==============
 
-Kin share at least one tag. Some rows have none and are kin to nobody; of a tenth nothing is known. The tags are
-made up from digits: a loop, a curve, a cross.
+Rows with the same tags get the most similar codes, rows that share some tags less similar ones. Some rows have no tags;
+of a tenth the tags are unknown. The tags describe digits: a loop, a curve, a cross.
 """
 
 import numpy as np
@@ -33,17 +33,17 @@ hasher = kinhash.EnergyHasher(n_bits=32, random_state=0).fit(X[train], known)
 codes, database = hasher.encode(X[new]), hasher.encode(X[train])
 
 # %%
-# How far kin and strangers are from new rows, both sides mapped.
+# Distances of new rows to rows that share a tag and to others, both sides mapped.
 
 kinhash.plot.distances(codes, database, [tags[row] for row in new], known)
 
 # %%
-# What each bit says of each tag. Kin bits are mostly of one colour in a line, alike bits are mixed.
+# What each bit says of each tag. Kin bits are mostly of one colour in a line, look-alike bits are mixed.
 
 kinhash.plot.bits(hasher.codes_, known)
 
 # %%
-# The score says what it left out: rows of unknown tags, and queries that are kin to nobody.
+# The score also counts what it left out: rows of unknown tags, and queries without relevant rows.
 
 score = mean_average_precision(codes, database, [tags[row] for row in new], known, return_details=True)
 print(score)

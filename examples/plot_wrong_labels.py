@@ -2,9 +2,9 @@
 Which labels are probably wrong?
 ================================
 
-A twentieth of the labels is changed by us. The kin bits of a learned code follow from the label, those of a mapped code
-from the features: where they are far apart, one of the two is wrong. Every row is encoded by a model that did not see
-it.
+We change a twentieth of the labels. With ``trust=1`` a learned code follows from the label alone, and a mapped code from
+the features: where they are far apart, one of the two is probably wrong. Every row is encoded by a model that was not
+trained on it.
 """
 
 import matplotlib.pyplot as plt
@@ -21,11 +21,11 @@ said = np.where(changed, (y + rng.integers(1, 10, len(y))) % 10, y)
 doubt = np.zeros(len(y), int)
 for fold in range(3):
     kept = np.arange(len(y)) % 3 != fold
-    hasher = kinhash.EnergyHasher(n_bits=32, alike=0, random_state=0).fit(X[kept], said[kept])
+    hasher = kinhash.EnergyHasher(n_bits=32, alike=0, trust=1, random_state=0).fit(X[kept], said[kept])
     doubt[~kept] = hasher.learned_codes(said[~kept]).distances(hasher.encode(X[~kept]))
 
 # %%
-# The rows in most doubt. What somebody said stands above each.
+# The most doubtful rows, with the given label above each.
 
 ranked = np.argsort(-doubt, kind="stable")
 figure, cells = plt.subplots(2, 8, figsize=(9, 2.9), layout="constrained")

@@ -171,3 +171,35 @@ def test_two_writers_in_one_process_do_not_disturb_each_other(tmp_path, monkeypa
     assert nested
     assert len(read_npz(path)["x"]) == 5
     assert names(tmp_path) == ["f.npz"]
+
+
+@pytest.mark.parametrize("step", ["first rename", "second rename", "removal"])
+def test_ctrl_c_while_a_folder_is_replaced_leaves_one_folder(tmp_path, monkeypatch, step):
+    """Interrupted right after a step is done: the old folder or the new one, and nothing beside it."""
+    from kinhash import _files
+
+    target = tmp_path / "docs"
+    target.mkdir()
+    (target / "a").write_text("old")
+    steps = []
+
+    def interrupted(real, name):
+        def play(*args, **more):
+            done = real(*args, **more)
+            steps.append(name)
+            if f"{['first', 'second'][steps.count('rename') - 1]} {name}" == step or name == step:
+                monkeypatch.undo()
+                raise KeyboardInterrupt
+            return done
+
+        return play
+
+    if step == "removal":
+        monkeypatch.setattr(_files.shutil, "rmtree", interrupted(lambda *args, **more: None, "removal"))
+    else:
+        monkeypatch.setattr(_files.os, "rename", interrupted(os.rename, "rename"))
+    with pytest.raises(KeyboardInterrupt), _files.replacing_folder(target) as folder:
+        (folder / "a").write_text("new")
+    assert names(tmp_path) == ["docs"]
+    assert (target / "a").read_text() == ("old" if step == "first rename" else "new")
+    assert not _files._unfinished

@@ -6,6 +6,7 @@ and with nothing in the file unread.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -25,11 +26,10 @@ from kinhash import Codes, EnergyHasher, Fields
 from kinhash.container import read_container, write_container
 from kinhash.encoders import MAPS, Fitted
 from kinhash.encoders.expected import ExpectedMap, RegressedSimilarity
-from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.features import RBF, Both
 from kinhash.encoders.ridge import Ridge
 from kinhash.encoders.stored_readout import KINDS as READOUTS
-from kinhash.errors import DamagedFile
+from kinhash.errors import DamagedFile, InvalidInput
 from kinhash.model_file import HASHERS, arrays_id
 from kinhash.solvers.linearised import Linearised
 
@@ -48,7 +48,9 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "trees": ("FastHash", {"n_rounds": 3, "n_partners": 10}),
     "stacked": ("EnergyHasher", {"alike": 0.5}),
     "expected": ("EnergyHasher", {}),
-    "ridge labels": ("EnergyHasher", {"encoder": ExpectedLabels(label_model="ridge")}),
+    "matrix": ("EnergyHasher", {"kinship": [[1.0, 0.5, -1.0], [0.5, 1.0, 0.0], [-1.0, 0.0, 1.0]]}),
+    "tags": ("EnergyHasher", {"kinship": "any"}),
+    "graded tags": ("EnergyHasher", {"kinship": "graded"}),
     "polish": ("EnergyHasher", {"solver": "coordinate"}),
     "solve": ("EnergyHasher", {"solver": Linearised(n_sweeps=3)}),
     "varying": ("EnergyHasher", {"solver": "linearised", "energy": "lfh"}),
@@ -70,7 +72,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Contents]:
     for name, (method, parameters) in MODELS.items():
         kinship = {"alike": 0} if method == "EnergyHasher" else {}
         hasher = HASHERS[method](n_bits=8, random_state=0, n_jobs=1).set_params(**{**kinship, **parameters})
-        hasher.fit(X, y)
+        hasher.fit(X, [{int(c), "all" if c else "some"} for c in y] if "tags" in name else y)
         if name == "similarity":
             hasher.adopt(Fitted(with_regressed_similarities(hasher.fitted_.map)))
         hasher.save(path)
@@ -80,7 +82,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Contents]:
 
 def with_regressed_similarities(map_: Any) -> ExpectedMap:
     """The map with similarities that are predicted directly, without labels."""
-    q, m = len(map_.preparation.mean), len(map_.expected.patterns)
+    q, m = len(map_.preparation.mean), map_.expected.n_anchors
     weights = np.random.default_rng(0).normal(size=(q, m)).astype(np.float32)
     return replace(map_, expected=RegressedSimilarity(weights, np.zeros(m, np.float32)))
 
@@ -97,6 +99,13 @@ def forge(path: Path, contents: Contents, kind: str = "model") -> None:
         os.fsync = fsync
 
 
+def learns_or_refuses(loaded: Any, X: np.ndarray) -> None:
+    """Learned codes of labels that the file knows."""
+    if isinstance(loaded, EnergyHasher):
+        with contextlib.suppress(InvalidInput):
+            assert loaded.learned_codes([0, 1, 2], X).shape == loaded.encode(X).shape
+
+
 def works_or_is_refused(path: Path) -> bool:
     """Whether it works."""
     try:
@@ -110,6 +119,7 @@ def works_or_is_refused(path: Path) -> bool:
     np.testing.assert_array_equal(loaded.encode(X[:1]), codes[:1])
     stored, used = read_container(path)[0], loaded.fitted_.map.arrays()
     if loaded.fitted_.labels is not None:
+        learns_or_refuses(loaded, X)
         used |= {f"labels.{name}": array for name, array in loaded.fitted_.labels.arrays().items()}
     assert stored.keys() == used.keys()
     for name, array in used.items():
@@ -127,8 +137,11 @@ def test_the_models_here_hold_every_kind_of_array(models: dict[str, Contents]) -
         "gaussian_centers",
         "rbf_centers",
         "rbf_power",
+        "anchor_classes",
+        "between",
         "patterns",
-        "labels.table",
+        "graded",
+        "labels.scores",
         "similarity_weights",
     } <= names
 
@@ -169,13 +182,13 @@ def sweeps_without_end(models: dict[str, Contents]) -> Contents:
     return {**arrays, **{f"readout.polish.{name}": array for name, array in forged.items()}}, header
 
 
-ANCHORED = ("patterns", "readout.linear.matrix")
+ANCHORED = ("anchor_classes", "readout.linear.matrix")
 
 
 def an_intercept_that_makes_a_huge_product(models: dict[str, Contents]) -> Contents:
     arrays, header = models["expected"]
     # One row would have 200,000 rows of similarities to 100,000 anchors: 149 GiB.
-    anchors = {name: np.resize(arrays[name], (100_000, arrays[name].shape[1])) for name in ANCHORED}
+    anchors = {name: np.resize(arrays[name], (100_000, *arrays[name].shape[1:])) for name in ANCHORED}
     return {**arrays, **anchors, "label_intercept": np.zeros((200_000, 1), np.float32)}, header
 
 
@@ -208,6 +221,31 @@ def labels_with_an_array_nobody_reads(models: dict[str, Contents]) -> Contents:
     return {**arrays, "labels.tablex": arrays["labels.digests"]}, header
 
 
+def classes_that_the_label_model_does_not_know(models: dict[str, Contents]) -> Contents:
+    arrays, header = models["expected"]
+    return {**arrays, "anchor_classes": np.array([0, 1, 3], np.int32)}, header
+
+
+def similarities_of_other_classes(models: dict[str, Contents]) -> Contents:
+    arrays, header = models["matrix"]
+    return {**arrays, "between": np.eye(4)}, header
+
+
+def tag_scores_without_a_map_of_tags(models: dict[str, Contents]) -> Contents:
+    arrays, header = models["expected"]
+    return {name: array for name, array in arrays.items() if name != "labels.scores"}, header
+
+
+def scores_of_labels_that_are_no_numbers(models: dict[str, Contents]) -> Contents:
+    arrays, header = models["expected"]
+    return {**arrays, "labels.scores": np.full_like(arrays["labels.scores"], np.nan)}, header
+
+
+def scores_of_labels_for_other_bits(models: dict[str, Contents]) -> Contents:
+    arrays, header = models["expected"]
+    return {**arrays, "labels.scores": arrays["labels.scores"][:, :-1]}, header
+
+
 def more_threads_than_a_system_starts(models: dict[str, Contents]) -> Contents:
     arrays, header = models["linear"]
     return arrays, {**header, "parameters": {**header["parameters"], "n_jobs": 10**7}}
@@ -225,6 +263,11 @@ IN_PROCESS: list[Forging] = [
     more_bits_than_codes_have,
     columns_of_another_number_than_its_centres_have,
     labels_with_an_array_nobody_reads,
+    classes_that_the_label_model_does_not_know,
+    similarities_of_other_classes,
+    tag_scores_without_a_map_of_tags,
+    scores_of_labels_that_are_no_numbers,
+    scores_of_labels_for_other_bits,
     other_bits_than_the_parameter_says,
     more_threads_than_a_system_starts,
 ]
@@ -368,6 +411,28 @@ def test_a_mutated_model_works_or_is_refused(
     for _ in range(count):
         forge(tmp_path / "f.kin", mutated(models[kind], rng))
         taken += works_or_is_refused(tmp_path / "f.kin")
+    assert 0 < taken < count
+
+
+@pytest.mark.parametrize("count", [100, pytest.param(4_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("generation", ["1", "2"])
+def test_a_mutated_model_of_an_old_version_encodes_or_is_refused(
+    generation: str, count: int, tmp_path: Path
+) -> None:
+    """Their arrays become others on the way in."""
+    rng = random.Random(f"{generation} {count}")
+    contents = read_container(Path(__file__).parent / "golden" / f"model-{generation}.kin")
+    X, taken = rows(3)[0], 0
+    for _ in range(count):
+        forge(tmp_path / "f.kin", mutated(contents, rng))
+        try:
+            loaded = kinhash.load(tmp_path / "f.kin")
+        except DamagedFile:
+            continue
+        codes = loaded.encode(X)
+        np.testing.assert_array_equal(loaded.encode(X[:1]), codes[:1])
+        learns_or_refuses(loaded, X)
+        taken += 1
     assert 0 < taken < count
 
 

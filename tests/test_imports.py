@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -161,3 +162,13 @@ def test_a_kernel_is_compiled_once_and_kept():
                     text = ast.unparse(decorator)
                     if text.startswith("njit") and "inline" not in text:
                         assert "cache=True" in text, f"{path.name}:{node.name}"
+
+
+def test_declared_lower_bounds_are_versions_that_work():
+    """Versions below these fail in ways that the suite, which runs with newer ones, cannot see."""
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text()
+    declared = tomllib.loads(text)["project"]["dependencies"]
+    found = {name: tuple(map(int, low.split("."))) for name, low in (one.split(">=") for one in declared)}
+    assert found["numpy"] >= (2, 2, 5)  # copy.deepcopy of an array of strings ends the process before
+    assert found["numba"] >= (0, 61, 2)  # the first that allows such a NumPy
+    assert found["scipy"] >= (1, 15)  # sparse[:, i] raises NotImplementedError before

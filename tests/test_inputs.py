@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -137,3 +140,52 @@ def test_columns_in_another_order_are_put_in_the_order_of_fit(make: object) -> N
     np.testing.assert_array_equal(model.decision_function(other), model.decision_function(make(columns)))  # type: ignore[operator]
     with pytest.raises(InvalidInput, match="names"):
         model.encode(make({("x" if name == "f0" else name): columns[name] for name in NAMES}))  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("make", ["pandas", "polars", "pyarrow", "other"])
+def test_column_names_are_seen_without_the_help_of_scikit_learn(
+    make: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """scikit-learn 1.6 to 1.8 do not see the names of polars 2 frames."""
+    monkeypatch.setattr("sklearn.utils.validation._get_feature_names", lambda X: None)
+    frame: Any = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "other": OtherFrame}.get(make)
+    frame = frame or pytest.importorskip("pyarrow").table
+    columns = {name: X[:, k] for k, name in enumerate(NAMES)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fitted(frame(columns))
+        assert model.feature_names_in_.tolist() == NAMES
+        other = frame({name: columns[name] for name in reversed(NAMES)})
+        np.testing.assert_array_equal(model.encode(other).packed, MODEL.encode(X).packed)
+        np.testing.assert_array_equal(model.encode(frame(columns)).packed, MODEL.encode(X).packed)
+    for names in (["x", *NAMES[1:]], NAMES[:4], [*NAMES, "more"]):
+        with pytest.raises(InvalidInput, match="names"):
+            model.encode(frame({name: X[:, k % P] for k, name in enumerate(names)}))
+    assert not hasattr(model.fit(X, Y), "feature_names_in_")
+
+
+class OtherFrame:
+    """A dataframe of a package that kinhash does not know: columns by name, and the protocol's mark."""
+
+    def __init__(self, columns: dict[str, np.ndarray]) -> None:
+        self.data, self.columns = columns, list(columns)
+        self.shape = len(next(iter(columns.values()))), len(columns)
+
+    def __dataframe__(self) -> object:
+        raise NotImplementedError
+
+    def __getitem__(self, names: Any) -> Any:
+        return self.data[names] if isinstance(names, str) else OtherFrame({n: self.data[n] for n in names})
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        return np.column_stack([self.data[name] for name in self.columns])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_explain_reads_a_frame_of_one_row_by_its_names(make: type) -> None:
+    model = fitted(make({name: X[:, k] for k, name in enumerate(NAMES)}))
+    rows = [make({name: X[i : i + 1, k] for k, name in reversed(list(enumerate(NAMES)))}) for i in (0, 1)]
+    np.testing.assert_array_equal(model.explain(*rows).margins, model.explain(X[0], X[1]).margins)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from kinhash.errors import InvalidInput
+from kinhash.errors import InvalidInput, KinhashWarning
 from kinhash.labels import read_labels
 
 
@@ -141,9 +144,118 @@ def test_the_number_of_labels_must_match():
         read_labels([1, 2, 3], 5)
 
 
-def test_numbers_and_strings_together_have_one_fixed_order():
-    one, other = read_labels(["b", 2, "a", 1]), read_labels([1, "a", 2, "b"])
-    assert one.names.tolist() == other.names.tolist()
+NAN = float("nan")
+BEFORE, AFTER = datetime.datetime(2020, 1, 1), datetime.datetime(2021, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("y", "names"),
+    [
+        (["cat", NAN, "dog"], ["cat", "dog"]),
+        (("cat", np.float32("nan"), "dog"), ["cat", "dog"]),
+        (["cat", pd.NaT, "dog"], ["cat", "dog"]),
+        (["cat", pd.NA, "dog"], ["cat", "dog"]),
+        (["cat", np.datetime64("NaT"), "dog"], ["cat", "dog"]),
+        (np.array(["cat", NAN, "dog"], object), ["cat", "dog"]),
+        (np.array(["cat", NAN, "dog"], np.dtypes.StringDType(na_object=NAN)), ["cat", "dog"]),
+        (np.ma.array(["cat", "?", "dog"], mask=[0, 1, 0]), ["cat", "dog"]),
+        (pd.Series(["cat", None, "dog"]).tolist(), ["cat", "dog"]),
+        (pd.Series(["cat", None, "dog"], dtype="string"), ["cat", "dog"]),
+        (pd.Series(["cat", None, "dog"], dtype="category"), ["cat", "dog"]),
+        (pd.DataFrame({"label": pd.Series(["cat", None, "dog"], dtype="string")}), ["cat", "dog"]),
+        (pl.DataFrame({"label": ["cat", None, "dog"]}), ["cat", "dog"]),
+        (pa.array(["cat", None, "dog"]), ["cat", "dog"]),
+        (pa.chunked_array([["cat", None], ["dog"]]), ["cat", "dog"]),
+        (np.array([BEFORE, "NaT", AFTER], "M8[us]"), [BEFORE, AFTER]),
+        (pd.Series([BEFORE, None, AFTER]), [BEFORE, AFTER]),
+        (pl.Series([BEFORE, None, AFTER]), [BEFORE, AFTER]),
+        (pd.Series([False, None, True], dtype="boolean"), [False, True]),
+    ],
+)
+def test_a_missing_value_is_unknown_in_every_container(y, names):
+    labels = read_labels(y)
+    assert labels.names.tolist() == names
+    assert labels.classes.tolist() == [0, -1, 1]
+    assert labels.known.tolist() == [True, False, True]
+
+
+BIG = [2**53, 2**53 + 1, None]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pd.Series(BIG, dtype="Int64"),
+        pd.DataFrame({"label": pd.Series(BIG, dtype="Int64")}),
+        pl.Series(BIG),
+        pa.array(BIG),
+        [2**53, 2**53 + 1, NAN],
+    ],
+    ids=["pandas", "frame", "polars", "pyarrow", "list"],
+)
+def test_large_integers_beside_missing_ones_stay_different(y):
+    labels = read_labels(y)
+    assert labels.names.tolist() == BIG[:2]
+    assert labels.classes.tolist() == [0, 1, -1]
+
+
+@pytest.mark.parametrize("missing", [NAN, None, pd.NA, pd.NaT])
+@pytest.mark.parametrize("row", [list, set], ids=["lists", "sets"])
+def test_a_missing_tag_is_no_tag_and_missing_tags_only_are_unknown(row, missing):
+    labels = read_labels([row(["a", missing]), row([missing]), missing, row([]), row(["b"])])
+    assert labels.names.tolist() == ["a", "b"]
+    assert tag_rows(labels) == [{"a"}, set(), set(), set(), {"b"}]
+    assert labels.known.tolist() == [True, False, False, True, True]
+
+
+@pytest.mark.parametrize("missing", [NAN, None, pd.NA])
+def test_a_missing_row_of_a_nullable_indicator_is_unknown(missing):
+    labels = read_labels(np.array([[0, 1], [missing, missing], [1, 0]], object))
+    assert labels.known.tolist() == [True, False, True]
+    assert tag_rows(labels) == [{1}, set(), {0}]
+    assert read_labels([[0, 1], missing, [1, 0]]).known.tolist() == [True, False, True]
+    frame = pd.DataFrame({"a": pd.array([1, None], "Int64"), "b": pd.array([0, None], "Int64")})
+    assert read_labels(frame).known.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [1, "1"],
+        np.array([1, "1"], object),
+        pd.Series([1, "1"], dtype=object),
+        [1.5, None, "a"],
+        [True, "True"],
+        ["a", b"a"],
+        [{1}, {"1"}],
+    ],
+)
+def test_labels_of_mixed_types_are_refused(y):
+    with pytest.raises(InvalidInput, match="mix"):
+        read_labels(y)
+
+
+def test_a_label_between_tag_sets_is_refused():
+    with pytest.raises(InvalidInput, match="Row 1"):
+        read_labels([{"a"}, "b"])
+
+
+@pytest.mark.parametrize(
+    "y", [["a\0", "a"], np.array(["a\0", "a"], object), pl.Series(["a\0", "a"]), [{"a\0"}, {"a"}]]
+)
+def test_text_may_end_in_nul(y):
+    labels = read_labels(y)
+    assert labels.names.tolist() == ["a", "a\0"]
+    assert labels.indicator().toarray().tolist() == [[0, 1], [1, 0]]
+    one, other = labels.aligned(read_labels([{"b"}] if labels.is_tags else ["b"]))
+    assert one.names.tolist() == other.names.tolist() == ["a", "a\0", "b"]
+
+
+@pytest.mark.parametrize("y", [np.array(["cat", NAN, "dog"]), ["cat", "nan", "dog"]], ids=["array", "list"])
+def test_a_class_called_nan_gives_a_warning(y):
+    with pytest.warns(KinhashWarning, match="1 labels are the text 'nan'"):
+        labels = read_labels(y)
+    assert labels.names.tolist() == ["cat", "dog", "nan"]
 
 
 def test_alignment_finds_the_common_vocabulary():

@@ -1,7 +1,7 @@
 """Models and codes on disk, through the public API: what `save` wrote is what `load` gives, or an error.
 
 The container has its own tests; here are the promises as a user meets them. ``python
-tests/test_model_file.py`` writes the golden files of a new format number; those of old numbers stay for ever.
+tests/test_model_file.py`` writes the golden files of the last of `GENERATIONS`; older ones stay for ever.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 import kinhash
 from kinhash import Codes, EnergyHasher
+from kinhash.codes import unpack_bits
 from kinhash.container import FORMAT, read_container, write_container
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.features import RBF, Both
@@ -29,17 +30,22 @@ from kinhash.errors import DamagedFile, FileProblem, InvalidInput, KinhashError
 from kinhash.model_file import HASHERS
 from kinhash.solvers.coordinate import Coordinate, Polished
 from kinhash.solvers.linearised import Linearised
+from kinhash.solvers.spectral import Spectral
 
 GOLDEN = Path(__file__).parent / "golden"
+# Format numbers, and what else has changed in the contents: since "2-scores", labels have scores.
+GENERATIONS = ("1", "2", "2-scores")
 NAMES = np.array(["zebra-secret", "yak-secret", "gnu-secret"])
 KINDS: dict[str, dict[str, Any]] = {
     "expected": {},
-    "ridge label model": {"encoder": ExpectedLabels(label_model="ridge")},
+    "kin bits alone": {"alike": 0},
+    "labels alone": {"alike": 0, "trust": 1.0},
+    "matrix": {"kinship": [[1.0, 0.5, -1.0], [0.5, 1.0, 0.0], [-1.0, 0.0, 1.0]]},
     "ridge": {"encoder": "ridge"},
     "rbf": {"encoder": Ridge(features=RBF(n_centers=20))},
     "expected on rbf": {"encoder": ExpectedLabels(features=RBF(n_centers=20))},
     "expected on both": {"encoder": ExpectedLabels(features=Both(n_centers=20))},
-    "stacked": {"alike": 0.5},
+    "few alike bits": {"alike": 0.25, "kin_weight": 5},
     "coordinate": {"solver": Coordinate(n_sweeps=4)},
     "polished": {"solver": Polished(first=Linearised(n_sweeps=2), targets="balanced")},
 }
@@ -363,13 +369,57 @@ def golden_rows() -> np.ndarray:
     return ((7 * i + 3 * j + i * j) % 11 - 5) / 4 + 3.0 * (i % 3 == j)
 
 
-@pytest.mark.parametrize("number", range(1, FORMAT + 1))
-def test_old_files_open_and_give_the_same_bits(number: int) -> None:
-    loaded = kinhash.load(GOLDEN / f"model-{number}.kin")
-    codes = kinhash.load_codes(GOLDEN / f"codes-{number}.kin")
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_old_files_open_and_give_the_same_bits(generation: str) -> None:
+    loaded = kinhash.load(GOLDEN / f"model-{generation}.kin")
+    codes = kinhash.load_codes(GOLDEN / f"codes-{generation}.kin")
     np.testing.assert_array_equal(loaded.encode(golden_rows()), codes.packed)
     assert loaded.model_id_ == codes.model_id
     assert codes.ids.tolist() == [f"row {k}" for k in range(40)]
+
+
+def test_learned_codes_of_old_files_are_the_same_bits() -> None:
+    X, y = golden_rows(), np.arange(40) % 3
+    learned = kinhash.load_codes(GOLDEN / "learned-2-scores.kin")
+    found = kinhash.load(GOLDEN / "model-2-scores.kin").learned_codes(y, X)
+    np.testing.assert_array_equal(found.packed, learned.packed)
+    assert found.learned
+    assert learned.learned
+    assert not np.array_equal(found.packed, kinhash.load_codes(GOLDEN / "codes-2-scores.kin").packed)
+    # Labels alone had kin bits once, and the file holds these bits.
+    loaded = kinhash.load(GOLDEN / "model-2.kin")
+    table = unpack_bits(read_container(GOLDEN / "model-2.kin")[0]["labels.table"], 11)
+    learned_bits, mapped = loaded.learned_codes(y, X).bits(), loaded.encode(X).bits()
+    np.testing.assert_array_equal(learned_bits[:, :11], table[y])
+    np.testing.assert_array_equal(learned_bits[:, 11:], mapped[:, 11:])
+
+
+@pytest.mark.parametrize("generation", ["1", "2"])
+def test_old_files_trust_labels_alone(generation: str) -> None:
+    loaded = kinhash.load(GOLDEN / f"model-{generation}.kin")
+    assert (loaded.trust, loaded.kinship) == (1, "any")
+
+
+def test_settings_that_are_no_more_do_not_keep_a_file_from_opening(tmp_path: Path) -> None:
+    """Encoders and solvers as the version before wrote them."""
+    hasher = fitted(encoder=ExpectedLabels(features=RBF(n_centers=20)), solver=Spectral(n_anchors=500))
+    hasher.save(tmp_path / "m.kin")
+    arrays, header = read_container(tmp_path / "m.kin")
+    parameters = header["parameters"]
+    del parameters["trust"], parameters["kinship"]
+    parameters |= {"alike": "auto", "kin_weight": "auto", "verbose": 0}
+    encoder, solver = (parameters[name]["settings"] for name in ("encoder", "solver"))
+    encoder |= {"label_model": "ridge", "recode": "auto", "database": "later"}
+    encoder["features"]["settings"]["n_centers"] = None
+    del solver["balance"]
+    solver["rarity"] = "auto"
+    write_container(tmp_path / "old.kin", arrays, header, "model")
+    loaded, X = kinhash.load(tmp_path / "old.kin"), rows()[0]
+    np.testing.assert_array_equal(loaded.encode(X), hasher.encode(X))
+    assert (loaded.trust, loaded.kinship) == (1, "any")
+    assert loaded.solver.n_anchors == 500
+    X, y = rows()
+    assert loaded.fit(X, y).codes_.n_bits == 9
 
 
 def test_parameters_that_old_versions_had_are_left_out() -> None:
@@ -377,13 +427,13 @@ def test_parameters_that_old_versions_had_are_left_out() -> None:
     stored = read_container(GOLDEN / "model-1.kin")[1]["parameters"]
     assert {"map", "n_sweeps", "label_model"} <= stored.keys()
     found = kinhash.load(GOLDEN / "model-1.kin").get_params()
-    assert found == {**EnergyHasher().get_params(), "n_bits": 12, "random_state": 0}
+    usual = EnergyHasher().get_params()
+    assert found == {**usual, "n_bits": 12, "random_state": 0, "trust": 1.0, "kinship": "any"}
 
 
 def test_there_is_a_small_golden_file_for_every_format_and_no_other() -> None:
-    names = {
-        f"{kind}-{number}.kin" for kind in ("model", "codes", "index") for number in range(1, FORMAT + 1)
-    }
+    assert {int(one.split("-")[0]) for one in GENERATIONS} == set(range(1, FORMAT + 1))
+    names = {f"{kind}-{one}.kin" for kind in ("model", "codes", "learned", "index") for one in GENERATIONS}
     assert {path.name for path in GOLDEN.glob("*.kin")} <= names
     assert all(path.stat().st_size < 50_000 for path in GOLDEN.iterdir())
 
@@ -392,9 +442,10 @@ def write_golden() -> None:
     GOLDEN.mkdir(exist_ok=True)
     X = golden_rows()
     hasher = EnergyHasher(12, random_state=0).fit(X, np.arange(40) % 3)
-    hasher.save(GOLDEN / f"model-{FORMAT}.kin")
+    hasher.save(GOLDEN / f"model-{GENERATIONS[-1]}.kin")
     codes = hasher.encode(X, ids=[f"row {k}" for k in range(40)])
-    kinhash.save_codes(codes, GOLDEN / f"codes-{FORMAT}.kin")
+    kinhash.save_codes(codes, GOLDEN / f"codes-{GENERATIONS[-1]}.kin")
+    kinhash.save_codes(hasher.codes_, GOLDEN / f"learned-{GENERATIONS[-1]}.kin")
 
 
 # ---- privacy and saving ----------------------------------------------------------------------

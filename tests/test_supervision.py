@@ -97,6 +97,131 @@ def test_fact_8_all_routes_agree_on_one_set_of_classes():
         np.testing.assert_allclose(product, expected, atol=1e-12, err_msg=name)
 
 
+# -- kinship in degrees -------------------------------------------------------------------------------
+
+
+@given(labels=tags, kinship=st.sampled_from(["auto", "graded"]))
+def test_graded_tags_are_as_similar_as_their_jaccard_index_says(labels, kinship):
+    """1 for equal sets, less the fewer tags are common to both, −1 for none."""
+    supervision = from_labels(labels, kinship=kinship)
+    S = of_rows(supervision)
+    for i, mine in enumerate(labels):
+        for j, other in enumerate(labels):
+            if mine is None or other is None:
+                assert S[i, j] == 0
+            elif not mine & other:
+                assert S[i, j] == -1
+            else:
+                assert S[i, j] == pytest.approx(len(mine & other) / len(mine | other), abs=1e-6)
+    everyone = np.arange(supervision.n_groups)
+    Q = np.random.default_rng(0).normal(size=(len(everyone), 2))
+    expected = supervision.similarity(everyone, everyone) @ Q
+    np.testing.assert_allclose(supervision.product(everyone, everyone, Q), expected, atol=1e-12)
+
+
+def test_kinship_by_name_says_the_same_of_classes():
+    y = ["b", "a", "c", "a"]
+    S = [of_rows(from_labels(y, kinship=kinship)) for kinship in ("auto", "any")]
+    assert np.array_equal(S[0], S[1])
+    assert np.array_equal(S[0], by_definition(y))
+
+
+@given(seed=st.integers(0, 999), k=st.integers(2, 6))
+def test_a_matrix_between_classes_is_taken_in_sorted_order(seed, k):
+    rng = np.random.default_rng(seed)
+    between = rng.uniform(-1, 1, (k, k))
+    between = (between + between.T) / 2
+    np.fill_diagonal(between, 1)
+    names = rng.permutation([f"class {chr(97 + c)}" for c in range(k)])
+    y = [*names.tolist(), None, *rng.choice(names, 5).tolist()]
+    place = {name: c for c, name in enumerate(sorted(names.tolist()))}
+    for given_matrix in (between, between.tolist()):
+        supervision = from_labels(y, kinship=given_matrix)
+        S = of_rows(supervision)
+        for i, mine in enumerate(y):
+            for j, other in enumerate(y):
+                known = mine is not None and other is not None
+                assert S[i, j] == (between[place[mine], place[other]] if known else 0)
+        left, right = rng.integers(0, k, 4), rng.integers(0, k, 9)
+        Q = rng.normal(size=(9, 2))
+        expected = supervision.similarity(left, right) @ Q
+        np.testing.assert_allclose(supervision.product(left, right, Q), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("y", "kinship", "says"),
+    [
+        ([0, 1], "grade", "Did you mean 'graded'"),
+        ([0, 1], "graded", r"came with classes.*K × K matrix"),
+        ([0, 1], None, "NoneType of 0 dimensions"),
+        ([0, 1], [1.0, 0.5], "list of 1 dimensions"),
+        ([0, 1, 2], np.eye(2), r"shape \(2, 2\), and there are 3 classes"),
+        ([0, 1], np.ones((2, 3)), r"shape \(2, 3\)"),
+        ([0, 1], [[1, 2], [2, 1]], r"outside \[−1, 1\]"),
+        ([0, 1], [[1, 0.5], [0.2, 1]], "not symmetric"),
+        ([0, 1], [[1, np.nan], [np.nan, 1]], "not symmetric, or has entries outside"),
+        ([0, 1], [[1, 0], [0, 0.5]], r"kinship\[1, same\] is not 1"),
+        ([{0}, {1}], np.eye(2), "came with tags"),
+    ],
+    ids=str,
+)
+def test_kinship_that_cannot_be_used(y, kinship, says):
+    with pytest.raises(InvalidInput, match=says):
+        from_labels(y, kinship=kinship)
+
+
+@pytest.mark.parametrize(
+    "kinship",
+    [[["a", "b"], ["b", "a"]], [[1], [1, 0]], sp.csr_array(np.eye(2)), [[None, 0], [0, None]], {"a": 1}],
+    ids=["text", "ragged", "sparse", "None", "mapping"],
+)
+def test_kinship_that_is_no_matrix_of_numbers_is_our_error(kinship):
+    with pytest.raises(InvalidInput, match="kinship"):
+        from_labels([0, 1], kinship=kinship)
+
+
+# -- held-out pairs -----------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 99), most=st.integers(1, 60))
+def test_pairs_that_are_held_out_are_gone_from_the_rest(seed, most):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, 30)
+    i, j = np.triu_indices(30, 1)
+    some = rng.choice(len(i), 200, replace=False)
+    S = np.where(y[i] == y[j], 1, -1)
+    whole = from_pairs(i[some], j[some], S[some], 30)
+    (left, right, similarity), rest = whole.hold_out(most, rng)
+    assert len(left) == min(most, 40)
+    assert np.array_equal(similarity, np.where(y[left] == y[right], 1, -1))
+    assert rest.n_rows == 30
+    held = sp.csr_array((similarity, (left, right)), shape=(30, 30))
+    both = rest.listed + held + held.T
+    assert np.array_equal(both.toarray(), whole.listed.toarray())
+    assert (rest.listed.toarray()[left, right] == 0).all()
+
+
+@pytest.mark.parametrize("kind", ["labels", "dense", "anchors"])
+def test_some_pairs_have_the_similarity_of_their_rows(kind):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 30)
+    S = np.where(y[:, None] == y, 1.0, -1.0) * 0.5
+    anchors = np.arange(0, 30, 4)
+    supervision = {
+        "labels": lambda: from_labels([None if i < 5 else int(c) for i, c in enumerate(y)]),
+        "dense": lambda: from_similarity(S),
+        "anchors": lambda: from_similarity(S[:, anchors], anchors=anchors),
+    }[kind]()
+    left, right, found = supervision.some_pairs(100, rng)
+    assert 50 < len(left) == len(right) == len(found) <= 100
+    assert (left != right).all()
+    assert np.array_equal(found, (2 if kind == "labels" else 1) * S[left, right])
+    if kind == "labels":
+        assert min(left.min(), right.min()) >= 5
+    if kind == "anchors":
+        assert set(right) <= set(anchors)
+
+
 def test_products_are_cut_into_blocks(monkeypatch):
     rng = np.random.default_rng(1)
     supervision = from_labels([set(rng.integers(0, 6, 2).tolist()) for _ in range(50)])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._inputs import as_matrix, in_order_of
+from ._inputs import as_matrix, column_names, in_order_of
 from .errors import InvalidInput
 
 __all__ = [
@@ -32,25 +32,57 @@ CHECK_ROWS = 65536
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a dense numeric array or CSR matrix, with scikit-learn's checks first, then ours.
 
-    A frame with the columns of fit in another order is read in the order of fit.
+    A frame with the columns of fit in another order is read in the order of fit. Names of columns are our own
+    business, whichever dataframes this version of scikit-learn knows.
     Values are looked at in blocks, so a memory map is never loaded as a whole.
     """
-    from sklearn.utils.validation import validate_data
-
     X = as_matrix(X)
-    if not reset:
-        X = in_order_of(getattr(estimator, "feature_names_in_", None), X)
+    known = None if reset else getattr(estimator, "feature_names_in_", None)
+    X = in_order_of(known, X)
+    names = column_names(X)
     try:
-        X = validate_data(
-            estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
-        )
+        X = _validated(estimator, X, reset, names_checked=_check_names(estimator, names, known))
     except (ValueError, TypeError) as error:
         if isinstance(error, InvalidInput):
             raise
         kind = InvalidInput if isinstance(error, ValueError) else _InvalidType
         raise kind(str(error), "", "Pass a 2-D numeric matrix, one row per item") from error
+    if reset and names is not None:
+        estimator.feature_names_in_ = np.array(names, object)
     check_finite(X)
     return X
+
+
+def _validated(estimator: Any, X: Any, reset: bool, names_checked: bool) -> Any:
+    from sklearn.utils.validation import check_array, validate_data
+
+    options = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
+    if names_checked:  # and with them the number of columns
+        return check_array(X, estimator=estimator, input_name="X", **options)
+    return validate_data(estimator, X, reset=reset, **options)
+
+
+def _check_names(estimator: Any, names: list[str] | None, known: Any) -> bool:
+    """Whether a frame has the columns of fit; others are refused. False where one side has no names."""
+    if names is None or known is None:
+        return False
+    wanted = list(known)
+    if names == wanted:
+        return True
+    new = [name for name in names if name not in wanted]
+    gone = [name for name in wanted if name not in names]
+    parts = ["The feature names should match those that were passed during fit."]  # scikit-learn's words
+    parts += ["Feature names unseen at fit time:", *_first_few(new)] if new else []
+    parts += ["Feature names seen at fit time, yet now missing:", *_first_few(gone)] if gone else []
+    raise InvalidInput(
+        "\n".join(parts),
+        "the columns of fit, in any order",
+        f"Select the columns that {type(estimator).__name__} was fitted on",
+    )
+
+
+def _first_few(names: list[str]) -> list[str]:
+    return [f"- {name}" for name in sorted(names)[:5]] + ["- ..."] * (len(names) > 5)
 
 
 class _InvalidType(InvalidInput, TypeError):

@@ -23,7 +23,14 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["expect_plain_file", "remove_unfinished", "replace_file", "replacing_file", "replacing_folder"]
+__all__ = [
+    "expect_plain_file",
+    "new_files",
+    "remove_unfinished",
+    "replace_file",
+    "replacing_file",
+    "replacing_folder",
+]
 
 PathLike = str | os.PathLike[str]
 TEMPORARY, OLD = ".kinhash-tmp", ".kinhash-old"
@@ -77,16 +84,30 @@ def replacing_folder(path: PathLike) -> Iterator[Path]:
         for entry in [*os.scandir(temporary), temporary]:
             _sync(os.fspath(entry))
         old = temporary.removesuffix(TEMPORARY) + OLD
-        if os.path.exists(target):
-            os.rename(target, old)
         try:
+            if os.path.exists(target):
+                os.rename(target, old)
             os.rename(temporary, target)
         except BaseException:
-            if os.path.exists(old):
+            if os.path.exists(old) and not os.path.exists(target):
                 os.rename(old, target)
             raise
-    _sync_folder(os.path.dirname(target))
-    shutil.rmtree(old, ignore_errors=True)
+        finally:
+            _sync_folder(os.path.dirname(target))
+            if os.path.exists(target):
+                _remove_even_interrupted(old)
+
+
+def _remove_even_interrupted(path: str) -> None:
+    """Remove a folder; Ctrl-C is raised once it is gone."""
+    _unfinished.add(path)
+    try:
+        _remove(path)
+    except BaseException:
+        _remove(path)
+        raise
+    finally:
+        _unfinished.discard(path)
 
 
 def expect_plain_file(path: PathLike) -> os.stat_result | None:
@@ -109,6 +130,20 @@ def remove_unfinished() -> None:
     """Remove what this process has begun to write; for a process that is about to end."""
     for temporary in list(_unfinished):
         _remove(temporary)
+
+
+@contextlib.contextmanager
+def new_files(*paths: str) -> Iterator[None]:
+    """Files that somebody else writes in this block; they are removed unless it ends without an error."""
+    _unfinished.update(paths)
+    try:
+        yield
+    except BaseException:
+        for path in paths:
+            _remove(path)
+        raise
+    finally:
+        _unfinished.difference_update(paths)
 
 
 @contextlib.contextmanager

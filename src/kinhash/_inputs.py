@@ -18,7 +18,7 @@ import numpy as np
 from ._types import Array
 from .errors import InvalidInput
 
-__all__ = ["as_matrix", "in_order_of"]
+__all__ = ["as_matrix", "column_names", "in_order_of"]
 
 FRAMES = ("pandas", "polars", "pyarrow")
 
@@ -44,14 +44,24 @@ def as_matrix(X: Any) -> Any:
     return _lists(X[found[0]], found[0]) if found else X
 
 
+def column_names(X: Any) -> list[str] | None:
+    """The column names of a dataframe of any package; None unless all of them are text.
+
+    scikit-learn knows the dataframes of its day only, and takes others for arrays without names.
+    """
+    names = _column_names(X) if _is_frame(X) else None
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
 def in_order_of(names: Any, X: Any) -> Any:
     """The frame with its columns in the order of ``names``, where it has exactly these in another order."""
-    if names is None or _package(X) not in FRAMES:
+    found = column_names(X)
+    if names is None or found is None:
         return X
-    found, wanted = _column_names(X), [str(name) for name in names]
-    if found is None or found == wanted or sorted(map(str, found)) != sorted(wanted):
+    wanted = [str(name) for name in names]
+    if found == wanted or sorted(found) != sorted(wanted):
         return X
-    return X.select(wanted) if _package(X) != "pandas" else X[wanted]
+    return X.select(wanted) if _package(X) in ("polars", "pyarrow") else X[wanted]
 
 
 def _from_tensor(X: Any) -> Any:
@@ -67,6 +77,10 @@ def _is_small_float(dtype: np.dtype[Any]) -> bool:
 
 def _package(X: Any) -> str:
     return type(X).__module__.partition(".")[0]
+
+
+def _is_frame(X: Any) -> bool:
+    return _package(X) in FRAMES or hasattr(X, "__dataframe__")
 
 
 def _column_names(X: Any) -> list[Any] | None:

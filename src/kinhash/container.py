@@ -36,6 +36,7 @@ import numpy.typing as npt
 from ._blocks import n_threads
 from ._digest import DIGEST_LENGTH, tree_digest
 from ._files import replace_file
+from ._json import require_shallow
 from .errors import DamagedFile, FileProblem, InvalidInput
 from .fields import KIN_ONLY
 
@@ -45,7 +46,6 @@ FORMAT = 2  # 1 had no fields: every bit counted one
 ALIGNMENT = 64  # a cache line, and what vector loads need
 MAX_HEADER = 16 << 20
 MAX_ARRAYS = 1000
-MAX_DEPTH = 100  # lists and dictionaries inside each other in the header; ours have fewer than ten
 
 Arrays = dict[str, npt.NDArray[Any]]
 PathLike = str | os.PathLike[str]
@@ -65,7 +65,6 @@ _METADATA = re.compile(
     rb'"header":("(?:[^"\\\x00-\x1f\x7f-\xff]++|\\["\\/bfnrtu])*+")\}'
 )
 _NUMBER = rb"-?[0-9]{1,30}"
-_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)  # strings are skipped whole
 _ENTRY = re.compile(
     rb',"([A-Za-z0-9_./:-]{1,100})":\{"dtype":"([A-Z0-9_]{1,12})",'
     rb'"shape":\[((?:' + _NUMBER + rb"(?:," + _NUMBER + rb"){0,15})?)\],"
@@ -116,7 +115,7 @@ def write_container(
 def _json_of(header: Mapping[str, Any]) -> str:
     try:
         text = json.dumps(dict(header), allow_nan=False, separators=(",", ":"))
-        _check_depth(text)
+        require_shallow(text)
         return text
     except (TypeError, ValueError, RecursionError) as problem:
         raise InvalidInput(
@@ -297,7 +296,7 @@ def _header(path: PathLike, buffer: npt.NDArray[np.uint8], layout: _Layout) -> d
     begin, end = layout.header_span
     try:
         text = json.loads(buffer[begin:end].tobytes())
-        _check_depth(text)
+        require_shallow(text)
         header = json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise _damaged(path, "has a header that is not JSON of a sane form") from None
@@ -306,17 +305,6 @@ def _header(path: PathLike, buffer: npt.NDArray[np.uint8], layout: _Layout) -> d
     if layout.version == 1 and header.setdefault("fields", KIN_ONLY.as_dict()) != KIN_ONLY.as_dict():
         raise _damaged(path, "has fields, which its format does not know")
     return header
-
-
-def _check_depth(text: str) -> None:
-    """Refuse deep JSON before it is parsed: how deep a parser goes, and at what cost, depends on Python."""
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
-        return
-    depth = 0
-    for token in _BRACKETS.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
-        if depth > MAX_DEPTH:
-            raise ValueError("nested too deeply")
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

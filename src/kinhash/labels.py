@@ -3,16 +3,21 @@
 Accepted: 1-D classes (numbers, strings, booleans), a 2-D 0/1 indicator matrix (dense, sparse or a
 DataFrame), or a list of tag sets. The rules for what is missing:
 
-* ``None`` or NaN in place of a class, a tag set or a whole indicator row: **unknown**. The row has
-  no say in who is kin, and nothing is assumed about it.
+* ``None``, NaN, NaT or ``pandas.NA`` in place of a class, a tag set or a whole indicator row:
+  **unknown**. The row has no say in who is kin, and nothing is assumed about it.
 * Empty text in place of a class is **unknown**, too, in Python as in files; among tags it is no tag.
+* A missing tag inside a tag set is left out; a set of missing tags only is **unknown**.
+* The text ``"nan"`` is a class and gives a warning: ``numpy.array(["a", nan])`` makes text of NaN.
 * An empty tag set or an all-zero indicator row: **kin to nobody**, not even to other such rows.
 * An integer −1 is a class like any other.
 * A single column ``(n, 1)`` is read as classes, as scikit-learn does.
+* Text and numbers together are refused: it would be a guess whether 1 and "1" are the same class.
 """
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -21,11 +26,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .errors import InvalidInput
+from ._label_values import is_missing, missing_in, objects, plain, require_one_kind, unwrapped
+from .errors import InvalidInput, KinhashWarning
 
 __all__ = ["Labels", "read_labels"]
 
 UNKNOWN = -1
+MISSING_AS_TEXT = ("nan", "NaN", "NaT", "None", "<NA>")  # what str() makes of a missing value
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +75,7 @@ class Labels:
 
     def renamed(self, names: npt.NDArray[Any]) -> Labels:
         """The same labels counted in another vocabulary that contains ours."""
-        place = _places(self.names, names)
+        place = _places(self.names.tolist(), names)
         if self.classes is not None:
             moved = np.where(self.known, place[self.classes], UNKNOWN)
             return Labels(names, self.known, classes=moved)
@@ -116,10 +123,9 @@ def read_labels(y: Any, n_rows: int | None = None) -> Labels:
         labels = y
     elif sp.issparse(y):
         labels = _from_sparse(y)
-    elif _is_tag_sets(y):
-        labels = _from_tag_sets(list(y))
     else:
-        labels = _from_array(_as_array(y))
+        y = unwrapped(y)
+        labels = _from_tag_sets(list(y)) if _is_tag_sets(y) else _from_array(_as_array(y))
     if n_rows is not None and len(labels) != n_rows:
         raise InvalidInput(
             f"X has {n_rows} rows and the labels have {len(labels)} (inconsistent numbers of samples)",
@@ -136,16 +142,8 @@ def _as_array(y: Any) -> npt.NDArray[Any]:
             "classes, an indicator matrix or tag sets",
             "Pass y, or use fit_pairs or fit_similarity",
         )
-    if hasattr(y, "to_numpy"):  # pandas and polars
-        y = y.to_numpy()
-    if np.ma.isMaskedArray(y):  # what is masked is unknown
-        y = np.ma.filled(y.astype(object), None)
-    if isinstance(y, (list, tuple)) and any(row is None for row in y):
-        widths = {len(row) for row in y if _is_tag_set(row)}
-        if len(widths) == 1:  # an indicator some of whose rows are unknown
-            y = [[np.nan] * max(widths) if row is None else row for row in y]
     try:
-        array = np.asarray(y)
+        array = _array_of_list(y) if isinstance(y, (list, tuple)) else np.asarray(y)
     except ValueError as error:
         raise InvalidInput(
             f"The labels could not be read as an array ({error})",
@@ -163,37 +161,67 @@ def _as_array(y: Any) -> npt.NDArray[Any]:
     return array
 
 
+def _array_of_list(y: list[Any] | tuple[Any, ...]) -> npt.NDArray[Any]:
+    """Classes as objects, which NumPy cannot merge or rename; rows of an indicator as a 2-D array."""
+    widths = {len(row) for row in y if _is_tag_set(row)}
+    if not widths:
+        return objects(list(y))
+    width = max(widths)
+    return np.asarray([row if _is_tag_set(row) or not is_missing(row) else [np.nan] * width for row in y])
+
+
 def _from_array(array: npt.NDArray[Any]) -> Labels:
     if array.ndim == 2:
         return _from_indicator(array)
-    missing = _missing(array)
-    if np.iscomplexobj(array) or (array.dtype.kind == "f" and np.isinf(array[~missing]).any()):
+    if array.dtype.kind == "T":  # its missing values are objects
+        array = array.astype(object)
+    missing = missing_in(array)
+    known = ~missing
+    present = [plain(value) for value in array[known]] if array.dtype == object else array[known]
+    if _has_infinity(present):
         raise InvalidInput(
             "The labels contain infinity or complex numbers",
             "classes as integers or strings",
             "Clean y, or put None or NaN where the class is unknown",
         )
-    known = ~missing
     classes = np.full(len(array), UNKNOWN, np.int64)
-    if array.dtype == object:
-        names = _sorted_unique(array[known].tolist())
-        classes[known] = _places(array[known], names)
+    if isinstance(present, list):
+        names = _sorted_unique(present)
+        classes[known] = _places(present, names)
     else:
-        names, classes[known] = np.unique(array[known], return_inverse=True)
+        names, classes[known] = np.unique(present, return_inverse=True)
+    _warn_of_missing_as_text(names, classes)
     return Labels(names, known, classes=classes)
+
+
+def _has_infinity(present: list[Any] | npt.NDArray[Any]) -> bool:
+    if isinstance(present, list):
+        return any(isinstance(x, complex) or (isinstance(x, float) and math.isinf(x)) for x in present)
+    return np.iscomplexobj(present) or (present.dtype.kind == "f" and bool(np.isinf(present).any()))
+
+
+def _warn_of_missing_as_text(names: npt.NDArray[Any], classes: npt.NDArray[np.int64]) -> None:
+    for place, name in enumerate(names.tolist()):
+        if isinstance(name, str) and name in MISSING_AS_TEXT:
+            warnings.warn(
+                f"{np.count_nonzero(classes == place):,} labels are the text {name!r} and count as a class. "
+                "If they are missing, pass None or NaN instead: str() and numpy.array() make text of NaN.",
+                KinhashWarning,
+                stacklevel=2,
+            )
 
 
 def _from_indicator(array: npt.NDArray[Any]) -> Labels:
     if array.dtype == object or array.dtype.kind in "US":
         try:
-            array = array.astype(np.float64)
+            array = np.where(missing_in(array), np.nan, array).astype(np.float64)
         except (TypeError, ValueError):
             raise InvalidInput(
                 f"The 2-D labels have dtype {array.dtype}",
                 "an indicator matrix of zeros and ones",
                 "Pass tag names as sets: [{'a', 'b'}, {'c'}]",
             ) from None
-    missing = _missing(array)
+    missing = missing_in(array)
     known = np.asarray(~missing.all(axis=1))
     partly = missing.any(axis=1) & known
     if partly.any():
@@ -230,16 +258,30 @@ def _from_sparse(y: Any) -> Labels:
 
 
 def _from_tag_sets(rows: list[Any]) -> Labels:
-    known = np.array([_is_tag_set(row) for row in rows], bool)
-    sets = [
-        {_plain(tag) for tag in row} - {"", b""} if ok else set() for row, ok in zip(rows, known, strict=True)
-    ]
-    names = _sorted_unique([tag for row in sets for tag in row])
+    sets = [_tags_of(row, number) for number, row in enumerate(rows)]
+    known = np.array([tags is not None for tags in sets], bool)
+    listed = [tags or set() for tags in sets]
+    names = _sorted_unique([tag for tags in listed for tag in tags])
     place = {name: position for position, name in enumerate(names.tolist())}
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in sets])])
-    indices = np.array([place[tag] for row in sets for tag in row], np.int64)
+    indptr = np.concatenate([[0], np.cumsum([len(tags) for tags in listed])])
+    indices = np.array([place[tag] for tags in listed for tag in tags], np.int64)
     tags = sp.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(len(rows), len(names)))
     return Labels(names, known, tags=_csr(tags))
+
+
+def _tags_of(row: Any, number: int) -> set[Any] | None:
+    """The tags of a row without missing ones; None if nothing is known about the row."""
+    if _is_tag_set(row):
+        tags = {plain(tag) for tag in row}
+        named = {tag for tag in tags if not is_missing(tag)}
+        return named if named or tags <= {"", b""} else None
+    if is_missing(row):
+        return None
+    raise InvalidInput(
+        f"Row {number} of the labels is {str(row)[:40]!r} and other rows are sets of tags",
+        "a set of tags in every row, or None where they are unknown",
+        "Write a single tag as a set: {'a'}",
+    )
 
 
 def _csr(matrix: sp.csr_array) -> sp.csr_array:
@@ -259,10 +301,6 @@ def _is_tag_sets(y: Any) -> bool:
     if isinstance(y, np.ndarray):
         if y.dtype != object or y.ndim != 1:
             return False
-    elif hasattr(y, "to_numpy"):
-        y = y.to_numpy()
-        if getattr(y, "ndim", 1) != 1:
-            return False
     elif not isinstance(y, (list, tuple)):
         return False
     rows = [row for row in y if _is_tag_set(row)]
@@ -275,44 +313,23 @@ def _is_tag_sets(y: Any) -> bool:
     return any(isinstance(tag, str) for row in rows for tag in row)
 
 
-def _missing(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    missing = np.zeros(array.shape, np.bool_)
-    if array.dtype.kind == "f":
-        np.isnan(array, out=missing)
-    elif array.dtype.kind in "UST":
-        missing[:] = np.strings.str_len(array) == 0
-    elif array.dtype == object:
-        missing[:] = [_is_missing(x) for x in array]
-    return missing
-
-
-def _is_missing(x: Any) -> bool:
-    """None, empty text, float NaN, and pandas.NA, which is equal to nothing."""
-    if isinstance(x, (str, bytes)):
-        return not x
-    return x is None or type(x).__name__ == "NAType" or bool(x != x)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _sorted_unique(values: list[Any]) -> npt.NDArray[Any]:
+    """The different values in order: an array of their type where it holds them exactly, else of objects."""
     try:
         unique = set(values)
     except TypeError:
         raise InvalidInput(
             "Some labels are not hashable", "numbers or strings", "Convert the labels to strings"
         ) from None
+    require_one_kind(unique)
     try:
         ordered = sorted(unique)
-    except TypeError:  # numbers and strings together: any fixed order will do
+    except TypeError:  # objects without an order: any fixed one will do
         ordered = sorted(unique, key=lambda value: (type(value).__name__, str(value)))
-    array = np.empty(len(ordered), object)
-    array[:] = ordered
-    return np.asarray(ordered) if len({type(v) for v in ordered}) == 1 else array
+    array = np.asarray(ordered)
+    return array if array.shape == (len(ordered),) and array.tolist() == ordered else objects(ordered)
 
 
-def _places(values: npt.NDArray[Any], names: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _places(values: list[Any], names: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     place = {name: position for position, name in enumerate(names.tolist())}
-    return np.array([place[value] for value in values.tolist()], np.int64).reshape(len(values))
+    return np.array([place[value] for value in values], np.int64).reshape(len(values))

@@ -59,12 +59,12 @@ def test_rows_that_are_easy_to_label_get_the_rivals_own_codes(make):
     mapped = fitted.transform(X * 5) * 2.0 - 1
     assert (mapped == signs(fitted)).mean() > 0.9
     assert fitted.report_["readout"] in ("codes", "energy")
-    assert fitted.report_["label_penalty"] > 0
+    assert fitted.report_["penalty"] > 0
 
 
 def test_it_is_chosen_on_rows_split_off_only_where_there_are_enough():
     X, y = classes(n=120)
-    assert rival("SDH").fit(X, y).report_["label_penalty"] == 1.0
+    assert rival("SDH").fit(X, y).report_["penalty"] == 1.0
     assert rival("SDH").fit(X, y).report_["readout"] == "codes"
 
 

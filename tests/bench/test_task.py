@@ -150,3 +150,23 @@ def test_our_tasks_are_well_formed_and_name_the_bytes_they_mean(name: str) -> No
             _ = cell.rules
         except KinhashError as error:  # pragma: no cover
             pytest.fail(f"{cell}: {error}")
+
+
+DEEP = {
+    "lists": "a = " + "[" * 5000 + "]" * 5000,
+    "tables": "a = " + "{a = " * 5000 + "1" + "}" * 5000,
+    "keys": GOOD.replace('given = {map = "linear"}', "given = {map." + "a." * 3000 + "a = 1}"),
+}
+
+
+@pytest.mark.parametrize("how", DEEP)
+def test_deep_nesting_is_refused(how: str, tmp_path: Path) -> None:
+    with pytest.raises(KinhashError, match="nested"):
+        read_task(written(tmp_path, DEEP[how]))
+
+
+@pytest.mark.parametrize("number", ["nan", "-inf", "inf", "+nan"])
+def test_numbers_in_a_task_are_finite(number: str, tmp_path: Path) -> None:
+    text = GOOD.replace('"EMKSH", "Cosine"', f'{{name = "EnergyHasher", given = {{alike = {number}}}}}')
+    with pytest.raises(InvalidInput, match="finite"):
+        read_task(written(tmp_path, text))

@@ -40,7 +40,7 @@ def test_text_says_what_to_do_and_how_it_was_measured(run: Run, folder: Path) ->
     for words in (
         "120 labelled rows of 6 columns, 3 classes",
         "What to do",
-        "Use 8 bits",
+        "Use 16 bits",
         "float cosine",
         "classifier, true labels",
         "held out of the fit",

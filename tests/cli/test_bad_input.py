@@ -140,9 +140,9 @@ PARAMETERS = [
     ),
     Case("setting of a number", f"{FIT} --set n_bits__x=5", "n_bits has no settings of its own"),
     Case(
-        "setting without effect",
-        f"{FIT} --set encoder=expected --set encoder__label_model=ridge --set encoder__temperature=2",
-        "temperature=2 was asked for with label_model='ridge'",
+        "label model",
+        f"{FIT} --set encoder=expected --set encoder__label_model=ridge",
+        "There is no label model called 'ridge'",
     ),
     Case("method", f"{FIT} --method EMKHS", "Did you mean 'EMKSH'?"),
     Case("method", f"{FIT} --method sdh", "Did you mean 'SDH'?"),

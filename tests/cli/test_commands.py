@@ -259,7 +259,7 @@ def test_wide_and_sparse_features_are_judged_like_dense_ones(run: Run, folder: P
 def test_index_and_search_answer_like_brute_force(run: Run, folder: Path) -> None:
     succeed(run, "index db.kin -o i.kin")
     found = json.loads(succeed(run, "search i.kin queries.kin -k 4 --json"))["neighbours"]
-    database, queries = load_codes("db.kin").packed, load_codes("queries.kin").packed
+    database, queries = load_codes("db.kin").repeated(), load_codes("queries.kin").repeated()
     for query, one in zip(queries, found, strict=True):
         distances = np.bitwise_count(database ^ query).sum(axis=1)
         order = np.lexsort((np.arange(120), distances))[:4]

@@ -45,7 +45,7 @@ def test_the_printed_statement_runs(run: Run, folder: Path) -> None:
     assert (
         "Checked 20 queries with 10 neighbours each: the engine's distances and ids equal ours." in said.out
     )
-    text = said.out[said.out.index("with x as") :].partition("\n\n")[0]
+    text = said.out[said.out.index("with _x as") :].partition("\n\n")[0]
     db = sqlite3.connect(folder / "shop.db")
     rows = db.execute(text).fetchall()
     db.close()

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import kinhash
+
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of this kind are a Unix matter")
 STOPPED = "Stopped. What was there before is as it was."
 LONG = 30  # seconds after which we give up waiting; none of these commands would end by itself
@@ -129,3 +131,68 @@ def _interrupt_while_writing(folder: Path, before: dict[str, bytes]) -> None:
     assert process.stdout is not None
     process.stdout.readline()
     interrupt(process, folder, before)
+
+
+EXPORT = """
+import os, sys, time, duckdb
+from kinhash.cli import main
+import kinhash.engines.{engine} as engine
+
+def turned_into(error):
+    def slow(*args):
+        try:
+            print("now", flush=True)
+            time.sleep(60)
+        except KeyboardInterrupt:
+            raise error from None
+    return slow
+
+query = turned_into(RuntimeError("Query interrupted"))  # as DuckDB has it
+conversion = turned_into(duckdb.InvalidInputException("KeyboardInterrupt:"))
+
+def deaf(*args):
+    words = ["now"]
+    while True:
+        try:
+            if words:
+                print(words.pop(), flush=True)
+            time.sleep(60)
+        except KeyboardInterrupt:
+            pass
+
+engine.{where} = {how}
+main(["export", "db.kin", "--to", "{engine}", "-o", "out.db"])
+"""
+
+
+def exporting(engine: str, where: str, how: str) -> subprocess.Popen[bytes]:
+    pytest.importorskip("duckdb")
+    program = EXPORT.format(engine=engine, where=where, how=how)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"now\n"
+    return process
+
+
+@pytest.mark.parametrize("how", ["query", "conversion", "deaf"])
+def test_while_duckdb_writes(how: str, folder: Path) -> None:
+    """DuckDB turns Ctrl-C into errors of its own; a database that was begun is removed."""
+    before = contents(folder)
+    interrupt(exporting("duckdb", "block_slices", how), folder, before)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "parquet"])
+@pytest.mark.parametrize("how", ["query", "conversion", "deaf"])
+def test_while_the_answers_of_an_export_are_checked(engine: str, how: str, folder: Path) -> None:
+    """The export is complete by then, and the line says so."""
+    process = exporting(engine, "sql_reader", how)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=LONG)
+    assert process.returncode == 130, err
+    assert err.decode().strip() == "Stopped. out.db is written, and its answers are not checked."
+    assert out == b""
+    from kinhash.engines import check
+
+    assert check(engine, kinhash.load(folder / "db.kin"), folder / "out.db").passed

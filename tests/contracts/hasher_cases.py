@@ -45,7 +45,7 @@ VARIANTS = {
     "polished": {"solver": Polished(first=Spectral()), "encoder": "ridge"},
     "lfh": {"energy": "lfh"},
     "alike": {"alike": 0.5, "n_bits": 16},
-    "ridge labels": {"encoder": ExpectedLabels(label_model="ridge")},
+    "labels alone": {"trust": 1.0, "kinship": "any"},
     "classifier": {"encoder": ExpectedLabels(label_model=LogisticRegression(max_iter=500))},
     "regressor": {"encoder": Regressor(estimator=KNeighborsRegressor(3))},
 }
@@ -71,11 +71,13 @@ def make(name):
     return clone(HASHERS[table]().set_params(**settings))
 
 
-def learns_codes(hasher):
-    """Whether learned codes are a function of the labels: our kin bits are, alike bits and the codes of
-    rivals are the map's."""
-    rival = type(hasher).__module__.startswith("kinhash.baselines")
-    return not rival and getattr(hasher, "alike", 0) == 0
+def is_rival(hasher):
+    return type(hasher).__module__.startswith("kinhash.baselines")
+
+
+def of_labels_alone(hasher):
+    """The same hasher with learned codes that are a function of the labels. Those of rivals are not."""
+    return with_known(hasher, alike=0, trust=1.0)
 
 
 def needs_labels(hasher):
@@ -88,7 +90,7 @@ def with_known(hasher, **parameters):
     for name, value in parameters.items():
         if name in known:
             hasher.set_params(**{name: value})
-        elif "solver" in known:
+        elif "solver" in known and name in SOLVERS["spectral"]().get_params():
             solver = known["solver"]
             if isinstance(solver, str):
                 automatic = "spectral" if hasher.energy == "ksh" else "coordinate"

@@ -66,17 +66,19 @@ def product(solver="spectral", n_bits=16, **settings):
 
 def expected(**settings):
     """Expected labels with nothing left to choose."""
-    return ExpectedLabels(**({"features": "plain", "temperature": "auto", "recode": 0.0} | settings))
+    return ExpectedLabels(**({"features": "plain", "penalty": 1.0} | settings))
 
 
+BETWEEN = 0.6 ** np.abs(np.subtract.outer(np.arange(5), np.arange(5))) * 2 - 1
 MODELS = {
     "linear": lambda: product(encoder="ridge"),
     "rbf": lambda: product(encoder=Ridge(features=RBF(n_centers=60))),
     "expected": lambda: product(encoder=expected()),
-    "expected, tags": lambda: product(encoder=expected()),
+    "expected, graded tags": lambda: product(encoder=expected(), alike=0),
+    "expected, any tag": lambda: product(encoder=expected(), alike=0, kinship="any"),
+    "expected, matrix": lambda: product(encoder=expected(), alike=0, kinship=BETWEEN),
     "expected, rbf": lambda: product(encoder=expected(features=RBF(n_centers=60))),
     "expected, both": lambda: product(encoder=expected(features=Both(n_centers=60))),
-    "expected, ridge labels": lambda: product(encoder=expected(label_model="ridge")),
     "expected, polish": lambda: product("coordinate", encoder=expected()),
     "expected, solve": lambda: product("linearised", encoder=expected()),
     "expected, varying": lambda: product("coordinate", energy="lfh", encoder=expected()),
@@ -110,7 +112,7 @@ def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     X, y, tags = data()
     for name, make in MODELS.items():
-        make().fit(X, tags if "tags" in name else y).save(folder / f"{name}.kin")
+        make().fit(X, tags if "tag" in name else y).save(folder / f"{name}.kin")
         rows = on_the_boundary(load(folder / f"{name}.kin"), X)
         assert len(rows) >= 10, name
         np.save(folder / f"{name}.npy", np.concatenate([rows, X]))

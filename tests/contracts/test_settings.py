@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hasher_cases import classes, tags
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -211,7 +212,7 @@ def test_an_energy_whose_linear_term_has_an_offset_is_not_for_the_spectral_solve
 
 # -- every setting has an effect ---------------------------------------------------------------------
 
-FIXED = ExpectedLabels(penalty=1.0, temperature=1.0, features="plain", recode=0.0)
+FIXED = ExpectedLabels(penalty=1.0, temperature=1.0, features="plain")
 BASE = EnergyHasher(8, solver="coordinate", encoder="ridge", alike=0, random_state=0)
 SOLVER = {"targets": "balanced", "rounding": "mean", "n_anchors": 20, "anchors": np.arange(0, 90, 3)}
 SWEEPS = {"n_sweeps": 1, "curvature": 3.0, "merge": False, "sums": "all"}
@@ -219,7 +220,7 @@ FAR, BESIDE = RBF(n_centers=30), Both(n_centers=30)
 
 # Where each class of settings is used, and another value of each of its settings.
 OTHER = [
-    (Spectral(), "solver", SOLVER | {"rotation": "codes", "n_rounds": 2, "rarity": 1.0}),
+    (Spectral(), "solver", SOLVER | {"rotation": "codes", "n_rounds": 2, "balance": False}),
     (Coordinate(), "solver", SOLVER | SWEEPS),
     (
         Linearised(n_sweeps=3),
@@ -238,19 +239,17 @@ OTHER = [
     (
         FIXED,
         "encoder",
-        {"label_model": "ridge", "penalty": 1e3, "temperature": 5.0, "features": "rbf", "recode": 3.0},
+        {"label_model": LogisticRegression(), "penalty": 1e3, "temperature": 5.0, "features": "rbf"},
     ),
     (Plain(), "encoder__features", {"standardize": False}),
     (FAR, "encoder__features", {"n_centers": 12, "width": 3.0, "standardize": False}),
     (BESIDE, "encoder__features", {"n_centers": 12, "width": 3.0, "standardize": False}),
     (BASE, None, {"n_bits": 9, "energy": "lfh", "solver": "mean_field", "encoder": "expected"}),
-    (BASE, None, {"alike": 0.5, "random_state": 1}),
+    (BASE, None, {"alike": 0.5, "random_state": 1, "trust": 1.0, "kinship": "any"}),
     (clone(BASE).set_params(alike=0.5), None, {"kin_weight": 2}),
 ]
-# Says what is being chosen for, so it needs something to choose: tests/tuning/test_search.py has such rows.
-ELSEWHERE = {"ExpectedLabels": {"database"}}
 # These say how the work is done; what it gives must be the same.
-ONLY_HOW = {"Columns": {"method": "dense"}, "EnergyHasher": {"n_jobs": 2, "verbose": 1}}
+ONLY_HOW = {"Columns": {"method": "dense"}, "EnergyHasher": {"n_jobs": 2}}
 CASES = [(thing, place, name, value) for thing, place, others in OTHER for name, value in others.items()]
 
 
@@ -266,7 +265,12 @@ def hasher_with(thing, place):
 
 
 def rows_for(thing, name=None):
-    """Tags; the eigenvectors of columns differ where there are many balanced classes, who all are anchors."""
+    """Tags; the eigenvectors of columns differ where there are many balanced classes, who all are anchors.
+
+    Of more than three classes a bit, balance gives each a codeword.
+    """
+    if name == "balance":
+        return classes(n=120, k=40)
     return classes(n=100, k=10) if isinstance(thing, Columns) and name != "n_anchors" else tags()
 
 
@@ -279,6 +283,8 @@ def test_every_setting_has_an_effect(thing, place, name, value):
         base.set_params(rotation="codes")  # rotated predictions are rounded at zero, and it is said
     if name == "sums":
         base.set_params(n_anchors=20)  # with all rows in the sample there are no others
+    if name == "label_model":
+        base.set_params(penalty="auto", temperature="auto")  # a classifier has its own
     changed = clone(base).set_params(**{name: value})
     X, y = rows_for(thing, name)
     assert learned(hasher_with(base, place), X, y) != learned(hasher_with(changed, place), X, y)
@@ -296,7 +302,7 @@ def test_settings_that_say_how_do_not_change_what(kind):
 
 @pytest.mark.parametrize("kind", [*SETTINGS, EnergyHasher], ids=of_name)
 def test_no_setting_is_forgotten_here(kind):
-    tried = set(ONLY_HOW.get(kind.__name__, {})) | ELSEWHERE.get(kind.__name__, set())
+    tried = set(ONLY_HOW.get(kind.__name__, {}))
     for thing, _, others in OTHER:
         if type(thing) is kind:
             tried |= others.keys()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -44,3 +46,26 @@ def test_exploding_xml_is_refused(tmp_path):
     (tmp_path / "scene.xml").write_text(bomb)
     with pytest.raises(FileProblem, match="declarations"):
         DATASETS["scene"].read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.svm", "x.tsv.gz"])
+def test_a_line_without_end_is_refused_before_it_is_read(tmp_path, name):
+    """Half a megabyte of gzip holds a line of 512 MB."""
+    line = {"csv": b"1,", "tsv": b"1\t", "svm": b"1 1:1 # "}[name.split(".")[1]]
+    text = line + b"1" * 80_000_000
+    (tmp_path / name).write_bytes(gzip.compress(text, 1) if name.endswith(".gz") else text)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileProblem, match="a line of more than"):
+            next(iter(open_matrix(tmp_path / name).blocks()))
+        assert tracemalloc.get_traced_memory()[1] < 150_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["y.txt", "y.txt.gz", "y.csv"])
+def test_a_label_without_end_is_refused(tmp_path, name):
+    text = b"cat\n" + b"d" * 40_000_000
+    (tmp_path / name).write_bytes(gzip.compress(text, 1) if name.endswith(".gz") else text)
+    with pytest.raises(FileProblem, match="a line of more than"):
+        open_labels(tmp_path / name)

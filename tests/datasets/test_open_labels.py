@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from official import compact_arrays
 
 from kinhash.datasets import open_labels, read_compact
-from kinhash.errors import FileProblem, InvalidInput, UnknownName
+from kinhash.errors import FileProblem, InvalidInput, KinhashWarning, UnknownName
 
 
 def classes(labels):
@@ -41,6 +41,42 @@ def test_classes(tmp_path, name):
     text, expected = CLASSES[name]
     (tmp_path / name).write_text(text, newline="")
     assert classes(open_labels(tmp_path / name)) == expected
+
+
+MISSING_WORDS = ["nan", "NaN", "NaT", "NA", "<NA>", "N/A", "n/a", "#N/A", "null", "NULL", "None"]
+
+
+@pytest.mark.parametrize("word", MISSING_WORDS)
+def test_a_word_for_a_missing_value_in_text_is_unknown_and_counted(tmp_path, word):
+    (tmp_path / "y.txt").write_text(f"{word}\nsky\n{word}\nsea\n")
+    (tmp_path / "n.txt").write_text(f"{word}\n3\n4\n")
+    (tmp_path / "y.csv").write_text(f"id,kind\n1,sky\n2,{word}\n")
+    (tmp_path / "y.svm").write_text(f"{word} 1:3\n2 1:2\n")
+    (tmp_path / "t.txt").write_text(f"a;{word}\n{word}\n\nb\n")
+    with pytest.warns(KinhashWarning, match=r"y\.txt: .*\(2 times\) is read as an unknown label"):
+        assert classes(open_labels(tmp_path / "y.txt")) == [None, "sky", None, "sea"]
+    with pytest.warns(KinhashWarning, match="unknown"):
+        assert classes(open_labels(tmp_path / "n.txt")) == [None, 3, 4]
+    with pytest.warns(KinhashWarning, match="unknown"):
+        assert classes(open_labels(tmp_path / "y.csv", column="kind")) == ["sky", None]
+    if not word.startswith("#"):  # which begins a comment there
+        with pytest.warns(KinhashWarning, match="unknown"):
+            assert classes(open_labels(tmp_path / "y.svm")) == [None, 2]
+    with pytest.warns(KinhashWarning, match="unknown"):  # among tags it is one: "null" tags questions on SQL
+        assert tags(open_labels(tmp_path / "t.txt", separator=";")) == [{"a", word}, None, set(), {"b"}]
+
+
+def test_in_json_only_null_is_unknown(tmp_path):
+    (tmp_path / "y.json").write_text('["NA", null, "sky", NaN]')
+    assert classes(open_labels(tmp_path / "y.json")) == ["NA", None, "sky", None]
+
+
+def test_a_list_of_missing_tags_in_parquet_is_unknown(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"tags": [["a", None], [None], None, []]}), tmp_path / "y.parquet")
+    assert tags(open_labels(tmp_path / "y.parquet", column="tags")) == [{"a"}, None, None, set()]
 
 
 def test_one_column_of_many(tmp_path):

@@ -324,3 +324,16 @@ def test_columns_need_names(tmp_path):
     assert open_matrix(tmp_path / "x.csv").column_names == ("a", "b,c")
     with pytest.raises(FileProblem, match="no column is left"):
         open_matrix(tmp_path / "x.csv", columns=["a"], without=["a"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("x.svm", "1 1:1_0\n"), ("x.svm", "1 1_0:1\n"), ("x.csv", "a,b\n1_0,2\n")]
+)
+def test_numbers_have_no_underscores(tmp_path, name, text):
+    """Python reads 1_0 as 10, and no data file means it."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FileProblem, match="1_0"):
+        list(open_matrix(tmp_path / name).blocks())
+    if name == "x.csv":
+        with pytest.raises(FileProblem, match="1_0"):
+            list(open_matrix(tmp_path / name, columns=["a"]).blocks())

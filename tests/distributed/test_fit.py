@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from block_data import classes, default, indicator, linear, paper
+from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kinhash import EnergyHasher, load
@@ -39,14 +40,17 @@ def test_a_recipe_with_choices_gives_the_model_of_fit(data, more):
 
 @pytest.mark.parametrize("data", [classes, indicator])
 @pytest.mark.parametrize("solver", ["spectral", "coordinate"])
-def test_a_fixed_recipe_gives_the_model_of_fit_up_to_rounding(data, solver):
+@pytest.mark.parametrize("trust", [0.4, 1.0])
+def test_a_fixed_recipe_gives_the_model_of_fit_up_to_rounding(data, solver, trust):
     X, y = data()
-    make = {"spectral": linear, "coordinate": lambda: linear().set_params(solver="coordinate")}[solver]
-    whole = make().fit(X, y)
-    parts = fit_blocks(make(), cut_rows(X, y, 77))
+    hasher = linear().set_params(trust=trust)
+    if solver == "coordinate":
+        hasher.set_params(solver="coordinate")
+    whole, parts = clone(hasher).fit(X, y), fit_blocks(clone(hasher), cut_rows(X, y, 77))
     margins = whole.decision_function(X)
     np.testing.assert_allclose(parts.decision_function(X), margins, atol=1e-4 * np.abs(margins).max())
-    assert np.array_equal(parts.learned_codes(y), whole.codes_)
+    same = parts.learned_codes(y, X).bits() == whole.codes_.bits()
+    assert same.all() if trust == 1 else same.mean() > 0.998
     assert parts.report_["n_rows"] == len(X)
 
 

@@ -1,8 +1,6 @@
-"""Label models, expected similarities, and maps that are stored and read again."""
+"""Label models, and maps that are stored and read again."""
 
 from __future__ import annotations
-
-from itertools import product
 
 import numpy as np
 import pytest
@@ -19,12 +17,7 @@ from sklearn.tree import DecisionTreeRegressor
 from kinhash import EnergyHasher
 from kinhash._stages import Stages
 from kinhash.encoders import map_from_arrays
-from kinhash.encoders.expected import (
-    ExpectedMap,
-    LabelSimilarity,
-    RegressedSimilarity,
-    expected_similarity,
-)
+from kinhash.encoders.expected import ClassSimilarity, ExpectedMap, RegressedSimilarity, TagSimilarity
 from kinhash.encoders.expected_labels import ExpectedLabels, softened
 from kinhash.encoders.features import Plain
 from kinhash.encoders.label_models import ClassifierLabels, LinearLabels
@@ -43,38 +36,6 @@ from kinhash.supervision import from_labels
 from kinhash.training import Training
 
 seeds = st.integers(0, 9999)
-
-
-# -- expected similarity ------------------------------------------------------------------------------
-
-
-@given(seed=seeds, t=st.integers(1, 5))
-def test_expected_similarity_is_the_mean_over_all_draws_of_tags(seed, t):
-    """METHODS 3.3 m: draw every tag by its own chance, and average S over the draws."""
-    rng = np.random.default_rng(seed)
-    chances = rng.uniform(0, 0.99, (2, t)).astype(np.float32)
-    patterns = rng.integers(0, 2, (3, t)).astype(np.uint8)
-    expected = np.zeros((2, 3))
-    for draw in product([0, 1], repeat=t):
-        draw = np.array(draw)
-        chance = np.prod(np.where(draw, chances, 1 - chances), axis=1)
-        kin = (patterns @ draw) > 0
-        expected += chance[:, None] * np.where(kin, 1.0, -1.0)
-    np.testing.assert_allclose(expected_similarity(chances, patterns, False), expected, atol=1e-5)
-
-
-def test_for_classes_it_is_twice_the_chance_less_one():
-    chances = np.array([[0.2, 0.5, 0.3]], np.float32)
-    found = expected_similarity(chances, np.eye(3, dtype=np.uint8), True)
-    np.testing.assert_allclose(found, [[-0.6, 0.0, -0.4]], atol=1e-6)
-
-
-def test_certain_tags_keep_it_finite():
-    sure = np.ones((1, 3), np.float32)
-    found = expected_similarity(sure, np.array([[1, 1, 1], [0, 0, 0]], np.uint8), False)
-    assert np.isfinite(found).all()
-    assert found[0, 0] > 0.999
-    assert found[0, 1] == -1.0  # an anchor without tags is kin to nobody
 
 
 # -- logistic ------------------------------------------------------------------------------------------
@@ -211,9 +172,10 @@ def test_a_temperature_divides_the_scores_of_a_logistic_model(seed, temperature,
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
-def test_models_without_scores_are_not_softened():
-    ridge = LinearLabels(np.ones((3, 2), np.float32), np.zeros(2, np.float32), "cut")
-    assert softened(ridge, 2.0) is ridge
+def test_classifiers_are_not_softened():
+    Z, Y = labelled()
+    theirs = ClassifierLabels.fit(LogisticRegression(), Z, Y[:, 0].astype(int), 2)
+    assert softened(theirs, 2.0) is theirs
 
 
 # -- label models ----------------------------------------------------------------------------------------
@@ -270,11 +232,14 @@ def linear_map(d, seed=0, preparation=PLAIN):
     )
 
 
+LABELS = LinearLabels(
+    np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32), np.zeros(4, np.float32)
+)
+
+
 def expected_map(readout, expected=None):
-    rng = np.random.default_rng(1)
     if expected is None:
-        labels = LinearLabels(rng.normal(size=(3, 4)).astype(np.float32), np.zeros(4, np.float32))
-        expected = LabelSimilarity(labels, np.eye(4, dtype=np.uint8), True)
+        expected = ClassSimilarity(LABELS, np.arange(4))
     return ExpectedMap(PLAIN, expected, readout, np.zeros(2))
 
 
@@ -284,11 +249,20 @@ def stored_maps():
     regressed = RegressedSimilarity(rng.normal(size=(3, 4)).astype(np.float32), np.zeros(4, np.float32))
     targets = Targets("balanced", np.full(4, 0.25), rng.normal(size=4), -0.2)
     varying = VaryingReadout(LFH(0.5), targets, rng.uniform(-1, 1, (4, 2)), np.ones(4), 1.5, "row", 2.0)
+    patterns = rng.integers(0, 2, (4, 4)).astype(np.uint8)
+    between = 2 * 0.5 ** np.abs(np.subtract.outer(np.arange(4), np.arange(4))) - 1
     rbf = Preparation(np.zeros(5), np.ones(5), UnitRBF.of(rng.normal(size=(5, 3)), 0.4))
     return {
         "linear": linear_map(2),
         "rbf": linear_map(2, preparation=rbf),
         "expected, linear readout": expected_map(LinearReadout(matrix, constant, 1.0)),
+        "expected, matrix of classes": expected_map(
+            LinearReadout(matrix, constant), ClassSimilarity(LABELS, np.array([2, 0, 3, 1]), between)
+        ),
+        "expected, any tag": expected_map(LinearReadout(matrix, constant), TagSimilarity(LABELS, patterns)),
+        "expected, graded tags": expected_map(
+            LinearReadout(matrix, constant), TagSimilarity(LABELS, patterns, graded=True)
+        ),
         "expected, solve readout": expected_map(
             SolveReadout(matrix, constant, -np.ones((2, 2)) + np.eye(2), 2.0, "row")
         ),
@@ -338,9 +312,7 @@ def test_any_regressor_is_a_map(regressor, d):
 def test_expected_supervision_with_a_classifier_is_not_stored():
     Z, Y = labelled(p=3)
     model = ClassifierLabels.fit(LogisticRegression(), Z, Y[:, 0].astype(int), 4)
-    unstored = expected_map(
-        LinearReadout(np.ones((4, 2)), np.zeros(2)), LabelSimilarity(model, np.eye(4, dtype=np.uint8), True)
-    )
+    unstored = expected_map(LinearReadout(np.ones((4, 2)), np.zeros(2)), ClassSimilarity(model, np.arange(4)))
     with pytest.raises(InvalidInput, match="cannot be written"):
         unstored.arrays()
 
@@ -350,7 +322,7 @@ def test_a_label_model_too_wide_for_the_memory_is_refused_before_the_work(monkey
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 40)), rng.integers(0, 3, 300)
     hasher = EnergyHasher(8, encoder=ExpectedLabels(features="both", penalty=1.0, temperature=1.0), alike=0)
-    with pytest.raises(NotEnoughMemory, match=r"240 rows and 280 columns.*fewer columns"):
+    with pytest.raises(NotEnoughMemory, match=r"300 rows, 340 columns and 3 labels.*fewer columns"):
         hasher.fit(X, y)
 
 

@@ -45,6 +45,26 @@ def test_a_table_needs_a_plain_name(table: Any) -> None:
         write("sqlite", OLD, "x", table=table)
 
 
+@pytest.mark.parametrize("table", ["t", "x", "id", "distance", "w0", "select", "kinhash_block"])
+@pytest.mark.parametrize("name", ["sqlite", "duckdb"])
+def test_a_table_may_be_called_what_the_statement_says(name: str, table: str, tmp_path: Path) -> None:
+    write(name, OLD, tmp_path / "x", table=table)
+    assert check(name, OLD, tmp_path / "x", table=table).passed
+
+
+def test_a_failed_search_does_not_say_that_nothing_was_written(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"this is no database" * 100)
+    for ask in (
+        lambda: check("sqlite", OLD, tmp_path / "x"),
+        lambda: search("sqlite", tmp_path / "x", OLD, 1),
+    ):
+        with pytest.raises(EngineProblem, match="could not be searched") as caught:
+            ask()
+        assert "as it was" not in str(caught.value)
+    with pytest.raises(EngineProblem, match=r"could not be written.*as it was"):
+        write("sqlite", OLD, tmp_path / "x", overwrite=True)
+
+
 @pytest.mark.parametrize("target", ["", "a\0b"])
 def test_a_target_needs_a_name(target: str) -> None:
     with pytest.raises(InvalidInput, match="target"):

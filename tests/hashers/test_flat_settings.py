@@ -23,17 +23,17 @@ def test_names_become_objects_where_they_have_settings():
             "encoder": "ridge",
             "solver": "coordinate",
             "solver__n_sweeps": 5,
-            "alike": 0.5,
+            "alike": 0.25,
         },
     )
-    assert (made.n_bits, made.random_state, made.alike) == (8, 3, 0.5)
+    assert (made.n_bits, made.random_state, made.alike) == (8, 3, 0.25)
     assert isinstance(made.encoder, Ridge)
     assert isinstance(made.encoder.features, RBF)
     assert made.encoder.features.n_centers == 20
     assert isinstance(made.solver, Coordinate)
     assert made.solver.n_sweeps == 5
     assert made.solver.n_anchors == Coordinate().n_anchors
-    assert (plain.encoder, plain.solver, plain.alike) == ("auto", "auto", "auto")
+    assert (plain.encoder, plain.solver, plain.alike) == ("auto", "auto", EnergyHasher().alike)
 
 
 def test_objects_that_are_there_are_copied_not_changed():
@@ -55,7 +55,7 @@ def test_every_method_takes_its_own_parameters(method):
     [
         ({"map": "linear"}, "parameter of EnergyHasher called 'map'"),
         ({"solvr": "spectral"}, "Did you mean 'solver'"),
-        ({"solver": "spectrall", "solver__rarity": 0}, "Did you mean 'spectral'"),
+        ({"solver": "spectrall", "solver__balance": False}, "Did you mean 'spectral'"),
         ({"solver": "spectral", "solver__n_sweeps": 5}, "parameter of Spectral called 'n_sweeps'"),
         ({"solver__n_sweeps": 5}, "solver is 'auto'.*Set solver too"),
         ({"encoder": "expected", "encoder__features__width": 1}, "features is 'auto'.*plain, rbf"),

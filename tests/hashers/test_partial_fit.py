@@ -29,15 +29,15 @@ STREAMS = {
     "EMSPLH": EMSPLH(),
     "rounded at one half": EMKSH(8, rounding="half"),
     "penalty by cross-validation": EMKSH(8, alpha="gcv"),
-    "coordinate": EnergyHasher(8, solver=Coordinate(), encoder="ridge", alike=0),
-    "linearised": EnergyHasher(8, solver=Linearised(), encoder="ridge", alike=0),
-    "mean field": EnergyHasher(8, solver=MeanField(), encoder="ridge", alike=0),
-    "spectral": EnergyHasher(8, solver=Spectral(rotation="codes"), encoder="ridge", alike=0),
+    "coordinate": EnergyHasher(8, solver=Coordinate(), encoder="ridge", alike=0, trust=1),
+    "linearised": EnergyHasher(8, solver=Linearised(), encoder="ridge", alike=0, trust=1),
+    "mean field": EnergyHasher(8, solver=MeanField(), encoder="ridge", alike=0, trust=1),
+    "spectral": EnergyHasher(8, solver=Spectral(rotation="codes"), encoder="ridge", alike=0, trust=1),
     "rbf": EnergyHasher(
-        8, solver=Coordinate(), encoder=Ridge(alpha=1.0, features=RBF(n_centers=20)), alike=0
+        8, solver=Coordinate(), encoder=Ridge(alpha=1.0, features=RBF(n_centers=20)), alike=0, trust=1
     ),
     "the paper's, put together": EnergyHasher(
-        8, solver=Linearised(targets="given", rounding="mean", merge=False), encoder="ridge", alike=0
+        8, solver=Linearised(targets="given", rounding="mean", merge=False), encoder="ridge", alike=0, trust=1
     ),
 }
 ANCHORS = np.arange(60)
@@ -78,6 +78,26 @@ def test_blocks_in_any_order_give_the_model_of_one_fit(name, kind):
         # Equal up to bits whose margin lies within rounding error.
         assert ((found > 0) == (margins > 0))[np.abs(margins) > 1e-3 * np.abs(margins).max()].all()
         assert np.array_equal(parts.learned_codes(y), codes)
+
+
+@pytest.mark.parametrize("kinship", ["any", "graded"])
+@pytest.mark.parametrize("solver", [Coordinate(), Spectral(rotation="codes")], ids=repr)
+@pytest.mark.parametrize("trust", [0.0, 0.4])
+def test_blocks_mix_labels_and_features_as_one_fit_does(solver, kinship, trust):
+    X, y = tags(n=240)
+    solver = clone(solver).set_params(anchors=ANCHORS)
+    base = EnergyHasher(
+        8, solver=solver, encoder="ridge", alike=0, trust=trust, kinship=kinship, random_state=0
+    )
+    whole, parts = clone(base).fit(X, y), stream(clone(base), X, y, [60, 100, 200], [3, 1, 2])
+    # Equal up to bits whose margin lies within rounding error.
+    assert (parts.learned_codes(y, X).bits() == whole.codes_.bits()).mean() > 0.998
+    some = parts.learned_codes(y[:50], X[:50])
+    assert np.array_equal(some.packed, parts.learned_codes(y, X).packed[:50])
+    if trust == 0:
+        assert np.array_equal(parts.learned_codes(y, X).packed, parts.encode(X).packed)
+    with pytest.raises(InvalidInput, match="without features"):
+        parts.learned_codes(y)
 
 
 @pytest.mark.parametrize("name", ["EMKSH", "coordinate", "rbf"])
@@ -183,8 +203,10 @@ def test_bad_blocks_leave_the_model_as_it_was():
         EnergyHasher(8, encoder="ridge"),
         EnergyHasher(8, encoder="ridge", solver="spectral"),
         EnergyHasher(8, encoder="ridge", solver="coordinate", alike=0.5),
-        EnergyHasher(8, encoder="ridge", solver=Coordinate(rounding="median")),
-        EnergyHasher(8, encoder="expected", solver="coordinate"),
+        EnergyHasher(8, encoder="ridge", solver="coordinate"),
+        EnergyHasher(8, encoder="ridge", solver=Coordinate(rounding="median"), alike=0),
+        EnergyHasher(8, encoder="expected", solver="coordinate", alike=0),
+        EnergyHasher(8, encoder="ridge", solver="coordinate", alike=0, kinship=np.eye(5)),
         EMKSH(8, literal=True),
     ],
     ids=repr,

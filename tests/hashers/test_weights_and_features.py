@@ -30,11 +30,12 @@ WEIGHTS = rng.integers(1, 5, 300).astype(float)
         (EnergyHasher(16, alike=0, encoder=Ridge(features="rbf"), random_state=0), X + 1e6),
     ],
 )
-@pytest.mark.filterwarnings("ignore:.*bits are constant")
+@pytest.mark.filterwarnings("ignore:.*bits are constant", "ignore:Features hardly predict")
 def test_features_that_tell_nothing_apart_are_said_to(hasher: EnergyHasher, x: np.ndarray) -> None:
     with pytest.warns(KinhashWarning, match="cannot be told apart") as said:
         hasher.fit(x, Y)
-    assert ("constant" in str(said[-1].message)) == bool((x == x[0]).all())
+    apart = [str(one.message) for one in said if "cannot be told apart" in str(one.message)]
+    assert ("constant" in apart[-1]) == bool((x == x[0]).all())
 
 
 def test_one_sided_classes_are_no_reason_to_warn() -> None:
@@ -42,6 +43,7 @@ def test_one_sided_classes_are_no_reason_to_warn() -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*cannot be told apart")
         warnings.filterwarnings("ignore", message=".*bits are constant")
+        warnings.filterwarnings("ignore", message="Features hardly predict")
         EnergyHasher(8, alike=0, random_state=0).fit(X, y)
 
 
@@ -98,7 +100,7 @@ def test_weights_that_say_nothing_are_refused() -> None:
         EnergyHasher(
             16,
             alike=0,
-            encoder=ExpectedLabels(label_model="ridge", features=Plain(standardize=False)),
+            encoder=ExpectedLabels(features=Plain(standardize=False), penalty=1e-8),
             random_state=0,
         ),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tempfile
 from pathlib import Path
 
@@ -202,3 +203,13 @@ def test_strings_of_every_kind_keep_their_order():
     ids = ["", "a", "a\0", "a\0b", "é", "\U0001f600", "z" * 300, "10", "9"]
     index = HammingIndex.from_codes(np.zeros((len(ids), 1), np.uint8), ids=ids)
     assert index.search(np.zeros((1, 1), np.uint8), 99).ids[0].tolist() == sorted(ids)
+
+
+def test_an_index_with_string_ids_can_be_copied_deeply():
+    """NumPy before 2.2.5 ends the process here."""
+    ids = [f"a rather long id {k}" for k in range(50)]
+    index = HammingIndex.from_codes(np.arange(50, dtype=np.uint8)[:, None], ids=ids)
+    other = copy.deepcopy(index)
+    index.remove(ids[:49])
+    assert other.ids.tolist() == sorted(ids)
+    assert other.search(np.zeros((1, 1), np.uint8), 1).ids.tolist() == [[ids[0]]]

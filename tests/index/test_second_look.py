@@ -111,6 +111,17 @@ def test_equal_filters_are_applied_once(tied):
     assert len(calls) == 1
 
 
+def test_a_mask_and_ids_that_compare_equal_are_two_filters():
+    index = HammingIndex.from_codes(np.zeros((2, 2), np.uint8), payload={"flag": [True, False]})
+    queries = np.zeros((2, 2), np.uint8)
+    for where in ([[1, 0], [True, False]], [[True, False], [1, 0]], [(1, 0), (True, False)]):
+        found = index.search(queries, 2, where=where)
+        assert sorted(one.ids.tolist() for one in found) == [[0], [0, 1]]
+        assert [one.ids.tolist() for one in index.search_radius(queries, 2, where=where)] == [
+            one.ids.tolist() for one in found
+        ]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -125,3 +136,77 @@ def test_equal_filters_are_applied_once(tied):
 def test_what_would_have_no_effect_is_refused(tied, wrong):
     with pytest.raises(InvalidInput):
         HammingIndex.from_codes(tied[0]).search(tied[1], 3, **wrong)
+
+
+def test_a_function_as_a_filter_sees_all_rows_at_once_in_the_order_of_ids():
+    packed, year = np.zeros((6, 2), np.uint8), np.array([5, 9, 7, 1, 8, 3])
+    whole = HammingIndex.from_codes(packed, ids=np.arange(6)[::-1], payload={"year": year})
+    grown = HammingIndex(16)
+    for row in (slice(0, 4), slice(4, 5), slice(5, 6)):
+        grown.add(packed[row], np.arange(6)[::-1][row], {"year": year[row]})
+    assert grown.stats().n_segments > 1
+    seen = []
+
+    def latest(payload):
+        seen.append(payload["year"].tolist())
+        return payload["year"] == payload["year"].max()
+
+    for index in (whole, grown):
+        assert index.search(packed[:1], 6, where=latest).ids.tolist() == [[4]]
+        assert index.search_radius(packed[:1], 0, where=latest)[0].ids.tolist() == [4]
+    assert seen == [year[::-1].tolist()] * 4
+
+
+COLUMNS = {
+    "year": [1999, 2000, 2001],
+    "name": ["a", "b", "c"],
+    "price": [0.5, 1.0, 2.0],
+    "sold": [True, False, True],
+}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"year": [1999, "x"]},
+        {"year": "1999"},
+        {"year": None},
+        {"year": b"ab"},
+        {"year": {"above": 1999}},
+        {"name": ["a", 1]},
+        {"name": 7},
+        {"price": ["0.5"]},
+        {"sold": "yes"},
+    ],
+)
+def test_values_of_another_type_than_the_column_are_refused(wanted):
+    index = HammingIndex.from_codes(np.zeros((3, 2), np.uint8), payload=COLUMNS)
+    with pytest.raises(InvalidInput, match=f"column '{next(iter(wanted))}'"):
+        index.search(np.zeros((1, 2), np.uint8), 3, where=wanted)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rows"),
+    [
+        ({"year": [1999.0, 2000.5, 2001]}, [0, 2]),
+        ({"year": np.array([1999, 2001], np.int16)}, [0, 2]),
+        ({"year": {10**30, -(10**30), 2000}}, [1]),
+        ({"name": ["a", "z"]}, [0]),
+        ({"name": []}, []),
+        ({"year": []}, []),
+        ({"price": [1, 0.5]}, [0, 1]),
+        ({"sold": [1]}, [0, 2]),
+        ({"sold": np.True_, "year": [2000, 2001]}, [2]),
+    ],
+)
+def test_numbers_of_other_types_are_compared_by_value(wanted, rows):
+    index = HammingIndex.from_codes(np.zeros((3, 2), np.uint8), payload=COLUMNS)
+    assert index.search(np.zeros((1, 2), np.uint8), 3, where=wanted).ids.tolist() == [rows]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_large_whole_numbers_beside_others_are_compared_exactly(dtype):
+    year = np.array([2**53, 2**53 + 1], dtype)
+    index = HammingIndex.from_codes(np.zeros((2, 2), np.uint8), payload={"year": year})
+    found = index.search(np.zeros((1, 2), np.uint8), 3, where={"year": [2**53 + 1, 0.5, -1]})
+    assert found.ids.tolist() == [[1]]

@@ -124,7 +124,7 @@ def test_polishing_any_start_ends_no_higher_than_its_rounding(seed):
 def test_a_polished_solver_refuses_what_its_first_one_cannot_decide():
     for first, says in (
         (Linearised(targets="given"), "targets"),
-        (Spectral(rarity=0.5), "rarity"),
+        (Spectral(balance=False), "balance"),
         (MeanField(order="paralell"), "parallel"),
         ("linearised", "first"),
     ):

@@ -24,7 +24,7 @@ PAPER = (
 SMOKE = ("smoke", "figure2", "gallery")  # of the one task of ours on digits
 TASKS = {
     **dict.fromkeys(PAPER, "paper"),
-    **{name: name for name in ("field", "network", "maps", "pieces", "published", "slow", "smoke")},
+    **{name: name for name in ("field", "network", "maps", "published", "slow", "smoke")},
 }
 
 

@@ -23,6 +23,7 @@ A method may have ``bits`` and ``partitions`` of its own. Settings of its parts 
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -128,10 +129,22 @@ def read_task(name: str | os.PathLike[str]) -> Task:
             raise UnknownName.among("task", name, named_tasks())
         folder, text = Path(), (_folder() / f"{name}.toml").read_text(encoding="utf-8")
     try:
-        plan = tomllib.loads(text)
+        return _task(name, tomllib.loads(text, parse_float=_finite), folder)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"{name}: {error}", "TOML", "docs/benchmark.md has an example") from None
-    return _task(name, plan, folder)
+    except RecursionError:
+        raise InvalidInput(
+            f"{name} is nested too deeply",
+            "tables and lists in a few levels",
+            "docs/benchmark.md has an example",
+        ) from None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise InvalidInput(f"The task holds {text}", "finite numbers", "Mend the task")
+    return number
 
 
 def _folder() -> Any:

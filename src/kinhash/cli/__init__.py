@@ -17,9 +17,11 @@ from typing import Any, NoReturn
 import click
 
 from .. import __version__
+from .._files import remove_unfinished
 from ..errors import KinhashError, KinhashWarning
-from ._interrupt import INTERRUPTED, stopping_within_a_second
+from ._interrupt import INTERRUPTED, stopped, stopping_within_a_second, was_interrupted
 from ._streams import open_closed_streams
+from ._terminal import visible
 
 __all__ = ["COMMANDS", "kinhash", "main"]
 
@@ -97,6 +99,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     with stopping_within_a_second(), _one_line_warnings():
         code = _run(arguments)
         if code == INTERRUPTED:
+            remove_unfinished()
             os._exit(code)  # threads that still compute would hold up a polite exit
     sys.exit(code)
 
@@ -107,30 +110,43 @@ def _run(arguments: list[str]) -> int:
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except (KeyboardInterrupt, click.Abort):
-        _say("Stopped. What was there before is as it was.")
+        _say(stopped())
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "kinhash"
-        _say(f"Error: {error.format_message()} See `{command} --help`.")
-    except click.ClickException as error:
-        _say(f"Error: {error.format_message()}")
-    except KinhashError as error:
-        _say(f"Error: {error}")
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        _say(f"Error: {place}{error.strerror or error}.")
-    except MemoryError as error:
-        _say(f"Error: There is not enough memory ({error}). Try fewer rows.")
+    except Exception as error:
+        if was_interrupted():
+            _say(stopped())
+            return INTERRUPTED
+        problem = _in_words(error)
+        if problem is None:
+            raise
+        _say(f"Error: {problem}")
     return FAILED
+
+
+def _in_words(error: Exception) -> str | None:
+    """What went wrong, for errors that a user can cause; None for a mistake of ours."""
+    if isinstance(error, click.UsageError):
+        command = error.ctx.command_path if error.ctx else "kinhash"
+        return f"{error.format_message()} See `{command} --help`."
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, KinhashError):
+        return str(error)
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror or error}."
+    if isinstance(error, MemoryError):
+        return f"There is not enough memory ({error}). Try fewer rows."
+    return None
 
 
 def _say(text: str) -> None:
     """One line on stderr, whatever line breaks a message carries."""
     with contextlib.suppress(OSError):
-        click.echo(" ".join(text.split()), err=True)
+        click.echo(visible(" ".join(text.split())), err=True)
 
 
 @contextlib.contextmanager

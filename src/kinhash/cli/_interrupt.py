@@ -2,7 +2,8 @@
 
 Python delivers Ctrl-C between two of its own instructions; a matrix product of several seconds is one
 instruction. So a thread listens for the signal itself: it gives the command a moment to stop by
-itself, then removes the command's temporary files and ends the process.
+itself, then removes the command's temporary files and ends the process. Packages in C may turn Ctrl-C
+into errors of their own, so the handler remembers that it came.
 """
 
 from __future__ import annotations
@@ -13,13 +14,33 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 from .._files import remove_unfinished
 
-__all__ = ["INTERRUPTED", "stopping_within_a_second"]
+__all__ = ["INTERRUPTED", "now_complete", "stopped", "stopping_within_a_second", "was_interrupted"]
 
 INTERRUPTED = 130
 PATIENCE = 0.6  # seconds a command gets to stop by itself
+UNCHANGED = "What was there before is as it was."
+
+_came = threading.Event()
+_outcome = [UNCHANGED]
+
+
+def was_interrupted() -> bool:
+    """Whether Ctrl-C came, even if somebody turned it into another error."""
+    return _came.is_set()
+
+
+def stopped() -> str:
+    """The line a command ends with after Ctrl-C."""
+    return f"Stopped. {_outcome[0]}"
+
+
+def now_complete(what: str) -> None:
+    """From here on, Ctrl-C leaves this behind: a sentence for the line a command ends with."""
+    _outcome[0] = what
 
 
 @contextlib.contextmanager
@@ -28,24 +49,34 @@ def stopping_within_a_second() -> Iterator[None]:
     if os.name == "nt" or threading.current_thread() is not threading.main_thread():
         yield
         return
+    _came.clear()
+    now_complete(UNCHANGED)
     heard, ring = os.pipe()
     os.set_blocking(ring, False)
     finished = threading.Event()
     before = signal.set_wakeup_fd(ring, warn_on_full_buffer=False)
+    handler = signal.getsignal(signal.SIGINT)
+
+    def remember(number: int, frame: Any) -> None:
+        _came.set()
+        signal.default_int_handler(number, frame)
 
     def watch() -> None:
         while signals := os.read(heard, 16):
             if signal.SIGINT in signals and not finished.wait(PATIENCE):
                 remove_unfinished()
-                os.write(2, b"Stopped. What was there before is as it was.\n")
+                os.write(2, f"{stopped()}\n".encode())
                 os._exit(INTERRUPTED)
 
     watcher = threading.Thread(target=watch, daemon=True, name="kinhash-interrupt")
     watcher.start()
+    if handler is signal.default_int_handler:  # not where Ctrl-C is ignored, as in the background of a shell
+        signal.signal(signal.SIGINT, remember)
     try:
         yield
     finally:
         finished.set()
+        signal.signal(signal.SIGINT, handler)
         signal.set_wakeup_fd(before)
         os.close(ring)
         watcher.join(1)

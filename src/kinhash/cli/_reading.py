@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ..errors import InvalidInput, KinhashWarning
 from ..evaluation.pairs import Pairs
 from ..labels import Labels
-from ._terminal import counted
+from ._terminal import counted, visible
 
 __all__ = ["expect_separator", "summary", "warn_of_columns", "warn_of_joined_classes"]
 
@@ -27,7 +27,7 @@ def summary(X: Any, supervision: Labels | Pairs) -> str:
     if isinstance(supervision, Pairs):
         kin = int((supervision.verdict > 0).sum())
         return f"{size}, {len(supervision.verdict):,} pairs, {kin:,} of them kin."
-    names = [str(name)[:40] for name in supervision.names[:SHOWN].tolist()]
+    names = [visible(str(name)[:40], one_line=True) for name in supervision.names[:SHOWN].tolist()]
     more = ", ..." if len(supervision.names) > SHOWN else "."
     unknown = int((~supervision.known).sum())
     without = f"; {counted(unknown, 'row')} without a label" if unknown else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 import time
@@ -23,9 +24,12 @@ __all__ = [
     "table",
     "talk",
     "unless_told",
+    "visible",
     "wrapped",
 ]
 
+# Characters that move the cursor, recolour, rename or reverse what a terminal shows, and half characters.
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 EVERY = 60.0  # seconds between two lines of progress off a terminal
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 header_option = click.option(
@@ -43,17 +47,26 @@ array_option = click.option(
 )
 
 
+def visible(text: str, *, one_line: bool = False) -> str:
+    """Text with its control characters written out (``\\x1b``): a stranger's file may hold any.
+
+    Line breaks stay, unless the text is part of a line.
+    """
+    text = HIDDEN.sub(lambda found: ascii(found[0])[1:-1], text)
+    return text.replace("\n", "\\n") if one_line else text
+
+
 def emit(result: Mapping[str, Any], text: str, as_json: bool) -> None:
     """The result of a command, for machines or for people."""
     from .._json import plain
 
-    click.echo(json.dumps(plain(result), indent=2, allow_nan=False) if as_json else text)
+    click.echo(json.dumps(plain(result), indent=2, allow_nan=False) if as_json else visible(text))
 
 
 def talk(text: str) -> None:
     """A remark for whoever watches; a pipe or a log file does not get it."""
     if sys.stderr.isatty():
-        click.echo(text, err=True)
+        click.echo(visible(text), err=True)
 
 
 def unless_told(text: str) -> list[str]:
@@ -65,7 +78,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     """Columns under their headings: the first to the left, the others to the right."""
     from .._texts import columns
 
-    return columns(rows)
+    return columns([[visible(cell, one_line=True) for cell in row] for row in rows])
 
 
 def wrapped(sentence: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._terminal import visible
+
 if TYPE_CHECKING:
     from ..evaluation import Comparison
 
@@ -48,7 +50,7 @@ def worst_labels(labels: list[dict[str, Any]], kind: str) -> list[str]:
     if len(labels) < 3 or labels[0]["score"] > 1 - WORSE:
         return []
     named = [
-        f"{one['label']} {one['score']:.3f}"
+        f"{visible(str(one['label']), one_line=True)} {one['score']:.3f}"
         + (f" (cosine {one['other']:.3f})" if one["other"] is not None else "")
         for one in labels[:WORST]
     ]

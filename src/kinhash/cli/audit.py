@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from ._terminal import counted, emit, json_option, table
+from ._terminal import counted, emit, json_option, table, visible
 
 if TYPE_CHECKING:
     from ..codes import Codes
@@ -77,7 +77,7 @@ def read_codes(path: str, packed: bool, n_bits: int | None) -> Codes:
     if not packed and np.isin(values, (-1, 0, 1)).all() and np.isin(np.unique(matrix), (-1, 0, 1)).all():
         if {-1, 0} <= set(values.tolist()):
             zeros = int((matrix == 0).sum())
-            click.echo(f"{path}: {counted(zeros, 'sign')} of 0, read as -1.", err=True)
+            click.echo(visible(f"{path}: {counted(zeros, 'sign')} of 0, read as -1."), err=True)
         return Codes(pack_bits(matrix > 0), matrix.shape[1])
     if matrix.dtype == np.uint8:
         return as_codes(matrix, n_bits)

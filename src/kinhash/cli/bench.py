@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._interrupt import INTERRUPTED
-from ._terminal import bar, counted, emit, json_option
+from ._terminal import bar, counted, emit, json_option, visible
 
 if TYPE_CHECKING:
     from ..bench import Cell, Result, RunPlan, Task
@@ -100,7 +100,7 @@ def bench(
             new = run(planned.todo, store, jobs=jobs, timeout=timeout, listener=progress, device=device)
         except KeyboardInterrupt:
             finished = f"{counted(progress.done, 'cell')} finished, in {output}"
-            click.echo(f"{finished}. The same command with --resume goes on.", err=True)
+            click.echo(visible(f"{finished}. The same command with --resume goes on."), err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None  # one sentence is enough
     _report(chosen, planned, new, output, time.perf_counter() - start, as_json)
     if new and not any(result.ok for result in new):
@@ -151,7 +151,9 @@ class _Progress:
             ]
             outcome = ", ".join(scores) if result.ok else f"failed: {result.error}"
             total = self.done + len(self._left)
-            click.echo(f"[{self.done}/{total}, {self._time_left()} left] {cell}: {outcome}", err=True)
+            click.echo(
+                visible(f"[{self.done}/{total}, {self._time_left()} left] {cell}: {outcome}"), err=True
+            )
 
     def _time_left(self) -> str:
         """Cells like those that were measured take as long again; the others as long as the mean."""

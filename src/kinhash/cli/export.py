@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..engines import ENGINES
+from ._interrupt import now_complete
 from ._terminal import counted, emit, json_option
 
 __all__ = ["export"]
@@ -75,6 +76,7 @@ def export(
     if n_queries:
         from ..engines import check
 
+        now_complete(f"{without_password(target)} is written, and its answers are not checked.")
         outcome = check(engine, found, target, ids=numbers, table=table, n_queries=n_queries)
     seconds = time.perf_counter() - start
     result = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._terminal import emit, json_option
+from ._terminal import emit, json_option, visible
 
 __all__ = ["info"]
 
@@ -32,7 +32,8 @@ def info(file: str, as_json: bool) -> None:
         facts = {"kind": kind, "format": FORMAT, **describe.get(kind, _other)(file)}
     facts = {"file": file, **facts, "file_bytes": os.path.getsize(file)}
     width = max(map(len, facts))
-    text = "\n".join(f"{name.replace('_', ' '):<{width}}  {_shown(value)}" for name, value in facts.items())
+    shown = {name.replace("_", " "): visible(_shown(value), one_line=True) for name, value in facts.items()}
+    text = "\n".join(f"{name:<{width}}  {value}" for name, value in shown.items())
     emit(facts, text, as_json)
 
 

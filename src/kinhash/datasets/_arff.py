@@ -19,7 +19,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ._files import damaged, inflated
-from ._text import is_number, text_lines
+from ._text import as_number, is_number, text_lines
 
 __all__ = ["Arff", "read_arff"]
 
@@ -102,7 +102,7 @@ def _unquoted(text: str) -> str:
 def _value(text: str, column: int, nominal: dict[int, dict[str, float]]) -> float:
     listed = nominal.get(column)
     if listed is None:
-        return float(text)
+        return as_number(text)
     value = listed.get(_unquoted(text))
     if value is None:
         raise ValueError(f"{text[:40]!r} is not one of the values listed")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..errors import FileProblem, UnknownName
 from ._files import damaged
 from ._rows import Matrix
-from ._text import is_number
+from ._text import as_number, is_number
 
 __all__ = ["ALL_COLUMNS", "Pick", "picked", "picked_blocks"]
 
@@ -92,7 +92,7 @@ def _parsed(
                 "Mend that line",
             )
         try:
-            out[row] = [float(fields[place]) for place in places]
+            out[row] = [as_number(fields[place]) for place in places]
         except ValueError:
             bad = next(place for place in places if not is_number(fields[place]))
             raise damaged(

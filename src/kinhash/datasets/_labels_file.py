@@ -10,8 +10,10 @@
 | ``.svm`` ``.svmlight`` ``.libsvm`` | the targets, several parted by commas |
 | ``.parquet`` (extra ``parquet``) | the column called ``column``, or the one that is clear; lists are tags |
 
-In text, an empty field is an unknown class, or an empty set of tags; labels that are all whole
-numbers are read as numbers.
+In text (``.txt``, ``.csv``, ``.tsv``, ``.svm``), an empty field is an unknown class, or an empty set of
+tags. A field that other programs write for a missing value (``MISSING_WORDS``: ``NaN``, ``NA``, ``null``,
+...) is unknown, too, with a warning that counts them; a tag beside others stays a tag. Labels that are
+all whole numbers are read as numbers. In the other formats text is text, and only null and NaN are unknown.
 """
 
 from __future__ import annotations
@@ -19,14 +21,16 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Callable
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import FileProblem, InvalidInput, UnknownName
+from ..errors import FileProblem, InvalidInput, KinhashWarning, UnknownName
 from ..labels import Labels, read_labels
 from ._arrays import read_npy, read_npz
 from ._csv import guess_delimiter
@@ -37,6 +41,10 @@ from ._text import is_number, read_lines
 __all__ = ["open_labels"]
 
 KIND = "labels, one per row"
+# What pandas, R, spreadsheets and databases write for a missing value.
+MISSING_WORDS = frozenset(
+    ["nan", "NaN", "NAN", "-nan", "NaT", "NA", "<NA>", "N/A", "n/a", "#N/A", "null", "NULL", "None"]
+)
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,7 @@ def _from_text(file: Path, options: LabelOptions) -> list[Any]:
         raise damaged(file, "this is not text", KIND, "Check that the extension fits the contents")
     if options.column is not None:
         raise FileProblem(f"{file}: a .txt file has no columns", "one label per line", "Rename it to .csv")
-    return _values([line.strip() for line in lines], options)
+    return _values(file, [line.strip() for line in lines], options)
 
 
 def _from_csv(file: Path, options: LabelOptions) -> list[Any]:
@@ -104,7 +112,7 @@ def _from_csv(file: Path, options: LabelOptions) -> list[Any]:
             raise damaged(file, "this is not text", KIND, "Check that the extension fits the contents")
         mark = "\t" if ".tsv" in file.suffixes else guess_delimiter(lines[0]) if lines else None
         if options.column is None and mark is not None and options.separator == mark:
-            return _values(lines, options)  # the tags themselves are parted by commas
+            return _values(file, lines, options)  # the tags themselves are parted by commas
         rows = [row for row in csv.reader(lines, delimiter=mark or ",", strict=True) if row]
     if not rows:
         raise damaged(file, "the file is empty", KIND)
@@ -121,24 +129,44 @@ def _from_csv(file: Path, options: LabelOptions) -> list[Any]:
             raise FileProblem(
                 f"{file} has {width} columns", "one, or the name of one", f"Name one of {rows[0]}"[:300]
             )
-        return _values([row[0].strip() for row in rows], options)
+        return _values(file, [row[0].strip() for row in rows], options)
     names = [name.strip() for name in rows[0]]
     if options.column not in names:
         raise UnknownName.among("column", options.column, names)
     place = names.index(options.column)
-    return _values([row[place].strip() for row in rows[1:]], LabelOptions(None, options.separator, False))
+    fields = [row[place].strip() for row in rows[1:]]
+    return _values(file, fields, LabelOptions(None, options.separator, False))
 
 
-def _values(fields: list[str], options: LabelOptions) -> list[Any]:
+def _values(file: Path, fields: list[str], options: LabelOptions) -> list[Any]:
     header = options.header
     if options.separator is not None:
         rows = fields[1:] if header else fields
-        return [_tags(row, options.separator) for row in rows]
+        _warn_of_missing_words(file, [row.strip() for row in rows])
+        return [None if row.strip() in MISSING_WORDS else _tags(row, options.separator) for row in rows]
     if header is None and len(fields) > 1:
-        rest = [is_number(field) for field in fields[1:] if field]
-        header = bool(rest) and all(rest) and bool(fields[0]) and not is_number(fields[0])
-    fields = fields[1:] if header else fields
-    return _numbers_if_whole([field or None for field in fields])
+        rest = [is_number(field) for field in fields[1:] if field not in MISSING_WORDS | {""}]
+        named = fields[0] not in MISSING_WORDS | {""} and not is_number(fields[0])
+        header = bool(rest) and all(rest) and named
+    return _classes(file, fields[1:] if header else fields)
+
+
+def _classes(file: Path, fields: list[str]) -> list[Any]:
+    """Fields of text as classes: None where they are empty or a word for a missing value."""
+    _warn_of_missing_words(file, fields)
+    return _numbers_if_whole([None if field in MISSING_WORDS else field or None for field in fields])
+
+
+def _warn_of_missing_words(file: Path, fields: Iterable[str]) -> None:
+    found = Counter(field for field in fields if field in MISSING_WORDS)
+    if found:
+        listed = ", ".join(f"{word!r} ({times:,} times)" for word, times in sorted(found.items()))
+        warnings.warn(
+            f"{file}: {listed} is read as an unknown label. If it is a class, rename it, or write the labels "
+            "as .json, where only null is unknown.",
+            KinhashWarning,
+            stacklevel=2,
+        )
 
 
 def _numbers_if_whole(fields: list[str | None]) -> list[Any]:
@@ -207,7 +235,7 @@ def _from_svmlight(file: Path, options: LabelOptions) -> list[Any]:
 
     targets = svmlight_targets(file)
     if all(len(row) == 1 for row in targets):
-        return _numbers_if_whole([row[0] for row in targets])
+        return _classes(file, [row[0] for row in targets])
     return [set(row) for row in targets]
 
 

@@ -29,13 +29,13 @@ def parquet_kinds(path: Path) -> dict[str, str]:
 
 
 def parquet_values(path: Path, name: str) -> list[Any]:
-    """One column as labels or ids: plain values, sets for lists, None for what is missing."""
+    """One column as labels or ids: plain values, sets for lists; None for what is missing, in sets too."""
     arrow = _Arrow()
     with _arrow_errors(arrow, path), arrow.open(path) as file:
         if name not in file.schema_arrow.names:
             raise UnknownName.among("column", name, file.schema_arrow.names)
         values: list[Any] = file.read(columns=[name])[name].to_pylist()
-    return [set(value) - {None} if isinstance(value, list) else value for value in values]
+    return [set(value) if isinstance(value, list) else value for value in values]
 
 
 def parquet_matrix(path: Path, name: str | None = None, pick: Pick | None = None) -> Matrix:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ..errors import FileProblem
 from ._files import damaged, inflated
 from ._rows import Matrix
-from ._text import text_lines
+from ._text import as_number, text_lines
 
 __all__ = ["svmlight_matrix", "svmlight_targets"]
 
@@ -86,7 +86,7 @@ def _parsed(tokens: list[str], path: Path, number: int) -> _Row:
         if position == "qid":
             continue
         try:
-            where, what = int(position), float(value)
+            where, what = int(position) if "_" not in position else -1, as_number(value)
         except ValueError:
             where, what = -1, 0.0
         if not colon or where < 0 or where > MAX_COLUMNS or (positions and where <= positions[-1]):

@@ -14,12 +14,30 @@ import numpy.typing as npt
 from ..errors import DamagedFile
 from ._files import damaged
 
-__all__ = ["is_number", "number_blocks", "parse_rows", "read_lines", "split_line", "text_lines"]
+__all__ = ["as_number", "is_number", "number_blocks", "parse_rows", "read_lines", "split_line", "text_lines"]
+
+LONGEST_LINE = 2**25  # characters: a row of more than a million numbers
+
+
+class _Lines(io.TextIOWrapper):
+    """Lines of bounded length: a small gzip file may hold one that fills the memory."""
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+        line = super().readline(LONGEST_LINE + 1)
+        if len(line) > LONGEST_LINE:
+            raise ValueError(f"a line of more than {LONGEST_LINE:,} characters")
+        return line
+
+    def __next__(self) -> str:  # type: ignore[override]
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
 
 
 def text_lines(stream: BinaryIO) -> io.TextIOWrapper:
     """The lines of a UTF-8 file; a byte-order mark and Windows line ends do not matter."""
-    return io.TextIOWrapper(stream, encoding="utf-8-sig", newline=None)
+    return _Lines(stream, encoding="utf-8-sig", newline=None)
 
 
 def read_lines(stream: BinaryIO) -> list[str]:
@@ -33,10 +51,17 @@ def read_lines(stream: BinaryIO) -> list[str]:
 def is_number(text: str) -> bool:
     """Whether a field can be read as a number."""
     try:
-        float(text)
+        as_number(text)
     except ValueError:
         return False
-    return "_" not in text  # Python reads 1_000, no data file means it
+    return True
+
+
+def as_number(text: str) -> float:
+    """The number in a field. Python reads 1_000 as one, no data file means it."""
+    if "_" in text:
+        raise ValueError(f"no number: {text[:40]!r}")
+    return float(text)
 
 
 def split_line(line: str, delimiter: str | None) -> list[str]:

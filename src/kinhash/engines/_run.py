@@ -145,7 +145,7 @@ def prepared(codes: Codes, ids: Any = None) -> Codes:
 
 @contextmanager
 def plainly(one: Engine, place: Place, done: str) -> Iterator[None]:
-    """Turn what an engine raises into one error of ours; nothing was changed then."""
+    """Turn what an engine raises into one error of ours; where it was writing, nothing was changed."""
     known: tuple[type[Exception], ...] = (OSError, *one.problems())
     try:
         yield
@@ -153,8 +153,7 @@ def plainly(one: Engine, place: Place, done: str) -> Iterator[None]:
         if isinstance(problem, KinhashError):
             raise
         reason = " ".join(str(problem).split()) or type(problem).__name__
-        raise EngineProblem(
-            f"{place.shown} could not be {done}: {reason}",
-            "",
-            "Check that it exists, can be reached and has space; what was there before is as it was",
-        ) from problem
+        remedy = "Check that it exists and can be reached"
+        if done == "written":
+            remedy = "Check that it can be reached and has space; what was there before is as it was"
+        raise EngineProblem(f"{place.shown} could not be {done}: {reason}", "", remedy) from problem

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._files import new_files
 from ..codes import Codes
 from ..errors import InvalidInput
 from ._base import Engine, EngineFacts, Found, Place, Reader, id_array
@@ -56,12 +57,8 @@ def not_there(place: Place) -> InvalidInput:
 @contextlib.contextmanager
 def fresh_file(path: str) -> Iterator[None]:
     """A database file that did not exist before a failure does not exist after it."""
-    existed = os.path.exists(path)
-    try:
+    if os.path.exists(path):
         yield
-    except BaseException:
-        if not existed:
-            for name in (path, f"{path}.wal", f"{path}-journal", f"{path}-wal", f"{path}-shm"):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(name)
-        raise
+        return
+    with new_files(path, *(path + ending for ending in (".wal", "-journal", "-wal", "-shm"))):
+        yield

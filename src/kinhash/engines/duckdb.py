@@ -17,6 +17,7 @@ from ._sql import already_there, fresh_file, not_there, quoted, select, sql_read
 
 __all__ = ["DuckDB"]
 
+VIEW = "_kinhash_block"  # begins as no table of ours does
 BLOCK = 8192  # rows handed over at once: 33 MB as text at 1024 bits
 
 
@@ -49,10 +50,10 @@ class DuckDB(Engine):
             for rows in block_slices(len(codes), BLOCK):
                 texts = {part.name: part.texts().astype(np.str_) for part in columns(codes[rows])}
                 ids = codes.ids[rows].astype(object if kind == "VARCHAR" else np.int64)
-                db.register("kinhash_block", {"id": ids, **texts})
+                db.register(VIEW, {"id": ids, **texts})
                 bits = "".join(f", {name}::BIT" for name in names)
-                db.execute(f'insert into "{place.table}" select id{bits} from kinhash_block')
-                db.unregister("kinhash_block")
+                db.execute(f'insert into "{place.table}" select id{bits} from {VIEW}')
+                db.unregister(VIEW)
             db.execute("commit")  # closing without it rolls back
 
     @contextmanager

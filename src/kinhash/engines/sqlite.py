@@ -85,9 +85,10 @@ class SQLite(Engine):
         xors = ", ".join(f"({w}|{words[w]})-({w}&{words[w]}) as x{i}" for w, i in number.items())
         counts = ", ".join(f"x{i}-(x{i}>>1&{THREES})-(x{i}>>2&{ONES}) as t{i}" for i in number.values())
         total = weighted(parts, lambda part: _total(part, [number[name] for name in _words(part)]))
-        return (
-            f'with x as (select id, {xors} from "{place.table}"),\n     t as (select id, {counts} from x)\n'
-            f"select id, {total} as distance from t order by distance, id limit {k}"
+        return (  # names that begin as no table does: one called x would hide the table x
+            f'with _x as (select id, {xors} from "{place.table}"),\n'
+            f"     _t as (select id, {counts} from _x)\n"
+            f"select id, {total} as distance from _t order by distance, id limit {k}"
         )
 
 

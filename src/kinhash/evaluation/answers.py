@@ -97,7 +97,7 @@ class AnswerSheet:
     def average_precision(self, scores: ScoreRows) -> Floats:
         """Average precision of every query by scores, highest first."""
         sides = read_sides(self.queries, self.database, len(self.queries), len(self.database), self.own)
-        return precision_of_scores(scores, sides)
+        return np.minimum(precision_of_scores(scores, sides), 1.0)  # sums of ties may round above 1
 
     def _first_ten(self, scores: ScoreRows) -> Measures:
         names = ("p10", "exact", "Jaccard", "nDCG") if self.queries.is_tags else ("p10",)

@@ -29,14 +29,12 @@ from ..codes import Codes, pack_bits
 from ..evaluation.label_model import FLOOR, MOST_CHANCES, TRIED_ROWS, Chances, log_losses, out_of_fold
 from ..index import HammingIndex
 from ..labels import Labels
-from ..supervision import from_labels
 
-__all__ = ["Doubts", "by_features", "by_neighbours", "seem_learned"]
+__all__ = ["Doubts", "by_features", "by_neighbours"]
 
 DOUBTFUL_RATIO = 0.1  # a tag, or lack of one, ten times less likely than it is common
 FEWEST_CARRIERS = 5  # what rows of a rarer label are like cannot be known
 NEIGHBOURS = 20
-USUAL = 0.75
 CLEARLY = 0.02  # share of the log loss of the label frequencies that a judge must save
 HOTTEST = 20.0
 NOISE = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)  # shares of wrong labels that are tried
@@ -126,25 +124,6 @@ def by_neighbours(codes: Codes, labels: Labels, learned: bool) -> Doubts | None:
 
     bits = "alike bits" if learned else "bits"
     return _judged(votes(), labels, f"the labels of the {k} nearest other rows, by their {bits}")
-
-
-def seem_learned(codes: Codes, labels: Labels) -> bool:
-    """Whether three in four rows have the kin bits that are usual for their label, as learned codes do.
-
-    Not all, because rows kept out of a fit carry mapped codes among learned ones. Mapped codes of classes
-    told apart with ease look the same; then only the alike bits judge, which is less, but not wrong.
-    """
-    n_kin = codes.fields.kin(codes.n_bits)
-    known = np.flatnonzero(labels.known)
-    kin = pack_bits(codes.bits()[known, :n_kin])
-    groups = from_labels(labels, len(labels)).group_of_row[known]
-    joined = np.column_stack([groups.astype(np.int64)[:, None].view(np.uint8), kin])
-    pairs, counts = np.unique(joined, axis=0, return_counts=True)
-    own = np.ascontiguousarray(pairs[:, :8]).view(np.int64)[:, 0]
-    usual = np.zeros(int(groups.max(initial=0)) + 1, np.int64)
-    np.maximum.at(usual, own, counts)
-    in_company = usual > 1  # a row that is alone with its label has the usual code whoever made it
-    return bool(usual[in_company].sum() >= USUAL * max(1, np.bincount(groups)[in_company].sum()))
 
 
 def _judged(blocks: Iterable[tuple[Ints, Chances]], labels: Labels, how: str) -> Doubts:

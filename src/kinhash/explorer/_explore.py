@@ -16,7 +16,7 @@ from .._files import replace_file
 from ..codes import Codes, pack_bits
 from ..errors import InvalidInput
 from ..labels import Labels
-from ._doubts import Doubts, by_features, by_neighbours, seem_learned
+from ._doubts import Doubts, by_features, by_neighbours
 from ._layout import layout
 from ._page import assemble
 from ._pictures import Sheets, picture_of_row, sheets
@@ -159,7 +159,7 @@ class _Page:
         same = mapped is not None and np.array_equal(mapped.packed, self.codes.packed)
         self.mapped = None if same else mapped
         self.labels: Labels | None = rows.labels
-        self.learned = self.labels is not None and not same and _learned(rows)
+        self.learned = self.labels is not None and not same and rows.learned
         self.quality: dict[str, Any] | None = None
         self.doubts: dict[str, Any] | None = None
         self.pictures: Sheets | None = None
@@ -179,12 +179,12 @@ class _Page:
         if known.shape[0] < 10 or len(np.unique(known.indices)) < 2:
             self.doubts = {"how": "Too few rows have a label for any of them to be doubted."}
             return
-        remembering = self.learned or seem_learned(
-            self.codes, labels
-        )  # mapped codes of fitted rows may be, too
-        found = (
-            by_neighbours(self.codes, labels, remembering) if X is None else by_features(X, labels, self.seed)
-        )
+        if X is None:
+            # Mapped codes of rows that were fitted on may remember their labels, too.
+            remembering = self.learned or self.codes.fields.alike > 0
+            found = by_neighbours(self.codes, labels, remembering)
+        else:
+            found = by_features(X, labels, self.seed)
         self.doubts = {**_doubt_facts(found), "byCodes": X is None}
 
     def explorer(self) -> Explorer:
@@ -256,12 +256,6 @@ class _Page:
             "pictures": 0 if sheets is None else int((sheets.place >= 0).sum()),
             "bytes": n_bytes,
         }
-
-
-def _learned(rows: RowsShown) -> bool:
-    """Whether labels made the kin bits: as the codes say, or as they look where they say nothing."""
-    assert rows.labels is not None
-    return seem_learned(rows.codes, rows.labels) if rows.learned is None else rows.learned
 
 
 def _doubt_facts(found: Doubts | None) -> dict[str, Any]:

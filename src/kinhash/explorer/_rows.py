@@ -28,8 +28,8 @@ LONGEST_TEXT = 400  # letters of a text that a page keeps
 class RowsShown:
     """Rows in the order of their ids. ``numbers`` (n,) says which of the rows handed in each of them is.
 
-    ``n_rows`` were there before a sample was drawn. ``learned`` says whether labels made the codes, None
-    where nobody knows.
+    ``n_rows`` were there before a sample was drawn. ``learned`` says whether labels took part in
+    the codes.
     """
 
     codes: Codes
@@ -38,7 +38,7 @@ class RowsShown:
     n_rows: int
     labels: Labels | None = None
     texts: list[str] | None = None
-    learned: bool | None = None
+    learned: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -61,8 +61,7 @@ def read_rows(codes: Any, ids: Any, labels: Any, text: Any) -> RowsShown:
         expect_rows("texts", len(given), len(found))
         texts = [_short(given[row]) for row in order.tolist()]
     bare = replace(found[order], ids=None)
-    learned = found.learned if found.learned or (found.model_id and found is codes) else None
-    return RowsShown(bare, names[order], order, len(found), known, texts, learned)
+    return RowsShown(bare, names[order], order, len(found), known, texts, found.learned)
 
 
 def sampled(rows: RowsShown, most: int, rng: np.random.Generator) -> RowsShown:

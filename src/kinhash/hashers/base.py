@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._blocks import keep_threads, map_padded_rows, single_blas_thread
 from .._callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from .._check import check_choice, check_features, check_integer, check_n_bits, check_weights, make_rng
+from .._inputs import in_order_of
 from .._stages import Listener, Stages
 from .._types import Array, Bytes, Floats
 from ..codes import Codes, pack_bits
@@ -256,7 +257,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def explain(self, x: Any, y: Any) -> Explanation:
         """Which bits of two rows differ, and by what margins."""
-        left, right = _one_row(x), _one_row(y)
+        names = getattr(self, "feature_names_in_", None)
+        left, right = (_one_row(in_order_of(names, row)) for row in (x, y))
         if left.shape != right.shape:
             raise InvalidInput(
                 f"The two rows have {left.size} and {right.size} values",

@@ -49,10 +49,12 @@ def _key(one: Any) -> Any:
         return one.dtype.str, one.tobytes()
     key: Any = id(one)
     if isinstance(one, Mapping):
-        entries = ((name, tuple(v) if isinstance(v, (list, set)) else v) for name, v in one.items())
-        key = ("columns", *sorted(entries, key=lambda entry: str(entry[0])))
+        key = (
+            "columns",
+            *sorted(((name, _typed(v)) for name, v in one.items()), key=lambda entry: str(entry[0])),
+        )
     elif isinstance(one, (list, tuple)):
-        key = ("ids", *one)
+        key = _typed(one)
     elif one is None or callable(one):
         key = one
     try:
@@ -60,3 +62,10 @@ def _key(one: Any) -> Any:
     except TypeError:
         return id(one)
     return key
+
+
+def _typed(value: Any) -> Any:
+    """Values with their types: True and 1 compare equal, but one is of a mask and the other an id."""
+    if isinstance(value, (list, tuple, set)):
+        return type(value).__name__, *((type(one), one) for one in value)
+    return type(value), value

@@ -143,7 +143,7 @@ class HammingIndex:
         """All codes with their ids, in the order of `ids`."""
         words, ids, _ = in_order(self._state.segments, self.n_bits)
         packed = np.ascontiguousarray(words.view(np.uint8)[:, : n_bytes(self.n_bits)])
-        return Codes(packed, self.n_bits, ids, self.model_id, self.fields)
+        return Codes(packed, self.n_bits, ids, self.model_id, self.fields, learned=True in self._kinds)
 
     def stats(self) -> IndexStats:
         """Sizes, for people and for `kinhash info`."""
@@ -183,13 +183,14 @@ class HammingIndex:
         """The ``k`` nearest rows of every query: ``min(k, rows that pass the filter)`` of them.
 
         ``where`` filters before the selection: a boolean mask in the order of `ids`, a list of ids, a mapping
-        of payload columns to a wanted value or list of values, or a function from the payload to a mask. Or a
-        list with one of these, or None, for every query: each distinct filter costs a pass over the rows,
-        and the result is flat, as that of `search_radius`, because queries may get different numbers of rows.
+        of payload columns to a wanted value or list of values, or a function from the payload to a mask,
+        which is called once with all rows in the order of `ids`. Or a list with one of these, or None, for
+        every query: each distinct filter costs a pass over the rows, and the result is flat, as that of
+        `search_radius`, because queries may get different numbers of rows.
 
         ``exclude`` has an id, or None, for every query: the row with that id, usually the query itself, is
-        not returned, and the next one is. All queries get as many rows, so where ``k`` is at or above the
-        number of rows, all get one less as soon as one row is left out.
+        not returned, and the next one is. If there is no next one, because ``k`` is at or above the number
+        of rows, that query gets one row less; where other queries do not, the result is flat, too.
 
         ``margins`` (q, n_bits) weigh each differing bit by its absolute margin, exactly over all codes;
         ``codes`` may then be None, for the signs of the margins. Codes with two fields keep the weights of
@@ -220,13 +221,14 @@ class HammingIndex:
             full = None
         filters = filters_of(where, len(words))
         if filters is None:
-            distances, ids = answer(self._select(segments, cast(Where, where)), asked, k, look)
-            return Neighbours(ids, distances, full=full)
+            found = answer(self._select(segments, cast(Where, where)), asked, k, look)
+            if found[2] is None:
+                return Neighbours(found[1], found[0], full=full)
+            return joined([(np.arange(len(words)), found)], len(words), full)
         parts = []
         for one, rows in filters:
             again = None if look is None else look.take(rows)
-            distances, ids = answer(self._select(segments, one), asked.take(rows), k, again)
-            parts.append((rows, distances, ids))
+            parts.append((rows, answer(self._select(segments, one), asked.take(rows), k, again)))
         return joined(parts, len(words), full)
 
     def search_radius(
@@ -372,12 +374,12 @@ class HammingIndex:
 
     def _note_kind(self, codes: Codes) -> None:
         """Warn once if mapped rows join learned ones, or the other way round, and would crowd them out."""
-        share = codes.mapped_share
-        if not len(codes) or share is None:
+        if not len(codes) or codes.model_id is None:
             return
         joins = bool(self._kinds) and codes.learned not in self._kinds
         self._kinds.add(codes.learned)
-        if joins and share > door.UNFAIR_SHARE:
+        share = codes.mapped_share
+        if joins and share is not None and share > door.UNFAIR_SHARE:
             warnings.warn(door.unfair_mixture(share), KinhashWarning, stacklevel=4)
 
     def _put(self, codes: CodesLike, ids: Any, payload: Any, replace: bool) -> npt.NDArray[Any]:

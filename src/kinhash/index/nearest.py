@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import Fields
-from .rerank import SecondLook, looked_again
+from .rerank import Answer, SecondLook, looked_again
 from .segment import Segment
 from .segments import best_of
 
@@ -51,27 +51,41 @@ class Asked:
         return part
 
 
-def answer(segments: Sequence[Segment], asked: Asked, k: int, look: SecondLook | None) -> Pair:
-    """Distances and ids (q, at most k) in the order of the result."""
+def answer(segments: Sequence[Segment], asked: Asked, k: int, look: SecondLook | None) -> Answer:
+    """Distances and ids in the order of the result, at most k for each query."""
     if look is None:
-        return _nearest(segments, asked, k)
+        return _even_or_flat(*_nearest(segments, asked, k))
     return looked_again(look, k, _shortlists(segments, asked, look.cut))
 
 
-def _nearest(segments: Sequence[Segment], asked: Asked, k: int) -> Pair:
-    """The k nearest rows by (distance, id); a row that is left out is replaced by the next."""
+def _even_or_flat(distances: Any, ids: Any, counts: Any) -> Answer:
+    """The answer as it is where all queries have as many rows, else flat and without what is left out."""
+    if (counts == distances.shape[1]).all():
+        return distances, ids, None
+    kept = (np.arange(distances.shape[1]) < counts[:, None]).ravel()
+    return distances.ravel()[kept], ids.ravel()[kept], counts
+
+
+def _nearest(segments: Sequence[Segment], asked: Asked, k: int) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+    """The k nearest rows (q, at most k) by (distance, id), and how many of them each query has.
+
+    A row that is left out is replaced by the next; if there is none, the query has one row less.
+    """
+    n_rows = sum(map(len, segments))
     if asked.own is None:
         parts = [_of_segment(segment, asked, k)[:2] for segment in segments]
-        return parts[0] if len(parts) == 1 else best_of(parts, k, len(asked))
-    parts, left_out = [], False
+        distances, ids = parts[0] if len(parts) == 1 else best_of(parts, k, len(asked))
+        return distances, ids, np.full(len(asked), min(k, n_rows))
+    parts, left_out = [], np.zeros(len(asked), np.int64)
     for segment in segments:
         distances, ids, ranks = _of_segment(segment, asked, k + 1)
         own = np.full(len(asked), -1)
         own[asked.owners] = segment.ids.find(asked.own)
-        left_out |= bool((own >= 0).any())
+        left_out += own >= 0
         farther = np.iinfo(np.uint16).max if asked.weights is None else np.inf
         parts.append((np.where(ranks == own[:, None], farther, distances).astype(distances.dtype), ids))
-    return best_of(parts, min(k, sum(map(len, segments)) - left_out), len(asked))
+    counts = np.minimum(k, n_rows - left_out)
+    return *best_of(parts, int(counts.max(initial=0)), len(asked)), counts
 
 
 def _of_segment(segment: Segment, asked: Asked, k: int) -> tuple[Any, Any, Any]:
@@ -85,13 +99,14 @@ def _of_segment(segment: Segment, asked: Asked, k: int) -> tuple[Any, Any, Any]:
 
 def _shortlists(segments: Sequence[Segment], asked: Asked, cut: int) -> list[Pair]:
     """Of each query the first ``cut`` rows, and every other row as near as the last of these."""
-    distances, ids = _nearest(segments, asked, cut + 1)
+    distances, ids, counts = _nearest(segments, asked, cut + 1)
     lists = []
-    for i in range(len(asked)):
-        near, names, wanted = distances[i], ids[i], cut + 1
+    for i, count in enumerate(counts.tolist()):
+        near, names, wanted = distances[i, :count], ids[i, :count], cut + 1
         while cut and len(near) == wanted and near[-1] == near[cut - 1]:
             wanted *= MORE
-            near, names = (found[0] for found in _nearest(segments, asked.take(np.array([i])), wanted))
+            more, others, counts = _nearest(segments, asked.take(np.array([i])), wanted)
+            near, names = more[0, : counts[0]], others[0, : counts[0]]
         tied = near <= near[cut - 1] if len(near) > cut > 0 else np.arange(len(near)) < cut
         lists.append((near[tied], names[tied]))
     return lists

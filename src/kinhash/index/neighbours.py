@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from .rerank import Answer
     from .table import NeighboursTable
 
 __all__ = ["Neighbours", "joined"]
@@ -19,9 +20,9 @@ __all__ = ["Neighbours", "joined"]
 class Neighbours:
     """Rows near each query, nearest first, equal distances by ascending id.
 
-    From `search`, ``ids`` and ``distances`` have the shape (queries, k). From `search_radius`, and with a
-    filter for every query, where queries have different numbers of neighbours, they are flat and ``splits``
-    says where each query's begin. Either way ``found[i]`` is query ``i`` alone, with 1-D arrays, and
+    From `search`, ``ids`` and ``distances`` have the shape (queries, k). They are flat, and ``splits`` says
+    where each query's begin, from `search_radius`, with a filter for every query, and wherever else queries
+    have different numbers of neighbours. Either way ``found[i]`` is query ``i`` alone, with 1-D arrays, and
     iterating gives query after query.
 
     ``distances`` are what the order is by: differing bits, each as its field says (uint16); with margins, the
@@ -93,18 +94,14 @@ class Neighbours:
         return f"Neighbours({len(self)} queries, {per_query})"
 
 
-def joined(
-    parts: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[Any]]],
-    n_queries: int,
-    full: Any,
-) -> Neighbours:
-    """Answers to some of the queries each (their numbers, distances and ids), as one flat answer."""
+def joined(parts: Sequence[tuple[npt.NDArray[np.int64], Answer]], n_queries: int, full: Any) -> Neighbours:
+    """Answers to some of the queries each, with the numbers of these queries, as one flat answer."""
     sizes = np.zeros(n_queries, np.int64)
-    for rows, _, ids in parts:
-        sizes[rows] = ids.shape[1]
-    query = np.concatenate([np.repeat(rows, ids.shape[1]) for rows, _, ids in parts])
+    for rows, (_, ids, counts) in parts:
+        sizes[rows] = ids.shape[1] if counts is None else counts
+    query = np.concatenate([np.repeat(rows, sizes[rows]) for rows, _ in parts])
     order = np.argsort(query, kind="stable")
-    found = [ids.ravel() for _, _, ids in parts if ids.size] or [np.empty(0, np.int64)]
-    distances = np.concatenate([distances.ravel() for _, distances, _ in parts])
+    found = [ids.ravel() for _, (_, ids, _) in parts if ids.size] or [np.empty(0, np.int64)]
+    distances = np.concatenate([distances.ravel() for _, (distances, _, _) in parts])
     splits = np.concatenate([[0], np.cumsum(sizes)])
     return Neighbours(np.concatenate(found)[order], distances[order], splits, full)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def select(segments: Sequence[Segment], where: Where) -> list[Segment]:
 
 def _masks(segments: Sequence[Segment], where: Where) -> Iterable[Mask]:
     if callable(where):
-        return [_checked(where(segment.payload), len(segment)) for segment in segments]
+        return _cut_mask(segments, np.asarray(where(_all_columns(segments)))) if segments else []
     if isinstance(where, Mapping):
         return [_matching(segment, where) for segment in segments]
     if np.asarray(where).dtype == bool:
@@ -71,8 +72,16 @@ def _masks(segments: Sequence[Segment], where: Where) -> Iterable[Mask]:
     return [_listed(segment, where) for segment in segments]
 
 
-def _checked(mask: Any, n_rows: int) -> Mask:
-    mask = np.asarray(mask)
+def _all_columns(segments: Sequence[Segment]) -> Mapping[str, npt.NDArray[Any]]:
+    """The payload of all rows in the order of their ids, however they are spread over segments."""
+    if len(segments) == 1:
+        return segments[0].payload
+    order = sorting_order(np.concatenate([segment.ids.all() for segment in segments]))
+    names = segments[0].payload
+    return {name: np.concatenate([segment.payload[name] for segment in segments])[order] for name in names}
+
+
+def _checked(mask: npt.NDArray[Any], n_rows: int) -> Mask:
     if mask.dtype != bool or mask.shape != (n_rows,):
         raise InvalidInput(
             f"A filter gave an array of shape {mask.shape} and dtype {mask.dtype}",
@@ -89,14 +98,39 @@ def _matching(segment: Segment, wanted: Mapping[str, Any]) -> Mask:
         if name not in segment.payload:
             raise UnknownName.among("payload column", name, segment.payload)
         column = segment.payload[name]
-        several = isinstance(value, Collection) and not isinstance(value, str)
-        values = list(value) if several else [value]
+        several = isinstance(value, Collection) and not isinstance(value, (str, bytes))
+        values = [_plain(one) for one in value] if several else [_plain(value)]
+        _require_type_of(column, name, values)
         if column.dtype == STRING:
-            texts = [text for text in values if isinstance(text, str)]
-            mask &= _one_of(column, as_ids(texts, f"values wanted of {name!r}")) if texts else False
+            mask &= _one_of(column, as_ids(values, f"values wanted of {name!r}")) if values else False
         else:
-            mask &= np.isin(column, values)
+            mask &= _equal_to_one_of(column, values)
     return mask
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _require_type_of(column: npt.NDArray[Any], name: str, values: list[Any]) -> None:
+    wanted, kind = (str, "strings") if column.dtype == STRING else (Real, "numbers")
+    kind = "booleans" if column.dtype == bool else kind
+    strange = [value for value in values if not isinstance(value, wanted)]
+    if strange:
+        raise InvalidInput(
+            f"A filter wants {strange[0]!r:.60} of the payload column {name!r}, which holds {kind}",
+            f"{kind}, or a list of {kind}",
+            "Convert the wanted values to the type of the column",
+        )
+
+
+def _equal_to_one_of(column: npt.NDArray[Any], values: list[Any]) -> Mask:
+    """Rows whose number is among these; whole numbers are compared as such, which floats would round."""
+    if column.dtype.kind in "iu":
+        limits = np.iinfo(column.dtype)
+        whole = {int(value) for value in values if limits.min <= value <= limits.max and value == int(value)}
+        return np.isin(column, np.array(sorted(whole), column.dtype))
+    return np.isin(column, values)
 
 
 def _one_of(column: npt.NDArray[Any], texts: npt.NDArray[Any]) -> Mask:

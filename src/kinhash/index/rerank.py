@@ -13,12 +13,14 @@ from .._check import check_choice, check_integer
 from ..errors import InvalidInput
 from .ids import sort_keys
 
-__all__ = ["SecondLook", "Vectors", "looked_again", "second_look"]
+__all__ = ["Answer", "SecondLook", "Vectors", "looked_again", "second_look"]
 
 # The query vectors (q, f), and those of the rows: an array indexed by id, or a function from ids to rows.
 Vectors = tuple[npt.ArrayLike, Any]
 Floats = npt.NDArray[np.float64]
 Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # distances and ids
+# Distances and ids (q, k) and None; or, where queries have different numbers of rows, flat and these numbers.
+Answer = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.int64] | None]
 FETCHED = 4096  # row vectors at a time
 
 
@@ -62,7 +64,7 @@ def second_look(
     return SecondLook(queries, _fetcher(vectors[1]), k if ties else max(k, wide), ties)
 
 
-def looked_again(look: SecondLook, k: int, shortlists: Sequence[Pair]) -> Pair:
+def looked_again(look: SecondLook, k: int, shortlists: Sequence[Pair]) -> Answer:
     """The first k rows of each shortlist by Euclidean distance, or by (distance, Euclidean), then id.
 
     Peak memory: the vectors of 4,096 rows at a time.
@@ -74,9 +76,12 @@ def looked_again(look: SecondLook, k: int, shortlists: Sequence[Pair]) -> Pair:
         order = np.lexsort(keys)[:k]
         kept.append(((near if look.ties else euclidean)[order], ids[order]))
     if not kept:
-        return np.empty((0, 0)), np.empty((0, 0), np.int64)
-    distances, ids = (np.stack([pair[side] for pair in kept]) for side in (0, 1))
-    return distances, ids
+        return np.empty((0, 0)), np.empty((0, 0), np.int64), None
+    distances, ids = (np.concatenate([pair[side] for pair in kept]) for side in (0, 1))
+    counts = np.array([len(pair[0]) for pair in kept])
+    if (counts == counts[0]).all():
+        return distances.reshape(len(kept), -1), ids.reshape(len(kept), -1), None
+    return distances, ids, counts
 
 
 def _distances(query: Floats, ids: npt.NDArray[Any], fetch: Callable[[npt.NDArray[Any]], Any]) -> Floats:
