@@ -3,16 +3,20 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+LOWEST := .venv-lowest
+LOWEST_PYTHON ?= python3.11
+LOWEST_TESTS  ?= tests
 EXTRAS := plot,parquet,data,faiss,usearch,onnx,duckdb,dask
+comma  := ,
 .DEFAULT_GOAL := help
 
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" --group test --group check
+	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" --group dev
 	@touch $@
 
-.PHONY: help install demo test test-slow test-spark test-engines test-browser check format bench docs clean
+.PHONY: help install demo test test-slow test-lowest package review lock test-spark test-engines test-browser check format bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +31,32 @@ test: $(STAMP)  ## Run the default tests (under 8 minutes on two cores)
 
 test-slow: $(STAMP)  ## Run the full-size checks as well
 	@$(BIN)/python -m pytest -m "slow or not slow" --timeout=7200
+
+test-lowest:  ## Run the default tests with the lowest version of every required dependency, in .venv-lowest
+	@test -x $(LOWEST)/bin/python || $(LOWEST_PYTHON) -m venv $(LOWEST)
+	@$(LOWEST)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	@$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/lowest.txt
+	@$(LOWEST)/bin/python -m pip install --quiet -e ".[$(EXTRAS)]" --group test -c $(LOWEST)/lowest.txt
+	@cat $(LOWEST)/lowest.txt
+	@$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -m "not slow" $(LOWEST_TESTS)
+
+package: $(STAMP)  ## Build sdist and wheel in a temporary folder and check them (twine, check-wheel-contents, pyroma)
+	@$(BIN)/python -m pip install --quiet --group package
+	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	  $(BIN)/python -m build --outdir "$$folder" . >"$$folder/log" 2>&1 || { cat "$$folder/log"; exit 1; }; \
+	  $(BIN)/twine check --strict "$$folder"/*.whl "$$folder"/*.tar.gz; \
+	  $(BIN)/check-wheel-contents "$$folder"/*.whl; \
+	  $(BIN)/pyroma --min 10 "$$folder"/*.tar.gz
+
+review: $(STAMP)  ## Check the repository's settings with repo-review
+	@$(BIN)/python -m pip install --quiet --group package
+	@$(BIN)/repo-review .
+
+lock: $(STAMP)  ## Write requirements-dev.lock anew: what .venv needs, with hashes
+	@$(BIN)/python -m pip install --quiet --group lock
+	@$(BIN)/uv pip compile pyproject.toml --group dev $(foreach extra,$(subst $(comma), ,$(EXTRAS)),--extra $(extra)) \
+	  --universal --python-version 3.11 --upgrade --generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
+	  --custom-compile-command "make lock" --quiet --output-file requirements-dev.lock
 
 test-engines: $(STAMP)  ## Run the engine tests with every engine that can be had, servers too
 	@$(BIN)/python -m pip install --quiet -e ".[engines]" --group test-engines
@@ -67,5 +97,5 @@ docs: $(STAMP)  ## Build the site into docs/_build/html, offline, warnings as er
 	@echo "Open docs/_build/html/index.html"
 
 clean:  ## Remove everything that was built or cached
-	rm -rf $(VENV) dist build docs/_build docs/api docs/commands docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LOWEST) dist build docs/_build docs/api docs/commands docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -286,6 +286,31 @@ def test_hostile_files_are_refused_within_memory(tmp_path, name, mmap):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("inner", [("[", "]"), ('{"a":', "}"), ('{"]}":[', "]}"), ('["\\\\",', "]")])
+def test_deep_headers_are_refused_by_depth(tmp_path, inner):
+    """Valid JSON, which every Python could parse: 100 levels open, more do not."""
+    per_entry = inner[0].count("[") + inner[0].count('{"')
+    for count, opens in ((99 // per_entry, True), (99 // per_entry + 1, False)):
+        text = '{"a":' + inner[0] * count + "1" + inner[1] * count + "}"
+        json.loads(text)
+        (tmp_path / "f").write_bytes(forge("", header=json.dumps(text)))
+        if opens:
+            read_container(tmp_path / "f")
+        else:
+            with pytest.raises(FileProblem, match="JSON of a sane form"):
+                read_container(tmp_path / "f")
+
+
+def test_a_header_that_could_not_be_opened_is_not_written(tmp_path):
+    header = {}
+    for _ in range(100):
+        header = {"a": header}
+    with pytest.raises(InvalidInput, match="more than 100 levels"):
+        write_container(tmp_path / "f.kin", SMALL, header, "test")
+    write_container(tmp_path / "f.kin", SMALL, header["a"], "test")
+    assert read_container(tmp_path / "f.kin")[1] == header["a"]
+
+
 def test_brackets_in_texts_are_no_nesting(tmp_path):
     names = {"names": ["[{" * 500, '"[' * 500, "\\"], "deep": [[[[{"a": [{}]}]]]]}
     (tmp_path / "f").write_bytes(forge("", header=json.dumps(json.dumps(names))))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kinhash import EMKSH
-from kinhash._json import plain
+from kinhash._json import TEXT_OR_BRACKET, plain, require_shallow
 from kinhash.model_file import _plain_parameters
 
 
@@ -45,3 +45,10 @@ def test_numpy_values_inside_parameters_are_kept_and_objects_are_not():
             return {"a": (np.int64(1), [np.float32(0.5)]), "b": np.bool_(False), "c": object(), "d": np.nan}
 
     assert _plain_parameters(Odd()) == {"a": [1, [0.5]], "b": False}
+
+
+@pytest.mark.parametrize("text", ['"' + '\\"' * 1000, '"a\\'])
+def test_a_text_without_an_end_is_read_once(text):
+    """Looked for again from every quote in it, a header of 16 MB would be read for hours."""
+    assert len(TEXT_OR_BRACKET.findall(text)) <= 2
+    require_shallow(text)

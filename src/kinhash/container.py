@@ -114,7 +114,9 @@ def write_container(
 
 def _json_of(header: Mapping[str, Any]) -> str:
     try:
-        return json.dumps(dict(header), allow_nan=False, separators=(",", ":"))
+        text = json.dumps(dict(header), allow_nan=False, separators=(",", ":"))
+        require_shallow(text)
+        return text
     except (TypeError, ValueError, RecursionError) as problem:
         raise InvalidInput(
             f"The header cannot be written as JSON: {problem}",

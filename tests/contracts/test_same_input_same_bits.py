@@ -189,7 +189,9 @@ def test_fitting_and_encoding_hold_blas_to_one_thread():
     seen = []
 
     def note():
-        seen.extend(lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas")
+        blas = [lib for lib in threadpool_info() if lib["user_api"] == "blas"]
+        # faiss, where another test has imported it, brings a BLAS of its own, which we never call.
+        seen.extend(lib["num_threads"] for lib in blas if "faiss" not in lib["filepath"])
 
     class Watched(EMKSH):
         def _learn(self, training):
