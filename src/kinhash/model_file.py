@@ -253,9 +253,13 @@ def _of_this_version(kind: str, parameters: dict[str, Any]) -> dict[str, Any]:
     Learned codes followed from labels alone then, and tags were similar if they shared one.
     """
     if kind == "EnergyHasher" and "trust" not in parameters:
-        kept = {name: value for name, value in parameters.items() if name not in ("alike", "kin_weight")}
-        return {**kept, "trust": 1.0, "kinship": "any"}
-    retired = {"label_model": ("auto", "ridge"), "n_centers": (None,)}
+        parameters = {**parameters, "trust": 1.0, "kinship": "any"}
+    retired = {
+        "label_model": ("auto", "ridge"),
+        "n_centers": (None,),
+        "alike": ("auto",),
+        "kin_weight": ("auto",),
+    }
     return {name: value for name, value in parameters.items() if value not in retired.get(name, ())}
 
 

@@ -44,7 +44,7 @@ __all__ = [
 
 OF_TAGS = {"patterns": Form("u1", "mt", 0, 1), "exclusive": Form("u1", "1", 0, 1)}
 OF_CLASSES = {"anchor_classes": Form("i4", "m", 0)}
-GRADED = {"graded": Form("u1", "1", 0, 1)}
+GRADED = {"graded": Form("u1", "1", 1, 1)}  # only graded tags have it
 BETWEEN = {"between": Form("f8", "tt", -1, 1)}
 REGRESSED = {"similarity_weights": Form("f4", "qm"), "similarity_intercept": Form("f4", "m")}
 FLOOR = np.float32(1e-4)  # no tag is ever certain: keeps the logarithm finite
@@ -116,11 +116,15 @@ class LabelSimilarity(ExpectedSimilarity):
 
 @dataclass(frozen=True)
 class ClassSimilarity(LabelSimilarity):
-    """To anchors of ``classes`` (m,); ``between`` (t, t) says how similar classes are, None: same or not."""
+    """To anchors of ``classes`` (m,); ``between`` (t, t) says how similar classes are, None: same or not.
+
+    ``one_hot`` says that an older file stored the classes as one-hot patterns: its id is that of its arrays.
+    """
 
     model: LabelModel
     classes: Ints
     between: Floats | None = None
+    one_hot: int = 0  # their width
 
     @property
     def n_anchors(self) -> int:
@@ -152,6 +156,9 @@ class ClassSimilarity(LabelSimilarity):
         return errors[:, : len(spread)] @ spread
 
     def arrays(self) -> Arrays:
+        if self.one_hot:
+            patterns = (self.classes[:, None] == np.arange(self.one_hot)).astype(np.uint8)
+            return {"patterns": patterns, "exclusive": np.ones(1, np.uint8)}
         found = {"anchor_classes": self.classes.astype(np.int32)}
         return found if self.between is None else {**found, "between": self.between}
 
@@ -236,10 +243,10 @@ def _label_similarity(arrays: Arrays) -> LabelSimilarity:
         return ClassSimilarity(model, arrays["anchor_classes"].astype(np.int64), arrays.get("between"))
     patterns = arrays["patterns"]
     if not arrays["exclusive"][0]:
-        return TagSimilarity(model, patterns, bool(arrays.get("graded", [0])[0]))
-    if not (patterns.sum(axis=1, dtype=np.int64) == 1).all():
-        raise ValueError("anchors with no class, or several")
-    return ClassSimilarity(model, patterns.argmax(axis=1))
+        return TagSimilarity(model, patterns, "graded" in arrays)
+    if not (patterns.sum(axis=1, dtype=np.int64) == 1).all() or "graded" in arrays:
+        raise ValueError("anchors with no class, or several, or graded ones")
+    return ClassSimilarity(model, patterns.argmax(axis=1), one_hot=patterns.shape[1])
 
 
 def _label_forms(arrays: Arrays) -> dict[str, Form]:

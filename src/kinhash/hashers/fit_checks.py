@@ -64,7 +64,7 @@ def weak_labels(training: Training, choice: Choice) -> tuple[str, ...]:
 
 
 def weak_pairs(training: Training, learn: Callable[[Training], Map], n_bits: int) -> tuple[str, ...]:
-    """A warning if codes that read no pairs separate held-out pairs better than those that ``learn`` makes.
+    """A warning if held-out pairs are separated no better than by chance, or by codes that read no pairs.
 
     Listed pairs are held out of a second fit; a complete matrix is sampled as it is.
     """
@@ -76,7 +76,8 @@ def weak_pairs(training: Training, learn: Callable[[Training], Map], n_bits: int
         (left, right, similarity), rest = supervision.hold_out(HELD_PAIRS, rng)
     else:
         left, right, similarity = supervision.some_pairs(HELD_PAIRS, rng)
-    if min((similarity > 0).sum(), (similarity < 0).sum()) < FEWEST_PAIRS:
+    n_least = min((similarity > 0).sum(), (similarity < 0).sum())
+    if n_least < FEWEST_PAIRS:
         return (
             "There are too few pairs to check on held-out ones whether they help. Compare with codes that "
             "read no pairs, such as ITQ.",
@@ -90,10 +91,11 @@ def weak_pairs(training: Training, learn: Callable[[Training], Map], n_bits: int
         return float(roc_auc_score(similarity > 0, nearness))
 
     with_pairs, without = auc(learn(apart)), auc(fit_alike(apart, n_bits).features)
-    if with_pairs >= without:
+    error = np.sqrt(with_pairs * (1 - with_pairs) / n_least)
+    if with_pairs >= max(without - error, 0.5 + 2 * error):
         return ()
     return (
-        f"These pairs make codes worse: the AUC of held-out pairs is {with_pairs:.3f}, and {without:.3f} by "
+        f"Pairs do not help: the AUC of held-out pairs is {with_pairs:.3f} (0.5 is chance), and {without:.3f} by "
         "codes of the same length that read no pairs. Use those (ITQ), or pass more pairs.",
     )
 

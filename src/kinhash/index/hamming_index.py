@@ -370,6 +370,7 @@ class HammingIndex:
         """Another index, still empty, with these rows and the next id of this one."""
         segments = (segment_of(words, self.n_bits, ids, payload, index._build),) if len(ids) else ()
         index._state = _State(segments, self._state.next_id)
+        index._kinds = set(self._kinds)
         return index
 
     def _note_kind(self, codes: Codes) -> None:
