@@ -15,7 +15,7 @@ from kinhash.errors import InvalidInput
 
 @pytest.fixture(scope="module", autouse=True)
 def _faiss():
-    """Imported when a test runs: it brings a BLAS, which other tests should not get by collecting this file."""
+    """Imported when a test runs: it brings a BLAS that other tests should not get by collecting."""
     global faiss
     faiss = pytest.importorskip("faiss")
 
