@@ -12,7 +12,13 @@ import pytest
 from kinhash import HammingIndex
 from kinhash.errors import InvalidInput
 
-faiss = pytest.importorskip("faiss")
+
+@pytest.fixture(scope="module", autouse=True)
+def _faiss():
+    """Imported when a test runs: it brings a BLAS that other tests should not get by collecting."""
+    global faiss
+    faiss = pytest.importorskip("faiss")
+
 
 # bits, rows, queries; few bits have many ties, and 24, 40 and 1000 bits are no multiple of a machine word
 SHAPES = [
