@@ -95,7 +95,7 @@ def weak_pairs(training: Training, learn: Callable[[Training], Map], n_bits: int
     if with_pairs >= max(without - error, 0.5 + 2 * error):
         return ()
     return (
-        f"Pairs do not help: the AUC of held-out pairs is {with_pairs:.3f} (0.5 is chance), and {without:.3f} "
+        f"Pairs do not help: the AUC of held-out pairs is {with_pairs:.3f} (chance: 0.5), and {without:.3f} "
         "by codes of the same length that read no pairs. Use those (ITQ), or pass more pairs.",
     )
 
