@@ -142,6 +142,9 @@ def load_model(path: Any) -> Any:
     except SENSELESS as error:
         raise _unusable_model(path, error) from error
     hasher.adopt(Fitted(map_, fields=fields, labels=labels, mapped_share=header["mapped_share"]))
+    between = getattr(getattr(_kin_map(map_, fields), "expected", None), "between", None)
+    if between is not None:
+        hasher.kinship = between.tolist()
     hasher.n_features_in_ = header["n_features"]
     if header["feature_names"]:
         hasher.feature_names_in_ = np.array(header["feature_names"], object)
@@ -196,6 +199,8 @@ def _plain_parameters(thing: Any) -> dict[str, Any]:
     """
     kept, tables = {}, part_tables()
     for name, value in thing.get_params(deep=False).items():
+        if name == "kinship" and not isinstance(value, str):
+            continue  # the map holds what it says between classes
         if name in tables and hasattr(value, "get_params"):
             row = next((row for row in tables[name] if type(value) is tables[name][row]), None)
             if row is None:

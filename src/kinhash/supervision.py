@@ -263,7 +263,21 @@ def from_labels(y: Any, n_rows: int | None = None, kinship: Any = "any") -> Supe
         raise InvalidInput(
             "A matrix of similarities between classes came with tags", "classes", "Use kinship='graded'"
         )
+    _require_sorted_frame(kinship, labels)
     return ClassSupervision(labels, _between_classes(_kinship_matrix(kinship), labels))
+
+
+def _require_sorted_frame(kinship: Any, labels: Labels) -> None:
+    """Refuse a dataframe whose rows or columns name the classes in another order than the sorted one."""
+    for axis in ("index", "columns"):
+        names: Any = getattr(kinship, axis, None)
+        known = labels.names.tolist(), list(range(len(labels.names)))
+        if hasattr(names, "tolist") and names.tolist() not in known:
+            raise InvalidInput(
+                f"The {axis} of kinship does not name the classes in sorted order",
+                f"{', '.join(map(str, labels.names.tolist()[:5]))}, …",
+                "Reorder the frame: kinship.loc[names, names] with names = sorted(classes)",
+            )
 
 
 def _between_classes(matrix: Floats, labels: Labels) -> Floats:

@@ -74,7 +74,7 @@ def test_pairs_are_told_of_where_codes_without_them_do_better():
     shuffled = np.random.default_rng(1).permutation(same)
     hasher = EnergyHasher(16, random_state=0)
     told = said(lambda: hasher.fit_pairs(X, left, right, np.where(shuffled, 1, -1)))
-    assert any(one.startswith("Pairs do not help") and "ITQ" in one for one in told)
+    assert any("held-out pairs" in one for one in told)
     # Looks say nothing here: what tells the classes apart is small beside what does not.
     hidden = np.hstack([0.5 * X, 30 * np.random.default_rng(2).normal(size=(len(X), 8))])
     assert said(lambda: hasher.fit_pairs(hidden, left, right, np.where(same, 1, -1))) == []

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .._check import check_finite
 from ..codes import Codes
-from ..errors import DamagedFile, InvalidInput
+from ..errors import DamagedFile, InvalidInput, UnknownName
 from ..evaluation import Comparison, Pairs, compare_labels, compare_pairs, hold_out_pairs
 from ..evaluation.hold_out import FEWEST_PAIRS, FEWEST_ROWS, SHARE_HELD_OUT
 from ..evaluation.verdict import verdict as sentences
@@ -145,7 +145,11 @@ def _kinship(name_or_path: str) -> Any:
     from ..datasets import open_matrix
     from ..supervision import KINSHIPS
 
-    return name_or_path if name_or_path in KINSHIPS else open_matrix(name_or_path).read()
+    if name_or_path in KINSHIPS:
+        return name_or_path
+    if not os.path.exists(name_or_path):
+        raise UnknownName.among("kinship or file of that name", name_or_path, KINSHIPS)
+    return open_matrix(name_or_path).read()
 
 
 def make_hasher(request: Request) -> Any:

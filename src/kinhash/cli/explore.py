@@ -181,7 +181,8 @@ def _text(output: str, summary: dict[str, Any], seconds: float) -> str:
     if summary["probably_mislabelled"] is not None:
         doubted, usual = counted(summary["probably_mislabelled"], "row"), summary["labels_as_expected"]
         lines.append(
-            f"{doubted} probably mislabelled, listed there; {usual:.0%} of the labels are as expected."
+            f"{usual:.0%} of the labels are as expected. The page lists {doubted} with another label than "
+            "expected, the least expected first: many are hard rather than mislabeled."
         )
     elif summary["labels_judged"] is not None:
         lines.append(summary["labels_judged"])

@@ -79,7 +79,7 @@ class Map(ABC):
         """What a model file stores; `from_arrays` undoes it."""
         raise InvalidInput(
             f"A {type(self).__name__} cannot be written to a model file",
-            "a map made of plain arrays (linear, rbf, or expected with a logistic or ridge label model)",
+            "a map made of plain arrays (linear, rbf, or expected with a logistic label model)",
             "Fit again with one of those, or keep this model with joblib",
         )
 
@@ -140,18 +140,24 @@ class Candidate:
     """An encoder with nothing left open, fitted on a part of the rows.
 
     ``losses`` (h,) are those of the held-out rows, ``chance`` (h,) those of not looking at the features;
-    ``cost`` ranks candidates by the time they take to encode.
+    ``cost`` ranks candidates by the time they take to encode. ``weights`` (h,) say how much rows count.
     """
 
     encoder: Encoder
     losses: Floats
     chance: Floats
     cost: int
+    weights: Floats | None = None
+
+    def mean(self, losses: Floats) -> float:
+        """Weighted mean over the held-out rows."""
+        return float(np.average(losses, weights=self.weights))
 
     def is_better(self, than: Candidate) -> bool:
         """Whether the mean loss is lower by more than one standard error of the paired differences."""
         gains = than.losses - self.losses
-        return bool(gains.mean() > gains.std() / np.sqrt(len(gains)))
+        mean, w = self.mean(gains), np.ones(len(gains)) if self.weights is None else self.weights
+        return bool(mean > np.sqrt((w**2 * (gains - mean) ** 2).sum()) / w.sum())
 
 
 class Encoder(BaseEstimator, ABC):

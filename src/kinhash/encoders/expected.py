@@ -8,7 +8,7 @@ model gives label probabilities p_t(x), and the expected similarity to an anchor
     graded      S̄_xj = Σ_{t∈y_j} p_t / (|y_j| + Σ_{t∉y_j} p_t) − Π_{t∈y_j} (1 − p_t),
 
 the last with the ratio of the expected intersection and union in place of the expected ratio. The solver's
-own extension to rows outside the sample does the rest. Where there are no labels, S̄ is regressed directly.
+own extension to rows outside the sample does the rest. Older files may hold an S̄ that is regressed directly.
 
 The map stores the anchors' labels, but no training row.
 """

@@ -131,6 +131,7 @@ class ExpectedLabels(Encoder):
         held = prepared_like(training, labelled, split.held)
         shares = np.broadcast_to(labelled.label_means, indicator.shape)
         chance = log_losses(shares, indicator, labelled.exclusive)
+        weights = None if training.weights is None else training.weights[split.held]
         start = None
         for penalty in penalties:
             limits = {"max_steps": TRIAL_STEPS, "tolerance": TRIAL_TOLERANCE}
@@ -139,7 +140,7 @@ class ExpectedLabels(Encoder):
             losses = log_losses(model.probabilities(held), indicator, labelled.exclusive)
             found = clone(self).set_params(features=features, penalty=penalty)
             found._start = start
-            yield Candidate(found, losses, chance, cost=int(labelled.preparation.rbf is not None))
+            yield Candidate(found, losses, chance, int(labelled.preparation.rbf is not None), weights)
 
     def _kinds(self, training: Training) -> list[FeatureMap]:
         if not isinstance(self.features, str) or self.features != "auto":

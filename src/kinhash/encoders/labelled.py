@@ -13,11 +13,10 @@ from .._types import Floats, Floats32, Ints
 from ..training import Training
 from .features import GUESS_ROWS, FeatureMap, standardizes
 from .gaussian import Gaussian
-from .moments import Standardised
 from .preparation import Preparation, UnitRBF
 from .prepared import prepare_rows
 
-__all__ = ["LABEL_ROWS", "LabelledSet", "labelled_set", "moments_of_labelled", "prepared_like"]
+__all__ = ["LABEL_ROWS", "LabelledSet", "labelled_set", "prepared_like"]
 
 LABEL_ROWS = 100_000  # more rows make a label model slower, and no better (.001 mAP on COCO-117k)
 GRAM_ROWS = 12_000  # enough to say how columns are correlated, which only speeds up the fit
@@ -159,21 +158,3 @@ def centre_in_place(
 def prepared_like(training: Training, like: LabelledSet, rows: Ints) -> Floats32:
     """Features of other rows, prepared as those of a labelled set."""
     return prepare_rows(training.rows, like.preparation, rows, training.n_jobs)
-
-
-def moments_of_labelled(rows: LabelledSet) -> Standardised:
-    """Centred moments of the rows with their labels as targets: what ridge onto the labels needs."""
-    total, means = rows.total_weight, rows.label_means
-    sums = np.asarray(
-        (
-            rows.features.T
-            @ (
-                np.ones(len(rows.features), np.float32)
-                if rows.weights is None
-                else rows.weights.astype(np.float32)
-            )
-        ),
-        np.float64,
-    )
-    cross = rows.cross - np.outer(sums, means)
-    return Standardised(rows.preparation, len(rows.features), total, rows.gram, cross, means, means * total)

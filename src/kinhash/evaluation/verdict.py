@@ -84,15 +84,18 @@ def _classifier(comparison: Comparison) -> str:
     behind = [name for name in measures if comparison.ahead(best, ours, name)]
     if ahead and behind:
         how = f"is ahead in {_listed(behind)} and behind in {_listed(ahead)}"
+    elif behind and behind != measures:
+        how = f"is ahead in {_listed(behind)}"
     else:
         how = "does less well here" if ahead else "does better here" if behind else "does as well here"
     scores = [f"{name} {line.mean(name):.3f} against {comparison.score(ours, name):.3f}" for name in measures]
     size = line.bytes_per_item
+    by = ", ranked by expected Jaccard" if best == JACCARD_CLASSIFIER else ""
     near = f"{line.mean('near'):.0%} of the ten nearest relevant rows among the first hundred"
     return (
         f"A classifier with {size} byte{'' if size == 1 else 's'} per item (logistic regression, and the "
-        f"true labels of the database) {how}: {', '.join(scores)}. It knows no order among rows of the same "
-        f"labels: it finds {near}, these codes {comparison.score(ours, 'near'):.0%}."
+        f"true labels of the database{by}) {how}: {', '.join(scores)}. It knows no order among rows of the "
+        f"same labels: it finds {near}, these codes {comparison.score(ours, 'near'):.0%}."
     )
 
 

@@ -18,7 +18,7 @@ from ..fields import KIN_ONLY, MAX_WEIGHT, Fields
 from ..labels import Labels, read_labels
 from ..rows import Rows
 from ..solvers import SOLVERS, Solution, Solver
-from ..supervision import check_kinship, from_labels
+from ..supervision import PairSupervision, check_kinship, from_labels
 from ..training import Training
 from .fit_checks import share_of_mapped, weak_labels, weak_pairs
 from .streaming import StreamingHasher, StreamPlan, require_streamable
@@ -160,7 +160,7 @@ class EnergyHasher(StreamingHasher):
     def _fields(self) -> Fields:
         """Kin bits and look-alike bits; at least one bit knows the labels."""
         n_alike = min(int(self.alike * self.n_bits + 1e-9), self.n_bits - 1)
-        return Fields(n_alike, self.kin_weight) if n_alike else KIN_ONLY
+        return Fields(n_alike, int(self.kin_weight)) if n_alike else KIN_ONLY
 
     def _learn_kin(self, training: Training, n_bits: int) -> Fitted:
         """Solve, choose what the encoder leaves open, learn the map, and check that supervision helps."""
@@ -180,7 +180,11 @@ class EnergyHasher(StreamingHasher):
             doubts = weak_labels(training, choice)
         else:
             with training.stages("held-out pairs"):
-                doubts = weak_pairs(training, lambda part: encoder.fit(part, solve(part)).map, n_bits)
+                listed = isinstance(training.supervision, PairSupervision)
+                again = (
+                    (lambda part: encoder.fit(part, solve(part)).map) if listed else (lambda part: kin.map)
+                )
+                doubts = weak_pairs(training, again, n_bits)
         facts = {"energy": solution.minimum.energies, **kin.facts}
         if solution.minimum.divergences:
             facts["divergence"] = solution.minimum.divergences
@@ -188,10 +192,12 @@ class EnergyHasher(StreamingHasher):
 
     def _with_trust(self, kin: Fitted, training: Training) -> Fitted:
         """The same with codes that follow from labels and features."""
-        if kin.codes is None or kin.scores is None or self.trust == 1:
+        if kin.codes is None or kin.scores is None:
             return kin
         assert kin.group_of_row is not None
-        evidence = Evidence(kin.scores, kin.group_of_row, self.trust)
+        if self.trust == 1 and (kin.group_of_row >= 0).all():
+            return kin
+        evidence = Evidence(kin.scores, kin.group_of_row, float(self.trust))
         return replace(kin, codes=mapped_codes(kin.map, training.rows, training.n_jobs, evidence))
 
     def _uses_columns(self) -> bool:
@@ -212,8 +218,8 @@ class EnergyHasher(StreamingHasher):
 
         Works after ``fit``, ``partial_fit`` and `kinhash.load`, without a refit. Labels must be among those
         fitted on, or have been added by `add_classes`; a row of unknown label is encoded with `encode`. Rows
-        fitted on get their codes of ``codes_`` again. X may be left out where labels alone decide: with
-        ``trust=1`` and ``alike=0``.
+        fitted on get their codes of ``codes_`` again (but for look-alike bits by ``alike_to``, which is not
+        known here). X may be left out where labels alone decide: with ``trust=1`` and ``alike=0``.
         """
         check_is_fitted(self, "fitted_")
         labels, fields = read_labels(y), self.fitted_.fields
@@ -243,9 +249,9 @@ class EnergyHasher(StreamingHasher):
         """What labels say, after ``fit``, ``load`` or ``partial_fit``."""
         known = self.fitted_.labels
         if known is not None:
-            return known.evidence(labels, kin, self.trust)
+            return known.evidence(labels, kin, float(self.trust))
         scores = self.streamed_scores(labels)
-        return Evidence(scores, np.arange(len(labels)), self.trust)
+        return Evidence(scores, np.arange(len(labels)), float(self.trust))
 
     def add_classes(self, X: Any, y: Any) -> Self:
         """Add classes that arrive after the fit, so that `learned_codes` knows them.

@@ -76,8 +76,10 @@ def weak_pairs(training: Training, learn: Callable[[Training], Map], n_bits: int
         (left, right, similarity), rest = supervision.hold_out(HELD_PAIRS, rng)
     else:
         left, right, similarity = supervision.some_pairs(HELD_PAIRS, rng)
-    n_least = min((similarity > 0).sum(), (similarity < 0).sum())
+    n_least = int(min((similarity > 0).sum(), (similarity < 0).sum()))
     if n_least < FEWEST_PAIRS:
+        if rest is supervision:  # a complete matrix of one sign: there is nothing to separate
+            return ()
         return (
             "There are too few pairs to check on held-out ones whether they help. Compare with codes that "
             "read no pairs, such as ITQ.",
@@ -92,12 +94,17 @@ def weak_pairs(training: Training, learn: Callable[[Training], Map], n_bits: int
 
     with_pairs, without = auc(learn(apart)), auc(fit_alike(apart, n_bits).features)
     error = np.sqrt(with_pairs * (1 - with_pairs) / n_least)
-    if with_pairs >= max(without - error, 0.5 + 2 * error):
-        return ()
-    return (
-        f"Pairs do not help: the AUC of held-out pairs is {with_pairs:.3f} (chance: 0.5), and {without:.3f} "
-        "by codes of the same length that read no pairs. Use those (ITQ), or pass more pairs.",
-    )
+    if with_pairs < without - error:
+        return (
+            f"Pairs make codes worse: the AUC of held-out pairs is {with_pairs:.3f}, and {without:.3f} by "
+            "codes of the same length that read no pairs. Use those (ITQ), or pass more pairs.",
+        )
+    if with_pairs < 0.5 + 2 * error:
+        return (
+            f"Codes separate held-out pairs hardly better than chance: their AUC is {with_pairs:.3f}. Do "
+            "verdicts and rows belong together?",
+        )
+    return ()
 
 
 def share_of_mapped(fitted: Fitted, training: Training) -> float | None:

@@ -359,7 +359,7 @@ class HammingIndex:
         words, ids, payload = facts["rows"]
         segments = (segment_of(words, self.n_bits, ids, payload, self._build),) if len(ids) else ()
         self._state = _State(segments, facts["next_id"])
-        self._kinds = set(facts["kinds"])
+        self._kinds = set(facts.get("kinds", ()))
 
     # ---- where rows lie: on the processor, or as `GpuIndex` says ----------------------------------
 

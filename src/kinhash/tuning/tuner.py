@@ -35,7 +35,7 @@ def tune(training: Training, encoder: Encoder) -> Choice:
     if not candidates:
         return Choice(encoder)
     chosen = cheapest_good(candidates)
-    return Choice(chosen.encoder, float(chosen.losses.mean()), float(chosen.chance.mean()))
+    return Choice(chosen.encoder, chosen.mean(chosen.losses), chosen.mean(chosen.chance))
 
 
 def cheapest_good(candidates: list[Candidate]) -> Candidate:
@@ -43,7 +43,7 @@ def cheapest_good(candidates: list[Candidate]) -> Candidate:
 
     The standard error is that of the paired differences over the held-out rows.
     """
-    best = min(candidates, key=lambda one: float(one.losses.mean()))
+    best = min(candidates, key=lambda one: one.mean(one.losses))
     return min((one for one in candidates if not best.is_better(one)), key=lambda one: one.cost)
 
 
