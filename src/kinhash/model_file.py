@@ -142,9 +142,10 @@ def load_model(path: Any) -> Any:
     except SENSELESS as error:
         raise _unusable_model(path, error) from error
     hasher.adopt(Fitted(map_, fields=fields, labels=labels, mapped_share=header["mapped_share"]))
-    between = getattr(getattr(_kin_map(map_, fields), "expected", None), "between", None)
-    if between is not None:
-        hasher.kinship = between.tolist()
+    if labels is not None:
+        between = getattr(getattr(_kin_map(map_, fields), "expected", None), "between", None)
+        if between is not None:
+            hasher.kinship = between.tolist()
     hasher.n_features_in_ = header["n_features"]
     if header["feature_names"]:
         hasher.feature_names_in_ = np.array(header["feature_names"], object)

@@ -355,7 +355,7 @@ def check_supervision(supervision: Supervision, weights: Floats | None) -> None:
                 "Check the labels: an empty set means kin to nobody",
             )
         everywhere = (supervision.tag_sets.T @ counts) >= counts.sum()
-        if everywhere.any() and not supervision.graded:
+        if everywhere.any() and (not supervision.graded or np.count_nonzero(counts[tagged]) == 1):
             raise InvalidInput(
                 f"Every row carries tag {supervision.tag_name(int(everywhere.argmax()))!r}, so all are kin",
                 "tags that tell some rows apart",
