@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_rows import FIELDS, HOSTILE, N
+from browser_rows import FIELDS, HOSTILE, N, until
 
 from kinhash import Codes, HammingIndex, explore
 
@@ -81,7 +81,7 @@ def page(request: pytest.FixtureRequest, browser: Any, file: Path) -> Iterator[A
     opened.on("console", lambda said: opened.wrong.append(said.text) if said.type == "error" else None)
     opened.on("dialog", lambda dialog: (opened.wrong.append("dialog"), dialog.dismiss()))
     opened.goto(file.as_uri())
-    opened.wait_for_function("view.width > 0 && painting.mode !== ''")
+    until(opened, "view.width > 0 && painting.mode !== ''")
     yield opened
     assert opened.wrong == []
     assert [url for url in opened.asked if not url.startswith(("file:", "blob:", "data:"))] == []

@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 
 import numpy as np
-from browser_rows import HOSTILE, N
+from browser_rows import HOSTILE, N, until
 
 from kinhash import explore
 from kinhash.explorer._page import SCRIPTS
@@ -126,16 +126,16 @@ def test_kin_are_framed_strangers_crossed_and_the_unknown_neither(page):
 
 def test_a_link_leads_to_a_state_and_the_back_button_to_the_row_before(page):
     page.evaluate("location.hash = '#row=r017&colour=distance'")
-    page.wait_for_function("state.row === 17")
+    until(page, "state.row === 17")
     assert page.input_value("#colour") == "distance"
     page.locator(CARDS).first.click()
     chosen = page.evaluate("state.row")
     assert chosen != 17
     assert page.evaluate("location.hash").startswith(f"#row=r{chosen:03d}")
     page.go_back()
-    page.wait_for_function("state.row === 17")
+    until(page, "state.row === 17")
     page.evaluate("location.hash = '#row=nobody'")
-    page.wait_for_function("state.row === -1")
+    until(page, "state.row === -1")
     assert "no row nobody" in page.inner_text("#status")
 
 
@@ -152,7 +152,7 @@ def test_the_legend_filters(page):
     page.evaluate("paint(canvas)")
     assert page.evaluate("[...painting.inView].every((r) => rows.classes[r] === hidden.indexOf(0))")
     page.reload()
-    page.wait_for_function("view.width > 0")
+    until(page, "view.width > 0")
     assert page.evaluate("shownRows") == expected  # the link says it, too
     page.evaluate("byId('show-all').click()")
     assert page.evaluate("shownRows") == N
@@ -161,10 +161,10 @@ def test_the_legend_filters(page):
 def test_search_by_id_and_by_text(page):
     page.fill("#find", "r123")
     page.keyboard.press("Enter")
-    page.wait_for_function("state.row === 123")
+    until(page, "state.row === 123")
     page.fill("#find", "text 77 <B>")
     page.click("#found button")
-    page.wait_for_function("state.row === 77")
+    until(page, "state.row === 77")
 
 
 def test_exports_are_tables_without_formulas(page):
@@ -193,7 +193,7 @@ def test_hostile_words_are_shown_and_do_nothing(page):
     assert page.title() == "A <i>title</i>"
     assert page.locator("img, iframe, #view-map b b, header i").count() == 0
     page.evaluate("location.hash = '#row=r001'")
-    page.wait_for_function("state.row === 1")
+    until(page, "state.row === 1")
     right_to_left = page.locator("#panel .labels bdi")
     assert right_to_left.get_attribute("dir") == "auto"
     assert right_to_left.inner_text() == HOSTILE[1]
@@ -204,7 +204,7 @@ def test_all_of_it_by_keyboard(page):
     before = page.evaluate("[view.x, view.scale]")
     for key in ("ArrowRight", "+", "Enter"):
         page.keyboard.press(key)
-    page.wait_for_function("state.row >= 0")
+    until(page, "state.row >= 0")
     after = page.evaluate("[view.x, view.scale]")
     assert after[0] > before[0]
     assert after[1] > before[1]
@@ -216,7 +216,7 @@ def test_all_of_it_by_keyboard(page):
     third = page.evaluate("Number(document.activeElement.dataset.row)")
     assert third == page.evaluate("near.order[2]")
     page.keyboard.press("Enter")
-    page.wait_for_function("row => state.row !== row", arg=first)
+    until(page, "row => state.row !== row", arg=first)
     assert page.evaluate("state.row") == third
     page.focus("#tab-map")
     page.keyboard.press("ArrowRight")
@@ -272,7 +272,7 @@ def test_nothing_hangs_out_of_the_window(page):
 def test_pictures_come_from_their_sheet(page):
     page.evaluate("location.hash = '#row=r003'")
     page.wait_for_selector("#panel .head canvas")
-    page.wait_for_function("sheets[0] && sheets[0].image")
+    until(page, "!!(sheets[0] && sheets[0].image)")
     page.wait_for_timeout(50)
     drawn = page.eval_on_selector(
         "#panel .head canvas",
@@ -292,7 +292,7 @@ def test_a_notebook_s_frame_works_like_the_page(browser, codes, tmp_path):
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(shown_in.as_uri())
     frame = page.frames[1]
-    frame.wait_for_function("painting.mode !== ''")
+    until(frame, "painting.mode !== ''")
     frame.fill("#find", "r011")
     frame.press("#find", "Enter")
     frame.wait_for_selector(CARDS)
