@@ -17,7 +17,7 @@ from ..rows import Rows
 
 __all__ = ["Evidence", "mapped_codes"]
 
-SMALLEST, LARGEST = 256, 1024  # rows of a block: large enough for BLAS,
+SMALLEST, LARGEST = 512, 1024  # rows of a block: large enough for BLAS,
 NUMBERS = 1 << 16  # and no more than this many numbers, to stay in the cache;
 MOST_NUMBERS = 1 << 23  # of rows that are millions of columns wide, blocks of 64 MB
 CARD_BYTES = 1 << 28  # of the widest array of a block on a card; a few such arrays are there at a time

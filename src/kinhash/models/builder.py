@@ -31,7 +31,7 @@ SPREAD_BITS = 10  # a column counts in parts of 2⁻¹⁰ of its spread
 LIMIT = 2**20  # and ends at 1,024 spreads from its mean
 WIDEST_UNIT = 8192  # wider rows are multiplied in float64: at one length their entries would be too small
 UNIT_BITS = 12  # length of a row before a product with weights
-CENTER_BITS = 11  # the same before a product with centers, which has two rows of this length
+SHORTEST = 1000  # length of a row before a product with centers, below which it says too little
 LOGIT_BITS = 16  # parts of a logit
 LOOK_BITS = 10  # parts of a logit that a table tells apart
 FARTHEST = 16.0  # logits beyond this from the largest, or from 0, count as this far
@@ -96,26 +96,29 @@ class Builder:
 
     def unit_similarities(self, centers: Floats, width: float, power: int) -> int:
         """``exp(−‖u − c‖^power / (2 width²))`` of rows and centers of unit length, in parts of 2¹⁵."""
+        length = int(2**UNIT_BITS - self.n_features**0.5 - 2)  # products of two such rows stay below 2²⁴
+        if length < SHORTEST:
+            raise Inexact(f"{self.n_features} columns are too many for exact distances")
         relative = self.add(Relative((0,), self.n_features))
-        unit = self.add(Unit((relative,), 2**CENTER_BITS))
-        whole = np.rint(np.asarray(centers, np.float64) * 2.0**CENTER_BITS)
-        return self._similarities(unit, whole, CENTER_BITS, 2.0, width, power)
+        unit = self.add(Unit((relative,), length))
+        whole = np.rint(np.asarray(centers, np.float64) * length)
+        return self._similarities(unit, whole, length, 2.0, width, power)
 
     def raw_similarities(self, centers: Floats, width: float) -> int:
         """``exp(−‖x − c‖² / (2 width²))`` of rows and centers as they come."""
         factor = np.full(self.n_features, min(2.0**RAW_BITS / width, 1e300))
         rows = self.add(Columns((0,), np.array(centers[0], np.float64), factor, RAW_LIMIT))
         whole = np.clip(np.rint((centers - centers[0]) * factor), -RAW_LIMIT, RAW_LIMIT)
-        return self._similarities(rows, whole, RAW_BITS, np.inf, 1.0, 2)
+        return self._similarities(rows, whole, 2.0**RAW_BITS, np.inf, 1.0, 2)
 
     def _similarities(
-        self, rows: int, centers: Floats, bits: int, farthest: float, width: float, power: int
+        self, rows: int, centers: Floats, parts: float, farthest: float, width: float, power: int
     ) -> int:
         reach = min(farthest, (2 * width**2 * NONE_LEFT) ** (1 / power))
-        most = (reach * 2.0**bits) ** power  # in parts of a distance, squared or not
+        most = (reach * parts) ** power  # the largest distance, squared or not
         shift = max(0, int(np.ceil(np.log2(most))) - PLACES)
         place = np.arange(int(most * 2.0**-shift) + 2)
-        distance = (place * 2.0**shift) ** (1 / power) * 2.0**-bits
+        distance = (place * 2.0**shift) ** (1 / power) / parts
         table = np.rint(np.exp(-(distance**power) / (2 * width**2)) * 2.0**SIMILARITY_BITS)
         if reach < farthest:
             table[-1] = 0

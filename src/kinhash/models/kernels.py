@@ -10,6 +10,7 @@ import numpy as np
 from .._compile import njit
 
 __all__ = [
+    "lengthened",
     "relative_rows",
     "row_squares",
     "settle_rows",
@@ -67,6 +68,16 @@ def unit_rows(v, length, u, n):  # type: ignore[no-untyped-def]
         factor = length / own if own > 0 else 0.0
         for j in range(columns):
             u[i, j] = np.rint(np.float64(v[i, j]) * factor)
+
+
+@njit(cache=True, nogil=True)
+def lengthened(products, n, scale, constant, out):  # type: ignore[no-untyped-def]
+    """``out = rint(products · n · scale) + constant`` with a length n (k, 1) for each row."""
+    rows, columns = products.shape
+    for i in range(rows):
+        own = n[i, 0]
+        for j in range(columns):
+            out[i, j] = np.rint(np.float64(products[i, j]) * own * scale[j]) + constant[j]
 
 
 @njit(cache=True, nogil=True)

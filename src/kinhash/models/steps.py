@@ -247,6 +247,17 @@ class Linear(_Product):
         out += self._constant
         return out + given[1] if len(given) == 2 else out
 
+    def fast(self, *given: Any) -> Any:
+        if not isinstance(given[0], tuple):
+            return self.run(np, *given)
+        from .kernels import lengthened
+
+        u, n = given[0]
+        products = u @ self.__dict__["_factor"]
+        out = np.empty(products.shape)
+        lengthened(products, n, self._scale, self._constant, out)
+        return out + given[1] if len(given) == 2 else out
+
 
 @dataclass(frozen=True, eq=False)
 class Similarities(_Product):
