@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_rows import FIELDS, HOSTILE, N, until
+from browser_rows import FIELDS, HOSTILE, N, from_disk
 
 from kinhash import Codes, HammingIndex, explore
 
@@ -70,19 +70,5 @@ def file(codes: Codes, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(params=[(1280, 800), (390, 844)], ids=["1280px", "390px"])
 def page(request: pytest.FixtureRequest, browser: Any, file: Path) -> Iterator[Any]:
     """The page from disk; whatever it asks the network for, and whatever goes wrong, is kept."""
-    width, height = request.param
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, offline=True, accept_downloads=True
-    )
-    opened = context.new_page()
-    opened.asked, opened.wrong = [], []
-    opened.on("request", lambda one: opened.asked.append(one.url))
-    opened.on("pageerror", lambda error: opened.wrong.append(str(error)))
-    opened.on("console", lambda said: opened.wrong.append(said.text) if said.type == "error" else None)
-    opened.on("dialog", lambda dialog: (opened.wrong.append("dialog"), dialog.dismiss()))
-    opened.goto(file.as_uri())
-    until(opened, "view.width > 0 && painting.mode !== ''")
-    yield opened
-    assert opened.wrong == []
-    assert [url for url in opened.asked if not url.startswith(("file:", "blob:", "data:"))] == []
-    context.close()
+    with from_disk(browser, file, request.param) as opened:
+        yield opened

@@ -93,7 +93,7 @@ def test_every_row_finds_what_the_index_finds(page, index, codes):
     found = index.search(codes, k=N - 1, exclude=codes.ids)
     for row in range(0, N, 37):
         order, distances = page.evaluate(
-            """row => { const { order, distances } = neighboursOf(row, false);
+            """row => { const { order, distances } = neighboursOf(codeOf(row), row);
                  return [[...order].map(idOf), [...order].map((other) => distances[other])]; }""",
             row,
         )
@@ -104,7 +104,7 @@ def test_every_row_finds_what_the_index_finds(page, index, codes):
 def test_differing_bits_are_those_of_the_codes(page, codes):
     bits = codes.bits()
     for left, right in ((0, 1), (7, 250)):
-        told = page.evaluate("([l, r]) => differingBits(l, false, r)", [left, right])
+        told = page.evaluate("([l, r]) => differingBits(codeOf(l), r)", [left, right])
         differing = np.flatnonzero(bits[left] != bits[right])
         assert told["kin"] == [k for k in differing if k < 27]
         assert told["alike"] == [k for k in differing if k >= 27]

@@ -18,6 +18,7 @@ from ..errors import InvalidInput
 from ..labels import Labels
 from ._doubts import Doubts, by_features, by_neighbours
 from ._layout import layout
+from ._model import ModelShown, model_shown
 from ._page import assemble
 from ._pictures import Sheets, picture_of_row, sheets
 from ._quality import bit_figures, quality
@@ -75,8 +76,8 @@ def explore(
     text : one text per row, shown beside it and searched.
     pictures : a folder (files named as ids, or one file per row), paths, or an array (n, height, width[, 3]).
     model, features : a fitted hasher and the rows' features: margins make a finer map, neighbours can be
-        searched with mapped codes, and labels are doubted by label models that did not see them. Features
-        alone serve for the last of these.
+        searched with mapped codes, labels are doubted by label models that did not see them, and the page
+        encodes vectors that are pasted into it. Features alone serve for the doubts.
     n_rows : rows on the page at most, 50,000 or fewer; a random sample of more, as the page says.
     random_state : a whole number; the same one gives the same page.
     progress : called with the share of the work that is done and what comes next.
@@ -109,6 +110,7 @@ def explore(
     places = layout(rows.codes if mapped is None else mapped, margins, seed)
     tell(0.5, "figures")
     shown = _Page(rows, places, mapped, title, seed)
+    shown.model = None if model is None else model_shown(model, X)
     shown.judge(X)
     tell(0.65, "doubtful labels")
     shown.doubt(X)
@@ -163,6 +165,7 @@ class _Page:
         self.quality: dict[str, Any] | None = None
         self.doubts: dict[str, Any] | None = None
         self.pictures: Sheets | None = None
+        self.model: ModelShown | None = None
 
     def judge(self, X: Any) -> None:
         """Figures of kinship and of bits."""
@@ -197,6 +200,8 @@ class _Page:
         if self.pictures is not None:
             arrays["picture-places"] = self.pictures.place.astype(np.int32)
             arrays |= {f"sheet-{k}": image for k, image in enumerate(self.pictures.images)}
+        if self.model is not None:
+            arrays |= {f"model-{name}": array for name, array in self.model.arrays.items()}
         text = assemble(self.title, self._facts(), arrays)
         return Explorer(text, self._summary(len(text.encode())))
 
@@ -221,6 +226,7 @@ class _Page:
             "quality": self.quality,
             "bitFigures": self.bits,
             "doubts": self.doubts,
+            "model": None if self.model is None else self.model.facts,
             "pictures": None
             if sheets is None
             else {

@@ -23,6 +23,7 @@ from .._json import plain
 __all__ = ["as_json", "assemble"]
 
 SCRIPTS = (
+    "model.js",
     "data.js",
     "dom.js",
     "state.js",
@@ -31,6 +32,7 @@ SCRIPTS = (
     "map.js",
     "doubts.js",
     "row.js",
+    "vector.js",
     "figures.js",
     "start.js",
 )

@@ -60,7 +60,7 @@ function textOf(row) {
   return facts.texts ? facts.texts[row] : "";
 }
 
-/** Kin share their class, or a tag. A row of unknown label is neither kin nor stranger. */
+/** Kin share their class, or a tag. A row of unknown label is neither kin nor stranger; nor is a vector, row -1. */
 function kinship(left, right) {
   if (!facts.kind || !rows.known[left] || !rows.known[right]) return UNKNOWN;
   if (rows.classes) return rows.classes[left] === rows.classes[right] ? KIN : STRANGER;
@@ -72,12 +72,28 @@ function kinship(left, right) {
 // its first byte, and the bytes of a word come lowest first.
 const kinMask = new Uint32Array(rows.words), alikeMask = new Uint32Array(rows.words);
 for (let bit = 0; bit < facts.bits; bit++) {
-  const place = 8 * ((bit >> 3) & 3) + 7 - (bit & 7);
-  (bit < facts.kinBits ? kinMask : alikeMask)[bit >> 5] |= 1 << place;
+  (bit < facts.kinBits ? kinMask : alikeMask)[bit >> 5] |= 1 << shiftOf(bit);
 }
 
-function bitAt(codes, row, bit) {
-  return (codes[row * rows.words + (bit >> 5)] >>> (8 * ((bit >> 3) & 3) + 7 - (bit & 7))) & 1;
+/** The place of a bit in its word. */
+function shiftOf(bit) {
+  return 8 * ((bit >> 3) & 3) + 7 - (bit & 7);
+}
+
+function bitAt(code, bit) {
+  return (code[bit >> 5] >>> shiftOf(bit)) & 1;
+}
+
+/** The words of a row's code: the stored one, or the one that the model gives its features. */
+function codeOf(row, mapped) {
+  return (mapped && rows.mapped ? rows.mapped : rows.codes).subarray(row * rows.words, (row + 1) * rows.words);
+}
+
+/** The words of a code whose bits are 1 where a score is above zero. */
+function codeOfScores(scores) {
+  const code = new Uint32Array(rows.words);
+  scores.forEach((score, bit) => { if (score > 0) code[bit >> 5] |= 1 << shiftOf(bit); });
+  return code;
 }
 
 function ones(word) {
@@ -86,14 +102,13 @@ function ones(word) {
   return Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** Distances of all codes from one row's code: differing bits, each counted as its field says. */
-function distancesFrom(row, codes) {
+/** Distances of all rows from a code: differing bits, each counted as its field says. */
+function distancesFrom(code) {
   const out = new Uint16Array(rows.n), all = rows.codes, width = rows.words;
-  const own = codes.slice(row * width, (row + 1) * width);
   for (let i = 0, at = 0; i < rows.n; i++) {
     let kin = 0, alike = 0;
     for (let w = 0; w < width; w++, at++) {
-      const differing = all[at] ^ own[w];
+      const differing = all[at] ^ code[w];
       kin += ones(differing & kinMask[w]);
       alike += ones(differing & alikeMask[w]);
     }
@@ -102,22 +117,22 @@ function distancesFrom(row, codes) {
   return out;
 }
 
-/** All other rows in the order (distance, row), and the distances of all rows. */
-function neighboursOf(row, mapped) {
-  const distances = distancesFrom(row, mapped && rows.mapped ? rows.mapped : rows.codes);
+/** The code itself, all rows but `except` in the order (distance, row), and the distances of all rows. */
+function neighboursOf(code, except = -1) {
+  const distances = distancesFrom(code);
   const starts = new Uint32Array(facts.maxDistance + 2);
-  for (let i = 0; i < rows.n; i++) if (i !== row) starts[distances[i] + 1]++;
+  for (let i = 0; i < rows.n; i++) if (i !== except) starts[distances[i] + 1]++;
   for (let d = 0; d <= facts.maxDistance; d++) starts[d + 1] += starts[d];
-  const next = starts.slice(), order = new Uint32Array(rows.n - 1);
-  for (let i = 0; i < rows.n; i++) if (i !== row) order[next[distances[i]]++] = i;
-  return { order, distances, starts };
+  const next = starts.slice(), order = new Uint32Array(starts[facts.maxDistance + 1]);
+  for (let i = 0; i < rows.n; i++) if (i !== except) order[next[distances[i]]++] = i;
+  return { code, order, distances, starts };
 }
 
-/** Bits in which the query's code and a row's code differ, by field. */
-function differingBits(query, mapped, row) {
-  const mine = mapped && rows.mapped ? rows.mapped : rows.codes, kin = [], alike = [];
+/** Bits in which a code and a row's code differ, by field. */
+function differingBits(code, row) {
+  const other = codeOf(row), kin = [], alike = [];
   for (let bit = 0; bit < facts.bits; bit++) {
-    if (bitAt(mine, query, bit) !== bitAt(rows.codes, row, bit)) (bit < facts.kinBits ? kin : alike).push(bit);
+    if (bitAt(code, bit) !== bitAt(other, bit)) (bit < facts.kinBits ? kin : alike).push(bit);
   }
   return { kin, alike };
 }

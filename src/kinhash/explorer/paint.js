@@ -188,9 +188,9 @@ function paintText(context, row, room, theme) {
   context.fillText(text, x + 8, y);
 }
 
-/** The chosen row in a double ring; its ten nearest in the view: kin ringed, strangers crossed. */
+/** The chosen row in a double ring; its ten nearest, or those of a vector: kin ringed, strangers crossed. */
 function paintChosen(context, theme) {
-  if (state.row < 0) return;
+  if (!near) return;
   context.save();
   context.scale(view.ratio, view.ratio);
   context.lineWidth = 2;
@@ -204,6 +204,11 @@ function paintChosen(context, theme) {
     } else context.arc(x, y, 7, 0, 7);
     context.stroke();
   }
+  if (state.row >= 0) ringChosen(context, theme);
+  context.restore();
+}
+
+function ringChosen(context, theme) {
   const [x, y] = onCanvas(state.row), radius = painting.mode === "near" && hasPicture(state.row) ? 0.8 * painting.side : 11;
   for (const [colour, line] of [[theme.paper, 6], [theme.ink, 3]]) {
     context.beginPath();
@@ -212,5 +217,4 @@ function paintChosen(context, theme) {
     context.lineWidth = line;
     context.stroke();
   }
-  context.restore();
 }

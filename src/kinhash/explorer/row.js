@@ -1,5 +1,5 @@
 "use strict";
-// The chosen row: what it is, its bits, and its neighbours by shells of equal distance.
+// The chosen row, or the vector that was tried: what it is, its bits, and its neighbours by shells of equal distance.
 
 const SHOWN_AT_ONCE = 48, BITS_A_LINE = 32;
 let shownNeighbours = SHOWN_AT_ONCE;
@@ -7,15 +7,17 @@ let shownNeighbours = SHOWN_AT_ONCE;
 const kinWord = (kin) => (kin === KIN ? "kin" : kin === STRANGER ? "stranger" : "");
 
 function showPanel() {
-  const panel = byId("panel");
-  if (state.row < 0) {
+  const panel = byId("chosen");
+  if (!near) {
     panel.replaceChildren(
       make("h2", {}, "Choose a row"),
       make("p", {}, "Click a row on the map, or find one by its id, label or text. Its neighbours appear here, nearest first."),
-      make("p", { class: "soft" }, "By keyboard: focus the map, move it with the arrow keys, + and −, and press Enter for the row in the middle."));
+      make("p", { class: "soft" }, "By keyboard: focus the map, move it with the arrow keys, + and −, and press Enter for the row in the middle."),
+      make("p", { class: "soft" }, facts.model && facts.model.why));
     return;
   }
-  panel.replaceChildren(head(state.row), ...ways(), bitsFigure(state.row), summary(), neighbours());
+  const top = state.row < 0 ? [vectorHead()] : [head(state.row), ...ways()];
+  panel.replaceChildren(...top, bitsFigure(near.code), summary(), neighbours());
 }
 
 function head(row) {
@@ -50,8 +52,8 @@ function ways() {
     way(false, "its stored code"), way(true, "its code by the model (features alone)"))];
 }
 
-function bitsFigure(row) {
-  const codes = state.mapped ? rows.mapped : rows.codes, cell = 9, figure = makeSvg("svg", { class: "bits", role: "img" });
+function bitsFigure(code) {
+  const cell = 9, figure = makeSvg("svg", { class: "bits", role: "img" });
   const on = [];
   let line = 0;
   for (const [name, first, last] of [["kin bits", 0, facts.kinBits], ["alike bits", facts.kinBits, facts.bits]]) {
@@ -62,7 +64,7 @@ function bitsFigure(row) {
     figure.append(label);
     line += 1.3;
     for (let bit = first; bit < last; bit++) {
-      const one = bitAt(codes, row, bit);
+      const one = bitAt(code, bit);
       if (one) on.push(bit);
       figure.append(makeSvg("rect", { x: ((bit - first) % BITS_A_LINE) * cell, y: (line + Math.floor((bit - first) / BITS_A_LINE)) * cell,
         width: cell - 1.5, height: cell - 1.5, class: one ? "on" : "off" }));
@@ -80,7 +82,7 @@ function summary() {
   const equal = near.starts[1];
   const parts = [];
   if (judged.length) parts.push(`${kin} of the first ${judged.length} are kin.`);
-  if (equal) parts.push(count(equal, "other row") + (equal === 1 ? " has" : " have") + " the same code.");
+  if (equal) parts.push(count(equal, state.row < 0 ? "row" : "other row") + (equal === 1 ? " has" : " have") + " the same code.");
   if (facts.rows < facts.allRows) parts.push("Searched among the rows of this page, a sample.");
   return make("p", { id: "panel-summary" }, parts.join(" "));
 }
@@ -120,7 +122,7 @@ function shellText(start, end, nShown) {
 }
 
 function card(row, distance) {
-  const kin = kinship(state.row, row), bits = differingBits(state.row, state.mapped, row);
+  const kin = kinship(state.row, row), bits = differingBits(near.code, row);
   const differing = `${bits.kin.length} kin` + (facts.bits > facts.kinBits ? ` + ${bits.alike.length} alike` : "") + " bits differ";
   const listed = [bits.kin.length ? "kin bits " + bits.kin.join(", ") : "", bits.alike.length ? "alike bits " + bits.alike.join(", ") : ""];
   const spoken = [`row ${idOf(row)}`, labelText(row), kinWord(kin), `distance ${distance}`,
@@ -159,8 +161,8 @@ function moveAmongCards(event) {
 
 function exportNeighbours(shown) {
   const lines = Array.from(shown, (row, place) => {
-    const bits = differingBits(state.row, state.mapped, row);
-    return [idOf(state.row), place + 1, idOf(row), labelText(row), near.distances[row], kinWord(kinship(state.row, row)),
+    const bits = differingBits(near.code, row);
+    return [state.row < 0 ? "vector" : idOf(state.row), place + 1, idOf(row), labelText(row), near.distances[row], kinWord(kinship(state.row, row)),
       bits.kin.length, bits.alike.length, textOf(row)];
   });
   saveCsv("neighbours.csv", ["query", "place", "id", "label", "distance", "kinship", "kin_bits", "alike_bits", "text"], lines);
@@ -175,7 +177,8 @@ function startPanel() {
   listen("row", () => {
     shownNeighbours = SHOWN_AT_ONCE;
     showPanel();
-    if (state.row >= 0) announce(`Row ${idOf(state.row)}, ${labelText(state.row)}. ${byId("panel-summary").textContent}`);
+    const name = state.row < 0 ? "Your vector" : `Row ${idOf(state.row)}, ${labelText(state.row)}`;
+    if (near) announce(`${name}. ${byId("panel-summary").textContent}`);
   });
   listen("filter", showPanel);
   showPanel();

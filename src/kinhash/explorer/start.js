@@ -98,6 +98,7 @@ startViews();
 buildLegend();
 buildColours();
 startPanel();
+startVector();
 startMap();
 startSearch();
 readAddress();

@@ -2,11 +2,11 @@
 // What is chosen, shown and hidden, in one place; the address of the page says it, too: #row=17&view=good.
 
 const VIEWS = ["map", "good", "doubts"];
-const state = { row: -1, view: "map", colour: facts.kind ? "label" : "plain", mapped: false };
+const state = { row: -1, view: "map", colour: facts.kind ? "label" : "plain", mapped: false, vector: null };
 const hidden = new Uint8Array(facts.names.length + 1); // labels filtered out; the last is "no label"
 const visible = new Uint8Array(rows.n).fill(1);
 let shownRows = rows.n; // rows that no filter hides
-let near = null; // the neighbours of the chosen row
+let near = null; // the neighbours of the chosen row, or of the vector that was tried
 const listeners = { row: [], view: [], colour: [], filter: [], theme: [] };
 
 function listen(what, call) {
@@ -19,9 +19,15 @@ function tell(what) {
 
 function chooseRow(row, options = {}) {
   state.row = row;
-  near = row >= 0 ? neighboursOf(row, state.mapped) : null;
+  near = row >= 0 ? neighboursOf(codeOf(row, state.mapped), row) : state.vector ? neighboursOf(state.vector) : null;
   tell("row");
   if (!options.quiet) writeAddress(true);
+}
+
+/** Search with the code of a vector; null forgets it. */
+function chooseVector(code) {
+  state.vector = code;
+  chooseRow(-1);
 }
 
 function chooseView(view) {

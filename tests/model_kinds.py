@@ -1,0 +1,94 @@
+"""One fitted hasher for each kind of whole-number model, and rows to encode that try to break it."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+import numpy as np
+
+from kinhash import EMKSH, EnergyHasher
+from kinhash.baselines import SCDH, FastHash, SpectralHashing
+from kinhash.encoders import ExpectedLabels, Ridge
+from kinhash.solvers import Linearised
+
+N_FEATURES, N_CLASSES = 24, 5
+MODELS = {
+    "classes": lambda: EnergyHasher(48, encoder=ExpectedLabels(features="both"), random_state=0),
+    "tags": lambda: EnergyHasher(32, random_state=0),
+    "any tag": lambda: EnergyHasher(32, kinship="any", alike=0, random_state=0),
+    "ridge": lambda: EnergyHasher(32, encoder="ridge", alike=0, random_state=0),
+    "emksh": lambda: EMKSH(32, random_state=0),
+    "rbf": lambda: EnergyHasher(32, encoder=Ridge(features="rbf"), alike=0, random_state=0),
+    "distances not squared": lambda: SCDH(16, n_centers=100, random_state=0),
+    "trees": lambda: FastHash(8, n_rounds=10, random_state=0),
+    "waves": lambda: SpectralHashing(24, random_state=0),
+    "settle": lambda: EnergyHasher(24, solver="coordinate", alike=0, random_state=0),
+    "solve": lambda: EnergyHasher(24, solver="linearised", alike=0, random_state=0),
+    "solve, symmetric": lambda: EnergyHasher(
+        16, solver=Linearised(renormalize="symmetric"), alike=0, random_state=0
+    ),
+    "solve, not stretched": lambda: EnergyHasher(
+        16, solver=Linearised(renormalize="none"), alike=0, random_state=0
+    ),
+}
+STEPS = {  # that each kind of model must have
+    "classes": {"columns", "relative", "unit", "similarities", "softmax", "linear", "join"},
+    "tags": {"lookup", "tags", "linear"},
+    "any tag": {"lookup", "tags"},
+    "ridge": {"columns", "linear"},
+    "emksh": {"linear"},
+    "rbf": {"relative", "similarities", "linear"},
+    "distances not squared": {"similarities"},
+    "trees": {"trees"},
+    "waves": {"lookup"},
+    "settle": {"settle"},
+    "solve": {"solve"},
+    "solve, symmetric": {"solve"},
+    "solve, not stretched": {"solve"},
+}
+
+
+def some_rows(n: int, seed: int = 0) -> tuple[Any, Any]:
+    """Features (n, 24) around the centers of five classes, and the classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, N_CLASSES, n)
+    centers = np.random.default_rng(100).normal(size=(N_CLASSES, N_FEATURES))
+    return centers[y] + 0.8 * rng.normal(size=(n, N_FEATURES)), y
+
+
+@functools.cache
+def fitted(kind: str) -> Any:
+    """A hasher of that kind, fitted on 600 rows."""
+    X, y = some_rows(600)
+    labels = [{f"t{c}", f"u{c % 2}"} for c in y] if "tag" in kind else y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return MODELS[kind]().fit(X, labels)
+
+
+def hard_rows(n: int, dtype: Any) -> Any:
+    """Rows (n, 24) of which some are zero, huge, tiny, mixed in scale, or sums of few entries."""
+    X, _ = some_rows(n, 1)
+    rng = np.random.default_rng(2)
+    X[0] = 0
+    X[1:20] *= 1e30
+    X[20:40] *= 1e-30
+    X[40:60] *= 10.0 ** rng.integers(-30, 31, (20, N_FEATURES))
+    X[60:80] = np.round(X[60:80])
+    X[80:100] *= rng.random((20, N_FEATURES)) < 0.1
+    X[100:110] = rng.choice([-1, 1], (10, N_FEATURES)) * 3e38
+    if np.dtype(dtype) == np.float64:
+        X[110:115] *= 1e300
+        X[115:120] *= 1e-310  # subnormal
+    else:
+        X[115:120] *= 1e-42
+    return X.astype(dtype)
+
+
+def expected(hasher: Any, X: Any) -> tuple[Any, Any]:
+    """Whole scores and packed codes of rows in Python. Hard rows are unlike those of the fit, as a warning says."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return hasher.fitted_.map.run(X), hasher.encode(X).packed
