@@ -88,7 +88,7 @@ def hard_rows(n: int, dtype: Any) -> Any:
 
 
 def expected(hasher: Any, X: Any) -> tuple[Any, Any]:
-    """Whole scores and packed codes of rows in Python. Hard rows are unlike those of the fit, as a warning says."""
+    """Whole scores and packed codes of rows in Python, without the warning that hard rows get."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return hasher.fitted_.map.run(X), hasher.encode(X).packed

@@ -8,10 +8,10 @@ import json
 import numpy as np
 import pytest
 from browser_rows import from_disk, until
-from model_kinds import MODELS, N_FEATURES, expected, fitted, hard_rows, some_rows
 
 from kinhash import HammingIndex, explore
 from kinhash.explorer import _model
+from model_kinds import MODELS, N_FEATURES, expected, fitted, hard_rows, some_rows
 
 N = 200
 N_ENCODED = 5_000  # rows of float32, and as many of float64
@@ -23,8 +23,8 @@ SCORES = """([text, single]) => {
   for (let k = 0; k * width < rows.length; k++) {
     found.set(scoresOf(Float64Array.from(rows.subarray(k * width, (k + 1) * width))), k * facts.bits);
   }
-  const out = new Uint8Array(found.buffer), parts = [];
-  for (let at = 0; at < out.length; at += 8192) parts.push(String.fromCharCode(...out.subarray(at, at + 8192)));
+  const out = new Uint8Array(found.buffer), parts = [], n = 8192;
+  for (let at = 0; at < out.length; at += n) parts.push(String.fromCharCode(...out.subarray(at, at + n)));
   return btoa(parts.join(""));
 }"""
 
@@ -81,7 +81,9 @@ def shown(page):
 
 
 def shown_bits(page):
-    return page.eval_on_selector_all("#panel .bits rect", "cells => cells.map(c => c.classList.contains('on'))")
+    return page.eval_on_selector_all(
+        "#panel .bits rect", "cells => cells.map(c => c.classList.contains('on'))"
+    )
 
 
 def as_json(row):

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_kinds import MODELS, N_FEATURES, STEPS, expected, fitted, hard_rows, some_rows
 from page_reading import array, facts
 
 import kinhash
@@ -21,13 +20,15 @@ from kinhash import EnergyHasher
 from kinhash.explorer import _model
 from kinhash.explorer._model import model_shown
 from kinhash.models.steps import STEPS as EVERY_STEP
+from model_kinds import MODELS, N_FEATURES, STEPS, expected, fitted, hard_rows, some_rows
 
 SOURCE = Path(_model.__file__).with_name("model.js")
 NODE = shutil.which("node")
 RUN = """
 const given = JSON.parse(require("fs").readFileSync(0, "utf8"));
 const bytes = (text) => Uint8Array.from(Buffer.from(text, "base64"));
-const kind = { f4: Float32Array, f8: Float64Array }[given.dtype], rows = new kind(bytes(given.rows).buffer), found = [];
+const kind = given.single ? Float32Array : Float64Array;
+const rows = new kind(bytes(given.rows).buffer), found = [];
 const model = readModel(given.facts.steps, given.facts.kinds, (name) => bytes(given.arrays[name]));
 for (let at = 0; at < rows.length; at += given.width) {
   found.push(Buffer.from(runModel(model, Float64Array.from(rows.subarray(at, at + given.width))).buffer));
@@ -47,14 +48,17 @@ def in_node(hasher, X):
         "facts": shown.facts,
         "arrays": {name: text_of(one) for name, one in shown.arrays.items()},
         "rows": text_of(X),
-        "dtype": X.dtype.str[1:],
+        "single": X.dtype == np.float32,
         "width": X.shape[1],
     }
     program = SOURCE.read_text(encoding="utf-8") + RUN
-    done = subprocess.run(
-        [NODE, "-e", program], input=json.dumps(given), stdout=subprocess.PIPE, text=True, check=True, timeout=120
-    )
-    return np.frombuffer(base64.b64decode(done.stdout)).reshape(len(X), -1)
+    return np.frombuffer(base64.b64decode(run_node(program, given))).reshape(len(X), -1)
+
+
+def run_node(program, given):
+    text = json.dumps(given)
+    done = subprocess.run([NODE, "-e", program], input=text, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout
 
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
@@ -95,10 +99,7 @@ def test_halves_are_rounded_to_even_up_to_the_last_half():
         'const x = JSON.parse(require("fs").readFileSync(0, "utf8"));'
         "process.stdout.write(JSON.stringify(x.map(rint)));"
     )
-    done = subprocess.run(
-        [NODE, "-e", program], input=json.dumps(x.tolist()), stdout=subprocess.PIPE, text=True, check=True
-    )
-    assert np.array_equal(json.loads(done.stdout), np.rint(x))
+    assert np.array_equal(json.loads(run_node(program, x.tolist())), np.rint(x))
 
 
 def page_of(hasher, dtype=np.float64):

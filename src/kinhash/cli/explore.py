@@ -41,8 +41,8 @@ def explore(codes: str, output: str, as_json: bool, **options: Any) -> None:
     """Make one page to look at CODES (an index or codes): map, neighbours, figures, doubtful labels.
 
     The page is one file that works offline by a double click. Labels, texts, pictures and features are in the
-    order of the rows. With --model and --features the map is finer, and labels are doubted by label models
-    that did not see them.
+    order of the rows. With --model and --features the map is finer, labels are doubted by label models
+    that did not see them, and the page encodes vectors that you paste into it.
 
     \b
     Examples:

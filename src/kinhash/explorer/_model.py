@@ -1,4 +1,4 @@
-"""The model on the page: its steps and its arrays of whole numbers, which ``model.js`` runs in the browser."""
+"""The model on the page: its steps and arrays of whole numbers, which ``model.js`` runs in the browser."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ function showPanel() {
   if (!near) {
     panel.replaceChildren(
       make("h2", {}, "Choose a row"),
-      make("p", {}, "Click a row on the map, or find one by its id, label or text. Its neighbours appear here, nearest first."),
+      make("p", {}, "Click a row on the map, or find one by its id, label or text" + (hasModel ? ", or try a vector. Neighbours" : ". Its neighbours") + " appear here, nearest first."),
       make("p", { class: "soft" }, "By keyboard: focus the map, move it with the arrow keys, + and −, and press Enter for the row in the middle."),
       make("p", { class: "soft" }, facts.model && facts.model.why));
     return;

@@ -10,6 +10,7 @@ function scoresOf(numbers) {
   return runModel(pageModel, numbers);
 }
 
+const hasModel = Boolean(facts.model && !facts.model.why);
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** The numbers of a text, or an error that says what is wrong with it. */
@@ -34,13 +35,13 @@ function vectorHead() {
 }
 
 function startVector() {
-  if (!facts.model || facts.model.why) return;
+  if (!hasModel) return;
   const box = byId("numbers");
   const complain = (text) => {
     byId("vector-said").textContent = text;
     box.setAttribute("aria-invalid", String(text !== ""));
   };
-  byId("numbers-label").textContent = `Numbers of a vector: ${facts.model.features.toLocaleString("en")}` + (facts.model.single ? ", read as float32" : "");
+  byId("numbers-label").textContent = count(facts.model.features, "number") + (facts.model.single ? ", read as float32" : "");
   byId("vector-box").hidden = false;
   byId("vector").addEventListener("submit", (event) => {
     event.preventDefault();
