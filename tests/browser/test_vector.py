@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from browser_rows import from_disk, until
 
-from kinhash import HammingIndex, explore
+from kinhash import EMKSH, EnergyHasher, HammingIndex, explore
+from kinhash.datasets import load
+from kinhash.encoders import Ridge
 from kinhash.explorer import _model
 from model_kinds import MODELS, N_FEATURES, expected, fitted, hard_rows, some_rows
 
 N = 200
 N_ENCODED = 5_000  # rows of float32, and as many of float64
+CIFAR = "cifar10_efficientnet_lite0_pca256"
 CARDS = "#neighbours .card"
 SCORES = """([text, single]) => {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
@@ -41,18 +44,42 @@ def write_page(path, kind, dtype=np.float64):
     return path
 
 
+def assert_same_numbers(page, hasher, X):
+    """Whole scores and codes of rows are the same in the page and in Python."""
+    scores, codes = expected(hasher, X)
+    text = base64.b64encode(X.tobytes()).decode("ascii")
+    told = page.evaluate(SCORES, [text, X.dtype == np.float32])
+    found = np.frombuffer(base64.b64decode(told)).reshape(len(X), -1)
+    assert np.array_equal(found, scores)
+    assert np.array_equal(np.packbits(found > 0, axis=1), codes)
+
+
 @pytest.mark.parametrize("kind", MODELS)
 def test_chromium_gives_the_numbers_of_python(browser, tmp_path, kind):
-    hasher = fitted(kind)
     with from_disk(browser, write_page(tmp_path / "page.html", kind)) as page:
         for dtype in (np.float32, np.float64):
-            X = hard_rows(N_ENCODED, dtype)
-            scores, codes = expected(hasher, X)
-            text = base64.b64encode(X.tobytes()).decode("ascii")
-            told = page.evaluate(SCORES, [text, dtype is np.float32])
-            found = np.frombuffer(base64.b64decode(told)).reshape(len(X), -1)
-            assert np.array_equal(found, scores)
-            assert np.array_equal(np.packbits(found > 0, axis=1), codes)
+            assert_same_numbers(page, fitted(kind), hard_rows(N_ENCODED, dtype))
+
+
+REAL = {
+    "classes": lambda: EnergyHasher(64, random_state=0),
+    "tags": lambda: EnergyHasher(64, random_state=0),
+    "ridge": lambda: EnergyHasher(64, encoder="ridge", alike=0, random_state=0),
+    "rbf": lambda: EnergyHasher(64, encoder=Ridge(features="rbf"), alike=0, random_state=0),
+    "emksh": lambda: EMKSH(64, random_state=0),
+}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("kind", REAL)
+def test_chromium_encodes_real_rows_as_python_does(browser, tmp_path, data_home, kind):
+    """10,000 rows of network features of CIFAR-10, and of COCO for tags."""
+    data = load("coco117266_efficientnet_lite0_pca128" if kind == "tags" else CIFAR)
+    X = np.ascontiguousarray(data.features[:10_000], np.float32)
+    hasher = REAL[kind]().fit(X[:5_000], data.labels[:5_000])
+    explore(hasher.encode(X[:N]), model=hasher, features=X[:N]).save(tmp_path / "page.html")
+    with from_disk(browser, tmp_path / "page.html") as page:
+        assert_same_numbers(page, hasher, X)
 
 
 @pytest.fixture(scope="module")
