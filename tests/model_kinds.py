@@ -11,6 +11,8 @@ import numpy as np
 from kinhash import EMKSH, EnergyHasher
 from kinhash.baselines import SCDH, FastHash, SpectralHashing
 from kinhash.encoders import ExpectedLabels, Ridge
+from kinhash.models import WholeMap
+from kinhash.models.steps import Columns, Linear, Lookup, Settle, Softmax, Solve, Unit
 from kinhash.solvers import Linearised
 
 N_FEATURES, N_CLASSES = 24, 5
@@ -92,3 +94,29 @@ def expected(hasher: Any, X: Any) -> tuple[Any, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return hasher.fitted_.map.run(X), hasher.encode(X).packed
+
+
+def made_by_hand(seed: int = 0) -> dict[str, WholeMap]:
+    """Models of one step after the columns, whose arrays reach what fitted ones hardly ever do."""
+    rng = np.random.default_rng(seed)
+    p, columns = 6, Columns((0,), np.zeros(6), np.ones(6), 2**20)
+    small = rng.integers(-3, 4, (p, p))
+    table = rng.integers(-1000, 1000, 37).astype(np.int32)
+    falling = np.sort(rng.integers(1, 2**24, 50))[::-1].astype(np.int32)
+    steps = {
+        "around": Lookup((1,), table, 11, 3, 1),
+        "held": Lookup((1,), table, -40, 1, 0),
+        "shares": Softmax((1,), falling, 2),
+        "settled": Settle((1,), (small + small.T).astype(np.int64), 3),
+        "not settled": Settle((1,), 1000 * (small + small.T).astype(np.int64), 2),
+        "near singular": Solve(
+            (1,), (small * 2**14).astype(np.int32), np.full(p, 20.0), np.full(p, 9.0), np.array([1.7]), 0
+        ),
+    }
+    made = {name: WholeMap(p, (columns, step), np.zeros(p, np.int16)) for name, step in steps.items()}
+    weights = rng.integers(-5000, 5000, (p, p)).astype(np.int32)
+    shift, constant = np.array([-3, -2, -1, 0, 1, 2], np.int16), rng.integers(-9, 9, p)
+    for name, before in (("lengths", (Unit((1,), 4096),)), ("no lengths", ())):
+        steps_ = (columns, *before, Linear((1 + len(before),), weights, shift, constant))
+        made[name] = WholeMap(p, steps_, np.zeros(p, np.int16))
+    return made

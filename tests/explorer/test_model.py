@@ -10,6 +10,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from kinhash import EnergyHasher
 from kinhash.explorer import _model
 from kinhash.explorer._model import model_shown
 from kinhash.models.steps import STEPS as EVERY_STEP
-from model_kinds import MODELS, N_FEATURES, STEPS, expected, fitted, hard_rows, some_rows
+from model_kinds import MODELS, N_FEATURES, STEPS, expected, fitted, hard_rows, made_by_hand, some_rows
 
 SOURCE = Path(_model.__file__).with_name("model.js")
 NODE = shutil.which("node")
@@ -70,6 +71,19 @@ def test_javascript_gives_the_numbers_of_python(kind, dtype):
     found = in_node(hasher, X)
     assert np.array_equal(found, scores)
     assert np.array_equal(np.packbits(found > 0, axis=1), codes)
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+@pytest.mark.parametrize("name", made_by_hand())
+def test_models_made_by_hand_give_the_numbers_of_python(name):
+    """Ties, fields of zero, places below a table, systems that are nearly singular."""
+    rng = np.random.default_rng(1)
+    sizes = rng.choice([2, 20, 300, 2**20], (20_000, 1))
+    X = rng.integers(-sizes, sizes + 1, (20_000, 6)).astype(np.float64)
+    model = made_by_hand()[name]
+    found = in_node(SimpleNamespace(fitted_=SimpleNamespace(map=model)), X)
+    assert np.array_equal(found, model.run_with(np, X))
+    assert np.array_equal(found, model.run(X))
 
 
 def test_every_step_is_written_in_javascript_and_tried():
