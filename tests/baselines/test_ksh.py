@@ -76,7 +76,7 @@ def test_every_bit_agrees_at_least_as_much_as_its_spectral_start():
 def test_the_kernel_is_centred_and_as_wide_as_the_mean_squared_distance():
     X, y = clusters(n=50)
     fitted = KSH(4, n_anchors=12, random_state=0).fit(X, y)
-    preparation = fitted.fitted_.map.preparation
+    preparation = fitted.fitted_.unrounded.preparation
     squared = ((X[:, None] - preparation.rbf.centers) ** 2).sum(axis=2)
     K = np.exp(-squared / (2 * squared.mean()))
     np.testing.assert_allclose(preparation(X), K - K.mean(axis=0), atol=1e-6)

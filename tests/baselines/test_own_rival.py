@@ -29,8 +29,8 @@ class Column(Map):
     def n_bits(self):
         return len(self.thresholds)
 
-    def evaluate(self, block, by):
-        return np.asarray(block)[:, :1] - self.thresholds, None  # the same in any arithmetic
+    def scores(self, block):
+        return np.asarray(block, np.float64)[:, :1] - self.thresholds
 
     def arrays(self):
         return {"thresholds": self.thresholds}

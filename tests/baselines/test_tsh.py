@@ -141,7 +141,7 @@ def test_the_map_is_scikit_learns_svm():
 
     X, y = clusters()
     fitted = TSH(4, n_partners=20, random_state=0).fit(X, y)
-    gamma = 1 / (2 * fitted.fitted_.map.preparation.rbf.width**2)
+    gamma = 1 / (2 * fitted.fitted_.unrounded.preparation.rbf.width**2)
     bits = np.unpackbits(fitted.codes_, axis=1)[:, :4]
     for k in range(4):
         direct = SVC(C=1.0, gamma=gamma).fit(X, bits[:, k]).decision_function(X)

@@ -65,7 +65,7 @@ def test_during_encode(folder: Path) -> None:
     before = contents(folder)
     process = started("encode", "model.kin", "-", "-o", "out.kin", stdin=subprocess.PIPE)
     assert process.stdin is not None
-    process.stdin.write(b"1,2,3,4,5,6\n" * 20_000)  # more than a pipe holds: it is reading by now
+    process.stdin.write(b".3,.6,.9,1.2,1.5,1.8\n" * 20_000)  # more than a pipe holds: it is reading by now
     process.stdin.flush()
     time.sleep(0.5)
     interrupt(process, folder, before)

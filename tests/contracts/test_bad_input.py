@@ -241,7 +241,7 @@ def test_expected_labels_need_labels():
         hasher.fit_similarity(X, same)
     hasher.set_params(encoder="auto")
     for fitted in (hasher.fit_pairs(X, left, right, verdict), hasher.fit_similarity(X, same)):
-        assert fitted.fitted_.map.kind == "linear"
+        assert fitted.fitted_.unrounded.kind == "linear"
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -1,4 +1,4 @@
-"""A model file gives a row the same bits on every machine, alone and in any batch (RELIABILITY.md section 2).
+"""A model file gives a row the same bits on every machine, alone and in any batch.
 
 Other machines are other kernels: OpenBLAS takes those of `OPENBLAS_CORETYPE`, NumPy and Numba can be told to
 do without newer instructions. Each kind of processor is a process of its own that reads the same model files.
@@ -81,8 +81,6 @@ MODELS = {
     "expected, both": lambda: product(encoder=expected(features=Both(n_centers=60))),
     "expected, polish": lambda: product("coordinate", encoder=expected()),
     "expected, solve": lambda: product("linearised", encoder=expected()),
-    "expected, varying": lambda: product("coordinate", energy="lfh", encoder=expected()),
-    "expected, exponential": lambda: product("coordinate", energy="exph", encoder=expected()),
     "stacked": lambda: product(alike=0.5, encoder=expected()),
     "gaussian": lambda: HASHERS["KSH"](8, random_state=0, n_anchors=50),
     "root rbf": lambda: HASHERS["SCDH"](8, random_state=0, n_centers=50),

@@ -47,8 +47,8 @@ def test_a_fixed_recipe_gives_the_model_of_fit_up_to_rounding(data, solver, trus
     if solver == "coordinate":
         hasher.set_params(solver="coordinate")
     whole, parts = clone(hasher).fit(X, y), fit_blocks(clone(hasher), cut_rows(X, y, 77))
-    margins = whole.decision_function(X)
-    np.testing.assert_allclose(parts.decision_function(X), margins, atol=1e-4 * np.abs(margins).max())
+    margins = whole.fitted_.unrounded.scores(X)
+    np.testing.assert_allclose(parts.fitted_.unrounded.scores(X), margins, atol=1e-4 * np.abs(margins).max())
     same = parts.learned_codes(y, X).bits() == whole.codes_.bits()
     assert same.all() if trust == 1 else same.mean() > 0.998
     assert parts.report_["n_rows"] == len(X)
@@ -71,9 +71,9 @@ def test_threads_and_loaders_do_not_change_a_bit(make, data):
 def test_one_block_is_cut_inside_like_many_rows_are():
     """Blocks larger than the summing size are summed in pieces, whose order is fixed."""
     X, y = classes(n=9000)
-    margins = linear().fit(X, y).decision_function(X[:500])
+    margins = linear().fit(X, y).fitted_.unrounded.scores(X[:500])
     for rows in (9000, 5000, 4096):
-        found = fit_blocks(linear(), cut_rows(X, y, rows)).decision_function(X[:500])
+        found = fit_blocks(linear(), cut_rows(X, y, rows)).fitted_.unrounded.scores(X[:500])
         np.testing.assert_allclose(found, margins, atol=1e-4 * np.abs(margins).max())
 
 
@@ -105,8 +105,8 @@ def test_a_fit_over_blocks_goes_on_with_partial_fit():
     X, y = classes()
     parts = fit_blocks(linear(), cut_rows(X[:400], y[:400], 100)).partial_fit(X[400:], y[400:])
     stream = linear().partial_fit(X[:400], y[:400]).partial_fit(X[400:], y[400:])
-    margins = stream.decision_function(X)
-    np.testing.assert_allclose(parts.decision_function(X), margins, atol=1e-4 * np.abs(margins).max())
+    margins = stream.fitted_.unrounded.scores(X)
+    np.testing.assert_allclose(parts.fitted_.unrounded.scores(X), margins, atol=1e-4 * np.abs(margins).max())
     assert parts.report_["n_rows"] == 600
 
 
@@ -128,7 +128,7 @@ def test_empty_blocks_and_blocks_of_one_class_are_fine():
     blocks = cut_rows(X, y, 100)
     blocks.insert(3, (X[:0], y[:0]))
     np.testing.assert_allclose(
-        fit_blocks(linear(), blocks).decision_function(X), plain.decision_function(X), atol=1e-4
+        fit_blocks(linear(), blocks).fitted_.unrounded.scores(X), plain.fitted_.unrounded.scores(X), atol=1e-4
     )
 
 

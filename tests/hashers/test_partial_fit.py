@@ -66,14 +66,14 @@ def test_blocks_in_any_order_give_the_model_of_one_fit(name, kind):
     base = with_anchors(name, ANCHORS)
     if name == "rbf":  # centres are drawn from the first block, so one fit sees the same only as one block
         whole = pickle.loads(pickle.dumps(base)).partial_fit(X, y)
-        first = whole.decision_function(X)
+        first = whole.fitted_.unrounded.scores(X)
         assert np.isfinite(first).all()
         return
     whole = pickle.loads(pickle.dumps(base)).fit(X, y)
-    margins, codes = whole.decision_function(X), whole.codes_
+    margins, codes = whole.fitted_.unrounded.scores(X), whole.codes_
     for edges, order in (([60, 100, 200], [3, 1, 2]), ([60, 100, 200], None), ([200], None), ([], None)):
         parts = stream(pickle.loads(pickle.dumps(base)), X, y, edges, order)
-        found = parts.decision_function(X)
+        found = parts.fitted_.unrounded.scores(X)
         np.testing.assert_allclose(found, margins, atol=1e-4 * np.abs(margins).max())
         # Equal up to bits whose margin lies within rounding error.
         assert ((found > 0) == (margins > 0))[np.abs(margins) > 1e-3 * np.abs(margins).max()].all()
@@ -106,8 +106,8 @@ def test_anchors_are_drawn_from_the_first_block(name):
     base = with_anchors(name, None)
     one = stream(pickle.loads(pickle.dumps(base)), X, y, [100, 150, 200])
     other = stream(pickle.loads(pickle.dumps(base)), X, y, [100, 150, 200], [3, 2, 1])
-    margins = one.decision_function(X)
-    np.testing.assert_allclose(other.decision_function(X), margins, atol=2e-4 * np.abs(margins).max())
+    margins = one.fitted_.unrounded.scores(X)
+    np.testing.assert_allclose(other.fitted_.unrounded.scores(X), margins, atol=2e-4 * np.abs(margins).max())
     assert np.array_equal(one.learned_codes(y), other.learned_codes(y))
 
 
@@ -137,14 +137,14 @@ def test_weights_and_unknown_rows_in_blocks():
     w = np.random.default_rng(0).integers(0, 3, 240).astype(float)
     w[:60] = 1
     hasher = EMKSH(8, anchors=ANCHORS, random_state=0)
-    weighted = stream(hasher, X, y, [60, 150], weights=w).decision_function(X)
+    weighted = stream(hasher, X, y, [60, 150], weights=w).fitted_.unrounded.scores(X)
     rows = np.repeat(np.arange(240), w.astype(int))
-    repeated = EMKSH(8, anchors=ANCHORS, random_state=0).fit(X[rows], y[rows]).decision_function(X)
+    repeated = EMKSH(8, anchors=ANCHORS, random_state=0).fit(X[rows], y[rows]).fitted_.unrounded.scores(X)
     np.testing.assert_allclose(weighted, repeated, atol=1e-4)
     unknown = [None if 100 <= i < 140 else int(c) for i, c in enumerate(y)]
     kept = np.array([label is not None for label in unknown])
-    some = stream(EMKSH(8, anchors=ANCHORS, random_state=0), X, unknown, [60, 150]).decision_function(X)
-    less = EMKSH(8, anchors=ANCHORS, random_state=0).fit(X[kept], y[kept]).decision_function(X)
+    some = stream(EMKSH(8, anchors=ANCHORS, random_state=0), X, unknown, [60, 150]).fitted_.unrounded.scores(X)
+    less = EMKSH(8, anchors=ANCHORS, random_state=0).fit(X[kept], y[kept]).fitted_.unrounded.scores(X)
     np.testing.assert_allclose(some, less, atol=1e-4)
 
 
@@ -184,13 +184,13 @@ def test_learned_codes_need_labels():
 def test_bad_blocks_leave_the_model_as_it_was():
     X, y = classes(n=240)
     hasher = stream(EMKSH(8, random_state=0), X, y, [100])
-    before = hasher.decision_function(X)
+    before = hasher.fitted_.unrounded.scores(X)
     bad = X.copy()
     bad[3, 2] = np.nan
     for features, labels in ((bad, y), (X[:, :3], y), (X, y[:5]), (X, None), (X, [{1}] * 240)):
         with pytest.raises(InvalidInput):
             hasher.partial_fit(features, labels)
-    assert np.array_equal(hasher.decision_function(X), before)
+    assert np.array_equal(hasher.fitted_.unrounded.scores(X), before)
     hasher.partial_fit(X[:10], y[:10])
     other = stream(EMKSH(8, random_state=0), X, y, [100]).partial_fit(X[:10], y[:10])
     assert hasher.model_id_ == other.model_id_

@@ -67,8 +67,8 @@ def test_weights_count_rows(name, kind):
     present = int((w > 0).sum())
     kin = EnergyHasher(8, alike=0, random_state=0)
     hashers = [clone(kin).set_params(**WEIGHTED[name](total)) for total in (present, len(rows))]
-    weighted = hashers[0].fit(X, y, sample_weight=w).decision_function(X)
-    repeated = hashers[1].fit(X[rows], [y[i] for i in rows]).decision_function(X)
+    weighted = hashers[0].fit(X, y, sample_weight=w).fitted_.unrounded.scores(X)
+    repeated = hashers[1].fit(X[rows], [y[i] for i in rows]).fitted_.unrounded.scores(X)
     weighted, repeated = (m / np.abs(m).max() for m in (weighted, repeated))  # some grow with the rows
     np.testing.assert_allclose(weighted, repeated, atol=1e-3)
 
@@ -79,8 +79,8 @@ def test_weights_count_rows(name, kind):
 def test_rows_of_weight_zero_might_as_well_not_be_there(hasher):
     hasher = hasher.set_params(random_state=0)
     kept = np.arange(150) % 3 > 0
-    weighted = hasher.fit(X, Y, sample_weight=kept.astype(float)).decision_function(X)
-    removed = hasher.fit(X[kept], Y[kept]).decision_function(X)
+    weighted = hasher.fit(X, Y, sample_weight=kept.astype(float)).fitted_.unrounded.scores(X)
+    removed = hasher.fit(X[kept], Y[kept]).fitted_.unrounded.scores(X)
     np.testing.assert_allclose(weighted, removed, atol=1e-4 * np.abs(removed).max())
 
 
@@ -89,7 +89,7 @@ def test_equal_weights_are_no_weights():
     for weights in (np.ones(150), 1.0):
         weighted = EMKSH(8, random_state=0).fit(X, Y, sample_weight=weights)
         assert np.array_equal(weighted.codes_, plain.codes_)
-        np.testing.assert_allclose(weighted.decision_function(X), plain.decision_function(X), atol=1e-4)
+        np.testing.assert_allclose(weighted.fitted_.unrounded.scores(X), plain.fitted_.unrounded.scores(X), atol=1e-4)
 
 
 # -- unknown labels -----------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def test_the_papers_methods_are_a_solver_and_an_encoder(energy, cls):
     solution = solver.solve(given.supervision, ENERGIES.make(energy), 8, given.rng)
     fitted = Ridge().fit(given, solution)
     assert np.array_equal(method.codes_, fitted.codes)
-    np.testing.assert_allclose(method.decision_function(X), fitted.map.scores(X), atol=1e-5)
+    np.testing.assert_allclose(method.fitted_.unrounded.scores(X), fitted.map.scores(X), atol=1e-5)
     assert method.report_["energy"] == solution.minimum.energies
 
 
@@ -305,7 +305,7 @@ def test_the_papers_letter_rounds_and_learns_all_of_phi():
     assert np.array_equal(bits(letter), (phi > phi.mean(axis=0)).astype(np.uint8))
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     W = np.linalg.solve(Z.T @ Z + n / p * np.eye(p), Z.T @ (phi - phi.mean(axis=0)))
-    np.testing.assert_allclose(letter.decision_function(X), Z @ W, atol=2e-5)
+    np.testing.assert_allclose(letter.fitted_.unrounded.scores(X), Z @ W, atol=2e-5)
 
 
 @pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")

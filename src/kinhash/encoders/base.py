@@ -30,7 +30,8 @@ class Fitted:
     Methods without codes of their own leave ``codes`` None. ``group_of_row`` (n,) is −1 for rows without
     supervision, which take the map's code; it points into ``marginals`` (g, d) and into ``scores`` (g, d),
     which the supervision alone gives. ``facts`` go into the report, ``fields`` say how much each bit counts,
-    ``labels`` which scores a label has, ``seen`` what rows look like, ``mapped_share`` whether learned and mapped rows mix (see `Codes`),
+    ``labels`` which scores a label has, ``seen`` what rows look like, ``unrounded`` is the
+    map in floating point that ``map`` was rounded from, ``mapped_share`` whether learned and mapped rows mix (see `Codes`),
     ``warnings`` what to warn of.
     """
 
@@ -43,6 +44,7 @@ class Fitted:
     fields: Fields = KIN_ONLY
     labels: LabelCodes | None = None
     seen: Seen | None = None
+    unrounded: Map | None = None
     mapped_share: float | None = None
     warnings: tuple[str, ...] = ()
 
@@ -63,7 +65,8 @@ class Fitted:
 
     def whole(self) -> Fitted:
         """The same with a map of whole numbers, where it can be rounded; see `Map.whole`."""
-        return replace(self, map=self.map.whole(None if self.seen is None else self.seen.spread))
+        map_ = self.map.whole(None if self.seen is None else self.seen.spread)
+        return self if map_ is self.map else replace(self, map=map_, unrounded=self.map)
 
 
 @dataclass(frozen=True)

@@ -138,9 +138,8 @@ class TreesMap(Map):
         if self.preparation.rbf is not None:
             raise Inexact("trees of similarities")
         columns, mean, scale = builder.columns(self.preparation.mean, self.preparation.scale)
-        if mean is not self.preparation.mean:
-            raise Inexact("trees beside another map")
-        edges = np.rint(self.steps_.edges * (self.preparation.scale / scale)[self._column] * 2.0**SPREAD_BITS)
+        values = self.preparation.mean[self._column] + self.steps_.edges * self.preparation.scale[self._column]
+        edges = np.rint((values - mean[self._column]) / scale[self._column] * 2.0**SPREAD_BITS)
         values = np.concatenate([trees.value for trees in self.bits])
         base = np.array([trees.base for trees in self.bits])
         largest = max(float(np.abs(values).max(initial=0.0)), float(np.abs(base).max()) / len(values), 1e-30)

@@ -134,7 +134,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         # On more threads of BLAS, small products would differ in their last digits.
         with single_blas_thread(), keep_threads(self.n_jobs):
             fitted = self._learn(training)
-            seen = Seen.of(training.rows) if fitted.seen is None else fitted.seen
+            seen = Seen.of(training.rows, training.weights) if fitted.seen is None else fitted.seen
             self._finish(replace(fitted, seen=seen).whole(), training)
         task.end()
         return self
@@ -154,6 +154,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         from ..model_file import model_id
 
         self.fitted_ = fitted = fitted.whole()
+        self._watch = Watch(fitted.seen)
         self._n_features_out = fitted.map.n_bits
         self.model_id_ = model_id(fitted.map)
         return self
@@ -166,10 +167,10 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     def without_training(self) -> Self:
         """A copy that encodes and holds nothing else."""
         light = copy.copy(self)
-        for name in ("_stream", "_listener", "_watch", "report_"):
+        for name in ("_stream", "_listener", "report_"):
             light.__dict__.pop(name, None)
-        kept = replace(self.fitted_, codes=None, group_of_row=None, marginals=None, scores=None, facts={})
-        return light.adopt(kept)
+        nothing = dict.fromkeys(("codes", "group_of_row", "marginals", "scores", "unrounded"))
+        return light.adopt(replace(self.fitted_, **nothing, facts={}))
 
     # -- using ---------------------------------------------------------------------------------
 
@@ -227,8 +228,6 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _look_at(self, rows: Rows) -> None:
         """Warn, once, where rows are unlike those of the fit."""
-        if self.__dict__.get("_watch") is None or self._watch.seen is not self.fitted_.seen:
-            self._watch = Watch(self.fitted_.seen)
         doubt = self._watch.look(rows)
         if doubt is not None:
             warnings.warn(doubt, KinhashWarning, stacklevel=3)

@@ -196,7 +196,7 @@ class EnergyHasher(StreamingHasher):
         """The same with a map of whole numbers, and with what labels alone say about kin bits."""
         from ..encoders.label_codes import label_codes, scores_of_tags
 
-        found = replace(found, seen=Seen.of(training.rows)).whole()
+        found = replace(found, seen=Seen.of(training.rows, training.weights)).whole()
         labels = label_codes(found, training)
         if labels is not None and labels.table is None:  # tag sets go through the rounded map
             assert isinstance(training.supervision, TagSupervision)
@@ -306,7 +306,9 @@ class EnergyHasher(StreamingHasher):
             solver = SOLVERS["polished"]()
         else:
             solver = SOLVERS["spectral" if _spectral_can(energy, self.n_bits) else "coordinate"]()
-        usual = "ridge" if supervision.labels is None else "expected"
+        # Energies that solve a system for every row have no readout of whole numbers.
+        readable = supervision.labels is not None and energy.shared_quadratic(self.n_bits) is not None
+        usual = "expected" if readable else "ridge"
         return solver, ENCODERS.make(usual if self.encoder == "auto" else self.encoder)
 
     def stream_plan(self) -> StreamPlan:

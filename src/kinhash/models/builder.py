@@ -27,8 +27,9 @@ from .whole import WholeMap, prove_step
 
 __all__ = ["LOGIT_BITS", "Builder"]
 
-SPREAD_BITS = 10  # a column counts in parts of 2⁻¹⁰ of its spread
-LIMIT = 2**20  # and ends at 1,024 spreads from its mean
+SPREAD_BITS = 13  # a column counts in parts of 2⁻¹³ of its spread,
+LIMIT = 2**20  # and ends at 128 spreads from its mean
+ALIKE = 4.0  # maps whose scales differ by less than this factor share whole columns
 WIDEST_UNIT = 8192  # wider rows are multiplied in float64: at one length their entries would be too small
 UNIT_BITS = 12  # length of a row before a product with weights
 SHORTEST = 1000  # length of a row before a product with centers, below which it says too little
@@ -52,8 +53,8 @@ class Builder:
         self.n_features, self.spread = n_features, spread
         self.steps: list[Step] = []
         self.bounds: list[Bound] = []
-        self._columns: tuple[int, Floats, Floats] | None = None
-        self._unit_columns: int | None = None
+        self._columns: list[tuple[int, Floats, Floats]] = []
+        self._units: dict[int, int] = {}  # of columns that were brought to one length
 
     def add(self, step: Step) -> int:
         """Append a step; the place of its result."""
@@ -70,14 +71,18 @@ class Builder:
     # -- features ------------------------------------------------------------------------------
 
     def columns(self, mean: Floats, scale: Floats) -> tuple[int, Floats, Floats]:
-        """Place, mean and scale of the columns. The first map that asks decides; others fold theirs in."""
-        if self._columns is None:
-            if self.spread is not None and (scale == 1).all():  # columns as they came
-                scale = np.where(self.spread > 0, self.spread, 1.0)
-            factor = np.minimum(2.0**SPREAD_BITS / scale, 1e300)
-            place = self.add(Columns((0,), np.array(mean, np.float64), factor, LIMIT))
-            self._columns = place, mean, scale
-        return self._columns
+        """Place, mean and scale of whole columns; maps with about the same scales share them and fold theirs in."""
+        for known in self._columns:
+            ratio, shift = known[2] / scale, np.abs(known[1] - mean) / scale
+            if (ratio < ALIKE).all() and (ratio > 1 / ALIKE).all() and (shift < ALIKE).all():
+                return known
+        if self.spread is not None and (scale == 1).all():  # columns as they came
+            spread = np.where(self.spread > 0, self.spread, 1.0).astype(np.float64)
+            scale = np.exp2(np.ceil(np.log2(spread)))
+        factor = np.minimum(2.0**SPREAD_BITS / scale, 1e300)
+        place = self.add(Columns((0,), np.array(mean, np.float64), factor, LIMIT))
+        self._columns.append((place, mean, scale))
+        return self._columns[-1]
 
     def affine(
         self, mean: Floats, scale: Floats, weights: Floats, constant: Floats, units: Any = None
@@ -90,9 +95,9 @@ class Builder:
             weights = weights * (own_scale / scale)[:, None]
         if self.n_features > WIDEST_UNIT:
             return self.linear(place, SPREAD_BITS, weights, constant, units)
-        if self._unit_columns is None:
-            self._unit_columns = self.add(Unit((place,), 2**UNIT_BITS))
-        return self.linear(self._unit_columns, SPREAD_BITS + UNIT_BITS, weights, constant, units)
+        if place not in self._units:
+            self._units[place] = self.add(Unit((place,), 2**UNIT_BITS))
+        return self.linear(self._units[place], SPREAD_BITS + UNIT_BITS, weights, constant, units)
 
     def unit_similarities(self, centers: Floats, width: float, power: int) -> int:
         """``exp(−‖u − c‖^power / (2 width²))`` of rows and centers of unit length, in parts of 2¹⁵."""

@@ -17,11 +17,12 @@ from ..rows import Rows
 __all__ = ["Seen", "Watch"]
 
 SOME, NUMBERS = 2048, 20_000_000  # rows that are looked at, and numbers in them at most
-FEWEST = 40  # rows below which nothing is remembered
+FEWEST = 40  # rows below which no limits are remembered
 MARGIN = 1.05  # rows may leave the range of those seen by 5 %
 FARTHEST = 100.0  # of a squared deviation: one column alone does not decide
 FLOOR = 0.01  # of the typical spread: constant columns have this one
 AT_ONCE, ENOUGH = 16, 16  # rows of a call that are compared, and rows before anything is said
+ANY = float(np.finfo(np.float64).max)  # no limit
 FORMS = {
     "mean": Form("f4", "p"),
     "spread": Form("f4", "p", 0),
@@ -41,29 +42,31 @@ class Seen:
     farthest: float
 
     @classmethod
-    def of(cls, rows: Rows) -> Seen | None:
-        """From at most 2,048 rows, evenly spread; None for fewer than 40.
+    def of(cls, rows: Rows, weights: Floats | None = None) -> Seen | None:
+        """From at most 2,048 rows with positive weight, evenly spread; None where columns are too large to square.
 
-        Half of them give means and spreads, the other half shows how far honest rows are from these.
+        How far honest rows are from the means is seen on half of them, with means and spreads of the other
+        half. Of fewer than 40 rows only means and spreads are kept.
         """
-        n = min(len(rows), SOME, max(FEWEST, NUMBERS // max(1, rows.shape[1])))
-        if n < FEWEST:
-            return None
-        some = rows.read(np.unique(np.linspace(0, len(rows) - 1, n).astype(np.int64)))
+        counted = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
+        n = min(len(counted), SOME, max(FEWEST, NUMBERS // max(1, rows.shape[1])))
+        chosen = counted[np.linspace(0, len(counted) - 1, n).astype(np.int64)]
+        some, counts = rows.read(chosen), np.ones(n) if weights is None else weights[chosen]
         with np.errstate(over="ignore", invalid="ignore"):
-            mean, spread = some[::2].mean(axis=0), some[::2].std(axis=0)
-            lengths = _lengths(some)
-            found = cls(
-                mean.astype(np.float32),
-                spread.astype(np.float32),
-                np.array([lengths.min() / MARGIN, lengths.max() * MARGIN]),
-                np.inf,
-            )
-            farthest = MARGIN * float(found._deviations(some[1::2]).max())
-        numbers = (found.mean, found.spread, found.lengths, np.array(farthest))
-        if not all(np.isfinite(each).all() for each in numbers):
-            return None  # columns too large for squares
-        return cls(found.mean, found.spread, found.lengths, farthest)
+            found = cls._of(some, counts)
+            if n >= FEWEST:
+                lengths = _lengths(some)
+                farthest = MARGIN * float(cls._of(some[::2], counts[::2])._deviations(some[1::2]).max())
+                reach = np.array([lengths.min() / MARGIN, lengths.max() * MARGIN])
+                found = cls(found.mean, found.spread, reach, farthest)
+        numbers = (found.mean, found.spread, found.lengths, np.array(found.farthest))
+        return found if all(np.isfinite(each).all() for each in numbers) else None
+
+    @classmethod
+    def _of(cls, some: Floats, counts: Floats) -> Seen:
+        mean = np.average(some, axis=0, weights=counts)
+        spread = np.sqrt(np.average((some - mean) ** 2, axis=0, weights=counts))
+        return cls(mean.astype(np.float32), spread.astype(np.float32), np.array([0.0, ANY]), ANY)
 
     def far(self, block: Floats) -> tuple[Bools, Floats, Floats]:
         """Which rows (k,) are out of the range of those seen; their lengths and deviations."""

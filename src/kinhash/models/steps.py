@@ -463,7 +463,7 @@ class Settle(Step):
         (b,) = given
         if b.width != len(self.coupling):
             raise Inexact("couplings of another number of bits")
-        largest = b.entry + float(np.abs(self.coupling.astype(np.float64)).sum(axis=0).max())
+        largest = b.entry + float(np.abs(self.coupling.astype(np.float64)).sum(axis=1).max())
         require_exact("A field", largest)
         return Bound.of(b.width, largest)
 
