@@ -85,6 +85,10 @@ class Supervision(ABC):
         ]
         return left, right, np.array(S, np.float64)
 
+    def of_rows(self, rows: Ints) -> Supervision | None:
+        """The supervision of those rows alone; None where it is between rows, as in pairs."""
+        return None
+
     def group_weights(self, row_weights: Floats | None = None) -> Floats:
         """Rows per group, or the sum of their weights."""
         known = self.group_of_row >= 0
@@ -116,6 +120,17 @@ class ClassSupervision(Supervision):
         result: Floats = 2 * sums[left] - values.sum(axis=0)
         return result
 
+    def of_rows(self, rows: Ints) -> ClassSupervision:
+        """Classes whose rows are all left out are left out, too."""
+        assert self.labels is not None
+        everywhere, here = (
+            np.bincount(part[part >= 0], minlength=self.n_groups)
+            for part in (self.group_of_row, self.group_of_row[rows])
+        )
+        kept = np.flatnonzero((here > 0) | (everywhere == 0))
+        between = None if self.between is None else self.between[np.ix_(kept, kept)]
+        return ClassSupervision(self.labels[rows].with_classes(kept), between)
+
 
 class TagSupervision(Supervision):
     """Groups are the distinct tag sets. Sets without a common tag have S = −1, and so has the empty set.
@@ -142,6 +157,11 @@ class TagSupervision(Supervision):
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         return _blocked_product(self, left, right, values)
+
+    def of_rows(self, rows: Ints) -> TagSupervision:
+        """All tags are kept, as an indicator matrix keeps its columns."""
+        assert self.labels is not None
+        return TagSupervision(self.labels[rows], self.graded)
 
     def tag_name(self, column: int) -> object:
         """What the user calls a tag."""
