@@ -353,6 +353,12 @@ def check_supervision(supervision: Supervision, weights: Floats | None) -> None:
             "at least two rows, of which some are kin",
             "Pass more rows",
         )
+    if supervision.labels is not None and not supervision.labels.known.any():
+        raise InvalidInput(
+            f"All {supervision.n_rows:,} labels are missing (None, NaN or empty text)",
+            "a label on some rows",
+            "Pass labels, or use codes that need none, such as ITQ",
+        )
     if isinstance(supervision, TagSupervision):
         tagged = np.diff(supervision.tag_sets.indptr) > 0
         if not counts[tagged].any():
