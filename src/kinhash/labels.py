@@ -73,13 +73,6 @@ class Labels:
         shape = (len(self), len(self.names))
         return sp.csr_array((ones, (rows, self.classes[rows])), shape=shape)
 
-    def with_classes(self, kept: npt.NDArray[np.int64]) -> Labels:
-        """The same labels counted among some of the classes, which must be those of all known rows."""
-        assert self.classes is not None
-        place = np.full(len(self.names) + 1, UNKNOWN, np.int64)  # the last is that of unknown rows
-        place[kept] = np.arange(len(kept))
-        return Labels(self.names[kept], self.known, classes=place[self.classes])
-
     def renamed(self, names: npt.NDArray[Any]) -> Labels:
         """The same labels counted in another vocabulary that contains ours."""
         place = _places(self.names.tolist(), names)

@@ -129,7 +129,7 @@ class ClassSupervision(Supervision):
         )
         kept = np.flatnonzero((here > 0) | (everywhere == 0))
         between = None if self.between is None else self.between[np.ix_(kept, kept)]
-        return ClassSupervision(self.labels[rows].with_classes(kept), between)
+        return ClassSupervision(_among_classes(self.labels[rows], kept), between)
 
 
 class TagSupervision(Supervision):
@@ -234,6 +234,14 @@ class MatrixSupervision(Supervision):
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         return _blocked_product(self, left, right, values)
+
+
+def _among_classes(labels: Labels, kept: Ints) -> Labels:
+    """The labels counted among some of the classes, which must include those of all known rows."""
+    assert labels.classes is not None
+    place = np.full(len(labels.names) + 1, NOBODY, np.int64)  # the last is that of unknown rows
+    place[kept] = np.arange(len(kept))
+    return Labels(labels.names[kept], labels.known, classes=place[labels.classes])
 
 
 def check_kinship(kinship: Any) -> None:
