@@ -7,7 +7,7 @@ seconds of `kinhash.explore`, compilation excluded. In the browser (playwright a
 without graphics card): first contentful paint, and frames per second while the map pans for 3 seconds, far,
 between and near. *pictures*: bytes of a page of 20,000 digits at 28 × 28 pixels, turned and shifted.
 *doubts*: 5 % of the labels flipped to another class at random; share of flipped rows among the first 5 % of
-"probably mislabelled", three draws, beside cleanlab on the same probabilities where that is installed.
+"probably mislabeled", three draws, beside cleanlab on the same probabilities where that is installed.
 """
 
 from __future__ import annotations

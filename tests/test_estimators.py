@@ -35,19 +35,6 @@ from kinhash.solvers.linearised import Linearised
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 
-EQUIVALENCE = (
-    "Margins are float32, and solvers start from random means of as many rows as there are, so weights "
-    "and repeated rows agree in what is summed but not to scikit-learn's seven digits; "
-    "test_weights_count_rows holds what does hold."
-)
-
-
-def expected_failures(estimator):
-    return {
-        "check_sample_weight_equivalence_on_dense_data": EQUIVALENCE,
-        "check_sample_weight_equivalence_on_sparse_data": EQUIVALENCE,
-    }
-
 
 def instances():
     return [
@@ -61,7 +48,7 @@ def instances():
     ]
 
 
-@parametrize_with_checks(instances(), expected_failed_checks=expected_failures, xfail_strict=True)
+@parametrize_with_checks(instances())
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
@@ -78,7 +65,7 @@ def rivals():
 
 
 @pytest.mark.slow
-@parametrize_with_checks(rivals(), expected_failed_checks=expected_failures)
+@parametrize_with_checks(rivals())
 def test_scikit_learns_checks_on_rivals(estimator, check):
     check(estimator)
 

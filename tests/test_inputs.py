@@ -189,3 +189,10 @@ def test_explain_reads_a_frame_of_one_row_by_its_names(make: type) -> None:
     model = fitted(make({name: X[:, k] for k, name in enumerate(NAMES)}))
     rows = [make({name: X[i : i + 1, k] for k, name in reversed(list(enumerate(NAMES)))}) for i in (0, 1)]
     np.testing.assert_array_equal(model.explain(*rows).margins, model.explain(X[0], X[1]).margins)
+
+
+@pytest.mark.parametrize("wrong", [np.arange(1000.0), np.arange(1000.0).tolist(), np.arange(3.0), 5.0])
+def test_rows_of_the_wrong_shape_are_shown_in_a_few_numbers(wrong: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"Expected 2D array(?s:.*)Reshape your data") as error:
+        MODEL.encode(wrong)
+    assert len(str(error.value)) < 350

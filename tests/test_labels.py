@@ -313,3 +313,11 @@ def test_empty_text_among_tags_is_no_tag(tmp_path):
         assert labels.names.tolist() == ["a", "b"]
         assert labels.tags.toarray().tolist() == [[1, 1], [0, 0], [0, 1]]
         assert labels.known.all()
+
+
+@pytest.mark.parametrize("y", [[[], []], [(), ()], [set(), set()], np.zeros((2, 0))])
+def test_rows_without_any_tag_are_known(y):
+    labels = read_labels(y)
+    assert labels.is_tags
+    assert labels.known.all()
+    assert read_labels([[], None]).known.tolist() == [True, False]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,16 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         if isinstance(error, InvalidInput):
             raise
         kind = InvalidInput if isinstance(error, ValueError) else _InvalidType
-        raise kind(str(error), "", "Pass a 2-D numeric matrix, one row per item") from error
+        raise kind(_shortened(str(error)), "", "Pass a 2-D numeric matrix, one row per item") from error
     if reset and names is not None:
         estimator.feature_names_in_ = np.array(names, object)
     check_finite(X)
     return X
+
+
+def _shortened(message: str) -> str:
+    """Without most of the values that scikit-learn prints of an array of the wrong shape."""
+    return re.sub(r"(array=[^\n]{40}).+?\.\n(?=Reshape)", r"\1 ...\n", message, flags=re.DOTALL)
 
 
 def _validated(estimator: Any, X: Any, reset: bool, names_checked: bool) -> Any:

@@ -222,7 +222,7 @@ def _from_indicator(array: npt.NDArray[Any]) -> Labels:
                 "Pass tag names as sets: [{'a', 'b'}, {'c'}]",
             ) from None
     missing = missing_in(array)
-    known = np.asarray(~missing.all(axis=1))
+    known = np.asarray(~missing.all(axis=1) | (array.shape[1] == 0))
     partly = missing.any(axis=1) & known
     if partly.any():
         raise InvalidInput(
@@ -308,7 +308,7 @@ def _is_tag_sets(y: Any) -> bool:
         return False
     if any(isinstance(row, (set, frozenset)) for row in rows):
         return True
-    if len({len(row) for row in rows}) > 1:
+    if len({len(row) for row in rows}) > 1 or not any(map(len, rows)):
         return True
     return any(isinstance(tag, str) for row in rows for tag in row)
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ._types import Floats
 
-__all__ = ["Rows"]
+__all__ = ["PickedRows", "Rows"]
 
 
 class Rows:
@@ -55,3 +55,28 @@ class Rows:
     def block_rows(self) -> int:
         """Rows of a block of about 16 MB: depends on the width alone, so sums are always cut alike."""
         return int(np.clip(2_000_000 // self.shape[1], 256, 4096))
+
+
+class PickedRows(Rows):
+    """Some rows of others, in a given order. Dense ones are looked up when they are read, and not copied."""
+
+    def __init__(self, rows: Rows, picked: npt.NDArray[np.int64]) -> None:
+        all_of_them = len(picked) == len(rows) and np.array_equal(picked, np.arange(len(rows)))
+        if all_of_them:
+            super().__init__(rows.X)
+        else:
+            super().__init__(rows.X[picked] if sp.issparse(rows.X) else _Picked(rows.X, picked))
+
+
+class _Picked:
+    """Rows of a dense array through a list of row numbers; what is taken is an array."""
+
+    def __init__(self, X: npt.NDArray[Any], picked: npt.NDArray[np.int64]) -> None:
+        self.X, self.picked = X, picked
+        self.shape, self.dtype, self.ndim = (len(picked), X.shape[1]), X.dtype, 2
+
+    def __len__(self) -> int:
+        return len(self.picked)
+
+    def __getitem__(self, rows: slice | npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return self.X[self.picked[rows]]

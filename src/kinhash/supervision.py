@@ -85,6 +85,10 @@ class Supervision(ABC):
         ]
         return left, right, np.array(S, np.float64)
 
+    def of_rows(self, rows: Ints) -> Supervision | None:
+        """The supervision of those rows alone; None where it is between rows, as in pairs."""
+        return None
+
     def group_weights(self, row_weights: Floats | None = None) -> Floats:
         """Rows per group, or the sum of their weights."""
         known = self.group_of_row >= 0
@@ -116,6 +120,17 @@ class ClassSupervision(Supervision):
         result: Floats = 2 * sums[left] - values.sum(axis=0)
         return result
 
+    def of_rows(self, rows: Ints) -> ClassSupervision:
+        """Classes whose rows are all left out are left out, too."""
+        assert self.labels is not None
+        everywhere, here = (
+            np.bincount(part[part >= 0], minlength=self.n_groups)
+            for part in (self.group_of_row, self.group_of_row[rows])
+        )
+        kept = np.flatnonzero((here > 0) | (everywhere == 0))
+        between = None if self.between is None else self.between[np.ix_(kept, kept)]
+        return ClassSupervision(_among_classes(self.labels[rows], kept), between)
+
 
 class TagSupervision(Supervision):
     """Groups are the distinct tag sets. Sets without a common tag have S = −1, and so has the empty set.
@@ -142,6 +157,11 @@ class TagSupervision(Supervision):
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         return _blocked_product(self, left, right, values)
+
+    def of_rows(self, rows: Ints) -> TagSupervision:
+        """All tags are kept, as an indicator matrix keeps its columns."""
+        assert self.labels is not None
+        return TagSupervision(self.labels[rows], self.graded)
 
     def tag_name(self, column: int) -> object:
         """What the user calls a tag."""
@@ -214,6 +234,14 @@ class MatrixSupervision(Supervision):
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         return _blocked_product(self, left, right, values)
+
+
+def _among_classes(labels: Labels, kept: Ints) -> Labels:
+    """The labels counted among some of the classes, which must include those of all known rows."""
+    assert labels.classes is not None
+    place = np.full(len(labels.names) + 1, NOBODY, np.int64)  # the last is that of unknown rows
+    place[kept] = np.arange(len(kept))
+    return Labels(labels.names[kept], labels.known, classes=place[labels.classes])
 
 
 def check_kinship(kinship: Any) -> None:

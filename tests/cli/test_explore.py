@@ -58,7 +58,7 @@ def test_model_and_features_and_tags(run, folder):
     assert done.code == 0, done.err
     told = json.loads(done.out)
     assert told["labels"] == 3
-    assert told["probably_mislabelled"] is not None
+    assert told["probably_mislabeled"] is not None
     assert 'id="data-model-' in (folder / "p.html").read_text(encoding="utf-8")  # it encodes vectors
 
 

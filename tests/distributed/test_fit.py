@@ -240,3 +240,14 @@ def test_blocks_that_are_no_pairs_are_refused():
         fit_blocks(EnergyHasher(8), [np.ones((3, 2))])
     with pytest.raises(InvalidInput, match="rows"):
         cut_rows(np.ones((3, 2)), [0, 1, 0], rows=0)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.coo_array, sp.csc_matrix])
+def test_sparse_labels_are_cut_like_dense_ones(kind):
+    X, y = indicator()
+    y = np.asarray(y)
+    parts = cut_rows(kind(X), kind(y), 70)
+    assert np.array_equal(np.concatenate([labels.toarray() for _, labels in parts]), y)
+    assert np.array_equal(np.concatenate([rows.toarray() for rows, _ in parts]), X)
+    with pytest.raises(InvalidInput, match="labels"):
+        cut_rows(X, kind(y[1:]))

@@ -61,7 +61,7 @@ def test_labels_that_mean_nothing_cannot_be_judged_and_the_page_says_so(kind, fe
     told = facts(page.html)["doubts"]
     assert "These labels cannot be judged" in told["how"]
     assert "rows" not in told
-    assert page.summary["probably_mislabelled"] is None
+    assert page.summary["probably_mislabeled"] is None
     assert page.summary["labels_judged"] == told["how"]
 
 
@@ -130,7 +130,7 @@ def test_codes_made_of_labels_alone_doubt_nothing_and_the_page_says_why():
     page = kinhash.explore(codes, given)
     assert "made from the labels alone" in page.html
     assert page.summary["codes_made_from_labels"]
-    assert page.summary["probably_mislabelled"] is None
+    assert page.summary["probably_mislabeled"] is None
 
 
 def test_missing_and_wrong_tags_are_told_apart():

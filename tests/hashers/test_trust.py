@@ -269,3 +269,14 @@ def test_what_cannot_get_codes_later(fitted):
         pairs.add_classes(X[:1], [1])
     with pytest.raises(InvalidInput, match="Tags came to add_classes"):
         fit(TAGS).add_classes(X[:1], [{"d1"}])
+
+
+def test_the_reason_why_codes_of_tags_cannot_be_had_is_true():
+    hasher = EnergyHasher(8, encoder="ridge", random_state=0).fit(X[:N], TAGS[:N])
+    with pytest.raises(InvalidInput, match="on tags with encoder='expected'"):
+        hasher.learned_codes(TAGS[:2], X[:2])
+
+
+def test_rows_without_tags_have_codes_as_lists_and_as_sets():
+    hasher = fit(TAGS)
+    assert np.array_equal(hasher.learned_codes([[]], X[:1]), hasher.learned_codes([set()], X[:1]))

@@ -59,6 +59,7 @@ FACTORS = [1e-8, 1e-4, 1e4, 1e300, 1e-300]
 
 @pytest.mark.parametrize("name", HASHERS)
 @pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.filterwarnings("ignore:1 of 4 bits are constant")
 def test_a_common_factor_of_the_weights_changes_nothing(name: str, factor: float) -> None:
     hasher = HASHERS[name]
     plain = hasher.fit(X, Y, WEIGHTS).encode(X).packed

@@ -67,7 +67,8 @@ def write_codes(codes: Codes, path: str) -> None:
         return
     content = io.BytesIO()
     np.save(content, codes.packed, allow_pickle=False)
-    replace_file(path, [content.getbuffer()])
+    # A copy: with Python 3.12.1, a buffer of BytesIO that is left in a traceback ends the process.
+    replace_file(path, [memoryview(content.getvalue())])
 
 
 def read_ids(path: str | None, column: str | None, n_rows: int) -> npt.NDArray[Any] | None:

@@ -178,8 +178,8 @@ def _text(output: str, summary: dict[str, Any], seconds: float) -> str:
     ]
     if summary["precision_at_10"] is not None:
         lines.append(f"Of the first ten rows, {summary['precision_at_10']:.0%} are kin.")
-    if summary["probably_mislabelled"] is not None:
-        doubted, usual = counted(summary["probably_mislabelled"], "row"), summary["labels_as_expected"]
+    if summary["probably_mislabeled"] is not None:
+        doubted, usual = counted(summary["probably_mislabeled"], "row"), summary["labels_as_expected"]
         lines.append(
             f"{usual:.0%} of the labels are as expected. The page lists {doubted} with another label than "
             "expected, the least expected first: many are hard rather than mislabeled."

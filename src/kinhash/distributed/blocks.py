@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import scipy.sparse as sp
+
 from .._blocks import block_slices, map_blocks
 from .._check import check_integer
 from .._types import Ints
@@ -81,12 +83,15 @@ class LocalBlocks(Blocks):
 def cut_rows(X: Any, y: Any, rows: int = 65_536) -> list[tuple[Any, Any]]:
     """Consecutive blocks of a matrix and its labels; of a memory map, nothing is read yet."""
     check_integer("rows", rows, 1)
-    if X.shape[0] != len(y):
+    n_labels = y.shape[0] if hasattr(y, "shape") else len(y)
+    if X.shape[0] != n_labels:
         raise InvalidInput(
-            f"X has {X.shape[0]} rows and there are {len(y)} labels", "as many", "Pass what belongs together"
+            f"X has {X.shape[0]} rows and there are {n_labels} labels",
+            "as many",
+            "Pass what belongs together",
         )
-    X, y = getattr(X, "iloc", X), getattr(y, "iloc", y)
-    return [(X[part], y[part]) for part in block_slices(len(y), rows)]
+    X, y = (part.tocsr() if sp.issparse(part) else getattr(part, "iloc", part) for part in (X, y))
+    return [(X[part], y[part]) for part in block_slices(n_labels, rows)]
 
 
 def _loaded(part: Any) -> Any:

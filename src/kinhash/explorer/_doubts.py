@@ -1,4 +1,4 @@
-"""Rows that are probably mislabelled: those whose own label is least expected of them.
+"""Rows that are probably mislabeled: those whose own label is least expected of them.
 
 A row that was learned from remembers its label, so nothing it taught may judge it. With features, a
 classifier is fitted five times, each time without the rows it judges. Without features, rows are judged by

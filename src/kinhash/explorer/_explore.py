@@ -66,7 +66,7 @@ def explore(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Explorer:
-    """Make one offline page of codes: a map, neighbours by a click, figures, rows probably mislabelled.
+    """Make one offline page of codes: a map, neighbours by a click, figures, rows probably mislabeled.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class _Page:
             "codes_made_from_labels": self.learned,
             "map": quality.get("map"),
             "precision_at_10": first.get(10),
-            "probably_mislabelled": doubts.get("total"),
+            "probably_mislabeled": doubts.get("total"),
             "labels_as_expected": doubts.get("agreement"),
             "labels_judged": doubts.get("how"),
             "pictures": 0 if sheets is None else int((sheets.place >= 0).sum()),

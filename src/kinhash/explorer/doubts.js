@@ -1,5 +1,5 @@
 "use strict";
-// Probably mislabelled rows: a list to look through, and to take away.
+// Probably mislabeled rows: a list to look through, and to take away.
 
 const DOUBTS_AT_ONCE = 100;
 let shownDoubts = DOUBTS_AT_ONCE;
@@ -35,7 +35,7 @@ function doubtLine(one, place) {
 function showDoubts() {
   const box = byId("view-doubts"), doubts = facts.doubts;
   if (!doubts || !doubts.rows) {
-    box.replaceChildren(make("h2", {}, "Probably mislabelled rows"), make("p", { class: "note" }, doubts ? doubts.how : "There are no labels on this page."));
+    box.replaceChildren(make("h2", {}, "Probably mislabeled rows"), make("p", { class: "note" }, doubts ? doubts.how : "There are no labels on this page."));
     return;
   }
   const tags = facts.kind === "tags", shown = doubts.rows.slice(0, shownDoubts);
@@ -43,9 +43,9 @@ function showDoubts() {
     tags ? "chance as it is" : "chance of its label", "chance otherwise", facts.texts ? "text" : null];
   const heading = make("tr", {}, ...cells.filter((cell) => cell !== null).map((cell) => make("th", { scope: "col", class: "name" }, cell)));
   box.replaceChildren(
-    make("h2", {}, "Probably mislabelled rows"),
+    make("h2", {}, "Probably mislabeled rows"),
     make("p", { class: "note" }, `Judged by ${doubts.how}; ${percent(doubts.agreement)} of the labels are as expected. ` +
-      (doubts.agreement < 0.85 ? "That is few: most of these rows are hard rather than mislabelled. " +
+      (doubts.agreement < 0.85 ? "That is few: most of these rows are hard rather than mislabeled. " +
         (doubts.byCodes ? "Features judge better than codes: --features FILE. " : "") : "") + "Chances are calibrated on labels the judge did not see. The least expected labels come first. " +
       (doubts.total > doubts.rows.length ? `The first ${doubts.rows.length.toLocaleString("en")} of ${count(doubts.total, "row")} are listed.`
         : `${count(doubts.total, "row")} ${doubts.total === 1 ? "is" : "are"} listed.`) + " Look before you change one: some are only hard."),
@@ -59,7 +59,7 @@ function exportDoubts() {
   const tags = facts.kind === "tags";
   const heading = tags ? ["place", "id", "tags", "tag_in_question", "verdict", "chance_as_it_is", "chance_otherwise", "text"]
     : ["place", "id", "label", "expected", "chance_of_label", "chance_of_expected", "text"];
-  saveCsv("probably-mislabelled.csv", heading, facts.doubts.rows.map(([row, given, label, chance, missing], place) =>
+  saveCsv("probably-mislabeled.csv", heading, facts.doubts.rows.map(([row, given, label, chance, missing], place) =>
     tags ? [place + 1, idOf(row), labelText(row), facts.names[label], missing ? "missing" : "not expected", given, chance, textOf(row)]
       : [place + 1, idOf(row), labelText(row), facts.names[label], given, chance, textOf(row)]));
 }

@@ -36,7 +36,7 @@ function head(row) {
       make("button", { type: "button", onclick: () => chooseRow(-1) }, "close")),
     make("div", { class: "head" }, hasPicture(row) ? pictureElement(row) : null,
       make("div", { class: "words" }, make("h2", {}, "Row ", words(String(idOf(row)))), labels,
-        doubt ? make("p", { class: "soft" }, "Probably mislabelled: " + doubtText(doubt)) : null)),
+        doubt ? make("p", { class: "soft" }, "Probably mislabeled: " + doubtText(doubt)) : null)),
     textOf(row) ? make("blockquote", { class: "quote" }, words(textOf(row))) : null);
 }
 

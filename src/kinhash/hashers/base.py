@@ -33,6 +33,7 @@ from ..models import Seen, Watch
 from ..rows import Rows
 from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
 from ..training import Training
+from .equal_rows import merge_equal_rows, names_rows, of_all_rows
 from .fit_checks import all_equal_warning, classes_sharing_codes, count_distinct, shared_codes_warning
 from .report import FitReport, dead_bits_warning
 
@@ -99,7 +100,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         """Learn codes from rows X (n, p) and labels y: classes, a 0/1 indicator matrix, or tag sets.
 
         ``None`` or NaN in place of a label means unknown; see `kinhash.labels` for all the rules.
-        ``sample_weight`` (n,) says how much each row counts beside the others.
+        ``sample_weight`` (n,) says how much each row counts beside the others: a row of weight k counts as
+        the same row k times, and a row of weight 0 is left out.
         """
         return self._fit(X, lambda n: from_labels(y, n), sample_weight, y)
 
@@ -131,11 +133,17 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         task = FitTask(self, X, y)
         stages = Stages(self._listener, task.stage, bool(self.verbose))
         training = Training(Rows(X), supervision, weights, rng, stages, self.n_jobs, looks)
+        place = None
+        learned_from = training
+        if not names_rows(self):
+            learned_from, place = merge_equal_rows(training, sample_weight)
         # On more threads of BLAS, small products would differ in their last digits.
         with single_blas_thread(), keep_threads(self.n_jobs):
-            fitted = self._learn(training)
-            seen = Seen.of(training.rows, training.weights) if fitted.seen is None else fitted.seen
-            self._finish(replace(fitted, seen=seen).whole(), training)
+            fitted = self._learn(learned_from)
+            if fitted.seen is None:
+                fitted = replace(fitted, seen=Seen.of(learned_from.rows, learned_from.weights))
+            fitted = of_all_rows(fitted.whole(), place)
+            self._finish(fitted, replace(training, supervision=learned_from.supervision))
         task.end()
         return self
 
@@ -359,6 +367,12 @@ def check_supervision(supervision: Supervision, weights: Floats | None) -> None:
             f"There is only one sample (n_samples={supervision.n_rows})",
             "at least two rows, of which some are kin",
             "Pass more rows",
+        )
+    if supervision.labels is not None and not supervision.labels.known.any():
+        raise InvalidInput(
+            f"All {supervision.n_rows:,} labels are missing (None, NaN or empty text)",
+            "a label on some rows",
+            "Pass labels, or use codes that need none, such as ITQ",
         )
     if isinstance(supervision, TagSupervision):
         tagged = np.diff(supervision.tag_sets.indptr) > 0

@@ -121,9 +121,9 @@ class StreamingHasher(Hasher):
         """Scores (n, d) of rows with these labels, after ``partial_fit``."""
         if not hasattr(self, "_stream"):
             raise InvalidInput(
-                "learned_codes was asked of a model that keeps no codes of labels",
-                "an EnergyHasher fitted on labels, or a model of partial_fit",
-                "After fit, codes_ holds the learned codes of the training rows",
+                "This model keeps no codes of labels",
+                "a model fitted on classes, on tags with encoder='expected', or by partial_fit",
+                "Encode new rows with encode(X); after fit, codes_ holds the codes of the training rows",
             )
         return self._stream.learned_scores(labels)
 

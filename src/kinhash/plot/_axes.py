@@ -54,7 +54,8 @@ def save_png(page: Any, path: str | os.PathLike[str], dpi: int = 120) -> None:
 
     content = io.BytesIO()
     Image.open(io.BytesIO(png_of(page, dpi))).convert("RGB").quantize(128).save(content, "png", optimize=True)
-    replace_file(path, [content.getbuffer()])
+    # A copy: with Python 3.12.1, a buffer of BytesIO that is left in a traceback ends the process.
+    replace_file(path, [memoryview(content.getvalue())])
 
 
 def plain_frame(axes: Any) -> None:
