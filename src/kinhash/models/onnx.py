@@ -39,7 +39,9 @@ class Graph:
         self._casts: dict[tuple[Name, int], Name] = {}
         self._n_names = 0
 
-    def node(self, operator: str, *inputs: Name | float | Array, name: Name = "", **attributes: Any) -> Name:
+    def node(
+        self, operator: str, *inputs: Name | np.generic | Array, name: Name = "", **attributes: Any
+    ) -> Name:
         """Append an operator; the name of its result. Numbers and arrays become constants."""
         names = [one if isinstance(one, str) else self.constant(np.asarray(one)) for one in inputs]
         self._n_names += 1
@@ -49,7 +51,7 @@ class Graph:
 
     def constant(self, value: Array) -> Name:
         """The name of a constant; equal ones are stored once."""
-        value = np.ascontiguousarray(value)
+        value = np.asarray(value, order="C")
         key = (value.dtype.str, value.shape, value.tobytes())
         return self.constants.setdefault(key, (f"c{len(self.constants)}", value))[0]
 
@@ -164,9 +166,7 @@ def _model(graph: Graph, map_: WholeMap, double: bool) -> Any:
         [graph.onnx.numpy_helper.from_array(value, name) for name, value in graph.constants.values()],
     )
     opset = helper.make_opsetid("", OPSET)
-    return helper.make_model(
-        described, opset_imports=[opset], ir_version=IR_VERSION, producer_name="kinhash"
-    )
+    return helper.make_model(described, opset_imports=[opset], ir_version=IR_VERSION, producer_name="kinhash")
 
 
 # -- steps: each does what the `run` of its class does -------------------------------------------
