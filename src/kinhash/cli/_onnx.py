@@ -79,7 +79,7 @@ def _text(result: dict[str, Any], fields: str) -> str:
 
 
 def _same_codes(hasher: Any, path: str, double: bool, n_rows: int) -> bool:
-    """Whether onnxruntime gives made-up rows their codes and margins, in one batch and the first one alone."""
+    """Whether onnxruntime gives random rows our codes and margins, in one batch and the first one alone."""
     try:
         import onnxruntime
     except ImportError:
@@ -91,7 +91,7 @@ def _same_codes(hasher: Any, path: str, double: bool, n_rows: int) -> bool:
         codes, margins = session.run(["codes", "margins"], {"X": some})
         with (
             warnings.catch_warnings()
-        ):  # made-up rows may be unlike those of the fit, and have no column names
+        ):  # random rows may be unlike those of the fit, and have no column names
             warnings.simplefilter("ignore")
             same += [
                 np.array_equal(codes, hasher.encode(some).packed),

@@ -22,8 +22,9 @@ def to_onnx(hasher: Any, path: str | os.PathLike[str] | None = None, double: boo
 
     Input ``X`` (n, p) float32, or float64 with ``double``. Outputs ``codes`` (n, bytes) uint8 in np.packbits
     order and ``margins`` (n, d) float64. Both equal `encode` and `decision_function` exactly, in any batch.
-    The metadata holds ``n_bits``, ``model_id``, ``opset`` and, as JSON, ``fields``: what a differing bit of two
-    codes counts, see `kinhash.Fields`. Models with boosted trees or a scikit-learn estimator inside are refused.
+    The metadata holds ``n_bits``, ``model_id``, ``opset`` and, as JSON, ``fields``: what a differing bit of
+    two codes counts, see `kinhash.Fields`. Raises `InvalidInput` for models with boosted trees or a
+    scikit-learn estimator inside.
     """
     fitted = getattr(hasher, "fitted_", None)
     if fitted is None:
