@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,3 +137,20 @@ def test_refusals(hasher):
         to_dense(EnergyHasher())
     with pytest.raises(InvalidInput, match="output"):
         KinhashModule(hasher, output="floats")
+
+
+def test_the_page_on_encoding_anywhere(base, embeddings, tmp_path, monkeypatch):
+    """The blocks of docs/encode_anywhere.md that need kinhash run as written."""
+    page = Path(__file__).parents[2] / "docs" / "encode_anywhere.md"
+    if not page.exists():
+        pytest.skip("the page is in a clone")
+    pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    names = {"model": base, "texts": TEXTS, "labels": LABELS}
+    for block in blocks:
+        if "kinhash" in block:
+            exec(block, names)
+    ours = names["hasher"].encode(embeddings).packed
+    np.testing.assert_array_equal(names["codes"], ours)
+    np.testing.assert_array_equal(names["coder"].encode(TEXTS), ours)

@@ -104,8 +104,8 @@ def to_dense(hasher: Hasher) -> Any:
     """Turn a linear hasher into a plain `Dense` layer of sentence-transformers: margins out, without kinhash.
 
     ``encode(texts, precision="ubinary")`` packs their signs. `Dense` multiplies in float32 and rounds. So
-    bits whose margins are near zero may differ from those of ``hasher.encode``. `KinhashModule` gives equal bits.
-    Raises `InvalidInput` unless the hasher is linear, as with ``encoder="ridge"``.
+    bits whose margins are near zero may differ from those of ``hasher.encode``. `KinhashModule` gives equal
+    bits. Raises `InvalidInput` unless the hasher is linear, as with ``encoder="ridge"``.
     """
     map_ = getattr(getattr(hasher, "fitted_", None), "map", None)
     if not isinstance(map_, WholeMap):
