@@ -11,8 +11,8 @@ from typing import Any
 
 from .._files import replace_file
 from ..errors import InvalidInput
+from ..models import Builder, Inexact, Map, WholeMap
 from ..models.onnx import OPSET, model_of
-from ..models.whole import require_whole
 
 __all__ = ["to_onnx"]
 
@@ -23,13 +23,13 @@ def to_onnx(hasher: Any, path: str | os.PathLike[str] | None = None, double: boo
     Input ``X`` (n, p) float32, or float64 with ``double``. Outputs ``codes`` (n, bytes) uint8 in np.packbits
     order and ``margins`` (n, d) float64. Both equal `encode` and `decision_function` exactly, in any batch.
     The metadata holds ``n_bits``, ``model_id``, ``opset`` and, as JSON, ``fields``: what a differing bit of
-    two codes counts, see `kinhash.Fields`. Raises `InvalidInput` for models with boosted trees or a
-    scikit-learn estimator inside.
+    two codes counts, see `kinhash.Fields`. Raises `InvalidInput` with the reason for the few models that
+    standard operators cannot express: boosted trees, and maps that are not whole numbers.
     """
     fitted = getattr(hasher, "fitted_", None)
     if fitted is None:
         raise InvalidInput("The hasher is not fitted", "a fitted hasher", "Call fit first")
-    model = model_of(require_whole(fitted.map), double)
+    model = model_of(_whole(fitted.map), double)
     import onnx
 
     facts = {
@@ -43,3 +43,19 @@ def to_onnx(hasher: Any, path: str | os.PathLike[str] | None = None, double: boo
     if path is not None:
         replace_file(path, [memoryview(model.SerializeToString(deterministic=True))])
     return model
+
+
+def _whole(map_: Map) -> WholeMap:
+    """The map if it is one of whole numbers; raises `InvalidInput` with the reason if not."""
+    if isinstance(map_, WholeMap):
+        return map_
+    reason = "its sums are not of whole numbers"
+    try:
+        map_.steps(Builder(map_.n_features))
+    except Inexact as error:
+        reason = str(error)
+    raise InvalidInput(
+        f"The model cannot be exported to ONNX: {reason}",
+        "a model of whole numbers",
+        "Fit with encoder='ridge', which any energy can use",
+    )
