@@ -22,7 +22,7 @@ from .whole import WholeMap
 
 __all__ = ["IR_VERSION", "OPSET", "WRITERS", "Graph", "model_of"]
 
-OPSET, IR_VERSION = 17, 8  # read by onnxruntime 1.12 and later
+OPSET, IR_VERSION = 17, 8
 WHOLE_TYPES = (np.int8, np.uint8, np.int16, np.int32, np.int64)
 
 Name = str
