@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" --group dev
 	@touch $@
 
-.PHONY: help install demo test test-slow test-lowest package review lock test-spark test-engines test-browser check format bench docs clean
+.PHONY: help install demo test test-slow test-lowest package review lock test-spark test-engines test-browser test-integrations check format bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -77,12 +77,16 @@ test-spark: $(STAMP)  ## Run the tests on Spark (installs pyspark; needs Java 17
 	@$(BIN)/python -m pip install --quiet -e ".[spark]"
 	@$(BIN)/python -m pytest tests/distributed/test_spark.py -m "slow or not slow" --timeout=1200
 
+test-integrations: $(STAMP)  ## Run the tests inside sentence-transformers and huggingface_hub (installs them and torch)
+	@$(BIN)/python -m pip install --quiet -e ".[sentence-transformers,hub]"
+	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest tests/integrations -rs
+
 check: $(STAMP)  ## Lint, types, import layers, doctests
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest --doctest-modules src/kinhash --ignore=src/kinhash/spark --timeout=300
+	@$(BIN)/python -m pytest --doctest-modules src/kinhash --ignore=src/kinhash/spark --ignore=src/kinhash/integrations --timeout=300
 
 format: $(STAMP)  ## Format the code
 	@$(BIN)/ruff check --fix-only .

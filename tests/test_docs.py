@@ -35,6 +35,7 @@ ELSEWHERE = {
     "README.md": "tests/test_readme.py",
     "docs/quickstart.md": "tests/test_readme.py",
     "docs/explore.md": "tests/test_readme.py",
+    "docs/encode_anywhere.md": "tests/export/test_encode_anywhere.py",
     "docs/engines.md": "tests/engines/test_docs.py",
     "docs/metrics.md": "tests/evaluation/test_health.py",
     "docs/scale.md": "tests/distributed/test_scale_page.py",

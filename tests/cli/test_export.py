@@ -143,3 +143,54 @@ def test_a_server_that_is_down_is_one_line_without_the_password(run: Run, folder
     assert "could not be written" in said.err
     assert "secret" not in said.err
     assert len(said.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_a_model_goes_to_onnx_and_is_checked(kind: str, run: Run, folder: Path) -> None:
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    double = ["--double"] if kind == "float64" else []
+    said = run("export", "model.kin", "--to", "onnx", "-o", "model.onnx", "--json", *double)
+    assert said.code == 0, said.err
+    result = json.loads(said.out)
+    assert result["input"] == ["X", kind, 6]
+    assert result["check"] == {"n_rows": 20, "passed": True}
+    assert result["bytes"] == (folder / "model.onnx").stat().st_size
+    session = runtime.InferenceSession(folder / "model.onnx", providers=["CPUExecutionProvider"])
+    (codes,) = session.run(["codes"], {"X": np.load("X.npy").astype(kind)})
+    np.testing.assert_array_equal(codes, load_codes("queries.kin").packed)
+    said = run("export", "model.kin", "--to", "onnx", "-o", "model.onnx", "--overwrite", "--check", 3)
+    assert said.code == 0, said.err
+    assert "Checked 3 rows in onnxruntime: codes and margins equal ours." in said.out
+
+
+def test_an_onnx_file_with_other_codes_is_an_exit_code(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    from kinhash.hashers.base import Hasher
+
+    monkeypatch.setattr(Hasher, "decision_function", lambda self, rows: np.zeros((len(rows), 16)))
+    said = run("export", "model.kin", "--to", "onnx", "-o", "model.onnx")
+    assert said.code == 1
+    assert "codes and margins differ from ours" in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("db.kin --to onnx -o x", "model"),
+        ("model.kin --to onnx -o model.kin", "also an input"),
+        ("model.kin --to onnx -o y.txt", "--overwrite"),
+        ("model.kin --to onnx -o x --table shoes", "--table has no effect"),
+        ("model.kin --to onnx -o x --bits 16", "--bits has no effect"),
+        ("db.kin --to sqlite -o x --double", "--double has no effect"),
+    ],
+)
+def test_what_cannot_be_exported_to_onnx_is_one_line(words: str, says: str, run: Run, folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    said = run("export", *words.split())
+    assert said.code == 2
+    assert says in said.err
+    assert len(said.err.splitlines()) == 1
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

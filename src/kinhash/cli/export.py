@@ -1,4 +1,4 @@
-"""`kinhash export`: codes to the engine where the rest of the data lives."""
+"""`kinhash export`: codes to the engine where the rest of the data lives, or a model to ONNX."""
 
 from __future__ import annotations
 
@@ -13,10 +13,18 @@ from ._terminal import counted, emit, json_option
 
 __all__ = ["export"]
 
+OF_CODES = ("table", "n_bits", "ids", "id_column")  # options without effect on a model
+
 
 @click.command()
 @click.argument("codes")
-@click.option("--to", "engine", required=True, metavar="NAME", help=f"One of {', '.join(ENGINES)}.")
+@click.option(
+    "--to",
+    "engine",
+    required=True,
+    metavar="NAME",
+    help=f"One of {', '.join(ENGINES)} for codes; onnx for a model.",
+)
 @click.option(
     "-o",
     "--output",
@@ -31,13 +39,14 @@ __all__ = ["export"]
 @click.option("--ids", metavar="FILE", help="Ids of the rows; default: those in CODES, or row numbers.")
 @click.option("--id-column", metavar="NAME", help="The column of the file of ids.")
 @click.option("--overwrite", is_flag=True, help="Replace what is there.")
+@click.option("--double", is_flag=True, help="ONNX: rows come as float64, not as float32.")
 @click.option(
     "--check",
     "n_queries",
     type=click.IntRange(0),
     default=20,
     show_default=True,
-    help="Queries whose answers are compared with ours; 0 for none.",
+    help="Queries whose answers are compared with ours; for ONNX, rows whose codes are. 0 for none.",
 )
 @json_option
 def export(
@@ -49,17 +58,42 @@ def export(
     ids: str | None,
     id_column: str | None,
     overwrite: bool,
+    double: bool,
     n_queries: int,
     as_json: bool,
 ) -> int:
     """Write CODES to an engine, print the statement that searches them there, and check its answers.
+
+    With --to onnx, write a model in place of codes: services in other languages can then encode rows.
 
     \b
     Examples:
       kinhash export db.kin --to duckdb -o my.duckdb
       kinhash export db.kin --to postgres --dsn postgresql://me@localhost/shop --table shoes
       kinhash export db.kin --to elasticsearch -o elastic/
+      kinhash export model.kin --to onnx -o model.onnx
     """
+    from ._onnx import export_onnx, refuse_options
+
+    if engine == "onnx":
+        refuse_options(OF_CODES, "on a model that is exported to ONNX")
+        return export_onnx(codes, target, double, overwrite, n_queries, as_json)
+    refuse_options(("double",), "on codes")
+    return _export_codes(codes, engine, target, table, n_bits, ids, id_column, overwrite, n_queries, as_json)
+
+
+def _export_codes(
+    codes: str,
+    engine: str,
+    target: str,
+    table: str,
+    n_bits: int | None,
+    ids: str | None,
+    id_column: str | None,
+    overwrite: bool,
+    n_queries: int,
+    as_json: bool,
+) -> int:
     from ..engines import statement, write
     from ..engines._run import without_password
     from ._files import expect_output, open_codes, read_ids

@@ -1,0 +1,149 @@
+"""Codes from a SentenceTransformer (extra ``kinhash[sentence-transformers]``).
+
+    hasher = EnergyHasher(64).fit(model.encode(texts), labels)
+    coder = SentenceTransformer(modules=[*model, KinhashModule(hasher)])
+    codes = coder.encode(texts)              # (n, 8) bytes, those of hasher.encode(model.encode(texts))
+    coder.save("folder")                     # or push_to_hub; the hasher is in it
+    SentenceTransformer("folder", trust_remote_code=True)
+
+sentence-transformers 6 asks for ``trust_remote_code=True`` when it loads any class that is not its own.
+`to_dense` needs neither this flag nor kinhash, and is for linear hashers.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from .._check import check_choice
+from .._types import Floats
+from ..errors import FileProblem, InvalidInput, MissingExtra
+from ..hashers.base import Hasher
+from ..model_file import load_model
+from ..models import WholeMap
+
+try:
+    import torch
+
+    # Before version 5.7, precision="ubinary" packed codes wrongly whose length is not a multiple of 8.
+    from sentence_transformers.sentence_transformer.modules import Dense, Module
+except ImportError:
+    raise MissingExtra.of("sentence-transformers>=5.7", "sentence-transformers") from None
+
+__all__ = ["KinhashModule", "to_dense"]
+
+MODEL_FILE = "model.kin"
+OUTPUTS = ("packed", "margins")
+
+
+class KinhashModule(Module):
+    """The last module of a SentenceTransformer: sentence embeddings in, codes out.
+
+    ``output`` says what `encode` of the SentenceTransformer returns:
+
+    - "packed": the bytes (n, ceil(d / 8)) of ``hasher.encode``, as ``precision="ubinary"`` would pack them.
+    - "margins": float32 (n, d), one per bit, above zero where the bit is 1. Then ``precision="ubinary"``
+      gives the same bytes, and ``precision="binary"`` the signed ones.
+
+    The codes are exactly those of the embedding. A transformer may give a text another embedding in another
+    batch, in the last digits.
+    """
+
+    config_keys = ["output"]  # noqa: RUF012, as the base class has it
+
+    def __init__(self, hasher: Hasher, output: str = "packed") -> None:
+        super().__init__()
+        check_choice("output", output, OUTPUTS)
+        if getattr(hasher, "fitted_", None) is None:
+            raise InvalidInput("The hasher is not fitted", "a fitted hasher", "Call fit first")
+        self.hasher, self.output = hasher, output
+
+    def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Replace ``sentence_embedding`` by codes. They have no gradient."""
+        given = features["sentence_embedding"]
+        rows = given.detach().cpu()
+        rows = (rows if rows.dtype == torch.float64 else rows.float()).numpy()
+        found = self.hasher.encode(rows).packed if self.output == "packed" else self._margins(rows)
+        return {**features, "sentence_embedding": torch.from_numpy(found).to(given.device)}
+
+    def _margins(self, rows: Any) -> Any:
+        exact = self.hasher.decision_function(rows)
+        with np.errstate(over="ignore", under="ignore"):
+            found = exact.astype(np.float32)
+        return np.where((exact > 0) & (found == 0), np.finfo(np.float32).tiny, found)  # keeps the bit
+
+    def get_embedding_dimension(self) -> int:
+        """Columns of what `encode` returns: bytes, or bits."""
+        n_bits = int(self.hasher.fitted_.map.n_bits)
+        return n_bits if self.output == "margins" else -(-n_bits // 8)
+
+    def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
+        """Write the hasher and the settings to a folder."""
+        self.save_config(output_path)
+        self.hasher.save(os.path.join(output_path, MODEL_FILE))
+
+    @classmethod
+    def load(cls, model_name_or_path: str, subfolder: str = "", **kwargs: Any) -> KinhashModule:
+        """Read what `save` wrote, from a folder or from the Hub."""
+        names = ("token", "cache_folder", "revision", "local_files_only")
+        place = {name: kwargs[name] for name in names if name in kwargs}
+        config = cls.load_config(model_name_or_path, subfolder=subfolder, **place)
+        path = cls.load_file_path(model_name_or_path, MODEL_FILE, subfolder=subfolder, **place)
+        if path is None:
+            raise FileProblem(
+                f"There is no {MODEL_FILE} in {os.path.join(model_name_or_path, subfolder)}",
+                "a folder that KinhashModule.save wrote",
+                "Save the model again",
+            )
+        return cls(load_model(path), **config)
+
+
+def to_dense(hasher: Hasher) -> Any:
+    """Turn a linear hasher into a plain `Dense` layer of sentence-transformers: margins out, without kinhash.
+
+    ``encode(texts, precision="ubinary")`` packs their signs. `Dense` multiplies in float32 and rounds. So
+    bits whose margins are near zero may differ from those of ``hasher.encode``. `KinhashModule` gives equal
+    bits. Raises `InvalidInput` unless the hasher is linear, as with ``encoder="ridge"``.
+    """
+    map_ = getattr(getattr(hasher, "fitted_", None), "map", None)
+    if not isinstance(map_, WholeMap):
+        raise InvalidInput(
+            "The hasher is not fitted, or not linear", "a linear hasher", "Fit with encoder='ridge'"
+        )
+    weights, bias = _affine(map_)
+    return Dense(
+        in_features=map_.n_features,
+        out_features=map_.n_bits,
+        activation_function=torch.nn.Identity(),
+        init_weight=torch.from_numpy(np.ascontiguousarray(weights.T, np.float32)),
+        init_bias=torch.from_numpy(bias.astype(np.float32)),
+    )
+
+
+def _affine(map_: WholeMap) -> tuple[Floats, Floats]:
+    """Weights (p, d) and bias (d,) of the scores, without rounding and clipping."""
+    values: list[Any] = [None]
+    for step in map_.steps_:
+        one: Any = step
+        given = [values[place] for place in step.inputs]
+        if step.kind == "columns":
+            values.append((np.diag(one.factor), -one.mean * one.factor))
+        elif step.kind == "unit":  # the product gets back the length that it takes away
+            values.append(tuple(part * one.length for part in given[0]))
+        elif step.kind == "linear":
+            weights, bias = (part @ one.weights * 2.0**one.shift for part in given[0])
+            values.append((weights, bias + one.constant))
+            if len(given) == 2:
+                values[-1] = tuple(a + b for a, b in zip(values[-1], given[1], strict=True))
+        elif step.kind == "join":
+            values.append(tuple(np.concatenate(parts, axis=-1) for parts in zip(*given, strict=True)))
+        else:
+            raise InvalidInput(
+                f"The hasher is not linear: it has a step {step.kind!r}",
+                "a linear hasher",
+                "Fit with encoder='ridge', or use KinhashModule",
+            )
+    scale = 2.0 ** -map_.units.astype(np.float64)
+    return values[-1][0] * scale, values[-1][1] * scale
