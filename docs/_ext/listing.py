@@ -21,7 +21,7 @@ ROOMS = (
     "kinhash.explorer",
     "kinhash.advice",
     "kinhash.metrics",
-    "kinhash.protocols",
+    "kinhash_bench.protocols",
     "kinhash.evaluation",
     "kinhash.hashers",
     "kinhash.energies",

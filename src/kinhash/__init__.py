@@ -25,8 +25,9 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
         explorer,
         index,
         metrics,
+        on_gpu,
         plot,
-        protocols,
+        plugins,
         solvers,
     )
     from .advice import advise
@@ -35,7 +36,6 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from .explorer import explore
     from .fields import Fields
     from .files import load, load_codes, save_codes
-    from .gpu.use import on_gpu
     from .hashers import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, EnergyHasher
     from .index import HammingIndex
 
@@ -72,7 +72,7 @@ __all__ = [
     "on_gpu",
     "pack_bits",
     "plot",
-    "protocols",
+    "plugins",
     "save_codes",
     "solvers",
     "unpack_bits",

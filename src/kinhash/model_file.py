@@ -38,6 +38,7 @@ HASHERS = Table(
     },
     entry_points="kinhash.hashers",
     also="kinhash.baselines:BASELINES",
+    more_in="kinhash-bench",
 )
 
 LABELS = "labels."  # what the arrays are called that are not the map's

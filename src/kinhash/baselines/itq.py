@@ -15,7 +15,7 @@ from ..encoders.prepared import prepare_rows
 from ..training import Training
 from ._base import Solved, Unsupervised
 from ._card import FEATURES, Card
-from ._rows import centred_moments
+from ._centred import centred_moments
 
 __all__ = ["ITQ", "itq_rotation", "principal_directions", "rotated_map"]
 
