@@ -27,7 +27,6 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
         metrics,
         on_gpu,
         plot,
-        plugins,
         solvers,
     )
     from .advice import advise
@@ -72,7 +71,6 @@ __all__ = [
     "on_gpu",
     "pack_bits",
     "plot",
-    "plugins",
     "save_codes",
     "solvers",
     "unpack_bits",

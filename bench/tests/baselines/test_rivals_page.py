@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kinhash_bench.baselines._cards_page import cards_table, fill_page
+from kinhash_bench.baselines._cards import FEATURES, PAIRS, cards_table, fill_page
 from rival_cases import classes
 
-from kinhash.baselines._card import FEATURES, PAIRS
 from kinhash.errors import InvalidInput
 from kinhash_bench.baselines import BASELINES
 
@@ -21,7 +20,7 @@ def test_every_row_of_the_table_is_on_the_page():
     text = PAGE.read_text("utf-8")
     listed = [line.split("`")[1] for line in cards_table().splitlines()[2:]]
     assert sorted(listed) == sorted(BASELINES)
-    assert fill_page(text) == text, "run: python -m kinhash.baselines._card docs/rivals.md"
+    assert fill_page(text) == text, "run: python -m kinhash_bench.baselines._cards docs/rivals.md"
 
 
 @pytest.mark.parametrize("name", list(BASELINES))

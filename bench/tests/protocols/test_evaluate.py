@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from protocol_methods import SignBits, blobs
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from kinhash import EMKSH, EnergyHasher, Fields, datasets
+from kinhash import EMKSH, EnergyHasher, Fields
+from kinhash_bench import datasets
 from kinhash.codes import Codes, unpack_bits
 from kinhash.errors import CodesMismatch, InvalidInput, KinhashWarning, UnknownName
 from kinhash.evaluation import Cosine

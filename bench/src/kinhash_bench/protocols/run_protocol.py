@@ -74,7 +74,8 @@ def evaluate(
     Set ``random_state`` of the method to make a record repeatable. Peak memory beyond the data: the
     training and database rows once more (all rows if the protocol standardises), and the method's own.
 
-    >>> from kinhash import EMKSH, datasets
+    >>> from kinhash import EMKSH
+    >>> from kinhash_bench import datasets
     >>> record = evaluate(EMKSH(16, random_state=0), datasets.load("digits"), "paper")
     >>> record.protocol, record.partition, record.learned.n_queries
     ('paper', 0, 359)
@@ -101,7 +102,8 @@ def nearest_kin_of(
 
     Memory: the rows of the partition once more, and similarities of all queries to a block of them.
 
-    >>> from kinhash import EMKSH, datasets
+    >>> from kinhash import EMKSH
+    >>> from kinhash_bench import datasets
     >>> digits = datasets.load("digits")
     >>> known = nearest_kin_of(digits, "paper", 1)
     >>> methods = EMKSH(8, random_state=0), EMKSH(16, random_state=0)
