@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
         explorer,
         index,
         metrics,
-        on_gpu,
         plot,
         solvers,
     )
@@ -35,6 +34,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from .explorer import explore
     from .fields import Fields
     from .files import load, load_codes, save_codes
+    from .gpu.use import on_gpu
     from .hashers import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, EnergyHasher
     from .index import HammingIndex
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kinhash_bench.baselines._cards import FEATURES, PAIRS, cards_table, fill_page
 from rival_cases import classes
 
 from kinhash.errors import InvalidInput
 from kinhash_bench.baselines import BASELINES
+from kinhash_bench.baselines._cards import FEATURES, PAIRS, cards_table, fill_page
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 PAGE = Path(__file__).parents[3] / "docs" / "rivals.md"

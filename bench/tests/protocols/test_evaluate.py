@@ -13,12 +13,12 @@ from protocol_methods import SignBits, blobs
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from kinhash import EMKSH, EnergyHasher, Fields
-from kinhash_bench import datasets
 from kinhash.codes import Codes, unpack_bits
 from kinhash.errors import CodesMismatch, InvalidInput, KinhashWarning, UnknownName
 from kinhash.evaluation import Cosine
 from kinhash.evaluation.nearest_kin import NearestKin
 from kinhash.metrics import mean_average_precision, near_kin, near_kin_from_scores
+from kinhash_bench import datasets
 from kinhash_bench.protocols import PROTOCOLS, Partition, Protocol, evaluate, nearest_kin_of
 
 PAPER = PROTOCOLS["paper"]

@@ -155,8 +155,8 @@ class CompactFile:
                 class_names = [] if named is None else named.tolist()
             if class_names and len(class_names) < count:
                 raise self.problem(f"'labels' holds the class {count - 1} and {len(class_names)} are named")
-            names = np.asarray(class_names or [str(k) for k in range(count)])
-            return Labels(names, np.ones(len(classes), bool), classes=classes.astype(np.int64))
+            called = np.asarray(class_names or [str(k) for k in range(count)])
+            return Labels(called, np.ones(len(classes), bool), classes=classes.astype(np.int64))
         for indptr, indices, tag_names in (
             ("label_indptr", "label_indices", "label_names"),
             ("indptr", "indices", "concepts"),

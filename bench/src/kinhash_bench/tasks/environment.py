@@ -46,7 +46,7 @@ def source_digest() -> str:
     """Twelve hex digits of the source that numbers come from; other digits are other code."""
     digest = hashlib.sha256()
     for package in (kinhash, kinhash_bench):
-        folder = Path(package.__file__).parent
+        folder = Path(str(package.__file__)).parent
         for path in sorted(folder.rglob("*.py"), key=lambda path: path.relative_to(folder).as_posix()):
             name = path.relative_to(folder).as_posix()
             room = name.split("/")[0]
