@@ -1,4 +1,4 @@
-"""Commands of other packages: found by entry points, never in the way of ours, and named where they are missing."""
+"""Commands of other packages: found by entry points, and named where they are missing."""
 
 from __future__ import annotations
 
