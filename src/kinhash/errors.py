@@ -102,12 +102,12 @@ class MissingExtra(KinhashError, ImportError):
     """An optional dependency is needed and absent."""
 
     @classmethod
-    def of(cls, package: str, extra: str) -> MissingExtra:
-        """Name the package that is missing and the extra that brings it."""
+    def of(cls, package: str, extra: str, distribution: str = "kinhash") -> MissingExtra:
+        """Name the package that is missing and the extra of ``distribution`` that brings it."""
         return cls(
             f"This needs the package {package!r}, which is not installed",
             "",
-            f"Install it with: pip install 'kinhash[{extra}]'",
+            f"Install it with: pip install '{distribution}[{extra}]'",
         )
 
 

@@ -14,21 +14,19 @@ HEAD = "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {0,1
 
 ARFF = {
     "no data": (HEAD, "no rows after @data"),
-    "no @data": (HEAD.replace("@data\n", ""), "ends before @data"),
-    "short row": (HEAD + "1,0,1\n1,0\n", "line 7 has 2 values"),
-    "missing value": (HEAD + "?,0,1\n", "line 6"),
-    "unlisted value": (HEAD + "1,0,2\n", "line 6: '2' is not one of the values listed"),
-    "text attribute": (
-        HEAD.replace("a numeric", "a string"),
-        "line 2 declares an attribute of type 'string'",
-    ),
-    "twice": (HEAD + "{1 1, 1 1}\n", "line 6: position 1 is out of order"),
-    "falling": (HEAD + "{1 1, 0 2}\n", "line 6: position 0 is out of order"),
-    "outside": (HEAD + "{3 1}\n", "line 6: position 3 is out of order or out of range"),
-    "mixed rows": (HEAD + "{0 1}\n1,0,1\n", "line 7 is not sparse"),
+    "no @data": (HEAD.replace("@data\n", ""), "Invalid layout"),
+    "short row": (HEAD + "1,0,1\n1,0\n", "line 7"),
+    "missing value": (HEAD + "?,0,1\n", "line 6: a value is missing"),
+    "missing in a sparse row": (HEAD + "{0 ?}\n", "line 6: a value is missing"),
+    "unlisted value": (HEAD + "1,0,2\n", "line 6: Data value 2 not found"),
+    "no number": (HEAD + "1,0,1\none,0,1\n", "line 7: Invalid numerical value"),
+    "text attribute": (HEAD.replace("a numeric", "a string") + "x,0,1\n", "attribute 'a' holds text"),
+    "unknown attribute": (HEAD.replace("a numeric", "a date"), "Bad @ATTRIBUTE type, at line 2"),
+    "outside": (HEAD + "{3 1}\n", "line 6"),
+    "mixed rows": (HEAD + "{0 1}\n1,0,1\n", "line 7"),
     "default not zero": (HEAD.replace("{0,1}", "{1,0}") + "{0 1}\n", "would have a value other than 0"),
     "infinite": (HEAD + "inf,0,1\n", "NaN or numbers too large"),
-    "two names": (HEAD.replace("@attribute a", "@attribute b"), "no rows|share a name"),
+    "two names": (HEAD.replace("@attribute a", "@attribute b"), "name b at line 3"),
 }
 
 

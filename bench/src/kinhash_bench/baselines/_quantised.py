@@ -112,5 +112,5 @@ def faiss_or_refuse() -> Any:
     try:
         import faiss
     except ImportError:
-        raise MissingExtra.of("faiss", "faiss") from None
+        raise MissingExtra.of("faiss", "faiss", "kinhash-bench") from None
     return faiss

@@ -1,4 +1,4 @@
-"""ARFF, the text format of WEKA and MULAN, with dense and sparse rows.
+"""ARFF, the text format of WEKA and MULAN, with dense and sparse rows, by the package liac-arff.
 
 @attribute colour numeric        a number
 @attribute beach {0,1}           one of the values listed
@@ -9,22 +9,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import arff
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from kinhash.plugins import as_number, damaged, inflated, is_number, text_lines
+from kinhash.plugins import damaged, inflated, text_lines
 
 __all__ = ["Arff", "read_arff"]
 
 KIND = "an ARFF file"
-ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)\s*(.*)""", re.I)
-NUMERIC = {"numeric", "real", "integer"}
+# What liac-arff raises for damaged files, beside errors that every reader expects.
+PROBLEMS = (arff.ArffException, LookupError, TypeError, AttributeError)
+
+Numbers = dict[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,120 +46,81 @@ class Arff:
 def read_arff(path: str | Path) -> Arff:
     """Read one file, gzipped or not. Values from a list that are not numbers become their position."""
     with inflated(path, KIND) as stream:
-        lines = enumerate(text_lines(stream), 1)
-        names, nominal = _header(lines, path)
-        rows = [(number, line) for number, line in _content(lines)]
-        if not rows:
-            raise damaged(path, "it has no rows after @data", KIND)
-        if rows[0][1].startswith("{"):
-            return Arff(names, _sparse(rows, path, names, nominal))
-        return Arff(names, _dense(rows, path, names, nominal))
-
-
-def _content(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    for number, line in lines:
-        text = line.strip()
-        if text and not text.startswith("%"):
-            yield number, text
-
-
-def _header(lines: Iterator[tuple[int, str]], path: object) -> tuple[list[str], dict[int, dict[str, float]]]:
-    """Attribute names, and for each attribute with a list of values: value → number."""
-    names: list[str] = []
-    nominal: dict[int, dict[str, float]] = {}
-    for number, text in _content(lines):
-        word = text.split(None, 1)[0].lower()
-        if word == "@data":
-            if not names:
-                raise damaged(path, "it declares no attributes", KIND)
-            return names, nominal
-        if word == "@attribute":
-            match = ATTRIBUTE.fullmatch(text)
-            if match is None:
-                raise damaged(path, f"line {number} declares an attribute in no known way", KIND)
-            kind = match[2].strip()
-            if kind.startswith("{") and kind.endswith("}"):
-                nominal[len(names)] = _numbered(kind[1:-1])
-            elif kind.split(None, 1)[0].lower() not in NUMERIC if kind else True:
-                what = f"line {number} declares an attribute of type {kind[:40]!r}"
-                raise damaged(path, what, "numeric attributes, or lists of values", "Leave the attribute out")
-            names.append(_unquoted(match[1]))
-        elif word != "@relation":
-            raise damaged(path, f"line {number} begins with {word[:40]!r}", "@relation, @attribute or @data")
-    raise damaged(path, "the file ends before @data", KIND)
-
-
-def _numbered(values: str) -> dict[str, float]:
-    listed = [_unquoted(value.strip()) for value in values.split(",")]
-    numbers = all(is_number(value) for value in listed)
-    return {value: float(value) if numbers else float(k) for k, value in enumerate(listed)}
-
-
-def _unquoted(text: str) -> str:
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
-    return text
-
-
-def _value(text: str, column: int, nominal: dict[int, dict[str, float]]) -> float:
-    listed = nominal.get(column)
-    if listed is None:
-        return as_number(text)
-    value = listed.get(_unquoted(text))
-    if value is None:
-        raise ValueError(f"{text[:40]!r} is not one of the values listed")
-    return value
-
-
-def _dense(
-    rows: list[tuple[int, str]], path: object, names: list[str], nominal: dict[int, dict[str, float]]
-) -> npt.NDArray[np.float64]:
-    out = np.empty((len(rows), len(names)))
-    for k, (number, text) in enumerate(rows):
-        fields = text.split(",")
-        if len(fields) != len(names):
-            what = f"line {number} has {len(fields)} values"
-            raise damaged(path, what, f"one for each of {len(names)} attributes")
+        lines = [line.strip() for line in text_lines(stream)]
+        places = _data_lines(lines)
+        sparse = bool(places) and lines[places[0]].startswith("{")
         try:
-            # Most attributes are plain numbers; one conversion of the whole line is 5 times faster.
-            out[k] = fields
-            for column, listed in nominal.items():
-                if out[k, column] not in listed.values():
-                    raise ValueError
-        except ValueError:
-            try:
-                out[k] = [_value(field.strip(), column, nominal) for column, field in enumerate(fields)]
-            except ValueError as error:
-                raise damaged(
-                    path, f"line {number}: {error}", "numbers (missing values are not read)"
-                ) from None
+            found = arff.load(iter(lines), return_type=arff.LOD_GEN if sparse else arff.DENSE_GEN)
+        except PROBLEMS as error:
+            raise damaged(path, str(error)[:200], KIND) from error
+        names = [name for name, _ in found["attributes"]]
+        text = next((name for name, kind in found["attributes"] if kind == "STRING"), None)
+        if text is not None:
+            expected = "numeric attributes, or lists of values"
+            raise damaged(path, f"the attribute {text[:40]!r} holds text", expected, "Leave it out")
+        if not places:
+            raise damaged(path, "it has no rows after @data", KIND)
+        kinds = [kind for _, kind in found["attributes"]]
+        nominal = {k: _numbered(kind) for k, kind in enumerate(kinds) if isinstance(kind, list)}
+        rows = _rows(found["data"], _sparse_row if sparse else _dense_row, nominal, places, path)
+        return Arff(names, _csr(rows, names, nominal, path) if sparse else np.array(rows))
+
+
+def _rows(
+    data: Iterator[Any], row: Any, nominal: dict[int, Numbers], places: list[int], path: Any
+) -> list[Any]:
+    """Every row as numbers, or an error that names its line."""
+    out: list[Any] = []
+    try:
+        for values in data:
+            out.append(row(values, nominal))
+    except (*PROBLEMS, ValueError) as error:
+        number = places[len(out)] + 1
+        if isinstance(error, arff.ArffException):
+            error.line = number
+        raise damaged(path, f"line {number}: {str(error)[:120]}", "numbers, none of them missing") from error
     return out
 
 
-def _sparse(
-    rows: list[tuple[int, str]], path: object, names: list[str], nominal: dict[int, dict[str, float]]
-) -> sp.csr_array:
+def _data_lines(lines: list[str]) -> list[int]:
+    """Places of the lines that hold rows."""
+    start = next((k for k, line in enumerate(lines) if line.lower().startswith("@data")), len(lines))
+    return [k for k in range(start + 1, len(lines)) if lines[k] and not lines[k].startswith("%")]
+
+
+def _numbered(values: Iterable[str]) -> Numbers:
+    """Value → number: its own where all are numbers, else its position."""
+    listed = list(values)
+    try:
+        return {value: float(value) for value in listed}
+    except ValueError:
+        return {value: float(k) for k, value in enumerate(listed)}
+
+
+def _dense_row(row: list[Any], nominal: dict[int, Numbers]) -> npt.NDArray[np.float64]:
+    _refuse_missing(row)
+    for column, listed in nominal.items():
+        row[column] = listed[row[column]]
+    return np.array(row, np.float64)
+
+
+def _sparse_row(row: dict[int, Any], nominal: dict[int, Numbers]) -> tuple[list[int], list[float]]:
+    _refuse_missing(row.values())
+    columns = sorted(row)
+    return columns, [nominal[k][row[k]] if k in nominal else float(row[k]) for k in columns]
+
+
+def _refuse_missing(values: Iterable[Any]) -> None:
+    if None in values:
+        raise ValueError("a value is missing")
+
+
+def _csr(rows: list[Any], names: list[str], nominal: dict[int, Numbers], path: object) -> sp.csr_array:
     left_out = next((c for c, listed in nominal.items() if next(iter(listed.values())) != 0), None)
     if left_out is not None:
         what = f"attribute {names[left_out]!r} would have a value other than 0 where it is left out"
         raise damaged(path, what, "sparse rows whose first listed value is 0", "Write the rows dense")
-    indptr, indices, data = [0], [], []
-    for number, text in rows:
-        if not (text.startswith("{") and text.endswith("}")):
-            raise damaged(path, f"line {number} is not sparse as the others are", "{position value, ...}")
-        seen = -1
-        try:
-            for pair in text[1:-1].split(",") if text[1:-1].strip() else []:
-                position, value = pair.split(None, 1)
-                column = int(position)
-                if not seen < column < len(names):
-                    raise ValueError(f"position {column} is out of order or out of range")
-                indices.append(column)
-                data.append(_value(value.strip(), column, nominal))
-                seen = column
-        except ValueError as error:
-            raise damaged(path, f"line {number}: {str(error)[:80]}", "{position value, ...}") from None
-        indptr.append(len(indices))
-    return sp.csr_array(
-        (np.array(data, float), np.array(indices, np.int64), indptr), shape=(len(rows), len(names))
-    )
+    indptr = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])])
+    indices = np.array([column for columns, _ in rows for column in columns], np.int64)
+    data = np.array([value for _, values in rows for value in values], np.float64)
+    return sp.csr_array((data, indices, indptr), shape=(len(rows), len(names)))

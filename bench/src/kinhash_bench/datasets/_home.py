@@ -189,5 +189,5 @@ def _pooch() -> Any:
     try:
         import pooch
     except ImportError:
-        raise MissingExtra.of("pooch", "data") from None
+        raise MissingExtra.of("pooch", "data", "kinhash-bench") from None
     return pooch

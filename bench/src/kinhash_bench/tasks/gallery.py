@@ -80,7 +80,7 @@ def _png(pixels: Any) -> str:
     try:
         from PIL import Image
     except ImportError:
-        raise MissingExtra.of("pillow", "plot") from None
+        raise MissingExtra.of("pillow", "data", "kinhash-bench") from None
     memory = io.BytesIO()
     Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(memory, "PNG", optimize=True)
     return base64.b64encode(memory.getvalue()).decode("ascii")
