@@ -8,7 +8,6 @@ LOWEST_PYTHON ?= python3.11
 LOWEST_TESTS  ?= tests bench/tests
 EXTRAS := plot,parquet,faiss,usearch,onnx,duckdb,dask
 BENCH_EXTRAS := data,faiss
-comma  := ,
 .DEFAULT_GOAL := help
 
 $(STAMP): pyproject.toml bench/pyproject.toml
@@ -57,8 +56,9 @@ review: $(STAMP)  ## Check the repository's settings with repo-review
 
 lock: $(STAMP)  ## Write requirements-dev.lock anew: what .venv needs, with hashes
 	@$(BIN)/python -m pip install --quiet --group lock
-	@$(BIN)/uv pip compile pyproject.toml bench/pyproject.toml --group dev $(foreach extra,$(sort $(subst $(comma), ,$(EXTRAS),$(BENCH_EXTRAS))),--extra $(extra)) --no-emit-package kinhash \
+	@printf -- '-e .[$(EXTRAS)]\n-e ./bench[$(BENCH_EXTRAS)]\n' | $(BIN)/uv pip compile - --group dev \
 	  --universal --python-version 3.11 --upgrade --generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
+	  --no-emit-package kinhash --no-emit-package kinhash-bench \
 	  --custom-compile-command "make lock" --quiet --output-file requirements-dev.lock
 
 test-engines: $(STAMP)  ## Run the engine tests with every engine that can be had, servers too

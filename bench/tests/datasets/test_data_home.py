@@ -160,7 +160,7 @@ def test_downloads_only_when_asked_and_verified(tmp_path, server, monkeypatch):
 
 def test_without_pooch_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(MissingExtra, match=r"kinhash\[data\]"):
+    with pytest.raises(MissingExtra, match=r"kinhash-bench\[data\]"):
         load("cifar10", tmp_path, download=True)
 
 
