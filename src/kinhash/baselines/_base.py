@@ -37,10 +37,11 @@ class Solved:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Baseline(Hasher):
     """A rival with a map of its own. Subclasses implement `_solve`.
 
-    They have a constructor of their own if they have constants.
+    Those with settings of their own are dataclasses, too, with the same options.
 
     Parameters
     ----------
@@ -48,18 +49,10 @@ class Baseline(Hasher):
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
     """
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_bits: int = field(default=64, kw_only=False)
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @abstractmethod
     def _solve(self, training: Training) -> Solved:

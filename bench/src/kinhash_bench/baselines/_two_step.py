@@ -7,6 +7,7 @@ scikit-learn regressor works too.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ MAP_NAMES = ("own", "linear", "rbf", "tuned", "expected")
 RowCodes = npt.NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TwoStepBaseline(Baseline):
     """A rival that learns codes of its training rows, to which any map can be fitted.
 
@@ -55,25 +57,9 @@ class TwoStepBaseline(Baseline):
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
     """
 
-    map: Any
-    alpha: float | str
-    n_centers: int
-
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        map: Any = "own",
-        alpha: float | str = "auto",
-        n_centers: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-        self.map = map
-        self.alpha = alpha
-        self.n_centers = n_centers
+    map: Any = "own"
+    alpha: float | str = "auto"
+    n_centers: int = 1000
 
     def check_parameters(self) -> None:
         super().check_parameters()

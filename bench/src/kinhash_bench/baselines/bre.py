@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +31,7 @@ BEYOND = 1e-6  # how far past the outermost threshold the end candidates lie
 PATIENCE = 10  # sweeps without progress before giving up
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BRE(Baseline):
     """Binary reconstructive embeddings (Kulis, Darrell, NIPS 2009), with targets from labels.
 
@@ -70,28 +70,11 @@ class BRE(Baseline):
         "targets 0 and 1 for kin and strangers (from memory of the paper); patience of ten sweeps",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_labelled: int = 1000,
-        n_basis: int = 50,
-        partners: float = 0.05,
-        max_sweeps: int = 200,
-        tolerance: float = 1e-6,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.n_labelled = n_labelled
-        self.n_basis = n_basis
-        self.partners = partners
-        self.max_sweeps = max_sweeps
-        self.tolerance = tolerance
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_labelled: int = 1000
+    n_basis: int = 50
+    partners: float = 0.05
+    max_sweeps: int = 200
+    tolerance: float = 1e-6
 
     def check_parameters(self) -> None:
         super().check_parameters()

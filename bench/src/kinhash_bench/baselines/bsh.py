@@ -33,6 +33,7 @@ VAGUE = 1e-6  # shape and rate of the prior over precisions: next to nothing is 
 READOUT_ROUNDS = 5
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BSH(TwoStepBaseline):
     """Bayesian supervised hashing (Hu et al., CVPR 2017), in a reconstruction.
 
@@ -75,32 +76,9 @@ class BSH(TwoStepBaseline):
         "constants ours, chosen on validation rows",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_anchors: int = 1000,
-        n_sweeps: int = 3,
-        slope: float = 0.5,
-        map: Any = "own",
-        alpha: float | str = "auto",
-        n_centers: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_bits,
-            map=map,
-            alpha=alpha,
-            n_centers=n_centers,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.n_anchors = n_anchors
-        self.n_sweeps = n_sweeps
-        self.slope = slope
+    n_anchors: int = 1000
+    n_sweeps: int = 3
+    slope: float = 0.5
 
     def check_parameters(self) -> None:
         super().check_parameters()

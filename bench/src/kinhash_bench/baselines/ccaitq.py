@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ._two_step import label_matrix
 __all__ = ["CCAITQ"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CCAITQ(Baseline):
     """Canonical correlation of features and label matrix, then ITQ on the projections scaled by it.
 
@@ -51,22 +52,8 @@ class CCAITQ(Baseline):
         "columns standardised; SVD in place of a general eigensolver",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        reg: float = 1e-4,
-        n_rounds: int = 51,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.reg = reg
-        self.n_rounds = n_rounds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    reg: float = 1e-4
+    n_rounds: int = 51
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -22,6 +22,7 @@ DISSIMILAR = ("-r", "+r")
 UNDECIDED = 1e-5  # a sum this small leaves the bit as it was
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class COSDISH(TwoStepBaseline):
     """Column sampling based discrete supervised hashing (Kang, Li, Zhou, AAAI 2016).
 
@@ -65,32 +66,9 @@ class COSDISH(TwoStepBaseline):
         "from a copy of the program; strangers count −r where the copy has +r (`dissimilar`)",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_samplings: int = 10,
-        n_alternations: int = 3,
-        dissimilar: str = "-r",
-        map: Any = "own",
-        alpha: float | str = "auto",
-        n_centers: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_bits,
-            map=map,
-            alpha=alpha,
-            n_centers=n_centers,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.n_samplings = n_samplings
-        self.n_alternations = n_alternations
-        self.dissimilar = dissimilar
+    n_samplings: int = 10
+    n_alternations: int = 3
+    dissimilar: str = "-r"
 
     def check_parameters(self) -> None:
         super().check_parameters()

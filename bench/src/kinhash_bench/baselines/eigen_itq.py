@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from kinhash.baselines import Card, Solved
 from kinhash.energies import KSH
@@ -15,6 +15,7 @@ from ._two_step import TwoStepBaseline
 __all__ = ["EigenITQ"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class EigenITQ(TwoStepBaseline):
     """Top eigenvectors of the doubly centred S, turned by an ITQ rotation; ridge for new rows.
 
@@ -45,28 +46,7 @@ class EigenITQ(TwoStepBaseline):
         "all of it",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_anchors: int = 1000,
-        map: Any = "own",
-        alpha: float | str = "auto",
-        n_centers: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_bits,
-            map=map,
-            alpha=alpha,
-            n_centers=n_centers,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.n_anchors = n_anchors
+    n_anchors: int = 1000
 
     def check_parameters(self) -> None:
         super().check_parameters()

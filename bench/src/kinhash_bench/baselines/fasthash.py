@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -40,6 +41,7 @@ NODE_FEATURES = 200  # features a tree looks at in each node
 FEW_VALUES = 1_000_000  # below this, threads wait for each other longer than they work
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FastHash(Baseline):
     """FastHash (Lin, Shen, Shi, van den Hengel, Suter, CVPR 2014).
 
@@ -86,30 +88,12 @@ class FastHash(Baseline):
         "blocks of equal tag sets for tags",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        loss: str = "hinge",
-        inference: str = "cut",
-        n_partners: int = 100,
-        n_rounds: int = 200,
-        depth: int = 4,
-        learning_rate: float = 0.2,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.loss = loss
-        self.inference = inference
-        self.n_partners = n_partners
-        self.n_rounds = n_rounds
-        self.depth = depth
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    loss: str = "hinge"
+    inference: str = "cut"
+    n_partners: int = 100
+    n_rounds: int = 200
+    depth: int = 4
+    learning_rate: float = 0.2
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +18,7 @@ __all__ = ["FSDH"]
 SETTLED = 1e-5  # relative change at which the authors stop
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FSDH(TwoStepBaseline):
     """Fast supervised discrete hashing: regress codes on labels instead of labels on codes.
 
@@ -53,32 +54,10 @@ class FSDH(TwoStepBaseline):
         "a score of exactly 0 keeps its bit",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        lam: float = 1.0,
-        nu: float = 1e-5,
-        lam_map: float = 1e-2,
-        n_rounds: int = 5,
-        n_centers: int = 1000,
-        map: Any = "own",
-        alpha: float | str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.lam = lam
-        self.nu = nu
-        self.lam_map = lam_map
-        self.n_rounds = n_rounds
-        self.n_centers = n_centers
-        self.map = map
-        self.alpha = alpha
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    lam: float = 1.0
+    nu: float = 1e-5
+    lam_map: float = 1e-2
+    n_rounds: int = 5
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from ._two_step import TwoStepBaseline, label_matrix
 __all__ = ["FSSH", "similarity_times_labels"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FSSH(TwoStepBaseline):
     """Fast scalable supervised hashing, two-step version (FSSH_ts).
 
@@ -67,32 +69,10 @@ class FSSH(TwoStepBaseline):
         "plain inverses",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        mu: float = 1e4,
-        theta: float = 1e-2,
-        n_rounds: int = 5,
-        similarity: str = "signed",
-        n_centers: int = 1000,
-        map: Any = "own",
-        alpha: float | str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.mu = mu
-        self.theta = theta
-        self.n_rounds = n_rounds
-        self.similarity = similarity
-        self.n_centers = n_centers
-        self.map = map
-        self.alpha = alpha
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    mu: float = 1e4
+    theta: float = 1e-2
+    n_rounds: int = 5
+    similarity: str = "signed"
 
     def check_parameters(self) -> None:
         super().check_parameters()

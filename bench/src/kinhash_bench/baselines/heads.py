@@ -9,6 +9,7 @@ on held-out rows, as ours are. Classes and tags. Rows of weight w are drawn w ti
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ TUNED = "features, step, penalty and epochs chosen on held-out rows in each fit"
 OWN_MAP = "linear head, on features as chosen"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Head(Baseline):
     """A linear map trained on a loss of its own scores; subclasses give the loss.
 
@@ -45,25 +47,11 @@ class Head(Baseline):
     It has no codes of its own: ``codes_`` are mapped ones. Memory beyond X: prepared rows as float32.
     """
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        features: Any = AUTO,
-        step: float | str = AUTO,
-        penalty: float | str = AUTO,
-        n_epochs: int | str = AUTO,
-        batch: int = 256,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-        self.features = features
-        self.step = step
-        self.penalty = penalty
-        self.n_epochs = n_epochs
-        self.batch = batch
+    features: Any = AUTO
+    step: float | str = AUTO
+    penalty: float | str = AUTO
+    n_epochs: int | str = AUTO
+    batch: int = 256
 
     @abstractmethod
     def _loss(self, n_labels: int, rng: np.random.Generator) -> HeadLoss:
@@ -81,6 +69,7 @@ class Head(Baseline):
         return Solved(None, found, facts)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CentredHead(TwoStepBaseline):
     """A head that draws rows towards fixed codewords of their labels, which are the learned codes.
 
@@ -88,36 +77,11 @@ class CentredHead(TwoStepBaseline):
     the trained head.
     """
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        features: Any = AUTO,
-        step: float | str = AUTO,
-        penalty: float | str = AUTO,
-        n_epochs: int | str = AUTO,
-        batch: int = 256,
-        map: Any = "own",
-        alpha: float | str = "auto",
-        n_centers: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_bits,
-            map=map,
-            alpha=alpha,
-            n_centers=n_centers,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.features = features
-        self.step = step
-        self.penalty = penalty
-        self.n_epochs = n_epochs
-        self.batch = batch
+    features: Any = AUTO
+    step: float | str = AUTO
+    penalty: float | str = AUTO
+    n_epochs: int | str = AUTO
+    batch: int = 256
 
     @abstractmethod
     def _loss(self, codewords: Floats) -> CentredLoss:

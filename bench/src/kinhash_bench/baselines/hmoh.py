@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ from .hadamard import hadamard_codewords, majority
 __all__ = ["HMOH"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class HMOH(Baseline):
     """Hadamard matrix guided online hashing: averaged perceptrons towards Hadamard codewords.
 
@@ -70,17 +72,7 @@ class HMOH(Baseline):
         "columns standardised; ties of tags go to the first; no kernel features",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_labels: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-        self.n_labels = n_labels
+    n_labels: int | None = None
 
     def check_parameters(self) -> None:
         super().check_parameters()

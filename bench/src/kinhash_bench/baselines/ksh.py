@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from ._sample import GroupedSimilarity, draw_rows
 __all__ = ["KSH", "Residual", "smooth_objective"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KSH(Baseline):
     """Supervised hashing with kernels (Liu, Wang, Ji, Jiang, Chang, CVPR 2012).
 
@@ -67,28 +67,11 @@ class KSH(Baseline):
         "symmetric eigenproblem with a small ridge",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_anchors: int = 300,
-        n_labelled: int = 2000,
-        max_steps: int = 500,
-        tolerance: float = 1e-2,
-        ridge: float = 1e-6,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.n_anchors = n_anchors
-        self.n_labelled = n_labelled
-        self.max_steps = max_steps
-        self.tolerance = tolerance
-        self.ridge = ridge
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_anchors: int = 300
+    n_labelled: int = 2000
+    max_steps: int = 500
+    tolerance: float = 1e-2
+    ridge: float = 1e-6
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -33,6 +32,7 @@ BLOCK_ROWS = 4096
 HALF = np.float32(0.5)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LFH(TwoStepBaseline):
     """Latent factor hashing, learned on sampled columns.
 
@@ -75,34 +75,11 @@ class LFH(TwoStepBaseline):
         "no stop on validation mAP; unlisted pairs have no say",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        beta: float = 30.0,
-        n_rounds: int = 50,
-        n_columns: int | None = None,
-        move_sample: bool = False,
-        lam: float = 1.0,
-        map: Any = "own",
-        alpha: float | str = "auto",
-        n_centers: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.beta = beta
-        self.n_rounds = n_rounds
-        self.n_columns = n_columns
-        self.move_sample = move_sample
-        self.lam = lam
-        self.map = map
-        self.alpha = alpha
-        self.n_centers = n_centers
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    beta: float = 30.0
+    n_rounds: int = 50
+    n_columns: int | None = None
+    move_sample: bool = False
+    lam: float = 1.0
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ __all__ = ["MLH", "hinge_table", "loss_augmented"]
 TIMES = 10  # an epoch draws a pair at most this often on average, however few there are
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MLH(Baseline):
     """Minimal loss hashing (Norouzi, Fleet, ICML 2011).
 
@@ -75,36 +77,15 @@ class MLH(Baseline):
         "1; pairs from a drawn list",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        radius: float = 0.35,
-        kin_share: float = 0.5,
-        n_epochs: int = 10,
-        n_pairs: int = 100_000,
-        batch: int = 100,
-        step: float = 0.03,
-        momentum: float = 0.9,
-        decay: float = 1e-3,
-        n_partners: int = 20,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.radius = radius
-        self.kin_share = kin_share
-        self.n_epochs = n_epochs
-        self.n_pairs = n_pairs
-        self.batch = batch
-        self.step = step
-        self.momentum = momentum
-        self.decay = decay
-        self.n_partners = n_partners
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    radius: float = 0.35
+    kin_share: float = 0.5
+    n_epochs: int = 10
+    n_pairs: int = 100_000
+    batch: int = 100
+    step: float = 0.03
+    momentum: float = 0.9
+    decay: float = 1e-3
+    n_partners: int = 20
 
     def check_parameters(self) -> None:
         super().check_parameters()

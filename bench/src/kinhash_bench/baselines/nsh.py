@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ._two_step import TwoStepBaseline, label_matrix
 __all__ = ["NSH", "orthonormal_rows", "unit_labels"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NSH(TwoStepBaseline):
     """Natural supervised hashing (Liu, Lu, IJCAI 2016), in a reconstruction: call its results "NSH-style".
 
@@ -59,34 +61,10 @@ class NSH(TwoStepBaseline):
         "μ chosen on validation rows",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_rounds: int = 20,
-        mu: float = 1.0,
-        penalty: float | str = "auto",
-        center: bool = True,
-        map: Any = "own",
-        alpha: float | str = "auto",
-        n_centers: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_bits,
-            map=map,
-            alpha=alpha,
-            n_centers=n_centers,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.n_rounds = n_rounds
-        self.mu = mu
-        self.penalty = penalty
-        self.center = center
+    n_rounds: int = 20
+    mu: float = 1.0
+    penalty: float | str = "auto"
+    center: bool = True
 
     def check_parameters(self) -> None:
         super().check_parameters()

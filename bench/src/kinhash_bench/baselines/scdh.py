@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,7 @@ MOST_CENTERS = 2000
 RANK = 1e-10  # directions of a smaller share of the largest singular value are rounding
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SCDH(TwoStepBaseline):
     """Strongly constrained discrete hashing.
 
@@ -60,32 +61,11 @@ class SCDH(TwoStepBaseline):
         "directions by QR and SVD (the program's collapse past C − 1 bits)",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        alpha_z: float = 0.1,
-        beta: float = 1.0,
-        lam: float = 10.0,
-        n_rounds: int = 10,
-        n_centers: int = MOST_CENTERS,
-        map: Any = "own",
-        alpha: float | str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.alpha_z = alpha_z
-        self.beta = beta
-        self.lam = lam
-        self.n_rounds = n_rounds
-        self.n_centers = n_centers
-        self.map = map
-        self.alpha = alpha
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    alpha_z: float = 0.1
+    beta: float = 1.0
+    lam: float = 10.0
+    n_rounds: int = 10
+    n_centers: int = MOST_CENTERS
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ._sample import draw_rows
 __all__ = ["SPLH", "raise_violated"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SPLH(Baseline):
     """Sequential projection learning for hashing, S3PLH (Wang, Kumar, Chang, ICML 2010 and PAMI 2012).
 
@@ -55,22 +56,8 @@ class SPLH(Baseline):
         "centring, and one common scale of the rows, confirmed on validation rows",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_labelled: int = 1000,
-        eta: float = 0.2,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.n_labelled = n_labelled
-        self.eta = eta
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_labelled: int = 1000
+    eta: float = 0.2
 
     def check_parameters(self) -> None:
         super().check_parameters()

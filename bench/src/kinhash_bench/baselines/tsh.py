@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ __all__ = ["TSH", "refined_bit", "spectral_bit"]
 SMALL = 100  # rows up to which the whole spectrum is computed
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TSH(TwoStepBaseline):
     """Two-step hashing (Lin, Shen, Suter, van den Hengel, ICCV 2013).
 
@@ -67,34 +69,10 @@ class TSH(TwoStepBaseline):
         "the constant of ExpH; the SVM's penalty and width",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        loss: str = "ksh",
-        n_partners: int = 100,
-        svm_rows: int = 3000,
-        svm_penalty: float = 1.0,
-        map: Any = "own",
-        alpha: float | str = "auto",
-        n_centers: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_bits,
-            map=map,
-            alpha=alpha,
-            n_centers=n_centers,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.loss = loss
-        self.n_partners = n_partners
-        self.svm_rows = svm_rows
-        self.svm_penalty = svm_penalty
+    loss: str = "ksh"
+    n_partners: int = 100
+    svm_rows: int = 3000
+    svm_penalty: float = 1.0
 
     def check_parameters(self) -> None:
         super().check_parameters()
