@@ -93,5 +93,5 @@ def test_tags_few_rows_and_few_bytes_are_refused():
 
 def test_without_faiss_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(MissingExtra, match=r"kinhash\[faiss\]"):
+    with pytest.raises(MissingExtra, match=r"kinhash-bench\[faiss\]"):
         LabelBytePQ().fit(X, Y)

@@ -158,5 +158,5 @@ def test_what_cannot_be_is_refused(monkeypatch):
         with pytest.raises(InvalidInput, match="100 rows"):
             OPQ().fit(X[:100])
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(MissingExtra, match=r"kinhash\[faiss\]"):
+    with pytest.raises(MissingExtra, match=r"kinhash-bench\[faiss\]"):
         OPQ().fit(X)
