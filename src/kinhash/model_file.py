@@ -1,9 +1,12 @@
 """Models and codes on disk: one verified file each, arrays and a few facts, never code.
 
 A model file holds the map (see `kinhash.encoders`), the name of the estimator, its plain parameters, the
-names of the input columns, and the codes of classes, so that a relabelled item can be coded. It holds no
-training row (but for the centres of similarities) and no class name, only digests of them; the
-expected-supervision map keeps the anchors' label patterns as 0/1 rows.
+names of the input columns, what rows of the fit looked like, and the codes of classes, so that a relabeled
+item can be coded. It holds no training row (but for the centers of similarities) and no class name, only
+digests of them; a map of tags keeps the anchors' tags as 0/1 rows.
+
+The map is whole numbers (`kinhash.models.WholeMap`). Files of older versions hold maps in floating point,
+which are rounded when they are loaded; they keep their id, so that an index of their codes goes on.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ HASHERS = Table(
     more_in="kinhash-bench",
 )
 
-LABELS = "labels."  # what the arrays are called that are not the map's
+LABELS, SEEN, KINSHIP = "labels.", "seen.", "kinship"  # what the arrays are called that are not the map's
 MODEL_FACTS = {
     "hasher": str,
     "parameters": dict,
@@ -73,13 +76,18 @@ def model_id(map_: Map) -> str | None:
 
 
 def arrays_id(kind: str, arrays: Arrays) -> str:
-    """The same from what a file holds: the kind of a map and its arrays, less those of labels."""
+    """The same from what a file holds: the kind of a map and its arrays."""
     digest = hashlib.blake2b(kind.encode(), digest_size=16)
-    for name in sorted(name for name in arrays if not name.startswith(LABELS)):
+    for name in sorted(_of_map(arrays)):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
         digest.update(array.data if array.size else b"")
     return digest.hexdigest()
+
+
+def _of_map(arrays: Arrays) -> Arrays:
+    """The arrays of the map itself."""
+    return {name: each for name, each in arrays.items() if not name.startswith((LABELS, SEEN, KINSHIP))}
 
 
 def save_model(hasher: Any, path: Any) -> None:
@@ -92,9 +100,11 @@ def save_model(hasher: Any, path: Any) -> None:
         "n_bits": n_bits,
         "n_features": int(hasher.n_features_in_),
         "feature_names": [str(name) for name in getattr(hasher, "feature_names_in_", [])],
-        "model_id": hasher.model_id_,
+        "model_id": model_id(hasher.fitted_.map),
         "fields": hasher.fitted_.fields.as_dict(),
     }
+    if hasher.model_id_ != header["model_id"]:
+        header["known_as"] = hasher.model_id_  # the id of the older file that the map was rounded from
     if hasher.fitted_.mapped_share is not None:
         header["mapped_share"] = hasher.fitted_.mapped_share
     if header["hasher"] not in HASHERS:
@@ -106,6 +116,11 @@ def save_model(hasher: Any, path: Any) -> None:
     arrays = hasher.fitted_.map.arrays()
     if hasher.fitted_.labels is not None:
         arrays |= {f"{LABELS}{name}": array for name, array in hasher.fitted_.labels.arrays().items()}
+    if hasher.fitted_.seen is not None:
+        arrays |= {f"{SEEN}{name}": array for name, array in hasher.fitted_.seen.arrays().items()}
+    kinship = getattr(hasher, "kinship", None)
+    if kinship is not None and not isinstance(kinship, str):
+        arrays[KINSHIP] = np.asarray(kinship, np.float64)
     write_container(path, arrays, header, "model")
 
 
@@ -113,9 +128,11 @@ def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
     """Arrays and header of a model file; the header has all its fields, of the right types and in range."""
     arrays, header = read_container(path, kind="model")
     try:
-        mapped_share = read_share(header.pop("mapped_share", None))
+        mapped_share, known_as = read_share(header.pop("mapped_share", None)), header.pop("known_as", None)
         _require_header(header)
-        header["mapped_share"] = mapped_share
+        if known_as is not None and not (isinstance(known_as, str) and len(known_as) == 32):
+            raise ValueError("an id that is none")
+        header |= {"mapped_share": mapped_share, "known_as": known_as or header["model_id"]}
     except SENSELESS as error:
         raise _unusable_model(path, error) from error
     return arrays, header
@@ -126,41 +143,59 @@ def load_model(path: Any) -> Any:
     from .encoders import Fitted, map_from_arrays
     from .encoders.base import select
     from .encoders.label_codes import LabelCodes
+    from .models import Seen
 
     arrays, header = read_model(path)
-    own = {name: array for name, array in arrays.items() if not name.startswith(LABELS)}
-    known = select(arrays, LABELS)
+    own, known, seen = _of_map(arrays), select(arrays, LABELS), select(arrays, SEEN)
     try:
         if header["model_id"] != arrays_id(header["map"], own):
             raise ValueError("another model's id")
         hasher = _unfitted(HASHERS[header["hasher"]], header["parameters"])
         hasher.check_parameters()
         map_ = map_from_arrays(header["map"], own)
+        between = getattr(getattr(map_, "expected", None), "between", arrays.get(KINSHIP))
+        map_ = _rounded(map_)
         _require_fit(map_, header)
         fields = Fields.from_dict(header["fields"])
         fields.check(header["n_bits"])
-        labels = LabelCodes.from_arrays(known, _kin_map(map_, fields)) if known else None
+        labels = LabelCodes.from_arrays(known, map_, fields.kin(map_.n_bits)) if known else None
+        looked = Seen.from_arrays(seen, map_.n_features) if seen else None
+        if between is not None:
+            hasher.kinship = _kinship(between)
     except SENSELESS as error:
         raise _unusable_model(path, error) from error
-    hasher.adopt(Fitted(map_, fields=fields, labels=labels, mapped_share=header["mapped_share"]))
-    if labels is not None:
-        between = getattr(getattr(_kin_map(map_, fields), "expected", None), "between", None)
-        if between is not None:
-            hasher.kinship = between.tolist()
+    share = header["mapped_share"]
+    hasher.adopt(Fitted(map_, fields=fields, labels=labels, seen=looked, mapped_share=share))
+    hasher.model_id_ = header["known_as"]
     hasher.n_features_in_ = header["n_features"]
     if header["feature_names"]:
         hasher.feature_names_in_ = np.array(header["feature_names"], object)
     return hasher
 
 
-def _kin_map(map_: Map, fields: Fields) -> Map:
-    """The part of a map that gives the kin bits."""
-    from .encoders.stacked import StackedMap
+def _rounded(map_: Map) -> Map:
+    """A map of ours in whole numbers; refused where an older file's cannot be rounded.
 
-    first = map_.parts[0] if isinstance(map_, StackedMap) and fields.alike else map_
-    if first.n_bits != fields.kin(map_.n_bits):
-        raise ValueError("labels with a map that has no kin bits of its own")
-    return first
+    Maps of other packages stay as they are.
+    """
+    from .models import Builder, Inexact
+
+    if type(map_).__module__.startswith("kinhash.encoders."):
+        for part in getattr(map_, "parts", (map_,)):
+            preparation = part.preparation
+            if preparation.rbf is None and len(preparation.scale) > 1 and (preparation.scale == 1).all():
+                raise Inexact("columns as they came, of a spread that the file does not know: fit again")
+        builder = Builder(map_.n_features)
+        return builder.build(*map_.steps(builder))
+    return map_
+
+
+def _kinship(between: Any) -> list[list[float]]:
+    from .supervision import check_kinship
+
+    kinship: list[list[float]] = np.asarray(between).tolist()
+    check_kinship(kinship)
+    return kinship
 
 
 def _require_header(header: dict[str, Any]) -> None:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from .datasets._files import damaged, inflated, read_bytes, reading, translating
     from .datasets._text import as_number, is_number, number_blocks, read_lines, text_lines
     from .encoders.base import HoldOut
-    from .encoders.expected import ExpectedMap, LabelSimilarity
     from .encoders.features import (
         FeatureMap,
         feature_map,
@@ -86,14 +85,12 @@ __all__ = [
     "Bools",
     "CompactFile",
     "DenseProblem",
-    "ExpectedMap",
     "FeatureMap",
     "Floats",
     "Floats32",
     "Gaussian",
     "HoldOut",
     "Ints",
-    "LabelSimilarity",
     "LabelledSet",
     "LinearMap",
     "LinearReadout",
@@ -196,7 +193,6 @@ _MODULES = {
     "datasets._files": "damaged inflated read_bytes reading translating",
     "datasets._text": "as_number is_number number_blocks read_lines text_lines",
     "encoders.base": "HoldOut",
-    "encoders.expected": "ExpectedMap LabelSimilarity",
     "encoders.features": "FeatureMap feature_map first_preparation standardised_moments worth_trying",
     "encoders.gaussian": "Gaussian root_mean_square_distance",
     "encoders.labelled": "LabelledSet labelled_set prepared_like",

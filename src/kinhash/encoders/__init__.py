@@ -1,7 +1,7 @@
 """Encoders: from features to scores of bits.
 
 An *encoder* holds settings and learns (``fit(training, solution)``); what it learns is a *map*, plain arrays
-that give any row its scores. Add one: write ``encoders/foo.py`` with a subclass of `Encoder`, and of `Map`
+that give any row its scores, and that a fit rounds to whole numbers (`kinhash.models`). Add one: write ``encoders/foo.py`` with a subclass of `Encoder`, and of `Map`
 if none of ours fits, and put a row into each table; other packages use the entry point groups
 "kinhash.encoders" and "kinhash.maps".
 """
@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._table import Table
-from .base import Arrays, Encoder, Fitted, Map
+from ..models import Arrays, Map
+from .base import Encoder, Fitted
 
 if TYPE_CHECKING:
     from .expected_labels import ExpectedLabels as ExpectedLabels
@@ -42,6 +43,7 @@ MAPS = Table(
         "regressor": "kinhash.encoders.regressor:RegressorMap",
         "stacked": "kinhash.encoders.stacked:StackedMap",
         "trees": "kinhash.encoders.trees:TreesMap",
+        "whole": "kinhash.models.whole:WholeMap",
     },
     entry_points="kinhash.maps",
 )

@@ -1,92 +1,26 @@
-"""Encoders learn maps; a map gives rows their scores, and a bit is 1 where its score is above zero.
-
-The bits of a row are the same on every machine, alone or in any batch. Its scores are not: they agree to
-the last digits or so, and only their signs are promised. `Map.decide` keeps the promise.
-"""
+"""Encoders learn maps; a map gives rows their scores, and a bit is 1 where its score is above zero."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from .._arithmetic import FAST, FIXED, Arithmetic, doubtful_rows
-from .._types import Array, Bools, Bytes, Floats, Floats32, Ints
+from .._types import Bools, Bytes, Floats, Floats32, Ints
 from ..codes import pack_bits
-from ..errors import InvalidInput
 from ..fields import KIN_ONLY, Fields
+from ..models import Arrays, Map, Seen
 from ..solvers import Solution
 from ..training import Training
 
 if TYPE_CHECKING:
     from .label_codes import LabelCodes
 
-__all__ = ["Arrays", "Candidate", "Encoder", "Fitted", "HoldOut", "Map", "in_agreement", "select"]
-
-Arrays = dict[str, Array]
-
-
-class Map(ABC):
-    """Scores of rows. Maps made of plain arrays can be stored in a model file."""
-
-    kind: ClassVar[str]
-    n_bits: int
-    n_features: int
-
-    @property
-    def widest(self) -> int:
-        """The most numbers that a row becomes on its way to its scores; 0 for no more than it has columns."""
-        return 0
-
-    @property
-    def takes_float32(self) -> bool:
-        """Whether `evaluate` gives rows of float32 the scores it gives the same numbers in float64."""
-        return False
-
-    @abstractmethod
-    def evaluate(
-        self, block: npt.NDArray[np.float64], by: Arithmetic
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-        """Scores (k, d) of raw rows (k, p), and how far FAST scores may be from the FIXED ones.
-
-        The bounds are (k, 1) or (k, d). None says that there is nothing to decide: scores are the same in
-        both arithmetics, or are somebody else's, of which we know no bound.
-        """
-
-    def scores(self, block: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-        """Scores (k, d) of raw rows (k, p); their signs are those of the FIXED scores."""
-        return self.decide(block)[0]
-
-    def decide(self, block: npt.NDArray[np.float64]) -> tuple[npt.NDArray[Any], int]:
-        """Those scores, and how many rows lay so near zero that they were computed again."""
-        scores, bound = self.evaluate(block, FAST)
-        if bound is None:
-            return scores, 0
-        doubtful = doubtful_rows(scores, bound)
-        if len(doubtful):
-            fixed = self.evaluate(block[doubtful], FIXED)[0]
-            if not in_agreement(scores[doubtful], fixed, bound[doubtful]):
-                return self.evaluate(block, FIXED)[0].astype(scores.dtype), len(block)
-            scores[doubtful] = fixed
-        return scores, len(doubtful)
-
-    def arrays(self) -> Arrays:
-        """What a model file stores; `from_arrays` undoes it."""
-        raise InvalidInput(
-            f"A {type(self).__name__} cannot be written to a model file",
-            "a map made of plain arrays (linear, rbf, or expected with a logistic label model)",
-            "Fit again with one of those, or keep this model with joblib",
-        )
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> Map:
-        """Build the map that `arrays` came from. A stranger may have written them: check them all first."""
-        raise InvalidInput(f"A {cls.__name__} is never stored in a model file", "", "Fit it again")
+__all__ = ["Candidate", "Encoder", "Fitted", "HoldOut", "select"]
 
 
 @dataclass(frozen=True)
@@ -96,7 +30,7 @@ class Fitted:
     Methods without codes of their own leave ``codes`` None. ``group_of_row`` (n,) is −1 for rows without
     supervision, which take the map's code; it points into ``marginals`` (g, d) and into ``scores`` (g, d),
     which the supervision alone gives. ``facts`` go into the report, ``fields`` say how much each bit counts,
-    ``labels`` which scores a label has, ``mapped_share`` whether learned and mapped rows mix (see `Codes`),
+    ``labels`` which scores a label has, ``seen`` what rows look like, ``mapped_share`` whether learned and mapped rows mix (see `Codes`),
     ``warnings`` what to warn of.
     """
 
@@ -108,6 +42,7 @@ class Fitted:
     facts: dict[str, Any] = field(default_factory=dict)
     fields: Fields = KIN_ONLY
     labels: LabelCodes | None = None
+    seen: Seen | None = None
     mapped_share: float | None = None
     warnings: tuple[str, ...] = ()
 
@@ -125,6 +60,10 @@ class Fitted:
         codes = pack_bits(bits)[group_of_row]
         kept = None if scores is None else scores.astype(np.float32)
         return cls(map, codes, group_of_row, marginals.astype(np.float32), kept, facts)
+
+    def whole(self) -> Fitted:
+        """The same with a map of whole numbers, where it can be rounded; see `Map.whole`."""
+        return replace(self, map=self.map.whole(None if self.seen is None else self.seen.spread))
 
 
 @dataclass(frozen=True)
@@ -173,14 +112,6 @@ class Encoder(BaseEstimator, ABC):
     @abstractmethod
     def fit(self, training: Training, solution: Solution) -> Fitted:
         """Learn the map from rows to the codes of a solution."""
-
-
-def in_agreement(fast: Array, fixed: Array, bound: Array) -> bool:
-    """Whether fast scores are as near to the fixed ones as they were said to be.
-
-    Errors are a tenth of their bounds or so. Where one comes near, no bound is to be trusted.
-    """
-    return not (np.abs(fixed - fast) > 0.5 * np.abs(bound)).any()
 
 
 def select(arrays: Arrays, prefix: str) -> Arrays:

@@ -10,7 +10,7 @@ model gives label probabilities p_t(x), and the expected similarity to an anchor
 the last with the ratio of the expected intersection and union in place of the expected ratio. The solver's
 own extension to rows outside the sample does the rest. Older files may hold an S̄ that is regressed directly.
 
-The map stores the anchors' labels, but no training row.
+The map keeps the anchors' labels, but no training row.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FAST, FIXED, UNIT, AffineError, Arithmetic
 from .._blocks import FIT_ROWS, block_slices
 from .._forms import Form, check_forms
-from .._types import Floats, Floats32, Ints
-from ..solvers.readout import Readout
-from .base import Arrays, Map
+from .._types import Array, Floats, Floats32, Ints
+from ..models import Arrays, Builder, Inexact, Map
+from ..models.builder import FARTHEST, LOGIT_BITS
+from ..models.steps import SHARE_BITS, SIMILARITY_BITS
+from ..solvers.readout import Expectation, Readout
 from .label_models import LABEL_FORMS, LabelModel, LinearLabels
 from .preparation import Preparation
-from .stored_readout import can_be_stored, readout_arrays, readout_forms, readout_from_arrays, readout_kind
+from .stored_readout import readout_forms, readout_from_arrays, readout_kind
 
 __all__ = [
     "ClassSimilarity",
@@ -58,26 +59,13 @@ class ExpectedSimilarity(ABC):
     def n_anchors(self) -> int:
         """Number of similarities."""
 
+    @abstractmethod
     def similarity(self, z: Floats32) -> npt.NDArray[np.float64]:
         """Expected similarities (k, m) of prepared rows (k, q)."""
-        return self.evaluate(z, 0.0, FAST)[0]
 
     @abstractmethod
-    def evaluate(
-        self, z: Floats32, error: Any, by: Arithmetic
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any] | None]:
-        """The same, and bounds (k, r) of errors in what they are made of; None where these are not ours.
-
-        ``error`` is what `Preparation.evaluate` says of z.
-        """
-
-    @abstractmethod
-    def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """How far each of those r errors may move any entry of ``S @ matrix``: (r, 1)."""
-
-    def moved(self, errors: npt.NDArray[Any], spread: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """How far they may move it together (k, 1), taken as independent."""
-        return np.sqrt(errors**2 @ spread**2)
+    def steps(self, builder: Builder, preparation: Preparation) -> Expectation:
+        """The same as steps of whole numbers."""
 
 
 class LabelSimilarity(ExpectedSimilarity):
@@ -86,25 +74,8 @@ class LabelSimilarity(ExpectedSimilarity):
     model: LabelModel
 
     @abstractmethod
-    def of(self, chances: npt.NDArray[Any], by: Arithmetic = FAST) -> npt.NDArray[np.float64]:
+    def of(self, chances: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Expected similarities (k, m) from label probabilities (k, t)."""
-
-    @abstractmethod
-    def of_labels(self, labels: Any) -> npt.NDArray[np.float64]:
-        """Similarities (k, m) of rows whose labels, an indicator (k, t) in CSR, are known."""
-
-    @abstractmethod
-    def arrays(self) -> Arrays:
-        """What a model file stores beside the label model."""
-
-    def evaluate(
-        self, z: Floats32, error: Any, by: Arithmetic
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any] | None]:
-        chances = self.model.probabilities(z, by)
-        similarity = self.of(chances, by)
-        errors = None if by.exact else self.model.error(z, error, chances)
-        # Logarithms of T tags and their sum add (T + 6) |x| eˣ ≤ (T + 6) / e roundings, the exponential few.
-        return similarity, None if errors is None else errors + 8 * UNIT
 
     def similarity(self, z: Floats32) -> npt.NDArray[np.float64]:
         # In blocks: of thousands of classes, probabilities of all rows would fill the memory twice over.
@@ -113,54 +84,50 @@ class LabelSimilarity(ExpectedSimilarity):
             out[rows] = self.of(self.model.probabilities(z[rows]))
         return out
 
+    def _logits(self, builder: Builder, preparation: Preparation) -> tuple[int, str]:
+        """Scores of labels as steps, and the link that turns them into probabilities."""
+        if not isinstance(self.model, LinearLabels):
+            raise Inexact("a scikit-learn classifier predicts the labels, in an arithmetic of its own")
+        model = self.model
+        place, _ = preparation.product(builder, model.weights, model.intercept, LOGIT_BITS)
+        return place, model.link
+
 
 @dataclass(frozen=True)
 class ClassSimilarity(LabelSimilarity):
-    """To anchors of ``classes`` (m,); ``between`` (t, t) says how similar classes are, None: same or not.
-
-    ``one_hot`` says that an older file stored the classes as one-hot patterns: its id is that of its arrays.
-    """
+    """To anchors of ``classes`` (m,); ``between`` (t, t) says how similar classes are, None: same or not."""
 
     model: LabelModel
     classes: Ints
     between: Floats | None = None
-    one_hot: int = 0  # their width
 
     @property
     def n_anchors(self) -> int:
         return len(self.classes)
 
-    def of(self, chances: npt.NDArray[Any], by: Arithmetic = FAST) -> npt.NDArray[np.float64]:
+    def of(self, chances: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         if self.between is None:
             return (2 * chances[:, self.classes] - 1).astype(np.float64)
-        similarity: npt.NDArray[np.float64] = by.product(chances.astype(np.float64), self._to_anchors)
+        similarity: npt.NDArray[np.float64] = chances.astype(np.float64) @ self.between[:, self.classes]
         return similarity
 
-    def of_labels(self, labels: Any) -> npt.NDArray[np.float64]:
-        return self.of(labels.toarray())
+    def steps(self, builder: Builder, preparation: Preparation) -> Expectation:
+        logits, link = self._logits(builder, preparation)
+        if link == "softmax":
+            chances = builder.softmax(logits)
+        else:
+            chances = builder.lookup(logits, LOGIT_BITS, 0.0, 1.0, lambda x: x, 2.0**SHARE_BITS)
+        n_classes = builder.bounds[chances - 1].width
 
-    @cached_property
-    def _to_anchors(self) -> Floats:
-        assert self.between is not None
-        return np.ascontiguousarray(self.between[:, self.classes])
+        def fold(matrix: Floats, constant: Floats) -> tuple[Floats, Floats]:
+            """``S @ matrix − constant`` as a product with the shares of classes."""
+            if self.between is not None:
+                return self.between[:, self.classes] @ matrix, constant
+            folded = np.zeros((n_classes, matrix.shape[1]))
+            np.add.at(folded, self.classes, 2 * matrix)
+            return folded, constant + matrix.sum(axis=0)
 
-    def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        if self.between is not None:
-            return np.abs(self._to_anchors @ matrix).max(axis=1, keepdims=True)
-        far = np.zeros((int(self.classes.max()) + 1, matrix.shape[1]))
-        np.add.at(far, self.classes, matrix)
-        return 2 * np.abs(far).max(axis=1, keepdims=True)
-
-    def moved(self, errors: npt.NDArray[Any], spread: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        # Shares of classes have a common denominator, so their errors are anything but independent.
-        return errors[:, : len(spread)] @ spread
-
-    def arrays(self) -> Arrays:
-        if self.one_hot:
-            patterns = (self.classes[:, None] == np.arange(self.one_hot)).astype(np.uint8)
-            return {"patterns": patterns, "exclusive": np.ones(1, np.uint8)}
-        found = {"anchor_classes": self.classes.astype(np.int32)}
-        return found if self.between is None else {**found, "between": self.between}
+        return Expectation(chances, SHARE_BITS, fold)
 
 
 @dataclass(frozen=True)
@@ -175,20 +142,13 @@ class TagSimilarity(LabelSimilarity):
     def n_anchors(self) -> int:
         return len(self.patterns)
 
-    def of(self, chances: npt.NDArray[Any], by: Arithmetic = FAST) -> npt.NDArray[np.float64]:
-        none_shared = by.exp(by.product(by.log(np.clip(1 - chances, FLOOR, 1)), self._patterns))
+    def of(self, chances: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        none_shared = np.exp(np.log(np.clip(1 - chances, FLOOR, 1)) @ self._patterns)
         if not self.graded:
             return (1 - 2 * none_shared).astype(np.float64)
-        common = by.product(chances, self._patterns)
-        union = (by.sums(chances.astype(np.float64))[:, None] - common) + self._sizes
+        common = chances @ self._patterns
+        union = (chances.sum(axis=1, dtype=np.float64, keepdims=True) - common) + self._sizes
         return (common / union - none_shared).astype(np.float64)
-
-    def of_labels(self, labels: Any) -> npt.NDArray[np.float64]:
-        common = labels.astype(np.float32) @ self._patterns
-        if not self.graded:
-            return np.where(common > 0, 1.0, -1.0)
-        union = np.diff(labels.indptr)[:, None] + self._sizes - common
-        return np.where(common > 0, common / union, -1.0).astype(np.float64)
 
     @cached_property
     def _patterns(self) -> Floats32:
@@ -199,21 +159,19 @@ class TagSimilarity(LabelSimilarity):
         """Tags of each anchor (m,), at least one."""
         return np.maximum(self.patterns.sum(axis=1, dtype=np.float32), np.float32(1))
 
-    def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        # A product of numbers up to 1 is off by no more than they are together, and so is the Jaccard index.
-        far = self._patterns.astype(np.float64) @ np.abs(matrix)
-        if self.graded:
-            far = far + (np.abs(matrix) / self._sizes[:, None]).sum(axis=0)
-        return (1 if self.graded else 2) * far.max(axis=1, keepdims=True)
-
-    def arrays(self) -> Arrays:
-        found = {"patterns": self.patterns, "exclusive": np.zeros(1, np.uint8)}
-        return {**found, "graded": np.ones(1, np.uint8)} if self.graded else found
+    def steps(self, builder: Builder, preparation: Preparation) -> Expectation:
+        logits, link = self._logits(builder, preparation)
+        if link == "cut":
+            chances = builder.tag_chances(logits, 0.0, 1.0, lambda x: x)
+        else:
+            chances = builder.tag_chances(logits, -FARTHEST, FARTHEST, lambda x: 0.5 * (1 + np.tanh(0.5 * x)))
+        place = builder.tag_similarities(chances, self.patterns, self.graded)
+        return Expectation(place, SIMILARITY_BITS)
 
 
 @dataclass(frozen=True)
 class RegressedSimilarity(ExpectedSimilarity):
-    """By ridge regression onto the similarities themselves: weights (q, m)."""
+    """By ridge regression onto the similarities themselves: weights (q, m). Older files hold it."""
 
     weights: Floats32
     intercept: Floats32
@@ -222,38 +180,13 @@ class RegressedSimilarity(ExpectedSimilarity):
     def n_anchors(self) -> int:
         return self.weights.shape[1]
 
-    def evaluate(
-        self, z: Floats32, error: Any, by: Arithmetic
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
-        similarity = np.clip(by.product(z, self.weights) + self.intercept, -1.0, 1.0).astype(np.float64)
-        return similarity, None if by.exact else self._error(z, error) + 4 * UNIT
+    def similarity(self, z: Floats32) -> npt.NDArray[np.float64]:
+        return np.clip(z @ self.weights + self.intercept, -1.0, 1.0).astype(np.float64)
 
-    def spread(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.abs(matrix).sum(axis=0).max(keepdims=True)[None, :]
-
-    @cached_property
-    def _error(self) -> AffineError:
-        return AffineError.of(self.weights, self.intercept)
-
-
-def _label_similarity(arrays: Arrays) -> LabelSimilarity:
-    """From the checked arrays of a model file; older ones hold one-hot patterns of classes."""
-    model = LinearLabels.from_arrays(arrays)
-    if "anchor_classes" in arrays:
-        return ClassSimilarity(model, arrays["anchor_classes"].astype(np.int64), arrays.get("between"))
-    patterns = arrays["patterns"]
-    if not arrays["exclusive"][0]:
-        return TagSimilarity(model, patterns, "graded" in arrays)
-    if not (patterns.sum(axis=1, dtype=np.int64) == 1).all() or "graded" in arrays:
-        raise ValueError("anchors with no class, or several, or graded ones")
-    return ClassSimilarity(model, patterns.argmax(axis=1), one_hot=patterns.shape[1])
-
-
-def _label_forms(arrays: Arrays) -> dict[str, Form]:
-    """The arrays that `_label_similarity` wants of those there are."""
-    if "anchor_classes" in arrays:
-        return {**LABEL_FORMS, **OF_CLASSES, **(BETWEEN if "between" in arrays else {})}
-    return {**LABEL_FORMS, **OF_TAGS, **(GRADED if "graded" in arrays else {})}
+    def steps(self, builder: Builder, preparation: Preparation) -> Expectation:
+        raw, _ = preparation.product(builder, self.weights, self.intercept, LOGIT_BITS)
+        place = builder.lookup(raw, LOGIT_BITS, -1.0, 1.0, lambda x: x, 2.0**SIMILARITY_BITS)
+        return Expectation(place, SIMILARITY_BITS)
 
 
 @dataclass(frozen=True)
@@ -276,46 +209,11 @@ class ExpectedMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
-    @property
-    def widest(self) -> int:
-        return max(len(self.preparation.mean), self.expected.n_anchors)
+    def scores(self, block: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        return self.readout.scores(self.expected.similarity(self.preparation(block))) - self.threshold
 
-    @property
-    def takes_float32(self) -> bool:
-        return self.preparation.rbf is None
-
-    def evaluate(
-        self, block: npt.NDArray[np.float64], by: Arithmetic
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
-        before = FIXED if self.readout.steep else by
-        z, error = self.preparation.evaluate(block, before)
-        similarity, errors = self.expected.evaluate(z, error, before)
-        moved: Any = 0.0
-        if errors is not None and not self.readout.steep:
-            moved = self.expected.moved(errors, self._spread)
-        scores, bound = self.readout.evaluate(similarity, moved, by)
-        return scores - self.threshold, None if errors is None else bound + self._rounded
-
-    @cached_property
-    def _rounded(self) -> float:
-        return 2.0**-50 * float(np.abs(self.threshold).max())
-
-    @cached_property
-    def _spread(self) -> npt.NDArray[np.float64]:
-        return self.expected.spread(self.readout.matrix)
-
-    def arrays(self) -> Arrays:
-        stored = {"threshold": self.threshold, **self.preparation.arrays()}
-        if isinstance(self.expected, LabelSimilarity) and isinstance(self.expected.model, LinearLabels):
-            stored |= self.expected.model.arrays() | self.expected.arrays()
-        elif isinstance(self.expected, RegressedSimilarity):
-            stored |= {
-                "similarity_weights": self.expected.weights,
-                "similarity_intercept": self.expected.intercept,
-            }
-        else:
-            return super().arrays()
-        return stored | readout_arrays(self.readout) if can_be_stored(self.readout) else super().arrays()
+    def steps(self, builder: Builder) -> tuple[int, Array]:
+        return self.readout.steps(builder, self.expected.steps(builder, self.preparation), self.threshold)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> ExpectedMap:
@@ -332,3 +230,23 @@ class ExpectedMap(Map):
             expected = RegressedSimilarity(arrays["similarity_weights"], arrays["similarity_intercept"])
         readout = readout_from_arrays(kind, arrays)
         return cls(Preparation.from_arrays(arrays), expected, readout, arrays["threshold"])
+
+
+def _label_similarity(arrays: Arrays) -> LabelSimilarity:
+    """From the checked arrays of an older file; the oldest hold one-hot patterns of classes."""
+    model = LinearLabels.from_arrays(arrays)
+    if "anchor_classes" in arrays:
+        return ClassSimilarity(model, arrays["anchor_classes"].astype(np.int64), arrays.get("between"))
+    patterns = arrays["patterns"]
+    if not arrays["exclusive"][0]:
+        return TagSimilarity(model, patterns, "graded" in arrays)
+    if not (patterns.sum(axis=1, dtype=np.int64) == 1).all() or "graded" in arrays:
+        raise ValueError("anchors with no class, or several, or graded ones")
+    return ClassSimilarity(model, patterns.argmax(axis=1))
+
+
+def _label_forms(arrays: Arrays) -> dict[str, Form]:
+    """The arrays that `_label_similarity` wants of those there are."""
+    if "anchor_classes" in arrays:
+        return {**LABEL_FORMS, **OF_CLASSES, **(BETWEEN if "between" in arrays else {})}
+    return {**LABEL_FORMS, **OF_TAGS, **(GRADED if "graded" in arrays else {})}

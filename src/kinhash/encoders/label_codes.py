@@ -1,8 +1,7 @@
 """What labels alone say about the kin bits of a row: the part of a learned code that needs no features.
 
-Classes have a table of scores. Tag sets go the way training rows went: their similarities to the anchors,
-whose tags the map of expected labels holds, through the solver's readout. Labels are known by a digest of
-their names, so that a model file names none.
+Classes have a table of scores. Tag sets go through the model like predicted tags, with probabilities of 0
+and 1. Labels are known by a digest of their names, so that a model file names none.
 """
 
 from __future__ import annotations
@@ -11,17 +10,18 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
+import scipy.sparse as sp
 
-from .._types import Array, Bools, Bytes, Floats32, Ints
+from .._types import Array, Bools, Bytes, Floats, Floats32, Ints
 from ..codes import n_bytes, unpack_bits
 from ..errors import InvalidInput
 from ..labels import Labels
+from ..models import Map, WholeMap
 from ..training import Training
-from .base import Fitted, Map
-from .expected import ExpectedMap, TagSimilarity
+from .base import Fitted
 from .mapped_codes import Evidence
 
-__all__ = ["LabelCodes", "label_codes"]
+__all__ = ["LabelCodes", "label_codes", "scores_of_tags"]
 
 MOST_LABELS = 100_000  # whose scores are kept
 DIGEST_BYTES = 16
@@ -35,24 +35,18 @@ class LabelCodes:
     digests: Bytes
     table: Floats32 | None
 
-    def evidence(self, labels: Labels, kin: Map, trust: float) -> Evidence:
-        """What these labels say about the kin bits of their rows."""
+    def evidence(self, labels: Labels, map_: Map, n_kin: int, trust: float) -> Evidence:
+        """What these labels say about the ``n_kin`` kin bits of their rows."""
         place = self._places(labels)
         if self.table is not None:
             assert labels.classes is not None
             return Evidence(self.table, place[labels.classes], trust)
-        assert isinstance(kin, ExpectedMap)
-        assert isinstance(kin.expected, TagSimilarity)
         # One column of the model for each of its own tags, whatever tags these rows have.
         tags = labels.indicator().tocoo()
         ours = type(labels.indicator())(
             (tags.data, (tags.coords[0], place[tags.coords[1]])), shape=(len(labels), len(self.digests))
         )
-        scores = np.empty((len(labels), kin.n_bits), np.float32)
-        for start in range(0, len(labels), BLOCK):
-            part = slice(start, start + BLOCK)
-            scores[part] = kin.readout.scores(kin.expected.of_labels(ours[part]))
-        return Evidence(scores, np.arange(len(labels)), trust)
+        return Evidence(scores_of_tags(map_, ours, n_kin), np.arange(len(labels)), trust)
 
     def with_classes(self, labels: Labels, scores: Array) -> LabelCodes:
         """The same, and scores for every new class among ``labels``: the mean of its rows' scores (n, d)."""
@@ -112,7 +106,7 @@ class LabelCodes:
         return {"digests": self.digests} | ({} if self.table is None else {"scores": self.table})
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Array], kin: Map) -> LabelCodes | None:
+    def from_arrays(cls, arrays: dict[str, Array], map_: Map, n_kin: int) -> LabelCodes | None:
         """Undo `arrays`; a stranger may have written them.
 
         Older files have packed bits of classes ("table"). Those of tags that were fitted to the map's bits
@@ -129,14 +123,13 @@ class LabelCodes:
             raise ValueError("labels that come twice, or not at all")
         scores = arrays.get("scores")
         if "table" in arrays:
-            scores = _scores_of_bits(arrays["table"], len(digests), kin.n_bits)
+            scores = _scores_of_bits(arrays["table"], len(digests), n_kin)
         if scores is None:
-            through = isinstance(kin, ExpectedMap) and isinstance(kin.expected, TagSimilarity)
-            if not through or kin.expected.patterns.shape[1] != len(digests):  # type: ignore[attr-defined]
+            if not isinstance(map_, WholeMap) or map_.n_tags != len(digests):
                 raise ValueError("tags without a map that knows them")
         elif (
             scores.dtype != np.float32
-            or scores.shape != (len(digests), kin.n_bits)
+            or scores.shape != (len(digests), n_kin)
             or not np.isfinite(scores).all()
         ):
             raise ValueError("scores of classes of another length or number")
@@ -156,9 +149,19 @@ def label_codes(fitted: Fitted, training: Training) -> LabelCodes | None:
         return None
     occur = _occur(labels)
     if labels.is_tags:
-        through = isinstance(fitted.map, ExpectedMap) and isinstance(fitted.map.expected, TagSimilarity)
+        through = isinstance(fitted.map, WholeMap) and fitted.map.n_tags == len(labels.names)
         return LabelCodes(_digests(labels.names, occur), None) if through else None
     return LabelCodes(_digests(labels.names)[occur], fitted.scores[occur])
+
+
+def scores_of_tags(map_: Map, tags: sp.csr_array, n_kin: int) -> Floats:
+    """Scores (k, n_kin) of rows whose tags (k, t) are known. Memory: the result, and a block."""
+    assert isinstance(map_, WholeMap)
+    scores = np.empty((tags.shape[0], n_kin))
+    for start in range(0, len(scores), BLOCK):
+        part = slice(start, start + BLOCK)
+        scores[part] = map_.scores_of_tags(tags[part], n_kin)
+    return scores
 
 
 def _occur(labels: Labels) -> Bools:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FAST, UNIT, AffineError, Arithmetic, sum_error
 from .._forms import Form
 from .._types import Floats, Floats32
-from .base import Arrays
+from ..models import Arrays
 
 __all__ = ["LABEL_FORMS", "ClassifierLabels", "LabelModel", "LinearLabels", "log_losses"]
 
@@ -32,15 +30,8 @@ class LabelModel(ABC):
     """P(label | row) for every label, tags taken as independent given the row."""
 
     @abstractmethod
-    def probabilities(self, z: Floats32, by: Arithmetic = FAST) -> npt.NDArray[Any]:
+    def probabilities(self, z: Floats32) -> npt.NDArray[Any]:
         """Probabilities (k, t) of prepared rows (k, q)."""
-
-    def error(self, z: Floats32, error: Any, chances: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
-        """Bounds (k, t) of the errors of FAST probabilities ``chances``.
-
-        ``error`` is what `Preparation.evaluate` says of z. None where the arithmetic is not ours.
-        """
-        return None
 
 
 @dataclass(frozen=True)
@@ -51,41 +42,20 @@ class LinearLabels(LabelModel):
     intercept: Floats32
     link: str = "sigmoid"
 
-    def probabilities(self, z: Floats32, by: Arithmetic = FAST) -> npt.NDArray[Any]:
-        raw = by.product(z, self.weights)
+    def probabilities(self, z: Floats32) -> npt.NDArray[Any]:
+        raw = z @ self.weights
         raw += self.intercept
         if self.link == "cut":
             return np.clip(raw, 0.0, 1.0)
         if self.link == "sigmoid":
-            return 0.5 * (1 + by.tanh(0.5 * raw))
-        odds = by.exp(raw - raw.max(axis=1, keepdims=True))
-        shares: npt.NDArray[Any] = odds / by.sums(odds)[:, None]
+            return 0.5 * (1 + np.tanh(0.5 * raw))
+        odds = np.exp(raw - raw.max(axis=1, keepdims=True))
+        shares: npt.NDArray[Any] = odds / odds.sum(axis=1, keepdims=True)
         return shares
-
-    def error(self, z: Floats32, error: Any, chances: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        raw = self._error(z, error)
-        if self.link == "cut":
-            return np.broadcast_to(raw, chances.shape)
-        from .._loops import slope_errors
-
-        # The slope of σ is p(1 − p). Where all scores move by ε, shares move by 2ε·p(1 − p).
-        if self.link == "sigmoid":
-            return slope_errors(chances, np.expm1(np.minimum(raw, 1.0)), 0.0, 8 * UNIT)
-        moved = np.expm1(2 * np.minimum(raw, 1.0))
-        return slope_errors(chances, moved, sum_error(len(self.intercept)) + 8 * UNIT, 0.0)
-
-    @cached_property
-    def _error(self) -> AffineError:
-        return AffineError.of(self.weights, self.intercept)
-
-    def arrays(self) -> Arrays:
-        """What a model file stores."""
-        link = np.array([LINKS.index(self.link)], np.uint8)
-        return {"label_weights": self.weights, "label_intercept": self.intercept, "label_logistic": link}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> LinearLabels:
-        """Undo `arrays`, which were checked against `LABEL_FORMS`."""
+        """From the arrays of an older file, which were checked against `LABEL_FORMS`."""
         link = LINKS[int(arrays["label_logistic"][0])]
         return cls(arrays["label_weights"], arrays["label_intercept"], link)
 
@@ -94,7 +64,7 @@ class LinearLabels(LabelModel):
 class ClassifierLabels(LabelModel):
     """Any fitted scikit-learn classifier with ``predict_proba``; kept in memory only.
 
-    Its arithmetic is its own: what `RegressorMap` says of regressors goes for it too.
+    Its arithmetic is its own: what `RegressorMap` says of regressors holds for it too.
 
     ``columns`` says where each class of the classifier stands among our labels; ``always`` are tags that
     every row carried.
@@ -128,7 +98,7 @@ class ClassifierLabels(LabelModel):
         always = np.flatnonzero(labels.min(axis=0) == 1)
         return cls(fitted, varies, n_labels, always)
 
-    def probabilities(self, z: Floats32, by: Arithmetic = FAST) -> npt.NDArray[Any]:
+    def probabilities(self, z: Floats32) -> npt.NDArray[Any]:
         found = self.classifier.predict_proba(z)
         if isinstance(found, list):  # one (k, 2) array per tag
             found = np.column_stack([tag[:, 1] for tag in found])

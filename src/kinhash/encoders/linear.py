@@ -6,15 +6,14 @@ On RBF features (`Preparation.rbf`) the same class is the RBF map.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import AffineError, Arithmetic
 from .._forms import Form, check_forms
-from .base import Arrays, Map
+from .._types import Array, Floats32
+from ..models import Arrays, Builder, Map
 from .least_squares import ridge_weights
 from .moments import Standardised
 from .preparation import Preparation
@@ -29,8 +28,8 @@ class LinearMap(Map):
     """``scores = z W + intercept`` with z the prepared row: W (q, d) float32, intercept (d,) float32."""
 
     preparation: Preparation
-    weights: npt.NDArray[np.float32]
-    intercept: npt.NDArray[np.float32]
+    weights: Floats32
+    intercept: Floats32
     kind: ClassVar[str] = "linear"
 
     @classmethod
@@ -54,28 +53,12 @@ class LinearMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
-    @property
-    def widest(self) -> int:
-        return len(self.weights)
+    def scores(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        scores: npt.NDArray[Any] = self.preparation(block) @ self.weights + self.intercept
+        return scores
 
-    @property
-    def takes_float32(self) -> bool:
-        return self.preparation.rbf is None
-
-    def evaluate(
-        self, block: npt.NDArray[np.float64], by: Arithmetic
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-        z, error = self.preparation.evaluate(block, by)
-        scores = by.product(z, self.weights)
-        scores += self.intercept
-        return scores, None if by.exact else self._error(z, error)
-
-    @cached_property
-    def _error(self) -> AffineError:
-        return AffineError.of(self.weights, self.intercept)
-
-    def arrays(self) -> Arrays:
-        return {"weights": self.weights, "intercept": self.intercept, **self.preparation.arrays()}
+    def steps(self, builder: Builder) -> tuple[int, Array]:
+        return self.preparation.product(builder, self.weights, self.intercept)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> LinearMap:

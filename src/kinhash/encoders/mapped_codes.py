@@ -1,104 +1,81 @@
-"""Codes of many rows: all of them fast, then once more those within rounding error of zero.
-
-Few rows are in doubt, one or two of a block, and deciding them block by block would take longer than the
-blocks. So their numbers are collected, and their rows read again.
-"""
+"""Codes of many rows, a block at a time, by several threads or on a graphics card."""
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .._arithmetic import FAST, FIXED, doubtful_rows
 from .._blocks import block_slices, map_blocks
 from .._types import Array, Bytes, Ints
 from ..codes import n_bytes, pack_bits
+from ..gpu.moved import moved
 from ..gpu.use import card_in_use
+from ..models import Map, WholeMap
 from ..rows import Rows
-from .base import Map, in_agreement
-from .on_gpu import codes_on, knows
 
 __all__ = ["Evidence", "mapped_codes"]
 
-log = logging.getLogger("kinhash")
-MOST_SCORES = 1 << 22  # of rows in doubt that are kept: 32 MB
-SMALLEST, LARGEST = 256, 1024  # rows of a block: large enough for BLAS,
+SMALLEST, LARGEST = 512, 1024  # rows of a block: large enough for BLAS,
 NUMBERS = 1 << 16  # and no more than this many numbers, to stay in the cache;
 MOST_NUMBERS = 1 << 23  # of rows that are millions of columns wide, blocks of 64 MB
+CARD_BYTES = 1 << 28  # of the widest array of a block on a card; a few such arrays are there at a time
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of rows beside their features: scores (n, d) of their labels, ``table[place]``.
+    """What is known of rows beside their features: scores (n, k) of their labels, ``table[place]``.
 
-    A score becomes ``trust·label + (1 − trust)·map``; rows with ``place`` −1 have no label.
+    The first k scores become ``trust·label + (1 − trust)·map``; rows with ``place`` −1 have no label.
     """
 
     table: Array
     place: Ints
     trust: float
 
-    def __call__(self, scores: Array, rows: slice | Ints) -> Array:
+    def __call__(self, scores: Array, rows: slice) -> Array:
         place = self.place[rows]
         known = (place >= 0)[:, None]
-        mixed = self.trust * self.table[place] + (1 - self.trust) * scores
-        return np.where(known, mixed, scores)
+        own = scores[:, : self.table.shape[1]]
+        mixed = self.trust * self.table[place].astype(np.float64) + (1 - self.trust) * own
+        rest = scores[:, self.table.shape[1] :]
+        return np.concatenate([np.where(known, mixed, own), rest], axis=1)
 
 
 def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None, evidence: Evidence | None = None) -> Bytes:
     """Packed codes (n, bytes) of rows by a map, and by ``evidence`` where more is known than their features.
 
-    Memory beyond them: 32 MB, and a few blocks per thread.
+    Memory beyond them: a few blocks per thread.
     """
+    whole = isinstance(map_, WholeMap)
     card = card_in_use()
-    if card is not None and knows(map_) and len(rows) and evidence is None:
-        return codes_on(card, map_, rows)
+    if card is not None and isinstance(map_, WholeMap) and len(rows) and evidence is None:
+        if all(step.on_card for step in map_.steps_):
+            return _codes_on(card, map_, rows)
     packed = np.empty((len(rows), n_bytes(map_.n_bits)), np.uint8)
-    stretch = max(SMALLEST, MOST_SCORES // map_.n_bits)
-    again = sum(
-        _encode(map_, rows, part, packed, n_jobs, evidence) for part in block_slices(len(rows), stretch)
-    )
-    log.debug("%d of %d rows lay within rounding error of zero and were decided again", again, len(rows))
+
+    def encode(part: slice) -> None:
+        block = rows.plain(part) if whole else rows.read(part)
+        if evidence is None and isinstance(map_, WholeMap):
+            packed[part] = pack_bits(map_.run(block) > 0)
+            return
+        scores = map_.scores(block)
+        packed[part] = pack_bits((scores if evidence is None else evidence(scores, part)) > 0)
+
+    width = max(rows.shape[1], map_.widest if isinstance(map_, WholeMap) else 0)
+    size = min(int(np.clip(NUMBERS // width, SMALLEST, LARGEST)), max(1, MOST_NUMBERS // width))
+    for _ in map_blocks(encode, block_slices(len(rows), size), n_jobs):
+        pass
     return packed
 
 
-def _encode(
-    map_: Map, rows: Rows, stretch: slice, packed: Bytes, n_jobs: int | None, evidence: Evidence | None
-) -> int:
-    """Fill in the codes of a stretch of rows; how many were decided again."""
-
-    def fast(part: slice) -> tuple[Ints, Array, Array] | None:
-        block = np.ascontiguousarray(rows.plain(part)) if map_.takes_float32 else rows.read(part)
-        scores, bound = map_.evaluate(block, FAST)
-        scores = scores if evidence is None else evidence(scores, part)
-        packed[part] = pack_bits(scores > 0)
-        if bound is None:
-            return None
-        doubtful = doubtful_rows(scores, bound)
-        return (part.start + doubtful, scores[doubtful], bound[doubtful]) if len(doubtful) else None
-
-    def fixed(some: Ints | slice) -> Array:
-        scores = map_.evaluate(rows.read(some), FIXED)[0]
-        scores = scores if evidence is None else evidence(scores, some)
-        packed[some] = pack_bits(scores > 0)
-        return scores
-
-    blocks = _blocks(stretch, max(rows.shape[1], map_.widest))
-    found = [each for each in map_blocks(fast, blocks, n_jobs) if each is not None]
-    if not found:
-        return 0
-    doubtful, scores, bounds = (np.concatenate(part) for part in zip(*found, strict=True))
-    parts = [doubtful[part] for part in block_slices(len(doubtful), SMALLEST)]
-    if in_agreement(scores, np.concatenate(list(map_blocks(fixed, parts, n_jobs))), bounds):
-        return len(doubtful)
-    for _ in map_blocks(fixed, blocks, n_jobs):
-        pass
-    return stretch.stop - stretch.start
-
-
-def _blocks(stretch: slice, width: int) -> list[slice]:
-    size = min(int(np.clip(NUMBERS // width, SMALLEST, LARGEST)), max(1, MOST_NUMBERS // width))
-    start = stretch.start
-    return [slice(start + p.start, start + p.stop) for p in block_slices(stretch.stop - start, size)]
+def _codes_on(card: Any, map_: WholeMap, rows: Rows) -> Bytes:
+    """The same on a card. Memory there: the model, and about six arrays of `CARD_BYTES`."""
+    packed = np.empty((len(rows), n_bytes(map_.n_bits)), np.uint8)
+    map_.run_with(np, np.zeros((1, rows.shape[1])))  # derives what the steps need, so that it moves too
+    there = moved(map_, card)
+    for part in block_slices(len(rows), max(1024, CARD_BYTES // (8 * max(rows.shape[1], map_.widest)))):
+        with card.active() as xp:
+            packed[part] = card.packed_bits(there.run_with(xp, card.put(rows.plain(part))) > 0)
+    return packed

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FIXED
 from .._blocks import block_slices
 from .._types import Floats
 from ..gpu.moved import moved
@@ -32,12 +31,11 @@ def moments_on(
 
     Memory on the card: two (q, q) float64 arrays, and about six blocks of `BLOCK_BYTES`.
     """
-    preparation(np.zeros((1, rows.shape[1])), FIXED)  # what is derived of the arrays is derived here
-    there, by, q = moved(preparation, card), card.fixed(), len(preparation.mean)
+    there, q = moved(preparation, card), len(preparation.mean)
     total: list[Any] = []
     for part in block_slices(len(rows), max(1024, BLOCK_BYTES // (8 * max(q, rows.shape[1])))):
         with card.active():
-            z = there(card.put(rows.plain(part)).astype(np.float64), by).astype(np.float64)
+            z = there(card.put(rows.plain(part)).astype(np.float64)).astype(np.float64)
             t = card.put(targets(part)).astype(np.float64)
             w = card.put(np.ones(len(z)) if weights is None else np.asarray(weights[part], np.float64))
             wz, wt = z * w[:, None], t * w[:, None]

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import UNIT, AffineError, Arithmetic
 from .._forms import Form, check_forms
-from .base import Arrays, Map
+from .._types import Array
+from ..models import Arrays, Builder, Map
+from ..models.steps import Lookup
 from .preparation import Preparation
 
 __all__ = ["PeriodicMap"]
 
+ANGLE_BITS, TURN_BITS, SCORE_BITS = 20, 14, 20  # parts of a turn, of them in the table, and of a score
 FORMS = {"weights": Form("f4", "qd"), "phase": Form("f4", "d")}
 
 
@@ -38,20 +39,17 @@ class PeriodicMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
-    def evaluate(
-        self, block: npt.NDArray[np.float64], by: Arithmetic
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-        z, error = self.preparation.evaluate(block, by)
-        scores = by.cos(by.product(z, self.weights) + self.phase)
-        # A cosine never moves more than its argument; 8 roundings are more than any library's cosine needs.
-        return scores, None if by.exact else self._error(z, error) + 8 * UNIT
+    def scores(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        scores: npt.NDArray[Any] = np.cos(self.preparation(block) @ self.weights + self.phase)
+        return scores
 
-    @cached_property
-    def _error(self) -> AffineError:
-        return AffineError.of(self.weights, self.phase)
-
-    def arrays(self) -> Arrays:
-        return {"weights": self.weights, "phase": self.phase, **self.preparation.arrays()}
+    def steps(self, builder: Builder) -> tuple[int, Array]:
+        # Angles count in parts of a turn, so that a table of one turn wraps around.
+        turn = 1 / (2 * np.pi)
+        angles, _ = self.preparation.product(builder, self.weights * turn, self.phase * turn, ANGLE_BITS)
+        table = np.rint(np.cos(np.arange(2**TURN_BITS) * (2 * np.pi / 2**TURN_BITS)) * 2.0**SCORE_BITS)
+        step = Lookup((angles,), table.astype(np.int32), 0, ANGLE_BITS - TURN_BITS, 1)
+        return builder.add(step), np.full(self.n_bits, SCORE_BITS, np.int16)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> PeriodicMap:

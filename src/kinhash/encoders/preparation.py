@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FAST, FIXED, UNIT, Arithmetic, product_error
 from .._forms import NUMBER, POSITIVE, Form, Forms
-from .._types import Floats, Floats32
+from .._types import Array, Floats, Floats32
 from ..errors import InvalidInput
+from ..models import Builder
+from ..models.steps import SIMILARITY_BITS
 from .gaussian import Gaussian
 
 __all__ = ["ColumnsAndRBF", "Preparation", "UnitRBF"]
@@ -33,11 +34,30 @@ class Preparation:
     scale: Floats
     rbf: UnitRBF | Gaussian | None = None
 
-    def __call__(self, block: Floats, by: Arithmetic = FAST) -> Floats32:
+    def __call__(self, block: Floats) -> Floats32:
         """Prepared rows (k, q) float32 of raw rows (k, p), float64 or float32."""
-        if by is FAST and isinstance(self.rbf, ColumnsAndRBF) and isinstance(block, np.ndarray):
-            return self._fast_similarities(block, self.rbf)[0]
-        return self._standardised(block if self.rbf is None else self.rbf.evaluate(block, by)[0])
+        if isinstance(self.rbf, UnitRBF) and self.rbf.power == 2 and isinstance(block, np.ndarray):
+            return self._fast_similarities(block, self.rbf)
+        return self._standardised(block if self.rbf is None else self.rbf(block))
+
+    def product(
+        self, builder: Builder, weights: Floats32, constant: Floats32, units: Any = None
+    ) -> tuple[int, Array]:
+        """``z @ weights + constant`` of prepared rows z as steps of whole numbers, and its units."""
+        if self.rbf is None:
+            return builder.affine(self.mean, self.scale, weights, constant, units)
+        n, own = self._n_columns, np.asarray(weights, np.float64)
+        folded = own[n:] / self.scale[n:, None]
+        constant = constant - self.mean[n:] @ folded
+        plus = None
+        if n:
+            columns = self.mean[:n], self.scale[:n]
+            plus, units = builder.affine(*columns, own[:n], np.zeros(own.shape[1]), units)
+        if isinstance(self.rbf, Gaussian):
+            near = builder.raw_similarities(self.rbf.centers, self.rbf.width)
+        else:
+            near = builder.unit_similarities(self.rbf.centers, self.rbf.width, self.rbf.power)
+        return builder.linear(near, SIMILARITY_BITS, folded, constant, units, plus)
 
     def into(self, out: Floats32, block: Floats) -> None:
         """The same, written to ``out`` (k, q)."""
@@ -47,24 +67,6 @@ class Preparation:
         from .standardise import standardise
 
         standardise(block, self.mean, self.scale, FAR, out)
-
-    def evaluate(self, block: Floats, by: Arithmetic) -> tuple[Floats32, Floats | float]:
-        """The same, and what errors of a row do at most to its product with a vector of length 1: (k, 1).
-
-        Plain columns have no errors: a subtraction, a product and a rounding, the same everywhere. A relative
-        error of the similarities s moves ``z = (s − mean) / scale`` by that share of ``z + mean / scale``;
-        errors of different columns are taken as independent.
-        """
-        if self.rbf is None:
-            return self._standardised(block), 0.0
-        if by is FAST and isinstance(self.rbf, UnitRBF) and self.rbf.power == 2:
-            return self._fast_similarities(block, self.rbf)
-        similarity, error = self.rbf.evaluate(block, by)
-        z = self._standardised(similarity)
-        if by.exact:
-            return z, 0.0
-        largest = np.abs(z[:, self._n_columns :]).max(axis=1, keepdims=True)
-        return z, (error + 8 * UNIT) * (largest + self._largest_origin).astype(np.float64)
 
     @property
     def _n_columns(self) -> int:
@@ -82,20 +84,19 @@ class Preparation:
         standardise(block, self.mean, self.scale, FAR, out)
         return out
 
-    def _fast_similarities(self, block: Floats, rbf: UnitRBF) -> tuple[Floats32, Floats]:
+    def _fast_similarities(self, block: Floats, rbf: UnitRBF) -> Floats32:
         """The same for `UnitRBF`, in one pass over the products."""
         from .similarities import prepare_similarities
 
-        unit = _unit(block, FAST)
-        z, largest = FAST.product(unit, rbf.centers.T), np.empty(len(block), np.float32)
+        unit = _unit(block)
+        z = unit @ rbf.centers.T
         slope, far = np.float32(1 / np.float32(-2 * rbf.width * rbf.width)), np.float32(FAR)
-        squares = _squares(unit, FAST), rbf._center_squares
-        prepare_similarities(z, *squares, slope, *self._factor_and_origin, far, largest)
-        reach = largest[:, None].astype(np.float64)
-        if isinstance(rbf, ColumnsAndRBF):
-            own = Preparation(self.mean[: self._n_columns], self.scale[: self._n_columns])
-            z = np.concatenate([own(block), z], axis=1)
-        return z, rbf.error * reach + 8 * UNIT * (reach + self._largest_origin)
+        squares = _squares(unit), _squares(rbf.centers)
+        prepare_similarities(z, *squares, slope, *self._factor_and_origin, far)
+        if not isinstance(rbf, ColumnsAndRBF):
+            return z
+        own = Preparation(self.mean[: self._n_columns], self.scale[: self._n_columns])
+        return np.concatenate([own(block), z], axis=1)
 
     @cached_property
     def _factor_and_origin(self) -> tuple[Floats32, Floats32]:
@@ -103,11 +104,6 @@ class Preparation:
         factor = np.minimum(1 / self.scale[similarities], most)
         origin = np.clip(self.mean[similarities] * factor, -most, most)
         return factor.astype(np.float32), origin.astype(np.float32)
-
-    @cached_property
-    def _largest_origin(self) -> float:
-        similarities = slice(self._n_columns, None)
-        return float(np.abs(self.mean[similarities] / self.scale[similarities]).max())
 
     @classmethod
     def first_guess(cls, block: Floats, rbf: UnitRBF | Gaussian | None, standardize: bool) -> Preparation:
@@ -133,19 +129,6 @@ class Preparation:
             return 1e-10
         return np.maximum(1e-10 * squares, (1e-13 * self.mean / self.scale) ** 2)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What a model file stores."""
-        found: dict[str, npt.NDArray[Any]] = {"mean": self.mean, "scale": self.scale}
-        if isinstance(self.rbf, Gaussian):
-            found |= {"gaussian_centers": self.rbf.centers, "gaussian_width": np.array([self.rbf.width])}
-        elif isinstance(self.rbf, ColumnsAndRBF):
-            found |= {"added_centers": self.rbf.centers, "added_width": np.array([self.rbf.width])}
-        elif self.rbf is not None:
-            found |= {"rbf_centers": self.rbf.centers, "rbf_width": np.array([self.rbf.width])}
-            if self.rbf.power != 2:
-                found["rbf_power"] = np.array([self.rbf.power])
-        return found
-
     @property
     def n_features(self) -> int:
         """Columns of the raw rows."""
@@ -167,7 +150,7 @@ class Preparation:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]]) -> Preparation:
-        """Undo `arrays`, which were checked against `forms`."""
+        """From the arrays of an older file, which were checked against `forms`."""
         rbf: UnitRBF | Gaussian | None = None
         if "gaussian_centers" in arrays:
             rbf = Gaussian(arrays["gaussian_centers"], float(arrays["gaussian_width"][0]))
@@ -196,61 +179,26 @@ class UnitRBF:
     @classmethod
     def of(cls, centers: Floats, width: float, power: int = 2) -> UnitRBF:
         """Centres from raw rows."""
-        return cls(_unit(centers, FAST), float(width), power)
+        return cls(_unit(centers), float(width), power)
 
     def __call__(self, block: Floats) -> Floats:
         """Similarities (k, centres) of raw rows (k, p)."""
-        return self.evaluate(block, FAST)[0]
-
-    def evaluate(self, block: Floats, by: Arithmetic) -> tuple[Floats, Floats | float]:
-        """The same, and a bound of their relative errors, one number or (k, 1).
-
-        ‖u − z‖² = ‖u‖² + ‖z‖² − 2 u·z for unit vectors has the error of twice a sum of products, and of some
-        roundings of numbers up to 4; a root divides it by the distance. The exponential turns the error of
-        its argument into a relative one.
-        """
-        u = _unit(block, by)
-        columns = self.centers.T if by is FAST else self._columns
+        u = _unit(block)
         # A zero row stays zero and is at distance 1.
-        away = _squares(u, by)[:, None] + self._center_squares - 2 * by.product(u, columns)
+        away = _squares(u)[:, None] + _squares(self.centers) - 2 * (u @ self.centers.T)
         away = np.maximum(away, 0)
-        error: Any = 0.0 if by.exact else self._distance_error
         if self.power == 1:
             away = np.sqrt(away)
-        if self.power == 1 and not by.exact:
-            nearest = np.maximum(away.min(axis=1, keepdims=True), np.sqrt(error))
-            error = error / nearest.astype(np.float64) + 4 * UNIT
-        similarity: Floats = by.exp(away / np.float32(-2 * self.width * self.width)).astype(np.float64)
-        return similarity, self._relative(error)
-
-    @property
-    def error(self) -> float:
-        """The bound of relative errors with squared distances, one for all rows."""
-        return float(self._relative(self._distance_error))
-
-    def _relative(self, error: Any) -> Any:
-        return np.expm1(error / (2 * self.width**2)) + 8 * UNIT
-
-    @cached_property
-    def _distance_error(self) -> float:
-        return 2 * product_error(self.centers.T) + 24 * UNIT
-
-    @cached_property
-    def _center_squares(self) -> Floats32:
-        return _squares(self.centers, FIXED)
-
-    @cached_property
-    def _columns(self) -> Floats:
-        return np.ascontiguousarray(self.centers.T, np.float64)
+        similarity: Floats = np.exp(away / np.float32(-2 * self.width * self.width)).astype(np.float64)
+        return similarity
 
 
 @dataclass(frozen=True)
 class ColumnsAndRBF(UnitRBF):
     """The columns of a row (k, p), and after them its similarities to the centres."""
 
-    def evaluate(self, block: Floats, by: Arithmetic) -> tuple[Floats, Floats | float]:
-        similarity, error = super().evaluate(block, by)
-        return np.concatenate([block, similarity], axis=1), error
+    def __call__(self, block: Floats) -> Floats:
+        return np.concatenate([block, super().__call__(block)], axis=1)
 
 
 def column_statistics(block: Floats) -> tuple[Floats, Floats]:
@@ -269,15 +217,15 @@ def column_statistics(block: Floats) -> tuple[Floats, Floats]:
     return mean * peak, scale
 
 
-def _squares(rows: Floats32, by: Arithmetic) -> Floats32:
+def _squares(rows: Floats32) -> Floats32:
     """Squared lengths, summed in float64: an error here would be common to all columns."""
     wide = rows.astype(np.float64)
-    return by.sums(wide * wide).astype(np.float32)
+    return (wide * wide).sum(axis=1).astype(np.float32)
 
 
-def _unit(rows: Floats, by: Arithmetic) -> Floats32:
+def _unit(rows: Floats) -> Floats32:
     peak = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300)
     scaled = rows / peak
-    length = np.sqrt(by.sums(scaled * scaled))[:, None]
+    length = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
     unit: Floats32 = (scaled / np.where(length > 0, length, 1.0)).astype(np.float32)
     return unit

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import Arithmetic
 from ..errors import InvalidInput
+from ..models import Map
 from ..solvers import Solution
 from ..training import Training
-from .base import Encoder, Fitted, Map
+from .base import Encoder, Fitted
 from .features import feature_map, first_preparation, standardised_moments
 from .preparation import Preparation
 from .prepared import prepare_rows
@@ -103,6 +103,6 @@ class RegressorMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
-    def evaluate(self, block: npt.NDArray[np.float64], by: Arithmetic) -> tuple[npt.NDArray[Any], None]:
-        predicted = np.asarray(self.regressor.predict(self.preparation(block, by)))
-        return predicted.reshape(len(block), self.n_bits), None
+    def scores(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        predicted = np.asarray(self.regressor.predict(self.preparation(block)))
+        return predicted.reshape(len(block), self.n_bits)

@@ -1,6 +1,6 @@
 """From products with unit centres to prepared similarities, in one pass over memory and in float32.
 
-Digits here follow the processor: `Preparation.evaluate` says how far they may be off.
+For fits alone: the digits follow the processor.
 """
 
 from __future__ import annotations
@@ -16,21 +16,18 @@ TWO = np.float32(2)
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
-def prepare_similarities(products, row_squares, center_squares, slope, factor, origin, far, largest):  # type: ignore[no-untyped-def]
+def prepare_similarities(products, row_squares, center_squares, slope, factor, origin, far):  # type: ignore[no-untyped-def]
     """Turn products (k, q) into ``clip(s · factor − origin, ±far)`` with ``s = exp(slope · ‖u − z‖²)``.
 
-    All of it is float32, in place; ``largest`` (k,) becomes the largest ``s · factor`` of each row.
+    All of it is float32, in place.
     """
     rows, columns = products.shape
     bits = np.empty(columns, np.int32)
     powers = bits.view(np.float32)
     for i in range(rows):
-        square, top, row = row_squares[i], ZERO, products[i]
+        square, row = row_squares[i], products[i]
         for j in range(columns):
             x = max(max(square + center_squares[j] - TWO * row[j], ZERO) * slope, LOWEST)
             row[j], bits[j] = exponential_parts(x)
         for j in range(columns):
-            scaled = row[j] * powers[j] * factor[j]
-            top = max(top, scaled)
-            row[j] = min(max(scaled - origin[j], -far), far)
-        largest[i] = top
+            row[j] = min(max(row[j] * powers[j] * factor[j] - origin[j], -far), far)

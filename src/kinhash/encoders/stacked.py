@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import Arithmetic
 from .._forms import TEXT, check_forms, text_of
-from .base import Arrays, Map, select
+from .._types import Array
+from ..models import Arrays, Builder, Map
+from ..models.steps import Join
+from .base import select
 
 __all__ = ["StackedMap"]
 
@@ -32,33 +34,13 @@ class StackedMap(Map):
         """Columns of the raw rows, the same for all parts."""
         return self.parts[0].n_features
 
-    @property
-    def widest(self) -> int:
-        return max(part.widest for part in self.parts)
+    def scores(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.concatenate([part.scores(block) for part in self.parts], axis=1)
 
-    @property
-    def takes_float32(self) -> bool:
-        return all(part.takes_float32 for part in self.parts)
-
-    def evaluate(
-        self, block: npt.NDArray[np.float64], by: Arithmetic
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-        found = [part.evaluate(block, by) for part in self.parts]
-        scores = np.concatenate([part for part, _ in found], axis=1)
-        bounds, first = np.empty(scores.shape), 0
-        for part, bound in found:  # a part with nothing to decide is never in doubt, not even at zero
-            last = first + part.shape[1]
-            bounds[:, first:last] = -1.0 if bound is None else bound
-            first = last
-        return scores, bounds
-
-    def arrays(self) -> Arrays:
-        stored: Arrays = {}
-        for place, part in enumerate(self.parts):
-            kind = np.frombuffer(part.kind.encode("ascii"), np.uint8)
-            stored |= {f"{place}.kind": kind}
-            stored |= {f"{place}.{name}": array for name, array in part.arrays().items()}
-        return stored
+    def steps(self, builder: Builder) -> tuple[int, Array]:
+        found = [part.steps(builder) for part in self.parts]
+        joined = builder.add(Join(tuple(place for place, _ in found)))
+        return joined, np.concatenate([units for _, units in found])
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> StackedMap:

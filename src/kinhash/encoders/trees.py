@@ -1,4 +1,4 @@
-"""Boosted trees as plain arrays: what a model file can hold, and quick to walk.
+"""Boosted trees as plain arrays, quick to walk.
 
 Features become steps 0 to 255 once for all bits; a tree is a list of nodes in the order "node, left branch,
 right branch", so that only the right branch's place is stored.
@@ -13,14 +13,17 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FIXED, Arithmetic
-from .._compile import njit
 from .._forms import Form, check_forms
-from .._types import Bytes, Floats, Ints
-from .base import Arrays, Map
+from .._types import Array, Bytes, Floats, Ints
+from ..models import Arrays, Builder, Inexact, Map
+from ..models import steps as whole
+from ..models.builder import SPREAD_BITS
+from ..models.kernels import walk
 from .preparation import Preparation
 
-__all__ = ["Steps", "Trees", "TreesMap", "walk"]
+__all__ = ["Steps", "Trees", "TreesMap"]
+
+LEAF_BITS = 30  # the largest leaf has this many
 
 FORMS = {  # N nodes in T trees of d bits
     "edges": Form("f4", "*"),
@@ -108,36 +111,12 @@ class Trees:
         return out
 
 
-@njit(cache=True, nogil=True)
-def walk(
-    steps: Bytes,
-    feature: npt.NDArray[np.int32],
-    threshold: Bytes,
-    right: npt.NDArray[np.int32],
-    value: Floats,
-    starts: Ints,
-    out: Floats,
-) -> None:
-    """Add to ``out`` (k,) the leaf of every tree, in the order of the trees."""
-    for t in range(len(starts) - 1):
-        root = starts[t]
-        for i in range(len(steps)):
-            node = root
-            while right[node] > 0:
-                node = node + 1 if steps[i, feature[node]] <= threshold[node] else root + right[node]
-            out[i] += value[node]
-
-
 @dataclass(frozen=True)
 class TreesMap(Map):
-    """Prepared row → steps → one sum of trees per bit.
-
-    Rows are always prepared by FIXED arithmetic (for plain features there is no other): at the edge of a step
-    the last digit decides. The rest is comparisons, and sums in the order of the trees.
-    """
+    """Prepared row → steps → one sum of trees per bit."""
 
     preparation: Preparation
-    steps: Steps
+    steps_: Steps
     bits: Sequence[Trees]
     kind: ClassVar[str] = "trees"
 
@@ -151,33 +130,47 @@ class TreesMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
-    def evaluate(self, block: npt.NDArray[np.float64], by: Arithmetic) -> tuple[Floats, None]:
-        steps = self.steps(self.preparation(block, FIXED))
-        return np.stack([trees.scores(steps) for trees in self.bits], axis=1), None
+    def scores(self, block: npt.NDArray[Any]) -> Floats:
+        places = self.steps_(self.preparation(block))
+        return np.stack([trees.scores(places) for trees in self.bits], axis=1)
 
-    def arrays(self) -> Arrays:
-        sizes = [len(trees.starts) - 1 for trees in self.bits]
-        lengths = [np.diff(trees.starts) for trees in self.bits]
-        return {
-            **self.preparation.arrays(),
-            "edges": self.steps.edges,
-            "edge_starts": self.steps.starts,
-            "base": np.array([trees.base for trees in self.bits]),
-            "feature": np.concatenate([trees.feature for trees in self.bits]),
-            "threshold": np.concatenate([trees.threshold for trees in self.bits]),
-            "right": np.concatenate([trees.right for trees in self.bits]),
-            "value": np.concatenate([trees.value for trees in self.bits]),
-            "nodes": np.concatenate(lengths).astype(np.int64),
-            "trees": np.array(sizes, np.int64),
-        }
+    def steps(self, builder: Builder) -> tuple[int, Array]:
+        if self.preparation.rbf is not None:
+            raise Inexact("trees of similarities")
+        columns, mean, scale = builder.columns(self.preparation.mean, self.preparation.scale)
+        if mean is not self.preparation.mean:
+            raise Inexact("trees beside another map")
+        edges = np.rint(self.steps_.edges * (self.preparation.scale / scale)[self._column] * 2.0**SPREAD_BITS)
+        values = np.concatenate([trees.value for trees in self.bits])
+        base = np.array([trees.base for trees in self.bits])
+        largest = max(float(np.abs(values).max(initial=0.0)), float(np.abs(base).max()) / len(values), 1e-30)
+        units = LEAF_BITS - int(np.ceil(np.log2(largest)))
+        step = whole.Trees(
+            (columns,),
+            np.clip(edges, -(2**31), 2**31 - 1).astype(np.int32),
+            self.steps_.starts.astype(np.int64),
+            np.rint(np.ldexp(base, units)).astype(np.int64),
+            np.concatenate([trees.feature for trees in self.bits]),
+            np.concatenate([trees.threshold for trees in self.bits]),
+            np.concatenate([trees.right for trees in self.bits]),
+            np.rint(np.ldexp(values, units)).astype(np.int32),
+            np.concatenate([np.diff(trees.starts) for trees in self.bits]).astype(np.int64),
+            np.array([len(trees.starts) - 1 for trees in self.bits], np.int64),
+        )
+        return builder.add(step), np.full(self.n_bits, units, np.int16)
+
+    @property
+    def _column(self) -> Ints:
+        """The column of every edge."""
+        return np.repeat(np.arange(len(self.steps_.starts) - 1), np.diff(self.steps_.starts))
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> TreesMap:
-        n_columns = check_forms(arrays, {**FORMS, **Preparation.forms(arrays)})["q"]
+        check_forms(arrays, {**FORMS, **Preparation.forms(arrays)})
         preparation = Preparation.from_arrays(arrays)
         steps = Steps(arrays["edges"], arrays["edge_starts"])
-        _require_steps(steps, n_columns)
-        _require_trees(arrays, n_columns)
+        if arrays["nodes"].sum(dtype=np.float64) != len(arrays["right"]):
+            raise ValueError("trees that do not fit their nodes")
         bits, tree, node = [], 0, 0
         for base, count in zip(arrays["base"], arrays["trees"], strict=True):
             starts = np.cumsum([0, *arrays["nodes"][tree : tree + count]])
@@ -187,34 +180,3 @@ class TreesMap(Map):
             bits.append(Trees(float(base), feature, threshold, right, value, starts))
             tree, node = tree + int(count), part.stop
         return cls(preparation, steps, bits)
-
-
-def _require_steps(steps: Steps, n_columns: int) -> None:
-    """Every column has its edges, in ascending order and few enough for a byte."""
-    starts = steps.starts
-    if len(starts) != n_columns + 1 or starts[0] != 0 or starts[-1] != len(steps.edges):
-        raise ValueError("edges of steps that do not fit the columns")
-    counts = np.diff(starts)
-    if counts.min() < 0 or counts.max() > 255:
-        raise ValueError("columns with more than 255 edges of steps, or fewer than none")
-    falls = np.flatnonzero(np.diff(steps.edges) < 0) + 1
-    if not np.isin(falls, starts).all():
-        raise ValueError("edges of steps that are not in ascending order")
-
-
-def _require_trees(arrays: Arrays, n_columns: int) -> None:
-    """Every walk must end inside its tree: the kernel does not look where it steps."""
-    nodes, right = arrays["nodes"], arrays["right"].astype(np.int64)
-    # Sums of large integers wrap around, those of floats do not.
-    if nodes.sum(dtype=np.float64) != len(right):
-        raise ValueError("trees that do not fit their nodes")
-    if arrays["trees"].sum(dtype=np.float64) != len(nodes):
-        raise ValueError("bits that do not fit their trees")
-    place = np.arange(len(right)) - np.repeat(np.cumsum(nodes) - nodes, nodes)
-    last = np.repeat(nodes, nodes) - 1
-    # The left branch comes next, the right one after it; both lie inside the tree.
-    inner = right != 0
-    if (inner & ((right <= place + 1) | (right > last))).any():
-        raise ValueError("a branch that leads out of its tree")
-    if (arrays["feature"] >= n_columns).any():
-        raise ValueError("a tree that asks for a column there is none of")

@@ -42,11 +42,7 @@ class Energy(ABC):
 
     @abstractmethod
     def terms(self, s: Floats, n_bits: int, xi: Floats | None = None) -> PairTerms:
-        """Coefficients of the parabola of each pair.
-
-        Encoding may need them. Made of +, −, ×, ÷, √ and the functions of `kinhash._elementary` they are the
-        same on every machine, and so are codes.
-        """
+        """Coefficients of the parabola of each pair."""
 
     def shared_quadratic(self, n_bits: int) -> float | None:
         """The quadratic coefficient of all pairs, if there is one and the linear one is affine in s.

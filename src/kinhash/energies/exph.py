@@ -11,7 +11,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from .._elementary import exp, expm1
 from ._base import Energy, Floats, PairTerms
 
 __all__ = ["ExpH"]
@@ -36,7 +35,7 @@ class ExpH(Energy):
     def terms(self, s: Floats, n_bits: int, xi: Floats | None = None) -> PairTerms:
         assert xi is not None
         rate = self._rate(n_bits) * s
-        at = exp(-rate * xi)
+        at = np.exp(-rate * xi)
         reach = np.abs(rate) * n_bits + rate * xi  # x at the far end, never negative
         quadratic = rate**2 * at * _second_order(reach)
         return PairTerms(linear=-rate * at - 2 * quadratic * xi, quadratic=quadratic)
@@ -49,4 +48,4 @@ def _second_order(x: Floats) -> Floats:
     """(eˣ − 1 − x)/x², with its limit ½ at 0."""
     small = np.abs(x) < 1e-3
     safe = np.where(small, 1.0, x)
-    return np.where(small, 0.5 + x / 6 + x**2 / 24, (expm1(safe) - safe) / safe**2)
+    return np.where(small, 0.5 + x / 6 + x**2 / 24, (np.expm1(safe) - safe) / safe**2)

@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 
-from .._elementary import tanh
 from ..errors import InvalidInput
 from ._base import Energy, Floats, PairTerms
 
@@ -56,4 +55,4 @@ def curvature(xi: Floats) -> Floats:
     small = np.abs(xi) < 1e-4
     safe = np.where(small, 1.0, xi)
     # Series −1/8 + ξ²/96 keeps full precision where the quotient would be 0/0.
-    return np.where(small, -0.125 + xi**2 / 96, -tanh(safe / 2) / (4 * safe))
+    return np.where(small, -0.125 + xi**2 / 96, -np.tanh(safe / 2) / (4 * safe))

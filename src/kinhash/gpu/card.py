@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import Arithmetic
 from .._bit_planes import N_PLANES
 from .._locks import new_lock
 from ..errors import InvalidInput, MissingExtra
-from .fixed import fixed_on
 from .questions import Questions
 from .rows import Notes, Rows, Tiles
 from .search import MOST_QUERIES
@@ -166,10 +164,6 @@ class Card:
         if (name, n_words) not in self._kernels:
             self._kernels[name, n_words] = self.kernel("nearest.cu", name, W=n_words)
         return self._kernels[name, n_words]
-
-    def fixed(self) -> Arithmetic:
-        """See `fixed.fixed_on`."""
-        return fixed_on(self)
 
     def can_count(self, n_words: int, n_labels: int, largest: int, top_grade: int) -> bool:
         """Whether a block has room to count for one query."""

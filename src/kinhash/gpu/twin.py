@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arithmetic import FIXED, Arithmetic
 from .questions import Questions
 from .rows import SHIFT, Notes, Rows, Tiles
 from .search import FOUND, TOO_FEW, TOO_MANY, TOO_TIED
@@ -57,9 +56,6 @@ class Twin:
 
     def packed_bits(self, bits: Any) -> npt.NDArray[np.uint8]:
         return np.packbits(bits, axis=1)
-
-    def fixed(self) -> Arithmetic:
-        return FIXED
 
     def can_count(self, n_words: int, n_labels: int, largest: int, top_grade: int) -> bool:
         return True

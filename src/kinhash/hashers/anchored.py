@@ -18,6 +18,7 @@ from ..encoders.linear import LinearMap
 from ..encoders.moments import Moments
 from ..encoders.preparation import Preparation
 from ..labels import Labels
+from ..models import Seen
 from ..rows import Rows
 from ..solvers import Solution
 from ..supervision import from_labels
@@ -35,6 +36,7 @@ class Anchored:
     solution: Solution
     anchor_labels: Labels
     preparation: Preparation
+    seen: Seen | None = None
 
     @classmethod
     def of(
@@ -46,7 +48,8 @@ class Anchored:
         solution = plan.solver.solve(supervision, plan.energy, plan.n_bits, rng, weights)
         anchor_labels = labels[solution.sample.one_row_each(supervision.group_of_row)]
         features = feature_map(plan.encoder.features)
-        return cls(plan, solution, anchor_labels, first_preparation(rows, features, rng))
+        preparation = first_preparation(rows, features, rng)
+        return cls(plan, solution, anchor_labels, preparation, Seen.of(rows))
 
     def scores(self, labels: Labels) -> tuple[Floats, npt.NDArray[np.int64]]:
         """Scores (g, d) of the distinct labels among these rows, and which each row has (−1 = unknown)."""

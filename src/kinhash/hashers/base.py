@@ -29,6 +29,7 @@ from ..codes import Codes, pack_bits
 from ..encoders import Fitted
 from ..encoders.mapped_codes import mapped_codes
 from ..errors import InvalidInput, KinhashWarning
+from ..models import Seen, Watch
 from ..rows import Rows
 from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
 from ..training import Training
@@ -132,7 +133,9 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         training = Training(Rows(X), supervision, weights, rng, stages, self.n_jobs, looks)
         # On more threads of BLAS, small products would differ in their last digits.
         with single_blas_thread(), keep_threads(self.n_jobs):
-            self._finish(self._learn(training), training)
+            fitted = self._learn(training)
+            seen = Seen.of(training.rows) if fitted.seen is None else fitted.seen
+            self._finish(replace(fitted, seen=seen).whole(), training)
         task.end()
         return self
 
@@ -150,7 +153,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         """Become the hasher of that fit: for files, engines and whoever else learns a map elsewhere."""
         from ..model_file import model_id
 
-        self.fitted_ = fitted
+        self.fitted_ = fitted = fitted.whole()
         self._n_features_out = fitted.map.n_bits
         self.model_id_ = model_id(fitted.map)
         return self
@@ -163,7 +166,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     def without_training(self) -> Self:
         """A copy that encodes and holds nothing else."""
         light = copy.copy(self)
-        for name in ("_stream", "_listener", "report_"):
+        for name in ("_stream", "_listener", "_watch", "report_"):
             light.__dict__.pop(name, None)
         kept = replace(self.fitted_, codes=None, group_of_row=None, marginals=None, scores=None, facts={})
         return light.adopt(kept)
@@ -173,10 +176,13 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     def decision_function(self, X: Any) -> npt.NDArray[Any]:
         """Margins (n, d): a bit is 1 where its margin is above zero, and firm where it is far from it.
 
-        Their signs are the bits of `encode`, the same everywhere; their last digits depend on the machine.
+        They are whole numbers times powers of two, the same on every machine; their signs are the bits of
+        `encode`.
         """
         check_is_fitted(self, "fitted_")
-        return self._scores(Rows(check_features(self, X, reset=False)))
+        rows = Rows(check_features(self, X, reset=False))
+        self._look_at(rows)
+        return self._scores(rows)
 
     def transform(self, X: Any) -> npt.NDArray[np.uint8]:
         """Bits (n, d) as 0 and 1, for scikit-learn pipelines."""
@@ -188,13 +194,14 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         ``np.asarray(codes)``, or ``codes.packed``, is the plain array; ``codes.repeated()`` is the one whose
         Hamming distances are ours where kin bits count more than once, for faiss and pgvector. A model
         gives a row the same bits on every machine, alone or in a batch of any size, from a memory map or a
-        sparse matrix: rows with a margin within rounding error of zero are decided again in an order of
-        operations of our own (`kinhash.encoders.Map`). How many is logged to "kinhash" at level DEBUG. Maps
-        with a scikit-learn estimator inside are as good as its arithmetic. Peak memory beyond the result: 32
-        MB, and a few blocks of 256 to 1,024 rows per thread.
+        sparse matrix, because it is whole numbers (`kinhash.models`). Maps with a scikit-learn estimator
+        inside are as good as its arithmetic. Peak memory beyond the result: a few blocks of 256 to 1,024
+        rows per thread.
         """
         check_is_fitted(self, "fitted_")
-        packed = self._encode_rows(Rows(check_features(self, X, reset=False)))
+        rows = Rows(check_features(self, X, reset=False))
+        self._look_at(rows)
+        packed = self._encode_rows(rows)
         return self._as_codes(packed, None if ids is None else np.asarray(ids))
 
     def search(
@@ -217,6 +224,14 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     def _as_codes(self, packed: Bytes, ids: Array | None = None, learned: bool = False) -> Codes:
         fields, share = self.fitted_.fields, self.fitted_.mapped_share
         return Codes(packed, self._n_features_out, ids, self.model_id_, fields, learned, share)
+
+    def _look_at(self, rows: Rows) -> None:
+        """Warn, once, where rows are unlike those of the fit."""
+        if self.__dict__.get("_watch") is None or self._watch.seen is not self.fitted_.seen:
+            self._watch = Watch(self.fitted_.seen)
+        doubt = self._watch.look(rows)
+        if doubt is not None:
+            warnings.warn(doubt, KinhashWarning, stacklevel=3)
 
     def _scores(self, rows: Rows) -> npt.NDArray[Any]:
         return map_padded_rows(self.fitted_.map.scores, rows.read, len(rows), self.n_jobs)

@@ -10,15 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._check import check_features, check_integer, check_number
 from ..codes import Codes, pack_bits, unpack_bits
-from ..encoders import ENCODERS, Encoder, Fitted, Map
+from ..encoders import ENCODERS, Encoder, Fitted
 from ..encoders.mapped_codes import Evidence, mapped_codes
 from ..energies import ENERGIES, Energy
 from ..errors import InvalidInput, UnknownName
 from ..fields import KIN_ONLY, MAX_WEIGHT, Fields
 from ..labels import Labels, read_labels
+from ..models import Map, Seen
 from ..rows import Rows
 from ..solvers import SOLVERS, Solution, Solver
-from ..supervision import PairSupervision, check_kinship, from_labels
+from ..supervision import PairSupervision, TagSupervision, check_kinship, from_labels
 from ..training import Training
 from .fit_checks import share_of_mapped, weak_labels, weak_pairs
 from .streaming import StreamingHasher, StreamPlan, require_streamable
@@ -147,15 +148,17 @@ class EnergyHasher(StreamingHasher):
     def _learn(self, training: Training) -> Fitted:
         from ..encoders.narrow import narrowed, widened
 
-        fields = self._fields()
+        fields, looks = self._fields(), None
         narrow = narrowed(training) if self._uses_columns() else training
-        kin = self._learn_kin(narrow, fields.kin(self.n_bits))
-        with training.stages("training codes"):
-            kin = self._with_trust(replace(kin, map=widened(kin.map, narrow.rows)), training)
+        found = self._learn_kin(narrow, fields.kin(self.n_bits))
+        found = replace(found, map=widened(found.map, narrow.rows))
         if fields.alike:
             with training.stages("look-alike bits"):
-                kin = with_alike_bits(kin, fields, training, narrow)
-        return replace(kin, mapped_share=share_of_mapped(kin, training))
+                found, looks = with_alike_bits(found, fields, narrow)
+        found = self._rounded(found, training)
+        with training.stages("training codes"):
+            found = self._with_codes(found, training, looks)
+        return replace(found, mapped_share=share_of_mapped(found, training))
 
     def _fields(self) -> Fields:
         """Kin bits and look-alike bits; at least one bit knows the labels."""
@@ -164,7 +167,6 @@ class EnergyHasher(StreamingHasher):
 
     def _learn_kin(self, training: Training, n_bits: int) -> Fitted:
         """Solve, choose what the encoder leaves open, learn the map, and check that supervision helps."""
-        from ..encoders.label_codes import label_codes
         from ..tuning import tune
 
         energy, (solver, encoder) = ENERGIES.make(self.energy), self._parts(training)
@@ -188,17 +190,41 @@ class EnergyHasher(StreamingHasher):
         facts = {"energy": solution.minimum.energies, **kin.facts}
         if solution.minimum.divergences:
             facts["divergence"] = solution.minimum.divergences
-        return replace(kin, labels=label_codes(kin, training), facts=facts, warnings=doubts)
+        return replace(kin, facts=facts, warnings=doubts)
 
-    def _with_trust(self, kin: Fitted, training: Training) -> Fitted:
-        """The same with codes that follow from labels and features."""
-        if kin.codes is None or kin.scores is None:
-            return kin
-        assert kin.group_of_row is not None
-        if self.trust == 1 and (kin.group_of_row >= 0).all():
-            return kin
-        evidence = Evidence(kin.scores, kin.group_of_row, float(self.trust))
-        return replace(kin, codes=mapped_codes(kin.map, training.rows, training.n_jobs, evidence))
+    def _rounded(self, found: Fitted, training: Training) -> Fitted:
+        """The same with a map of whole numbers, and with what labels alone say about kin bits."""
+        from ..encoders.label_codes import label_codes, scores_of_tags
+
+        found = replace(found, seen=Seen.of(training.rows)).whole()
+        labels = label_codes(found, training)
+        if labels is not None and labels.table is None:  # tag sets go through the rounded map
+            assert isinstance(training.supervision, TagSupervision)
+            scores = scores_of_tags(found.map, training.supervision.tag_sets, found.fields.kin(self.n_bits))
+            found = replace(found, scores=scores.astype(np.float32))
+        return replace(found, labels=labels)
+
+    def _with_codes(self, found: Fitted, training: Training, looks: Map | None) -> Fitted:
+        """The same with codes of the training rows, which follow from labels and features.
+
+        ``looks`` gives look-alike bits of rows whose looks are not their features.
+        """
+        rows, n_kin = training.rows, found.fields.kin(found.map.n_bits)
+        evidence = None
+        if found.codes is not None and found.scores is not None:
+            assert found.group_of_row is not None
+            if self.trust == 1 and not found.fields.alike and (found.group_of_row >= 0).all():
+                return found
+            evidence = Evidence(found.scores, found.group_of_row, float(self.trust))
+        elif not found.fields.alike:
+            return found
+        codes = mapped_codes(found.map, rows, training.n_jobs, evidence)
+        if looks is not None:
+            assert training.looks is not None
+            alike = mapped_codes(looks, training.looks, training.n_jobs)
+            bits = [unpack_bits(codes, found.map.n_bits)[:, :n_kin], unpack_bits(alike, looks.n_bits)]
+            codes = pack_bits(np.concatenate(bits, axis=1))
+        return replace(found, codes=codes)
 
     def _uses_columns(self) -> bool:
         """Whether what is learned is linear in the columns, so that a fit may narrow them."""
@@ -238,18 +264,14 @@ class EnergyHasher(StreamingHasher):
             raise InvalidInput(
                 f"{len(labels)} labels came with {len(rows)} rows", "one label per row", "Pass both"
             )
-        kin, alike = kin_and_alike(self.fitted_)
-        packed = mapped_codes(kin, rows, self.n_jobs, self._evidence(labels, kin))
-        if alike is not None:
-            both = (packed, kin.n_bits), (mapped_codes(alike, rows, self.n_jobs), alike.n_bits)
-            packed = pack_bits(np.concatenate([unpack_bits(*one) for one in both], axis=1))
+        packed = mapped_codes(self.fitted_.map, rows, self.n_jobs, self._evidence(labels))
         return self._as_codes(packed, learned=True)
 
-    def _evidence(self, labels: Labels, kin: Map) -> Evidence:
+    def _evidence(self, labels: Labels) -> Evidence:
         """What labels say, after ``fit``, ``load`` or ``partial_fit``."""
-        known = self.fitted_.labels
+        known, map_ = self.fitted_.labels, self.fitted_.map
         if known is not None:
-            return known.evidence(labels, kin, float(self.trust))
+            return known.evidence(labels, map_, self.fitted_.fields.kin(map_.n_bits), float(self.trust))
         scores = self.streamed_scores(labels)
         return Evidence(scores, np.arange(len(labels)), float(self.trust))
 
@@ -307,41 +329,21 @@ class EnergyHasher(StreamingHasher):
         return StreamPlan(ENERGIES.make(self.energy), solver, encoder, self.n_bits, self.kinship)
 
 
-def with_alike_bits(kin: Fitted, fields: Fields, training: Training, narrow: Training) -> Fitted:
-    """Kin bits, then look-alike bits: a map of both, and the codes of the training rows.
+def with_alike_bits(kin: Fitted, fields: Fields, training: Training) -> tuple[Fitted, Map | None]:
+    """Kin bits, then look-alike bits; and the map of rows given by their looks, if these are no features.
 
-    Look-alike bits are learned on ``narrow`` rows; those of training rows follow from their looks, if these
-    are not their features.
+    ``training`` has narrow rows where there are too many columns.
     """
     from ..encoders.alike import fit_alike
     from ..encoders.narrow import widened
     from ..encoders.stacked import StackedMap
 
-    found = fit_alike(narrow, fields.alike)
-    alike = widened(found.features, narrow.rows)
-    rows, looks, n_jobs = training.rows, training.looks, training.n_jobs
-    codes = mapped_codes(kin.map, rows, n_jobs) if kin.codes is None else kin.codes
-    looking = mapped_codes(alike, rows, n_jobs) if looks is None else mapped_codes(found.looks, looks, n_jobs)
-    bits = [unpack_bits(codes, kin.map.n_bits), unpack_bits(looking, fields.alike)]
+    found = fit_alike(training, fields.alike)
+    both = StackedMap((kin.map, widened(found.features, training.rows)))
     facts = {**kin.facts, "kin_bits": kin.map.n_bits, "alike_bits": fields.alike}
     facts |= {"kin_weight": fields.kin_weight, "alike_weight": fields.alike_weight}
-    return replace(
-        kin,
-        map=StackedMap((kin.map, alike)),
-        codes=pack_bits(np.concatenate(bits, axis=1)),
-        facts=facts,
-        fields=fields,
-    )
-
-
-def kin_and_alike(fitted: Fitted) -> tuple[Map, Map | None]:
-    """The map of the kin bits, and that of the look-alike bits, if there are any."""
-    from ..encoders.stacked import StackedMap
-
-    if not fitted.fields.alike:
-        return fitted.map, None
-    assert isinstance(fitted.map, StackedMap)
-    return fitted.map.parts[0], fitted.map.parts[1]
+    looks = None if training.looks is None else found.looks.whole()
+    return replace(kin, map=both, facts=facts, fields=fields), looks
 
 
 def _check_looks(looks: Any, X: Any) -> Any:

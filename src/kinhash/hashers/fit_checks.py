@@ -172,7 +172,7 @@ def all_equal_warning(fitted: Fitted, rows: Rows) -> list[str]:
     n_some = min(len(rows), LOOKED_AT, max(2, MOST_NUMBERS // rows.shape[1]))
     some = np.unique(np.linspace(0, len(rows) - 1, n_some).astype(np.int64))
     block = rows.read(some)
-    codes = pack_bits(fitted.map.decide(block)[0] > 0)
+    codes = pack_bits(fitted.map.scores(block) > 0)
     one_sided = fitted.codes is not None and _largest_share(fitted.codes[some]) > 0.9
     if (block == block[0]).all():
         why, remedy = "every column of X is constant", "Pass features that vary"

@@ -105,7 +105,7 @@ class StreamingHasher(Hasher):
     def become(self, stream: Stream) -> None:
         """Be the model of what the stream has learned so far."""
         self._stream = stream
-        self.adopt(Fitted(stream.finish()))
+        self.adopt(Fitted(stream.finish(), seen=stream.anchored.seen))
         self.report_ = FitReport(
             n_rows=stream.n_rows,
             n_bits=self.n_bits,

@@ -102,7 +102,7 @@ def polish_readout(problem: DenseProblem, targets: Targets, q: Floats) -> Readou
     matrix, constant = pull_sums(problem.law, targets, q, problem.weights).folded()
     gram = (q * problem.weights[:, None]).T @ q
     polish = PolishReadout(matrix, constant, gram, common[1])
-    fields, _ = polish.settle(problem.pull(np.arange(problem.n_entries), q))
+    fields = polish.settle(problem.pull(np.arange(problem.n_entries), q))
     return PolishReadout(matrix, constant, gram, common[1], float(np.abs(fields).mean()) or 1.0)
 
 

@@ -7,17 +7,13 @@ may be singular: it is never inverted. (This v is the paper's v′ = v + b/λ, e
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .._arithmetic import FAST, Arithmetic
 from .._types import Floats
 from ..errors import UnknownName
 
 __all__ = [
     "RENORMALIZE",
-    "renormalised_error",
     "renormalize",
     "row_scale",
     "sigmoid",
@@ -32,28 +28,28 @@ SMALLEST = 1e-290  # numbers below lose digits
 RENORMALIZE = ("row", "symmetric", "none")
 
 
-def sigmoid(x: Floats, by: Arithmetic = FAST) -> Floats:
+def sigmoid(x: Floats) -> Floats:
     """1 / (1 + e⁻ˣ), without overflow."""
-    return 0.5 * (1 + by.tanh(0.5 * x))
+    return 0.5 * (1 + np.tanh(0.5 * x))
 
 
-def row_scale(A: Floats, b: Floats, clip: float, by: Arithmetic = FAST) -> Floats:
+def row_scale(A: Floats, b: Floats, clip: float) -> Floats:
     """λ (k,) of rows with pulls b (k, d): one A (d, d) for all, or one each (k, d, d)."""
-    scale: Floats = (by.sums(np.abs(A)) + np.abs(b)).max(axis=1) / clip
+    scale: Floats = (np.abs(A).sum(axis=-1) + np.abs(b)).max(axis=1) / clip
     return scale
 
 
-def solve_each(A: Floats, b: Floats, clip: float, slope: float, by: Arithmetic = FAST) -> Floats:
+def solve_each(A: Floats, b: Floats, clip: float, slope: float) -> Floats:
     """One system per row: A (k, d, d), b (k, d). Rows whose system is zero stay zero.
 
     Where λ is no number, or too small to have digits, v is b: such a matrix might be singular.
     """
-    lam = row_scale(A, b, clip, by)
+    lam = row_scale(A, b, clip)
     sound = (lam > SMALLEST) & (lam < np.inf)
     matrices, lam = -2 * slope * A, np.where(sound, lam, 1.0)
     matrices[~sound] = 0.0
     matrices[:, np.arange(b.shape[1]), np.arange(b.shape[1])] += lam[:, None]
-    return by.solve(matrices, b)
+    return np.asarray(np.linalg.solve(matrices, b[:, :, None])[:, :, 0], np.float64)
 
 
 def solve_shared(
@@ -122,18 +118,6 @@ def renormalize(v: Floats, clip: float, how: str) -> Floats:
     flat = span <= 1e-12 * np.maximum(np.abs(low), np.abs(high))
     stretched = clip * (2 * (v - low) / np.where(flat, 1.0, span) - 1)
     return np.where(flat, clip * np.sign(v), stretched)
-
-
-def renormalised_error(v: Floats, error: Any, clip: float, how: str) -> Any:
-    """How far `renormalise` may carry an error (k, 1) of every entry of v; infinite without a range."""
-    if how == "none":
-        return error
-    with np.errstate(divide="ignore"):
-        if how == "symmetric":
-            return 2 * clip * error / np.abs(v).max(axis=1, keepdims=True)
-        if v.shape[1] == 1:  # nothing is stretched: the sign alone counts
-            return np.where(np.abs(v) > error, 0.0, np.inf)
-        return 8 * clip * error / np.ptp(v, axis=1, keepdims=True)
 
 
 def _through(values: Floats, vectors: Floats, lam: Floats, b: Floats, slope: float) -> Floats:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .._arithmetic import FAST, Arithmetic
 from .._types import Floats, Ints
 from ..energies import Energy
 
@@ -243,10 +242,10 @@ def offdiagonal(A: Floats) -> Floats:
     return A
 
 
-def pair_moments(q_rows: Floats, q: Floats, n_bits: int, by: Arithmetic = FAST) -> tuple[Floats, Floats]:
+def pair_moments(q_rows: Floats, q: Floats, n_bits: int) -> tuple[Floats, Floats]:
     """E[r] and E[r²] (k, m): bits are independent, so E[r²] = d + E[r]² − Σ (q_i q_j)²."""
-    first = by.product(q_rows, q.T)
-    return first, n_bits + first**2 - by.product(q_rows**2, (q**2).T)
+    first = q_rows @ q.T
+    return first, n_bits + first**2 - q_rows**2 @ (q**2).T
 
 
 def tangent_point(law: Energy, first: Floats, second: Floats) -> Floats | None:
@@ -257,20 +256,20 @@ def tangent_point(law: Energy, first: Floats, second: Floats) -> Floats | None:
 
 
 def varying_terms(
-    law: Energy, s: Floats, q_rows: Floats, q: Floats, n_bits: int, by: Arithmetic = FAST
+    law: Energy, s: Floats, q_rows: Floats, q: Floats, n_bits: int
 ) -> tuple[Floats, Floats]:
     """Linear and quadratic coefficients (k, m) at the current means."""
-    xi = tangent_point(law, *pair_moments(q_rows, q, n_bits, by))
+    xi = tangent_point(law, *pair_moments(q_rows, q, n_bits))
     terms = law.terms(s, n_bits, xi)
     return terms.linear, np.broadcast_to(np.asarray(terms.quadratic, np.float64), s.shape)
 
 
-def weighted_grams(weights: Floats, q: Floats, by: Arithmetic = FAST) -> Floats:
+def weighted_grams(weights: Floats, q: Floats) -> Floats:
     """offdiag(Σ_j weights_ij q_j q_jᵀ) for each row i: (k, d, d)."""
     k, d = len(weights), q.shape[1]
     stacked = np.empty((k, d, d))
     for i in range(k):
-        stacked[i] = by.product((q * weights[i][:, None]).T, q)
+        stacked[i] = (q * weights[i][:, None]).T @ q
     return offdiagonal(stacked)
 
 

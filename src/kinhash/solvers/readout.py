@@ -8,24 +8,26 @@ stored in a model file and applied to a row of S that is known (learned codes) o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from .._arithmetic import FAST, Arithmetic
 from .._blocks import block_slices, map_blocks
-from .._types import Floats, Ints
+from .._types import Array, Floats, Ints
 from ..energies import Energy
+from ..models import Builder, Inexact
+from ..models.steps import SOLVE_BITS, Settle, Solve
 from ..supervision import Supervision
-from .linear_systems import renormalised_error, renormalize, sigmoid, solve_each, solve_shared
+from .linear_systems import RENORMALIZE, renormalize, sigmoid, solve_each, solve_shared
 from .problem import DenseProblem, varying_terms, weighted_grams
 from .sigmoid_line import line_slope
 from .targets import AnchorSums, Targets
 
 __all__ = [
     "Embedding",
+    "Expectation",
     "LinearReadout",
     "PolishReadout",
     "Readout",
@@ -36,30 +38,40 @@ __all__ = [
     "solve_readout",
 ]
 
-SOLVED = (
-    1e-9  # error of a solution of linear systems in float64: 10⁵ times the largest seen on real rows (7e-15)
-)
+PULL_BITS = 30  # a pull is at most 2³⁰ parts
 GROUPS = 1024  # groups per block: its similarities to 1,000 anchors take 8 MB,
 SIMILARITIES = 8_000_000  # and to 50,000 classes no more than 64 MB
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Expected similarities in a model of whole numbers: the place of a value, and its units.
+
+    ``fold`` turns ``S @ matrix − constant`` into a product with that value, where it is not S itself.
+    """
+
+    place: int
+    bits: int
+    fold: Callable[[Floats, Floats], tuple[Floats, Floats]] = lambda matrix, constant: (matrix, constant)
+
+    def product(
+        self, builder: Builder, matrix: Floats, constant: Floats, units: int | None = None
+    ) -> tuple[int, Array]:
+        """``S @ matrix − constant``: its place and its units."""
+        folded, less = self.fold(matrix, constant)
+        return builder.linear(self.place, self.bits, folded, -less, units)
 
 
 class Readout(ABC):
     """Scores (k, d) of rows from their similarities (k, m) to the anchors."""
 
-    matrix: Floats
-    # True where similarities must be FIXED: errors in them would grow beyond a useful bound.
-    steep: ClassVar[bool] = False
-
+    @abstractmethod
     def scores(self, similarity: Floats) -> Floats:
         """Scores of rows with known or expected similarities."""
-        return self.evaluate(similarity, 0.0, FAST)[0]
 
-    @abstractmethod
-    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
-        """Scores, and how far FAST ones may be from FIXED ones: (k, 1), infinite for rows in doubt anyway.
-
-        ``error`` (k, 1) bounds what errors of the similarities do to ``similarity @ matrix``.
-        """
+    def steps(self, builder: Builder, expected: Expectation, threshold: Floats) -> tuple[int, Array]:
+        """Scores less a threshold (d,) as steps of whole numbers: their place and their units (d,)."""
+        raise Inexact(f"a {type(self).__name__} solves a linear system of its own for every row")
 
     @abstractmethod
     def marginals(self, scores: Floats) -> Floats:
@@ -120,13 +132,11 @@ class LinearReadout(Readout):
         matrix, constant = sums.folded()
         return cls(matrix, constant, scale)
 
-    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
-        scores = by.product(similarity, self.matrix) - self.constant
-        return scores, np.asarray(error + self._roundings)
+    def scores(self, similarity: Floats) -> Floats:
+        return similarity @ self.matrix - self.constant
 
-    @cached_property
-    def _roundings(self) -> float:
-        return _roundings(self.matrix, self.constant)
+    def steps(self, builder: Builder, expected: Expectation, threshold: Floats) -> tuple[int, Array]:
+        return expected.product(builder, self.matrix, self.constant + threshold)
 
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(2 * scores / self.scale)
@@ -141,21 +151,33 @@ class SolveReadout(Readout):
     coupling: Floats
     clip: float
     how: str
-    steep: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         values, vectors = np.linalg.eigh(self.coupling)
         object.__setattr__(self, "_eigen", (values, vectors))  # derived, so not a field
 
-    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
-        b, slope = by.product(similarity, self.matrix) - self.constant, line_slope(self.clip)
-        if by is FAST:
-            eigen: tuple[Floats, Floats] = vars(self)["_eigen"]
-            v = solve_shared(self.coupling, b, self.clip, slope, eigen)
-        else:
-            shared = np.broadcast_to(self.coupling, (len(b), *self.coupling.shape))
-            v = solve_each(shared, b, self.clip, slope, by)
-        return renormalize(v, self.clip, self.how), renormalised_error(v, SOLVED, self.clip, self.how)
+    def scores(self, similarity: Floats) -> Floats:
+        b = similarity @ self.matrix - self.constant
+        eigen: tuple[Floats, Floats] = vars(self)["_eigen"]
+        v = solve_shared(self.coupling, b, self.clip, line_slope(self.clip), eigen)
+        return renormalize(v, self.clip, self.how)
+
+    def steps(self, builder: Builder, expected: Expectation, threshold: Floats) -> tuple[int, Array]:
+        if threshold.any():
+            raise Inexact("a threshold beside a linear system")
+        size = float(np.abs(self.matrix).sum(axis=0).max() + np.abs(self.coupling).sum(axis=1).max())
+        units = PULL_BITS - int(np.ceil(np.log2(size or 1.0)))
+        b, _ = expected.product(builder, self.matrix, self.constant, units)
+        values, vectors = vars(self)["_eigen"]
+        step = Solve(
+            (b,),
+            np.rint(vectors * 2.0**SOLVE_BITS).astype(np.int32),
+            2 * line_slope(self.clip) * values * 2.0**units,
+            np.abs(self.coupling).sum(axis=1) * 2.0**units,
+            np.array([float(self.clip)]),
+            RENORMALIZE.index(self.how),
+        )
+        return builder.add(step), np.full(len(values), SOLVE_BITS, np.int16)
 
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(scores)
@@ -172,29 +194,29 @@ class PolishReadout(Readout):
     scale: float = 1.0
     n_sweeps: int = 10
 
-    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
-        b = by.product(similarity, self.matrix) - self.constant
-        scores, least = self.settle(b, by)
-        bound = error + self._roundings
-        # Every turn on the way was a decision: one in doubt makes the whole row doubtful.
-        return scores, np.where(least > bound, bound, np.inf)
+    def scores(self, similarity: Floats) -> Floats:
+        return self.settle(similarity @ self.matrix - self.constant)
 
-    def settle(self, b: Floats, by: Arithmetic = FAST) -> tuple[Floats, Floats]:
-        """Fields of rows with pulls ``b`` (k, d), and the least (k, 1) by which a bit was ever decided."""
-        from .polish import polish_rows  # compiled code waits until it is needed
+    def settle(self, b: Floats) -> Floats:
+        """Fields of rows with pulls ``b`` (k, d)."""
+        from ..models.kernels import settle_rows  # compiled code waits until it is needed
 
         bits = np.where(b > 0, 1.0, -1.0)
-        least = np.abs(b).min(axis=1, keepdims=True)
-        polish_rows(bits, np.ascontiguousarray(b), self.gram, self.bend, self.n_sweeps, least)
         off = self.gram - np.diag(np.diag(self.gram))
-        fields: Floats = b - self.bend * by.product(bits, off)
+        settle_rows(bits, np.ascontiguousarray(b), off, self.bend, self.n_sweeps)
+        fields: Floats = b - self.bend * (bits @ off)
         # A field of exactly zero keeps the bit it has.
-        return np.where(fields == 0, 1e-12 * bits, fields), least
+        return np.where(fields == 0, 1e-12 * bits, fields)
 
-    @cached_property
-    def _roundings(self) -> float:
-        fields = 2.0**-40 * abs(self.bend) * float(np.abs(self.gram).sum(axis=0).max())
-        return _roundings(self.matrix, self.constant) + fields
+    def steps(self, builder: Builder, expected: Expectation, threshold: Floats) -> tuple[int, Array]:
+        if threshold.any():
+            raise Inexact("a threshold beside bits that settle")
+        off = self.bend * (self.gram - np.diag(np.diag(self.gram)))
+        size = float(np.abs(self.matrix).sum(axis=0).max() + np.abs(off).sum(axis=1).max())
+        units = PULL_BITS - int(np.ceil(np.log2(size or 1.0)))
+        b, _ = expected.product(builder, self.matrix, self.constant, units)
+        step = Settle((b,), np.rint(off * 2.0**units).astype(np.int64), self.n_sweeps)
+        return builder.add(step), np.full(len(off), units, np.int16)
 
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(2 * scores / self.scale)
@@ -215,26 +237,24 @@ class VaryingReadout(Readout):
     how: str
     curvature: float = 1.0
     n_sweeps: int = 3
-    steep: ClassVar[bool] = True
 
-    def evaluate(self, similarity: Floats, error: Floats | float, by: Arithmetic) -> tuple[Floats, Floats]:
-        T, d = self.targets.rows(similarity, by), self.means.shape[1]
+    def scores(self, similarity: Floats) -> Floats:
+        T, d = self.targets.rows(similarity), self.means.shape[1]
         q = np.zeros((len(T), d))  # nothing is known of the row yet: E[r²] = d
-        v, bound = q, np.zeros((len(T), 1))
+        v = q
         for _ in range(self.n_sweeps):
-            linear, quadratic = varying_terms(self.law, T, q, self.means, d, by)
-            b = by.product(-2 * (linear * self.weights), self.means)
-            solved = self._solve(-4 * self.curvature * quadratic * self.weights, b, by)
+            linear, quadratic = varying_terms(self.law, T, q, self.means, d)
+            b = -2 * (linear * self.weights) @ self.means
+            solved = self._solve(-4 * self.curvature * quadratic * self.weights, b)
             v = renormalize(solved, self.clip, self.how)
-            bound = np.maximum(bound, renormalised_error(solved, SOLVED, self.clip, self.how))
-            q = 2 * sigmoid(v, by) - 1
-        return v, bound
+            q = 2 * sigmoid(v) - 1
+        return v
 
-    def _solve(self, bends: Floats, b: Floats, by: Arithmetic) -> Floats:
+    def _solve(self, bends: Floats, b: Floats) -> Floats:
         """The system of each row, bends (k, m) and pulls (k, d); a block of A's stays near 64 MB."""
         v, slope = np.empty_like(b), line_slope(self.clip)
         for rows in block_slices(len(b), max(1, 8_000_000 // b.shape[1] ** 2)):
-            v[rows] = solve_each(weighted_grams(bends[rows], self.means, by), b[rows], self.clip, slope, by)
+            v[rows] = solve_each(weighted_grams(bends[rows], self.means), b[rows], self.clip, slope)
         return v
 
     def marginals(self, scores: Floats) -> Floats:
@@ -249,11 +269,6 @@ class VaryingReadout(Readout):
             return self.scores(supervision.similarity(groups, anchors))
 
         return np.concatenate(list(map_blocks(one, block_slices(supervision.n_groups, size), n_jobs)))
-
-
-def _roundings(matrix: Floats, constant: Floats) -> float:
-    """What float64 rounds off ``S @ matrix − constant`` for up to 2¹³ anchors."""
-    return 2.0**-40 * float((np.abs(matrix).sum(axis=0) + np.abs(constant)).max())
 
 
 def linear_slope(law: Energy, n_bits: int) -> tuple[float, float]:

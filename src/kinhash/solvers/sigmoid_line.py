@@ -1,8 +1,8 @@
 """The straight line nearest to the sigmoid on [−c, c], which makes mean field linear.
 
 Minimising ``∫ (σ(x) − c₁x − ½)² dx`` over [−c, c] gives ``c₁ = 3/(2c³) ∫ x σ(x) dx``, which is
-``3/(2c³) ∫ x tanh(x/2) dx`` over [0, c]. Its closed form has a dilogarithm, whose last digits depend on the
-library; Simpson's rule with a tanh of our own gives the same number everywhere.
+``3/(2c³) ∫ x tanh(x/2) dx`` over [0, c]. Its closed form has a dilogarithm; Simpson's rule is
+simpler.
 
 The linear system stays positive definite for every energy exactly while ``2 c₁ c < 1``, that is for c below
 `MAX_CLIP` (paper, theorem 1).
@@ -16,7 +16,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from .._elementary import tanh
 from ..errors import InvalidInput
 
 __all__ = ["MAX_CLIP", "line_slope"]
@@ -45,4 +44,4 @@ def _slope(c: float) -> float:
     t = np.arange(STEPS + 1) / STEPS  # x = c t
     simpson = np.where(np.arange(STEPS + 1) % 2 == 1, 4.0, 2.0)
     simpson[[0, -1]] = 1.0
-    return 1.5 / c * (math.fsum(simpson * t * tanh(c / 2 * t)) / (3 * STEPS))
+    return 1.5 / c * (math.fsum(simpson * t * np.tanh(c / 2 * t)) / (3 * STEPS))

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._arithmetic import FAST, Arithmetic
 from .._types import Floats
 from ..errors import UnknownName
 
@@ -55,9 +54,9 @@ class Targets:
         own, common = TARGETS[self.kind]
         return own * row_means + common * self.grand_mean
 
-    def rows(self, similarity: Floats, by: Arithmetic = FAST) -> Floats:
+    def rows(self, similarity: Floats) -> Floats:
         """Targets (k, m) of rows with these similarities (k, m) to the anchors."""
-        rho = self.row_offsets(by.product(similarity, self.weights[:, None])[:, 0])
+        rho = self.row_offsets(similarity @ self.weights)
         return similarity - rho[:, None] - self.offsets
 
 

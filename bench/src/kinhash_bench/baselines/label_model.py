@@ -11,7 +11,8 @@ from kinhash.encoders import ExpectedLabels
 from kinhash.evaluation import LabelScores
 from kinhash.hashers import EnergyHasher
 from kinhash.labels import read_labels
-from kinhash.plugins import ExpectedMap, LabelSimilarity, Rows, map_rows
+from kinhash.models import require_whole
+from kinhash.plugins import Rows, map_rows
 
 __all__ = ["LabelModelScores"]
 
@@ -31,12 +32,8 @@ class LabelModelScores(LabelScores):
         """Fit the hasher, and keep its label model."""
         labels = read_labels(y)
         encoder = ExpectedLabels(features=self.features)
-        found = (
-            EnergyHasher(16, encoder=encoder, alike=0, random_state=self.random_state).fit(X, y).fitted_.map
-        )
-        assert isinstance(found, ExpectedMap)
-        assert isinstance(found.expected, LabelSimilarity)
-        self.prepare_rows_, self.model_ = found.preparation, found.expected.model
+        hasher = EnergyHasher(16, encoder=encoder, alike=0, random_state=self.random_state).fit(X, y)
+        self.model_ = require_whole(hasher.fitted_.map)
         self.indicator_, self.is_tags_ = labels.indicator().astype(np.float32), labels.is_tags
         self.bytes_per_item = 4 * self.indicator_.shape[1]
         return self
@@ -44,7 +41,4 @@ class LabelModelScores(LabelScores):
     def prepare(self, X: Any) -> npt.NDArray[np.float32]:
         """Probabilities (n, labels)."""
         rows = Rows(X)
-        chances = map_rows(
-            lambda block: self.model_.probabilities(self.prepare_rows_(block)), rows.read, len(rows)
-        )
-        return np.asarray(chances, np.float32)
+        return np.asarray(map_rows(self.model_.chances, rows.read, len(rows)), np.float32)

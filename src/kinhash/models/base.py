@@ -1,0 +1,69 @@
+"""What every map can do: give rows their scores. A bit is 1 where its score is above zero."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy.typing as npt
+
+from .._types import Array
+from ..errors import InvalidInput
+
+if TYPE_CHECKING:
+    from .builder import Builder
+    from .whole import WholeMap
+
+__all__ = ["Arrays", "Map"]
+
+Arrays = dict[str, Array]
+
+
+class Map(ABC):
+    """Scores of rows. `fit` learns a map in floating point, and rounds it to a `WholeMap` at its end."""
+
+    kind: ClassVar[str]
+    n_bits: int
+    n_features: int
+
+    @abstractmethod
+    def scores(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Scores (k, d) of raw rows (k, p)."""
+
+    def steps(self, builder: Builder) -> tuple[int, Array]:
+        """Write the map as steps of whole numbers: the place of its scores, and their units (d,) as exponents.
+
+        Raises `Inexact` with the reason where that cannot be done.
+        """
+        from .bounds import Inexact
+
+        raise Inexact(f"a {type(self).__name__} has no steps of whole numbers")
+
+    def arrays(self) -> Arrays:
+        """What a model file stores; `from_arrays` undoes it."""
+        raise InvalidInput(
+            f"A {type(self).__name__} cannot be written to a model file",
+            "a map that can be rounded to whole numbers",
+            "Fit with encoder='ridge' or 'expected' and no scikit-learn estimator inside, or keep it with joblib",
+        )
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Map:
+        """Build the map that `arrays` came from. A stranger may have written them: check them all first."""
+        raise InvalidInput(f"A {cls.__name__} is never stored in a model file", "", "Fit it again")
+
+    def whole(self, spread: Array | None = None) -> Map:
+        """The same map in whole numbers; the map itself where it cannot be rounded.
+
+        ``spread`` (p,) are the standard deviations of the columns, for maps that take columns as they come.
+        """
+        from .bounds import Inexact
+        from .builder import Builder
+
+        builder = Builder(self.n_features, spread)
+        try:
+            scores, units = self.steps(builder)
+        except Inexact:
+            return self
+        found: WholeMap = builder.build(scores, units)
+        return found
