@@ -5,15 +5,15 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 LOWEST := .venv-lowest
 LOWEST_PYTHON ?= python3.11
-LOWEST_TESTS  ?= tests
-EXTRAS := plot,parquet,data,faiss,usearch,onnx,duckdb,dask
-comma  := ,
+LOWEST_TESTS  ?= tests bench/tests
+EXTRAS := plot,parquet,faiss,usearch,onnx,duckdb,dask
+BENCH_EXTRAS := data,faiss
 .DEFAULT_GOAL := help
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml bench/pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" --group dev
+	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" -e "bench[$(BENCH_EXTRAS)]" --group dev
 	@touch $@
 
 .PHONY: help install demo test test-slow test-lowest package review lock test-spark test-engines test-browser test-integrations check format bench docs clean
@@ -21,12 +21,12 @@ $(STAMP): pyproject.toml
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-install: $(STAMP)  ## Make .venv with kinhash and all it needs for the other targets
+install: $(STAMP)  ## Make .venv with kinhash, kinhash-bench and all they need for the other targets
 
 demo: $(STAMP)  ## Learn codes on real data, print a table, save a picture (two minutes)
 	@$(BIN)/kinhash demo
 
-test: $(STAMP)  ## Run the default tests (under 8 minutes on two cores)
+test: $(STAMP)  ## Run the default tests of both packages (under 8 minutes on two cores)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test-slow: $(STAMP)  ## Run the full-size checks as well
@@ -36,17 +36,19 @@ test-lowest:  ## Run the default tests with the lowest version of every required
 	@test -x $(LOWEST)/bin/python || $(LOWEST_PYTHON) -m venv $(LOWEST)
 	@$(LOWEST)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	@$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/lowest.txt
-	@$(LOWEST)/bin/python -m pip install --quiet -e ".[$(EXTRAS)]" --group test -c $(LOWEST)/lowest.txt
+	@$(LOWEST)/bin/python -m pip install --quiet -e ".[$(EXTRAS)]" -e "bench[$(BENCH_EXTRAS)]" --group test -c $(LOWEST)/lowest.txt
 	@cat $(LOWEST)/lowest.txt
 	@$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -m "not slow" $(LOWEST_TESTS)
 
-package: $(STAMP)  ## Build sdist and wheel in a temporary folder and check them (twine, check-wheel-contents, pyroma)
+package: $(STAMP)  ## Build sdists and wheels of both packages in a temporary folder and check them (twine, check-wheel-contents, pyroma)
 	@$(BIN)/python -m pip install --quiet --group package
 	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
-	  $(BIN)/python -m build --outdir "$$folder" . >"$$folder/log" 2>&1 || { cat "$$folder/log"; exit 1; }; \
+	  for project in . bench; do \
+	    $(BIN)/python -m build --outdir "$$folder" $$project >"$$folder/log" 2>&1 || { cat "$$folder/log"; exit 1; }; \
+	  done; \
 	  $(BIN)/twine check --strict "$$folder"/*.whl "$$folder"/*.tar.gz; \
 	  $(BIN)/check-wheel-contents "$$folder"/*.whl; \
-	  $(BIN)/pyroma --min 10 "$$folder"/*.tar.gz
+	  for sdist in "$$folder"/*.tar.gz; do $(BIN)/pyroma --min 10 "$$sdist"; done
 
 review: $(STAMP)  ## Check the repository's settings with repo-review
 	@$(BIN)/python -m pip install --quiet --group package
@@ -54,8 +56,9 @@ review: $(STAMP)  ## Check the repository's settings with repo-review
 
 lock: $(STAMP)  ## Write requirements-dev.lock anew: what .venv needs, with hashes
 	@$(BIN)/python -m pip install --quiet --group lock
-	@$(BIN)/uv pip compile pyproject.toml --group dev $(foreach extra,$(subst $(comma), ,$(EXTRAS)),--extra $(extra)) \
+	@printf -- '-e .[$(EXTRAS)]\n-e ./bench[$(BENCH_EXTRAS)]\n' | $(BIN)/uv pip compile - --group dev \
 	  --universal --python-version 3.11 --upgrade --generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
+	  --no-emit-package kinhash --no-emit-package kinhash-bench \
 	  --custom-compile-command "make lock" --quiet --output-file requirements-dev.lock
 
 test-engines: $(STAMP)  ## Run the engine tests with every engine that can be had, servers too
@@ -81,12 +84,12 @@ test-integrations: $(STAMP)  ## Run the tests inside sentence-transformers and h
 	@$(BIN)/python -m pip install --quiet -e ".[sentence-transformers,hub]"
 	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest tests/integrations -rs
 
-check: $(STAMP)  ## Lint, types, import layers, doctests
+check: $(STAMP)  ## Lint, types, import layers, doctests of both packages
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest --doctest-modules src/kinhash --ignore=src/kinhash/spark --ignore=src/kinhash/integrations --timeout=300
+	@$(BIN)/python -m pytest --doctest-modules src/kinhash bench/src/kinhash_bench --ignore=src/kinhash/spark --ignore=src/kinhash/integrations --timeout=300
 
 format: $(STAMP)  ## Format the code
 	@$(BIN)/ruff check --fix-only .

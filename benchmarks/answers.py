@@ -32,10 +32,10 @@ from typing import Any
 import numpy as np
 
 from kinhash import EnergyHasher, HammingIndex
-from kinhash.datasets import data_folder, load
 from kinhash.errors import KinhashWarning
 from kinhash.evaluation.answers import AnswerSheet, self_retrieval
 from kinhash.labels import Labels, read_labels
+from kinhash_bench.datasets import data_folder, load
 
 SEED = 34_118
 SETS = {

@@ -25,7 +25,6 @@ from kinhash import EnergyHasher
 from kinhash._blocks import map_rows
 from kinhash._check import check_features
 from kinhash.codes import pack_bits
-from kinhash.datasets import load
 from kinhash.encoders.expected import ExpectedMap
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.features import RBF
@@ -33,6 +32,7 @@ from kinhash.encoders.ridge import Ridge
 from kinhash.encoders.stacked import StackedMap
 from kinhash.rows import Rows
 from kinhash.solvers import SOLVERS
+from kinhash_bench.datasets import load
 
 SETS = {
     "64": ("cifar10_efficientnet_lite0_pca256", 64),

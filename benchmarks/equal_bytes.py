@@ -24,10 +24,10 @@ from typing import Any
 import near_kin
 import numpy as np
 
-from kinhash.bench.methods import is_ranking, make_method
-from kinhash.datasets import load
 from kinhash.errors import KinhashWarning
 from kinhash.evaluation import average_precision, average_precision_from_scores, score_rows
+from kinhash_bench.datasets import load
+from kinhash_bench.tasks.methods import is_ranking, make_method
 
 MORE_SETS = {"cifar10-gist": "cifar10_gist512", "digits": "digits"}
 FIGURES = ("kin", "near-kin", "r100")

@@ -14,11 +14,11 @@ from dataclasses import replace
 import numpy as np
 
 from kinhash import Codes, EnergyHasher
-from kinhash.datasets import load
 from kinhash.errors import FileProblem
 from kinhash.evaluation import CodeReferences, Cosine, score_rows
 from kinhash.evaluation.float_rankings import unit_rows
 from kinhash.metrics import average_precision_from_scores, mean_average_precision
+from kinhash_bench.datasets import load
 
 NAME = "cifar10_efficientnet_lite0_pca256"
 UNSEEN = ([2, 4, 9], [0, 5, 7])  # classes left out of the fit

@@ -17,13 +17,13 @@ import time
 import numpy as np
 
 from kinhash import EnergyHasher
-from kinhash.datasets import load
 from kinhash.errors import FileProblem
 from kinhash.evaluation import CodeReferences, Cosine, score_rows
 from kinhash.evaluation.answers import AnswerSheet, hamming_scores, self_retrieval
 from kinhash.evaluation.float_rankings import unit_rows
 from kinhash.evaluation.label_model import Classifier
 from kinhash.labels import read_labels
+from kinhash_bench.datasets import load
 
 NAME = "cifar10_efficientnet_lite0_pca256"
 FIGURES = ("mAP", "p10", "near")

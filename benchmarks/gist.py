@@ -17,9 +17,9 @@ import numpy as np
 import scipy.fft
 
 from kinhash._blocks import n_threads
-from kinhash.datasets import _gist as fast
-from kinhash.datasets import data_folder, gist, load
 from kinhash.errors import KinhashError
+from kinhash_bench.datasets import _gist as fast
+from kinhash_bench.datasets import data_folder, gist, load
 
 
 def plain_gist(images: np.ndarray, batch: int = 32) -> np.ndarray:

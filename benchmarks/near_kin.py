@@ -27,12 +27,17 @@ from typing import Any
 import numpy as np
 
 from kinhash import EnergyHasher, HammingIndex
-from kinhash.baselines import BASELINES
-from kinhash.baselines.label_byte import LabelByte, LabelBytePQ
-from kinhash.datasets import load
 from kinhash.errors import KinhashWarning
-from kinhash.evaluation import NearestKin, average_precision, average_precision_from_scores, score_rows
-from kinhash.protocols import Cosine
+from kinhash.evaluation import (
+    Cosine,
+    NearestKin,
+    average_precision,
+    average_precision_from_scores,
+    score_rows,
+)
+from kinhash_bench.baselines import BASELINES
+from kinhash_bench.baselines.label_byte import LabelByte, LabelBytePQ
+from kinhash_bench.datasets import load
 
 SETS = {
     "cifar10-network": "cifar10_efficientnet_lite0_pca256",

@@ -29,10 +29,11 @@ from typing import Any
 import numpy as np
 
 from kinhash import EMKSH, EnergyHasher
-from kinhash.datasets import load
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.errors import KinhashError
-from kinhash.protocols import PROTOCOLS, Cosine, evaluate
+from kinhash.evaluation import Cosine
+from kinhash_bench.datasets import load
+from kinhash_bench.protocols import PROTOCOLS, evaluate
 
 SETS = {
     "cifar10-gist": "cifar10_gist512",

@@ -49,7 +49,7 @@ def prepare(folder, name, n_rows):
     """A model file, rows, and the codes that the fixed order gives."""
     from kinhash._arithmetic import FIXED
     from kinhash.codes import pack_bits
-    from kinhash.datasets import load
+    from kinhash_bench.datasets import load
 
     data = load(COCO if name == "tags" else CIFAR)
     X = np.ascontiguousarray(data.features[:n_rows], np.float32)

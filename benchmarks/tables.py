@@ -7,8 +7,8 @@
 
 RUNS are folders of results; of the same cell in several of them the last one counts. Means are over
 partitions, ± is their standard deviation. *Later rows* are those of the protocol `inductive`: a mapped
-database that was not fitted on. First, level and lost are as in the report (`kinhash.bench.wins`), by the
-paired difference of all queries; a lead beyond its 95 % interval is marked by a star.
+database that was not fitted on. First, level and lost are as in the report (`kinhash_bench.report.wins`), by
+the paired difference of all queries; a lead beyond its 95 % interval is marked by a star.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from kinhash.bench.field import OURS
-from kinhash.bench.paired import LEVEL, difference
-from kinhash.bench.result import Result
-from kinhash.bench.rows import Group, arrange, group_by
-from kinhash.bench.store import read_results
-from kinhash.bench.wins import Verdict, verdicts
+from kinhash_bench.report.field import OURS
+from kinhash_bench.report.paired import LEVEL, difference
+from kinhash_bench.report.rows import Group, arrange, group_by
+from kinhash_bench.report.wins import Verdict, verdicts
+from kinhash_bench.tasks.result import Result
+from kinhash_bench.tasks.store import read_results
 
 NAMES = {
     "cifar10_efficientnet_lite0_pca256": "CIFAR-10 network features",

@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 
 import kinhash
-from kinhash.baselines import BASELINES
 from kinhash.metrics import mean_average_precision
+from kinhash_bench.baselines import BASELINES
 
 X, y = load_digits(return_X_y=True)
 methods = {"EnergyHasher": kinhash.EnergyHasher(16, alike=0, random_state=0)}

@@ -42,6 +42,12 @@ ELSEWHERE = {
     "docs/searching.md": "tests/index/test_docs.py",
 }
 DOCTESTS = [*TUTORIALS, "docs/protocols.md"]
+LABORATORY = (
+    "docs/protocols.md",
+    "docs/benchmark.md",
+    "docs/datasets.md",
+    "docs/rivals.md",
+)  # of kinhash-bench
 SCRIPTS = ["docs/advise.md", "docs/benchmark.md", "docs/datasets.md", "docs/rivals.md"]
 
 
@@ -64,6 +70,8 @@ def test_every_page_with_python_is_run_somewhere():
 
 @pytest.mark.parametrize("page", DOCTESTS)
 def test_sessions_run_as_written(page):
+    if page in LABORATORY:
+        pytest.importorskip("kinhash_bench")
     results = doctest.testfile(str(ROOT / page), module_relative=False)
     assert results.attempted == sum(block.count(">>>") for block in blocks(page))
     assert results.failed == 0
@@ -74,6 +82,8 @@ def test_scripts_run_as_written(page, tmp_path, monkeypatch):
     """In order, in one room, with small data in place of the reader's own."""
     if page == "docs/advise.md":
         pytest.importorskip("matplotlib")
+    if page in LABORATORY:
+        pytest.importorskip("kinhash_bench")
     monkeypatch.chdir(tmp_path)
     X, y = load_digits(return_X_y=True)
     quick = {"bits": (64,), "n_splits": 1}

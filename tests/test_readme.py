@@ -182,7 +182,7 @@ def test_the_table_says_what_the_sentence_says() -> None:
 @pytest.mark.slow
 def test_the_numbers_in_the_table_are_those_of_the_benchmark(data_home: Path) -> None:
     program = runpy.run_path(str(ROOT / "benchmarks/front_page.py"))
-    from kinhash.datasets import load
+    load = pytest.importorskip("kinhash_bench.datasets").load
 
     data = load(program["NAME"], data_home)
     found = program["partition"](data.features, data.labels.classes, 64, 0)

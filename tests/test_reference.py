@@ -73,6 +73,7 @@ def test_sections_name_only_parameters_that_exist():
 
 def test_the_glossary_has_no_dead_words():
     pytest.importorskip("dask")
+    pytest.importorskip("kinhash_bench")
     used = set()
     for place, thing in things():
         said = listing.told(thing)

@@ -21,7 +21,6 @@ ROOMS = (
     "kinhash.explorer",
     "kinhash.advice",
     "kinhash.metrics",
-    "kinhash.protocols",
     "kinhash.evaluation",
     "kinhash.hashers",
     "kinhash.energies",
@@ -39,14 +38,19 @@ ROOMS = (
     "kinhash.export",
     "kinhash.testing",
     "kinhash.errors",
+    "kinhash_bench.baselines",
+    "kinhash_bench.protocols",
+    "kinhash_bench.datasets",
 )
-OPTIONAL = ("kinhash.dask",)  # may be absent; kinhash.spark, which needs Java, is on the page about scale
+# May be absent. kinhash.spark, which needs Java, is on the page about scale.
+OPTIONAL = ("kinhash.dask", "kinhash_bench.baselines", "kinhash_bench.protocols", "kinhash_bench.datasets")
 # Tables whose rows are classes that users make themselves.
 TABLES = {
     "kinhash.energies": "ENERGIES",
     "kinhash.solvers": "SOLVERS",
     "kinhash.encoders": "ENCODERS",
     "kinhash.baselines": "BASELINES",
+    "kinhash_bench.baselines": "BASELINES",
 }
 GLOSSARY, EXAMPLES = (Path(__file__).with_name(f"{name}.toml") for name in ("glossary", "examples"))
 
@@ -78,7 +82,7 @@ def room_names(room: str) -> list[str]:
     names = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
     if room in TABLES:
         rows = getattr(module, TABLES[room])
-        names += [thing.__name__ for thing in rows.values() if thing.__module__.startswith("kinhash.")]
+        names += [thing.__name__ for thing in rows.values() if thing.__module__.startswith(f"{room}.")]
     return [name for name in dict.fromkeys(names) if not name.startswith("__")]
 
 

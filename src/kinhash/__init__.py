@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
         index,
         metrics,
         plot,
-        protocols,
         solvers,
     )
     from .advice import advise
@@ -72,7 +71,6 @@ __all__ = [
     "on_gpu",
     "pack_bits",
     "plot",
-    "protocols",
     "save_codes",
     "solvers",
     "unpack_bits",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from .errors import UnknownName
@@ -24,17 +25,23 @@ class Table(Mapping[str, Any]):
         rows: Mapping[str, str],
         entry_points: str | None = None,
         also: str | None = None,
+        more_in: str | None = None,
     ) -> None:
-        """``also`` names another table, ``"module:TABLE"``, all of whose rows are ours too."""
+        """``also`` names another table, ``"module:TABLE"``, all of whose rows are ours too.
+
+        ``more_in`` names a package that adds rows by entry points. If it is not installed, the error for an
+        unknown name mentions it.
+        """
         self.kind = kind
         self._rows = dict(rows)
         self._entry_points = entry_points
         self._also = also
+        self._more_in = more_in
 
     def __getitem__(self, name: str) -> Any:
         target = self._targets().get(name) if isinstance(name, str) else None
         if target is None:
-            raise UnknownName.among(self.kind, name, self._targets())
+            raise UnknownName.among(self.kind, name, self._targets(), self._absent_package())
         module, _, attribute = target.partition(":")
         return getattr(import_module(module), attribute)
 
@@ -57,6 +64,11 @@ class Table(Mapping[str, Any]):
             if target.partition(":")[2] == name and target.startswith(f"{room}."):
                 return self[row]
         raise AttributeError(f"module {room!r} has no attribute {name!r}")
+
+    def _absent_package(self) -> str | None:
+        if self._more_in is None or find_spec(self._more_in.replace("-", "_")) is not None:
+            return None
+        return self._more_in
 
     def _targets(self) -> dict[str, str]:
         if self._entry_points is not None:

@@ -59,8 +59,13 @@ class UnknownName(InvalidInput):
     """A name that is in none of our tables."""
 
     @classmethod
-    def among(cls, kind: str, name: object, choices: Iterable[str]) -> UnknownName:
-        """Build the message from the table itself, so the list cannot go stale."""
+    def among(
+        cls, kind: str, name: object, choices: Iterable[str], more_in: str | None = None
+    ) -> UnknownName:
+        """Build the message from the table itself, so the list cannot go stale.
+
+        ``more_in`` is a package that would add rows to the table and is not installed.
+        """
         names = sorted(choices)
         asked = str(name)[:100]  # comparing takes memory and time
         spelt = {other.lower(): other for other in names}  # 'sdh' means 'SDH'
@@ -68,11 +73,10 @@ class UnknownName(InvalidInput):
             spelt[other] for other in difflib.get_close_matches(asked.lower(), spelt, n=1)
         ]
         article = "an" if kind[:1] in "aeiou" else "a"
-        return cls(
-            f"There is no {kind} called {name!r}",
-            f"one of {', '.join(names)}",
-            f"Did you mean {close[0]!r}?" if close else f"Pass {article} {kind} from that list",
-        )
+        remedy = f"Did you mean {close[0]!r}?" if close else f"Pass {article} {kind} from that list"
+        if more_in is not None:
+            remedy = f"{_sentence(remedy)} Others come with: pip install {more_in}"
+        return cls(f"There is no {kind} called {name!r}", f"one of {', '.join(names)}", remedy)
 
 
 class CodesMismatch(InvalidInput):
@@ -98,12 +102,12 @@ class MissingExtra(KinhashError, ImportError):
     """An optional dependency is needed and absent."""
 
     @classmethod
-    def of(cls, package: str, extra: str) -> MissingExtra:
-        """Name the package that is missing and the extra that brings it."""
+    def of(cls, package: str, extra: str, distribution: str = "kinhash") -> MissingExtra:
+        """Name the package that is missing and the extra of ``distribution`` that brings it."""
         return cls(
             f"This needs the package {package!r}, which is not installed",
             "",
-            f"Install it with: pip install 'kinhash[{extra}]'",
+            f"Install it with: pip install '{distribution}[{extra}]'",
         )
 
 

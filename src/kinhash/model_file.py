@@ -41,6 +41,7 @@ HASHERS = Table(
     },
     entry_points="kinhash.hashers",
     also="kinhash.baselines:BASELINES",
+    more_in="kinhash-bench",
 )
 
 LABELS, SEEN, KINSHIP = "labels.", "seen.", "kinship"  # what the arrays are called that are not the map's

@@ -145,7 +145,7 @@ PARAMETERS = [
         "There is no label model called 'ridge'",
     ),
     Case("method", f"{FIT} --method EMKHS", "Did you mean 'EMKSH'?"),
-    Case("method", f"{FIT} --method sdh", "Did you mean 'SDH'?"),
+    Case("method", f"{FIT} --method itq", "Did you mean 'ITQ'?"),
     Case("parameter", f"{FIT} --set encoders=ridge", "Did you mean 'encoder'?"),
     Case("parameter", f"{FIT} --set solver=spectral --set solver__n_anchor=3", "Did you mean 'n_anchors'?"),
     Case("parameter", f"{FIT} --set map=linear", "no parameter of EnergyHasher called 'map'"),
@@ -156,10 +156,8 @@ PARAMETERS = [
     Case("k", "eval db.kin --labels y.txt -k 0", "k is 0"),
     Case("k", "search index.kin queries.kin -k -1", "-1"),
     Case("radius", "eval db.kin --labels y.txt --radius -1", "radius is -1"),
-    Case("bits", "bench smoke --bits 63 -o out.kin", "no length of this task called '63'"),
     Case("picture", "advise X.npy --labels y.txt --picture a.svg", "must end in .png"),
     Case("labels", "advise X.npy", "Pass one of --labels, --tags or --label-column."),
-    Case("data set", "data prepare cifar", "Did you mean 'cifar10'?"),
 ]  # fmt: skip
 
 SUPERVISION = [

@@ -43,7 +43,7 @@ def test_settings_give_the_model_that_python_gives(run: Run, folder: Path, words
 
 
 @pytest.mark.parametrize(
-    "words", ["", "--alike 0.5 --kin-weight 2", "--set encoder=ridge", "--method EMKSH", "--method SDH"]
+    "words", ["", "--alike 0.5 --kin-weight 2", "--set encoder=ridge", "--method EMKSH", "--method ITQ"]
 )
 def test_the_bar_knows_every_stage_and_never_goes_back(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, words: str

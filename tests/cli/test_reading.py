@@ -63,12 +63,10 @@ def test_classes_that_are_several_tags_are_noticed(mark: str, run: Run, folder: 
     assert f"--tag-separator '{mark}'" in said.err
 
 
-@pytest.mark.parametrize("command", ["eval", "audit"])
-def test_judges_notice_them_too(command: str, run: Run, folder: Path) -> None:
+def test_eval_notices_them_too(run: Run, folder: Path) -> None:
     np.save("codes.npy", np.arange(120, dtype=np.uint8)[:, None])
     (folder / "y.txt").write_text("\n".join(["red", "blue;round", "round", "blue;red"] * 30) + "\n")
-    files = ("--labels", "y.txt") if command == "eval" else ("y.txt",)
-    said = run(command, "codes.npy", *files)
+    said = run("eval", "codes.npy", "--labels", "y.txt")
     assert said.code == 0, said.err
     assert "60 classes in y.txt look like several tags" in said.err
 
@@ -100,14 +98,6 @@ def test_columns_that_look_like_no_feature(extra: np.ndarray, says: str, run: Ru
     assert says in said.err
     quiet = run("fit", "odd.csv", "--label-column", "kind", "--leave-out", "number", *FIT)
     assert "Warning" not in quiet.err
-
-
-def test_data_alone_prints_its_help(run: Run) -> None:
-    said = run("data")
-    assert said.code == 0
-    assert said.err == ""
-    assert "kinhash data list" in said.out
-    assert said.out.count("\n") > 10
 
 
 def test_long_work_is_heard_of_in_a_log(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,6 @@ def test_all_closed_at_once(folder: Path) -> None:
         "encode loop.kin X.npy -o a.kin",
         "index db.kin --ids loop.npy -o a.kin",
         "search index.kin loop.kin",
-        "report loop.kin -o a.html",
         "export db.kin --to sqlite -o loop.kin",
     ],
 )

@@ -7,9 +7,10 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from official import compact_arrays
+from compact_cases import compact_arrays
 
-from kinhash.datasets import open_labels, read_compact
+from kinhash.datasets import open_labels
+from kinhash.datasets._compact import CompactFile
 from kinhash.errors import FileProblem, InvalidInput, KinhashWarning, UnknownName
 
 
@@ -124,7 +125,7 @@ def test_arrays(tmp_path):
 @pytest.mark.parametrize("kind", ["quantised", "half", "tags only"])
 def test_compact_files(tmp_path, kind):
     np.savez(tmp_path / "x.npz", **compact_arrays(kind))
-    mine, theirs = open_labels(tmp_path / "x.npz"), read_compact(tmp_path / "x.npz").labels
+    mine, theirs = open_labels(tmp_path / "x.npz"), CompactFile.read(tmp_path / "x.npz").parts().labels
     np.testing.assert_array_equal(mine.indicator().toarray(), theirs.indicator().toarray())
     assert list(mine.names) == list(theirs.names)
 

@@ -13,11 +13,12 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from compact_cases import compact_arrays
 from hypothesis import given
 from hypothesis import strategies as st
-from official import compact_arrays
 
-from kinhash.datasets import open_matrix, read_compact
+from kinhash.datasets import open_matrix
+from kinhash.datasets._compact import CompactFile
 from kinhash.errors import FileProblem, UnknownName
 
 
@@ -134,7 +135,7 @@ def test_column_names_come_from_the_header(tmp_path):
 def test_compact_files_are_expanded(tmp_path):
     for kind in ("quantised", "sparse", "pictures"):
         np.savez_compressed(tmp_path / "x.npz", **compact_arrays(kind))
-        expected = read_compact(tmp_path / "x.npz").features
+        expected = CompactFile.read(tmp_path / "x.npz").parts().features
         np.testing.assert_array_equal(dense(open_matrix(tmp_path / "x.npz").read()), dense(expected))
 
 

@@ -14,108 +14,26 @@ import zipfile
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from official import (
+from compact_cases import (
     COMPACT_KINDS,
     compact_arrays,
-    write_cifar10,
-    write_espgame,
-    write_mnist,
-    write_mulan,
-    write_nuswide,
 )
+from file_accidents import N_MUTANTS, mutated, survives
 
-from kinhash.datasets import DATASETS, open_labels, open_matrix, read_compact
+from kinhash.datasets import open_labels, open_matrix
+from kinhash.datasets._compact import CompactFile
 from kinhash.errors import FileProblem
-
-N_MUTANTS = 500
 
 pytestmark = pytest.mark.parametrize(
     "times", [pytest.param(1, id="default"), pytest.param(10, id="slow", marks=pytest.mark.slow)]
 )
 
 
-def mutated(good: bytes, rng: np.random.Generator) -> bytes:
-    """One to four small accidents."""
-    data = bytearray(good)
-    for _ in range(rng.integers(1, 5)):
-        if not data:
-            return b""
-        kind = rng.integers(7)
-        # Half of the accidents hit the first bytes, where headers are.
-        limit = len(data) if rng.random() < 0.5 else min(len(data), 128)
-        at = int(rng.integers(limit))
-        size = int(rng.integers(1, 9))
-        if kind == 0:
-            data[at] ^= 1 << int(rng.integers(8))
-        elif kind == 1:
-            data[at : at + size] = rng.bytes(size)
-        elif kind == 2:
-            del data[at:]
-        elif kind == 3:
-            del data[at : at + size]
-        elif kind == 4:
-            data[at:at] = rng.bytes(size)
-        elif kind == 5:
-            data[at:at] = data[at : at + 50]
-        else:
-            data[at : at + size] = rng.choice([b"\0", b"\xff", b"9", b"-", b"{", b",", b"\n", b'"']) * size
-    return bytes(data)
-
-
-def survives(read, files, n_mutants: int) -> None:
-    """Mutate the files in turn; most mutants must be refused, the rest must be readable."""
-    rng = np.random.default_rng(n_mutants)
-    good = [path.read_bytes() for path in files]
-    read()
-    refused = 0
-    for k in range(n_mutants):
-        path, data = files[k % len(files)], good[k % len(files)]
-        path.write_bytes(mutated(data, rng))
-        try:
-            read()
-        except FileProblem:
-            refused += 1
-        path.write_bytes(data)
-    read()
-    assert refused > n_mutants // 10
-
-
-@pytest.mark.parametrize("archive", [True, False])
-def test_cifar10(tmp_path, archive, times):
-    write_cifar10(tmp_path, archive)
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    survives(lambda: DATASETS["cifar10"].read(tmp_path), files, times * N_MUTANTS // 2)
-
-
-@pytest.mark.parametrize("zipped", [True, False])
-def test_mnist(tmp_path, zipped, times):
-    write_mnist(tmp_path, zipped)
-    survives(lambda: DATASETS["mnist"].read(tmp_path), sorted(tmp_path.iterdir()), times * N_MUTANTS // 2)
-
-
-def test_nuswide(tmp_path, times):
-    write_nuswide(tmp_path)
-    labels = sorted(tmp_path.glob("Groundtruth/AllLabels/*"))[::20]
-    files = [*labels, *tmp_path.glob("Low_Level_Features/*"), *tmp_path.glob("ImageList/*")]
-    survives(lambda: DATASETS["nuswide"].read(tmp_path), files, times * N_MUTANTS)
-
-
-def test_espgame(tmp_path, times):
-    write_espgame(tmp_path)
-    survives(lambda: DATASETS["espgame"].read(tmp_path), sorted(tmp_path.iterdir()), times * N_MUTANTS)
-
-
-@pytest.mark.parametrize("sparse", [True, False])
-def test_mulan(tmp_path, sparse, times):
-    write_mulan(tmp_path, "scene", sparse, True)
-    survives(lambda: DATASETS["scene"].read(tmp_path), sorted(tmp_path.iterdir()), times * N_MUTANTS // 2)
-
-
 @pytest.mark.parametrize("kind", COMPACT_KINDS)
 def test_compact_bytes(tmp_path, kind, times):
     path = tmp_path / "own.npz"
     np.savez_compressed(path, **compact_arrays(kind))
-    survives(lambda: read_compact(path), [path], times * N_MUTANTS // len(COMPACT_KINDS))
+    survives(lambda: CompactFile.read(path).parts(), [path], times * N_MUTANTS // len(COMPACT_KINDS))
 
 
 @pytest.mark.parametrize("kind", COMPACT_KINDS)
@@ -136,7 +54,7 @@ def test_compact_arrays(tmp_path, kind, times):
         if rng.random() < 0.3:
             rewrite_member(path, name, rng)
         try:
-            read_compact(path)
+            CompactFile.read(path).parts()
         except FileProblem:
             refused += 1
     assert refused > n_mutants // 4

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kinhash import EMSPLH, EnergyHasher
-from kinhash.baselines import BASELINES
+from kinhash import EnergyHasher
 from kinhash.encoders.features import RBF
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import InvalidInput
 from kinhash.hashers.settings import with_settings
+from kinhash.model_file import HASHERS
 from kinhash.solvers.coordinate import Coordinate
 
 
@@ -43,7 +43,7 @@ def test_objects_that_are_there_are_copied_not_changed():
     assert solver.n_sweeps == Coordinate().n_sweeps
 
 
-@pytest.mark.parametrize("method", [EMSPLH(), *(BASELINES[name]() for name in BASELINES)], ids=repr)
+@pytest.mark.parametrize("method", [HASHERS[name]() for name in HASHERS], ids=repr)
 def test_every_method_takes_its_own_parameters(method):
     again = with_settings(method, {"random_state": 7})
     assert type(again) is type(method)

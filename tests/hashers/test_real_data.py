@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from kinhash import EMKSH, EnergyHasher
-from kinhash.datasets import load
 from kinhash.metrics import mean_average_precision
+
+load = pytest.importorskip("kinhash_bench.datasets").load
 
 pytestmark = [pytest.mark.data, pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")]
 

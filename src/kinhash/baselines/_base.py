@@ -1,10 +1,6 @@
-"""What the rivals share: our contract, in two forms.
+"""What methods in this room share: `Baseline` has its own map, `Unsupervised` reads no labels.
 
-`Baseline` has a map of its own and nothing to choose about it; `Unsupervised` is one that reads no labels.
-`TwoStepBaseline` learns codes first and a map onto them second, so that any method's codes combine with any
-map: ``map="own"`` is what its authors use, "linear" and "rbf" are our ridge maps with the intercept kept,
-"tuned" is ridge with features and penalty chosen on held-out rows, "expected" is our expected supervision,
-and any scikit-learn regressor works too.
+Packages that add methods subclass them too; see `kinhash.plugins`.
 """
 
 from __future__ import annotations
@@ -15,30 +11,15 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
-from .._check import check_choice, check_integer, check_number
 from ..codes import pack_bits
 from ..encoders import Fitted, Map
-from ..encoders.features import RBF, Plain, first_preparation
-from ..errors import InvalidInput, UnknownName
+from ..errors import InvalidInput
 from ..hashers.base import Hasher
 from ..supervision import Supervision
 from ..training import Training
-from ._expected import fit_expected_map, require_labels
 
-__all__ = [
-    "Baseline",
-    "Nothing",
-    "RowCodes",
-    "Solved",
-    "TwoStepBaseline",
-    "Unsupervised",
-    "fit_row_map",
-    "label_matrix",
-]
-
-MAP_NAMES = ("own", "linear", "rbf", "tuned", "expected")
+__all__ = ["Baseline", "NoSupervision", "Solved", "Unsupervised"]
 
 RowCodes = npt.NDArray[np.float64]
 
@@ -56,10 +37,11 @@ class Solved:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Baseline(Hasher):
     """A rival with a map of its own. Subclasses implement `_solve`.
 
-    They have a constructor of their own if they have constants.
+    Those with settings of their own are dataclasses, too, with the same options.
 
     Parameters
     ----------
@@ -67,18 +49,10 @@ class Baseline(Hasher):
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
     """
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_bits: int = field(default=64, kw_only=False)
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @abstractmethod
     def _solve(self, training: Training) -> Solved:
@@ -98,7 +72,7 @@ class Baseline(Hasher):
             raise InvalidInput(
                 f"{type(self).__name__} gave no map of its own",
                 "a map from a Baseline or an Unsupervised",
-                "Return one from _solve, or subclass TwoStepBaseline, which fits one to the learned codes",
+                "Return one from _solve",
             )
         return solved.map, {}
 
@@ -108,10 +82,10 @@ class Unsupervised(Baseline):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows X (n, p); y is there for pipelines only."""
-        return self._fit(X, Nothing, sample_weight, y)
+        return self._fit(X, NoSupervision, sample_weight, y)
 
     def _learn(self, training: Training) -> Fitted:
-        return super()._learn(replace(training, supervision=Nothing(len(training.rows))))
+        return super()._learn(replace(training, supervision=NoSupervision(len(training.rows))))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -119,89 +93,8 @@ class Unsupervised(Baseline):
         return tags
 
 
-class TwoStepBaseline(Baseline):
-    """A rival that learns codes of its training rows, to which any map can be fitted.
-
-    `_solve` gives the targets, and the authors' map where that is no ridge onto them.
-
-    Parameters
-    ----------
-    n_bits : length of the codes.
-    map : "own" (what the authors use); "linear" or "rbf" (our ridge maps onto the learned codes, with an
-        intercept); "tuned" (the one of the two, and its penalty, that do best on held-out rows);
-        "expected" (our label model, and the code that belongs to the similarities it expects: classes or
-        tags only); or a scikit-learn regressor, one copy per bit where it needs that.
-    alpha : penalty of map="linear" and "rbf": a number, "auto" (n/p; by "gcv" for rbf) or "gcv".
-    n_centers : centres of RBF features.
-    random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
-    """
-
-    map: Any
-    alpha: float | str
-    n_centers: int
-
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        map: Any = "own",
-        alpha: float | str = "auto",
-        n_centers: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-        self.map = map
-        self.alpha = alpha
-        self.n_centers = n_centers
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        if isinstance(self.map, str):
-            if self.map not in MAP_NAMES:
-                raise UnknownName.among("map", self.map, MAP_NAMES)
-        elif not hasattr(self.map, "predict"):
-            raise InvalidInput(
-                f"map is {self.map!r}",
-                f"one of {', '.join(MAP_NAMES)}, or a scikit-learn regressor",
-                "Pass one",
-            )
-        check_integer("n_centers", self.n_centers, 1)
-        if isinstance(self.alpha, str):
-            check_choice("alpha", self.alpha, ("auto", "gcv"))
-        else:
-            check_number("alpha", self.alpha, 0.0)
-
-    def _learn(self, training: Training) -> Fitted:
-        if self._chosen == "expected":
-            require_labels(training)
-        return super()._learn(training)
-
-    def _map_of(self, training: Training, solved: Solved) -> tuple[Map, dict[str, Any]]:
-        if solved.targets is None:
-            raise InvalidInput(
-                f"{type(self).__name__} gave no learned codes",
-                "targets (n, d) from a TwoStepBaseline",
-                "Return them from _solve, or subclass Baseline",
-            )
-        if self._chosen == "expected":
-            return fit_expected_map(training, solved.targets)
-        if self._chosen == "tuned":
-            from ._tuned import fit_tuned_map
-
-            return fit_tuned_map(training, solved.targets)
-        if self._chosen == "own" and solved.map is not None:
-            return solved.map, {}
-        return fit_row_map(training, solved.targets, self.map, self.alpha, self.n_centers), {}
-
-    @property
-    def _chosen(self) -> str:
-        return self.map if isinstance(self.map, str) else "regressor"
-
-
-class Nothing(Supervision):
-    """No word about who is kin: all rows in one group, every similarity unknown."""
+class NoSupervision(Supervision):
+    """Supervision of an unsupervised method: all rows in one group, every similarity unknown."""
 
     complete = False
 
@@ -219,37 +112,3 @@ class Nothing(Supervision):
         self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], values: RowCodes
     ) -> RowCodes:
         return np.zeros((len(left), values.shape[1]))
-
-
-def label_matrix(training: Training, method: str) -> sp.csr_array:
-    """The labels as a 0/1 matrix (n, C), empty for unknown rows; an error where there are only pairs."""
-    labels = training.supervision.labels
-    if labels is None:
-        raise InvalidInput(
-            f"{method} was given pairs or similarities",
-            "classes or tags, since it learns from the label matrix itself",
-            "Call fit(X, y), or use a method that learns from pairs, such as EnergyHasher",
-        )
-    return labels.indicator()
-
-
-def fit_row_map(training: Training, targets: RowCodes, map_: Any, alpha: float | str, n_centers: int) -> Map:
-    """A ridge map or a regressor onto targets (n, d) that belong to rows, with the intercept kept."""
-    from ..encoders.features import standardised_moments
-    from ..encoders.least_squares import choose_alpha
-    from ..encoders.linear import LinearMap
-    from ..encoders.prepared import prepare_rows
-    from ..encoders.regressor import RegressorMap
-
-    options = RBF(n_centers=n_centers) if map_ == "rbf" else Plain()
-    preparation = first_preparation(training.rows, options, training.rng)
-    if isinstance(map_, str):
-        moments = standardised_moments(training, options, preparation, lambda part: targets[part])
-        strength = "gcv" if map_ == "rbf" and alpha == "auto" else alpha
-        return LinearMap.fit(moments, choose_alpha(strength, moments), np.zeros(targets.shape[1]))
-    moments = standardised_moments(training, options, preparation, lambda part: targets[part, :0])
-    weights = training.known_weights
-    rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights > 0)
-    features = prepare_rows(training.rows, moments.preparation, rows, training.n_jobs)
-    kept = None if training.weights is None else training.weights[rows]
-    return RegressorMap.fit(map_, moments.preparation, features, targets[rows], kept)

@@ -1,55 +1,23 @@
-"""What a reader wants to know of a rival at a glance; docs/rivals.md is written from these."""
+"""What a reader wants to know of a method at a glance; docs/rivals.md is written from these."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Card", "cards_table", "fill_page"]
+__all__ = ["FEATURES", "Card"]
 
-FEATURES, LABELS, PAIRS = "features alone", "classes, tags", "classes, tags, pairs"
-BEGIN, END = "<!-- rivals: begin -->", "<!-- rivals: end -->"
-HEAD = ("method", "source", "learns from", "database codes", "own map", "what is ours")
+FEATURES = "features alone"
 
 
 @dataclass(frozen=True)
 class Card:
     """One row of the page.
 
-    ``learns_from`` is one of `FEATURES`, `LABELS` and `PAIRS`; ``ours`` says what is no word of the authors:
-    reconstruction, constants, departures from their program.
+    ``learns_from`` is what the method reads, such as `FEATURES`; ``ours`` says what does not come from the
+    authors: reconstruction, constants, departures from their program.
     """
 
     source: str
     learns_from: str
     own_map: str
     ours: str
-
-
-def cards_table() -> str:
-    """All rows of `BASELINES` as a Markdown table."""
-    from . import BASELINES
-
-    rows = [HEAD, tuple("---" for _ in HEAD)]
-    for name in sorted(BASELINES, key=str.lower):
-        method = BASELINES[name]
-        card = getattr(method, "card", None)
-        if card is None:  # a plugin's row may do without
-            continue
-        codes = "learned" if "map" in method().get_params() else "mapped"
-        rows.append((f"`{name}`", card.source, card.learns_from, codes, card.own_map, card.ours))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def fill_page(text: str) -> str:
-    """The page with its table brought up to date: what stands between the two markers is replaced."""
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    return f"{before}{BEGIN}\n{cards_table()}\n{END}{after}"
-
-
-if __name__ == "__main__":
-    import sys
-    from pathlib import Path
-
-    page = Path(sys.argv[1])
-    page.write_text(fill_page(page.read_text("utf-8")), "utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from ..encoders.prepared import prepare_rows
 from ..training import Training
 from ._base import Solved, Unsupervised
 from ._card import FEATURES, Card
-from ._rows import centred_moments
+from ._centred import centred_moments
 
 __all__ = ["ITQ", "itq_rotation", "principal_directions", "rotated_map"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ITQ(Unsupervised):
     """PCA-ITQ: ``min ‖B − V R‖²`` over codes B and rotations R, with V the top d principal components.
 
@@ -50,17 +51,7 @@ class ITQ(Unsupervised):
         "more bits than columns",
     )
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_rounds: int = 51,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-        self.n_rounds = n_rounds
+    n_rounds: int = 51
 
     def check_parameters(self) -> None:
         super().check_parameters()

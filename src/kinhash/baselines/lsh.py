@@ -9,7 +9,7 @@ from ..evaluation.code_references import random_directions
 from ..training import Training
 from ._base import Solved, Unsupervised
 from ._card import FEATURES, Card
-from ._rows import centre_columns
+from ._centred import centre_columns
 
 __all__ = ["LSH"]
 

@@ -8,7 +8,7 @@ from ..encoders.linear import LinearMap
 from ..training import Training
 from ._base import Solved, Unsupervised
 from ._card import FEATURES, Card
-from ._rows import centre_columns
+from ._centred import centre_columns
 
 __all__ = ["SignBits"]
 

@@ -1,5 +1,7 @@
 """The command line: one file per command, loaded only when it is called.
 
+Other packages add commands under the entry point group "kinhash.commands".
+
 `main` is the entry point. Results go to stdout, everything else to stderr. Whatever goes wrong is one
 line on stderr and exit code 2; Ctrl-C is exit code 130. ``kinhash --help`` imports click and nothing else.
 """
@@ -11,19 +13,39 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from .. import __version__
 from .._files import remove_unfinished
-from ..errors import KinhashError, KinhashWarning
+from ..errors import KinhashError, KinhashWarning, MissingExtra, UnknownName
 from ._interrupt import INTERRUPTED, stopped, stopping_within_a_second, was_interrupted
 from ._streams import open_closed_streams
-from ._terminal import visible
+from ._terminal import bar, counted, emit, json_option, table, visible
 
-__all__ = ["COMMANDS", "kinhash", "main"]
+if TYPE_CHECKING:
+    from ._files import expect_output, open_codes
+    from ._supervision import read_some_labels
+
+# The command line, and what commands of other packages print and read with.
+__all__ = [
+    "COMMANDS",
+    "INTERRUPTED",
+    "bar",
+    "counted",
+    "emit",
+    "expect_output",
+    "json_option",
+    "kinhash",
+    "main",
+    "open_codes",
+    "read_some_labels",
+    "table",
+    "visible",
+]
 
 # One row per command: the function (in the file of that name), and its line in `kinhash --help`.
 COMMANDS = {
@@ -36,12 +58,12 @@ COMMANDS = {
     "explore": ("explore:explore", "Make one offline page to look at codes, neighbours and labels."),
     "export": ("export:export", "Write codes to FAISS, DuckDB, PostgreSQL and other engines."),
     "eval": ("eval:evaluate", "Score codes against labels, ties counted exactly."),
-    "audit": ("audit:audit", "Score anybody's codes again, and look for known mistakes."),
-    "data": ("data:data", "List, check and prepare the known data sets."),
-    "bench": ("bench:bench", "Run a benchmark, or go on with one."),
-    "report": ("report:report", "Make a page of the results of a benchmark."),
     "demo": ("demo:demo", "Learn, judge and picture codes of handwritten digits."),
 }
+# Commands of other packages: click commands under this group of entry points.
+PLUGINS = "kinhash.commands"
+# Those of kinhash-bench, to say what to install where it is missing.
+BENCH_COMMANDS, BENCH = ("audit", "data", "bench", "report"), "kinhash-bench"
 FAILED, BROKEN_PIPE = 2, 141
 
 
@@ -49,9 +71,11 @@ class LazyGroup(click.Group):
     """A group that knows its commands by name and imports one when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *_plugins()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _plugins():
+            return _load_plugin(cmd_name)
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
@@ -61,15 +85,61 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS:
-            from ..errors import UnknownName
-
-            raise UnknownName.among("command", args[0], COMMANDS)
+        if args[0] in BENCH_COMMANDS and args[0] not in _plugins():
+            raise MissingExtra(
+                f"`kinhash {args[0]}` is a command of the package {BENCH}, which is not installed",
+                "",
+                f"Install it with: pip install {BENCH}",
+            )
+        if args[0] not in self.list_commands(ctx):
+            raise UnknownName.among("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        lines = [(name, line) for name, (_, line) in COMMANDS.items()]
+        lines += [(name, _plugin_line(name)) for name in _plugins()]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+            formatter.write_dl(lines)
+        missing = [name for name in BENCH_COMMANDS if name not in _plugins()]
+        if missing:
+            with formatter.section("More commands"):
+                formatter.write_dl([(", ".join(missing), f"pip install {BENCH}")])
+
+
+@cache
+def _plugins() -> dict[str, Any]:
+    """Entry points of commands by name; a plug-in cannot change what one of our names means."""
+    from importlib.metadata import entry_points
+
+    found = {point.name: point for point in entry_points(group=PLUGINS) if point.name not in COMMANDS}
+    order = [name for name in BENCH_COMMANDS if name in found]
+    return {name: found[name] for name in [*order, *sorted(set(found) - set(order))]}
+
+
+def _load_plugin(name: str) -> click.Command:
+    point = _plugins()[name]
+    try:
+        command = point.load()
+    except Exception as error:
+        raise MissingExtra(
+            f"The command {name!r} cannot be loaded from {point.value} ({type(error).__name__}: {error})",
+            f"a click command, as the entry point group {PLUGINS!r} promises",
+            "Install the package that brings it again, or remove it",
+        ) from error
+    if not isinstance(command, click.Command):
+        raise MissingExtra(
+            f"The command {name!r} is a {type(command).__name__} in {point.value}",
+            "a click command",
+            "Remove the package that brings it, or tell its authors",
+        )
+    return command
+
+
+def _plugin_line(name: str) -> str:
+    try:
+        return _load_plugin(name).get_short_help_str(limit=80)
+    except MissingExtra as problem:
+        return problem.wrong
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96})
@@ -86,6 +156,18 @@ def kinhash() -> None:
     Tab completion: put  eval "$(_KINHASH_COMPLETE=bash_source kinhash)"  into ~/.bashrc
     (zsh_source and fish_source for the other shells).
     """
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("expect_output", "open_codes"):
+        from . import _files
+
+        return getattr(_files, name)
+    if name == "read_some_labels":
+        from ._supervision import read_some_labels
+
+        return read_some_labels
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:

@@ -32,19 +32,19 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
       kinhash demo --bits 32
     """
     import numpy as np
+    from sklearn.datasets import load_digits
 
-    from ..datasets import load
     from ..errors import MissingExtra
     from ..evaluation import compare_labels, hold_out_rows
     from ..evaluation.verdict import verdict as sentences
     from ..hashers.energy import EnergyHasher
+    from ..labels import read_labels
     from ._files import expect_output
 
     expect_output(output)
     start = time.perf_counter()
-    digits = load("digits")
-    assert digits.labels is not None
-    X, labels, rng = digits.features, digits.labels, np.random.default_rng(seed)
+    pixels, classes = load_digits(return_X_y=True)
+    X, labels, rng = pixels.astype(np.float32), read_labels(classes), np.random.default_rng(seed)
     train, queries = hold_out_rows(labels, len(labels), SHARE_KEPT_OUT, rng)
     with bar("learning codes", 1) as move:
         hasher = EnergyHasher(n_bits=n_bits, random_state=seed).fit(X[train], labels[train])
@@ -52,7 +52,7 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
         verdict = compare_labels(hasher, X, labels, train, queries, rng)
         move(0.8, "drawing")
         try:
-            _draw(hasher, digits, train, queries, rng, output)
+            _draw(hasher, X, labels, train, queries, rng, output)
             drawn = f"Picture: {output} (green frame: kin; red cross: stranger; below: distance)."
         except MissingExtra as missing:
             drawn = f"No picture. {missing}"
@@ -74,7 +74,7 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
     emit(result, "\n".join(lines), as_json)
 
 
-def _draw(hasher: Any, digits: Any, train: Any, queries: Any, rng: Any, output: str) -> None:
+def _draw(hasher: Any, X: Any, labels: Any, train: Any, queries: Any, rng: Any, output: str) -> None:
     """What some queries find by our codes and by LSH: every second class's first, and the worst of ours."""
     import numpy as np
 
@@ -83,11 +83,11 @@ def _draw(hasher: Any, digits: Any, train: Any, queries: Any, rng: Any, output: 
     from ..plot import neighbours
     from ..plot._axes import INK, bare_page, save_png
 
-    size, classes = hasher.codes_.shape[1], digits.labels.classes
-    shapes = digits.features.reshape(len(digits), 8, 8)
-    references = CodeReferences(digits.features, train, hasher.n_bits, rng)
+    size, classes = hasher.codes_.shape[1], labels.classes
+    shapes = X.reshape(len(X), 8, 8)
+    references = CodeReferences(X, train, hasher.n_bits, rng)
     ways = (
-        (f"kinhash: {size} bytes that know the labels", lambda rows: hasher.encode(digits.features[rows])),
+        (f"kinhash: {size} bytes that know the labels", lambda rows: hasher.encode(X[rows])),
         (f"LSH: {size} bytes that do not", references.lsh),
     )
     found = [HammingIndex.from_codes(code(train)).search(code(queries), PLACES[-1]) for _, code in ways]

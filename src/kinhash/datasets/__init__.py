@@ -1,7 +1,7 @@
-"""Real data sets, read from files you have, and readers for files of your own.
+"""Readers of your own files: `open_matrix` for features and `open_labels` for labels, in blocks.
 
-``load(name)`` gives a ``Dataset``; ``check()`` says what is there and what is missing; ``gist``
-describes pictures; ``open_matrix`` and ``open_labels`` read a user's own files, in blocks.
+They read .npy, .npz, CSV, Parquet and SVMlight files. The data sets of papers are in the package
+``kinhash-bench``.
 """
 
 from __future__ import annotations
@@ -9,48 +9,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._base import Dataset, Facts, Source, Wanted
-from ._home import DATASETS, Status, check, data_folder, load
-
 if TYPE_CHECKING:
-    from ._compact_write import write_compact
-    from ._gist import gist
     from ._labels_file import open_labels
     from ._matrix import Matrix, open_matrix
-    from ._prepare import prepare
-    from .compact import read_compact
-    from .mulan import read_mulan
 
-__all__ = [
-    "DATASETS",
-    "Dataset",
-    "Facts",
-    "Matrix",
-    "Source",
-    "Status",
-    "Wanted",
-    "check",
-    "data_folder",
-    "gist",
-    "load",
-    "open_labels",
-    "open_matrix",
-    "prepare",
-    "read_compact",
-    "read_mulan",
-    "write_compact",
-]
+__all__ = ["Matrix", "open_labels", "open_matrix"]
 
-_LATER = {
-    "Matrix": "_matrix",
-    "gist": "_gist",
-    "open_labels": "_labels_file",
-    "open_matrix": "_matrix",
-    "prepare": "_prepare",
-    "read_compact": "compact",
-    "read_mulan": "mulan",
-    "write_compact": "_compact_write",
-}
+_LATER = {"Matrix": "_matrix", "open_labels": "_labels_file", "open_matrix": "_matrix"}
 
 
 def __getattr__(name: str) -> Any:

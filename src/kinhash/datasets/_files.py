@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import csv
 import gzip
-import hashlib
 import os
 import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -28,11 +27,8 @@ from ..errors import DamagedFile, FileProblem, KinhashError
 
 __all__ = [
     "MAX_INFLATION",
-    "checksum",
     "damaged",
-    "digest_of",
     "inflated",
-    "inflated_size_limit",
     "open_problem",
     "read_bytes",
     "reading",
@@ -118,11 +114,6 @@ def inflated(path: str | os.PathLike[str], kind: str) -> Iterator[BinaryIO]:
             yield stream
 
 
-def inflated_size_limit(path: str | os.PathLike[str]) -> int:
-    """The most bytes that can come out of a (possibly compressed) file."""
-    return os.stat(path).st_size * MAX_INFLATION
-
-
 def read_bytes(stream: BinaryIO, count: int, path: object, kind: str) -> npt.NDArray[np.uint8]:
     """Exactly ``count`` bytes, or an error that says how many were there."""
     out = np.empty(count, np.uint8)
@@ -134,21 +125,3 @@ def read_bytes(stream: BinaryIO, count: int, path: object, kind: str) -> npt.NDA
             raise damaged(path, f"the file ends after {done:,} of {count:,} bytes", kind)
         done += got
     return out
-
-
-def checksum(path: str | os.PathLike[str], kind: str = "sha256") -> str:
-    """Checksum of one file: sha256, or md5 where that is what the authors publish."""
-    digest = hashlib.new(kind, usedforsecurity=False)
-    with reading(path, "a readable file") as stream:
-        while piece := stream.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
-
-
-def digest_of(paths: Iterable[Path]) -> str:
-    """One checksum for a set: that of its only file, or over names and checksums of several."""
-    files = sorted(paths, key=lambda path: path.name)
-    if len(files) == 1:
-        return checksum(files[0])
-    lines = "".join(f"{checksum(path)}  {path.name}\n" for path in files)
-    return hashlib.sha256(lines.encode()).hexdigest()

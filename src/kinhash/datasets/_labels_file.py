@@ -194,9 +194,9 @@ def _from_npz(file: Path, options: LabelOptions) -> Any:
             raise UnknownName.among("array", options.column, arrays)
         return _sound(file, arrays[options.column])
     if {"labels", "label_indptr", "concepts"} & set(arrays):
-        from .compact import compact_labels
+        from ._compact import CompactFile
 
-        return compact_labels(file, arrays)
+        return CompactFile(file, arrays).labels([])
     if set(arrays) >= SPARSE_MARKS - {"format"}:
         return sparse_from_npz(file)
     if len(arrays) != 1:

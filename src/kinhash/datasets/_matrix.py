@@ -154,20 +154,20 @@ def _open_npz(file: Path, options: MatrixOptions) -> Matrix:
 
 
 def _compact(file: Path) -> Matrix:
-    from .compact import read_compact
+    from ._compact import CompactFile
 
-    dataset = read_compact(file)
-    if dataset.features is None:
+    parts = CompactFile.read(file).parts()
+    if parts.features is None:
         raise FileProblem(
             f"{file} holds labels and no features", TABLE_OF_NUMBERS, "Pass a file with features"
         )
-    names = None if dataset.feature_names is None else tuple(str(name) for name in dataset.feature_names)
-    return _in_memory(file, dataset.features, names)
+    names = None if parts.feature_names is None else tuple(str(name) for name in parts.feature_names)
+    return _in_memory(file, parts.features, names)
 
 
 def sparse_from_npz(file: Path) -> sp.csr_array:
     """A matrix written by ``scipy.sparse.save_npz`` in CSR form."""
-    from .compact import csr_parts
+    from ._compact import csr_parts
 
     arrays = read_npz(file)
     form = arrays.get("format")

@@ -1,0 +1,238 @@
+"""Deep losses on the features at hand: heads of OrthoHash, CSQ, DPN, GreedyHash and HashNet.
+
+The authors train a network end to end. Here the features are given, and the head is linear in them, in
+RBF features of them, or in both; so these rows say what the loss is worth, not what the network is. All are
+trained alike: Adam, steps that fall to 0, decay of the weights; features, step, penalty and epochs are chosen
+on held-out rows, as ours are. Classes and tags. Rows of weight w are drawn w times as often.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinhash.baselines import Baseline, Card, Solved
+from kinhash.plugins import Floats, Training
+
+from ._cards import LABELS
+from ._head import AUTO, HeadLoss, OpenSettings, fit_head
+from ._head_losses import CentredLoss, CSQLoss, DPNLoss, GreedyHashLoss, HashNetLoss, OrthoHashLoss
+from ._two_step import TwoStepBaseline, label_matrix
+from .hadamard import majority
+
+__all__ = ["CSQ", "DPN", "CentredHead", "GreedyHash", "HashNet", "Head", "OrthoHash"]
+
+TUNED = "features, step, penalty and epochs chosen on held-out rows in each fit"
+OWN_MAP = "linear head, on features as chosen"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Head(Baseline):
+    """A linear map trained on a loss of its own scores; subclasses give the loss.
+
+    Parameters
+    ----------
+    n_bits : length of the codes.
+    features : "plain", "rbf", "both", a feature map, or "auto".
+    step : of Adam, falling to 0. "auto" chooses it, ``penalty`` and ``n_epochs`` on held-out rows (a fifth of
+        at most 8,000; with fewer than 250 rows they are .01, .1 and 10, and at least 200 batches are seen).
+    penalty : decay of the weights per unit of step.
+    n_epochs : passes over at most 100,000 rows.
+    batch : rows of one step.
+    random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
+
+    It has no codes of its own: ``codes_`` are mapped ones. Memory beyond X: prepared rows as float32.
+    """
+
+    features: Any = AUTO
+    step: float | str = AUTO
+    penalty: float | str = AUTO
+    n_epochs: int | str = AUTO
+    batch: int = 256
+
+    @abstractmethod
+    def _loss(self, n_labels: int, rng: np.random.Generator) -> HeadLoss:
+        """The loss for so many labels."""
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        open_settings(self).check()
+
+    def _solve(self, training: Training) -> Solved:
+        n_labels = label_matrix(training, type(self).__name__).shape[1]
+        found, facts = fit_head(
+            training, open_settings(self), self.n_bits, lambda rng: self._loss(n_labels, rng)
+        )
+        return Solved(None, found, facts)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CentredHead(TwoStepBaseline):
+    """A head that draws rows towards fixed codewords of their labels, which are the learned codes.
+
+    Parameters as in `Head`, and ``map``, ``alpha`` and ``n_centers`` as in `TwoStepBaseline`; map="own" is
+    the trained head.
+    """
+
+    features: Any = AUTO
+    step: float | str = AUTO
+    penalty: float | str = AUTO
+    n_epochs: int | str = AUTO
+    batch: int = 256
+
+    @abstractmethod
+    def _loss(self, codewords: Floats) -> CentredLoss:
+        """The loss that draws rows to these codewords."""
+
+    @abstractmethod
+    def _codewords(self, n_labels: int, rng: np.random.Generator) -> Floats:
+        """Codewords (labels, bits) of ±1."""
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        open_settings(self).check()
+
+    def _solve(self, training: Training) -> Solved:
+        labels = label_matrix(training, type(self).__name__)
+        codewords = self._codewords(labels.shape[1], training.rng)
+        loss = self._loss(codewords)
+        targets = majority(labels, codewords)
+        if self._chosen != "own":
+            return Solved(targets)
+        found, facts = fit_head(training, open_settings(self), self.n_bits, lambda rng: loss)
+        return Solved(targets, found, facts)
+
+
+def open_settings(head: Any) -> OpenSettings:
+    """What the user of a head gave."""
+    return OpenSettings(head.features, head.step, head.penalty, head.n_epochs, head.batch)
+
+
+class OrthoHash(CentredHead):
+    """One loss: the softmax of ``8·(cos(s, c) − .2·[own label])`` over random codewords c of the labels.
+
+    Constants are those of the authors' program (scale 8, margin .2, codewords of fair coins, batches of 256,
+    labels of several tags in equal shares). What differs: the head learns intercepts where theirs has batch
+    normalisation. Pitfall: with few bits random codewords can be near each other.
+
+    Reference: Hoe, Ng, Zhang, Chan, Song, Xiang. One loss for all: deep hashing with a single cosine
+    similarity based learning objective. NeurIPS 2021.
+    """
+
+    card = Card(
+        "Hoe et al., NeurIPS 2021; its loss on given features",
+        LABELS,
+        OWN_MAP,
+        f"a head in place of a network, intercepts in place of batch normalisation; {TUNED}",
+    )
+
+    def _codewords(self, n_labels: int, rng: np.random.Generator) -> Floats:
+        return np.where(rng.random((n_labels, self.n_bits)) < 0.5, 1.0, -1.0)
+
+    def _loss(self, codewords: Floats) -> CentredLoss:
+        return OrthoHashLoss(codewords)
+
+
+class CSQ(CentredHead):
+    """Central similarity quantisation: cross entropy of ``(1 + tanh s)/2`` with the bits of hash centres.
+
+    Centres are rows of a Hadamard matrix, and beyond their number their negatives, then fair coins; a row
+    with several tags is drawn to the majority, ties going to its first. Plus 1e-4 times ``(|tanh s| − 1)²``.
+    What differs: rows of the matrix are drawn, not the first ones, which repeat their columns where there are
+    more bits than classes; the majority's ties are not random.
+
+    Reference: Yuan, Wang, Zhang, Tay, Jie, Liu, Feng. Central similarity quantization for efficient image and
+    video retrieval. CVPR 2020.
+    """
+
+    card = Card(
+        "Yuan et al., CVPR 2020; its loss on given features",
+        LABELS,
+        OWN_MAP,
+        f"a head in place of a network; rows of the Hadamard matrix are drawn; constants from a "
+        f"re-implementation; {TUNED}",
+    )
+
+    def _codewords(self, n_labels: int, rng: np.random.Generator) -> Floats:
+        return hash_centres(n_labels, self.n_bits, rng)
+
+    def _loss(self, codewords: Floats) -> CentredLoss:
+        return CSQLoss(codewords)
+
+
+class DPN(CentredHead):
+    """Deep polarised network: ``max(0, 1 − s·t)`` for each bit, towards random codewords, half of them ones.
+
+    Codewords stay as drawn (the paper also has a variant that updates them). Tags as in `CSQ`.
+
+    Reference: Fan, Ng, Ju, Zhang, Chan. Deep polarized network for supervised learning of accurate binary
+    hashing codes. IJCAI 2020.
+    """
+
+    card = Card(
+        "Fan et al., IJCAI 2020; its loss on given features",
+        LABELS,
+        OWN_MAP,
+        f"a head in place of a network; constants from a re-implementation; {TUNED}",
+    )
+
+    def _codewords(self, n_labels: int, rng: np.random.Generator) -> Floats:
+        half = np.where(np.arange(self.n_bits) < self.n_bits // 2, -1.0, 1.0)
+        return np.stack([rng.permutation(half) for _ in range(n_labels)])
+
+    def _loss(self, codewords: Floats) -> CentredLoss:
+        return DPNLoss(codewords)
+
+
+class GreedyHash(Head):
+    """A softmax classifier on ``sign(s)``, whose gradient passes the sign unchanged, and .1·||s| − 1|³.
+
+    Of several tags, labels count in equal shares (the authors have classes alone).
+
+    Reference: Su, Zhang, Han, Tian. Greedy hash: towards fast optimization for accurate hash coding in CNN.
+    NeurIPS 2018.
+    """
+
+    card = Card(
+        "Su et al., NeurIPS 2018; its loss on given features",
+        LABELS,
+        OWN_MAP,
+        f"a head in place of a network; tags in equal shares; constants from a re-implementation; {TUNED}",
+    )
+
+    def _loss(self, n_labels: int, rng: np.random.Generator) -> HeadLoss:
+        return GreedyHashLoss(n_labels, self.n_bits, rng)
+
+
+class HashNet(Head):
+    """Likelihood of kinship in every pair of a batch, ``σ(10/d · h·h')`` with h = tanh(β s), β growing.
+
+    Kin and strangers weigh alike in every batch. β grows as ``√(1 + 50 t)`` while t goes from 0 to 1, as far
+    as the authors' program takes it in 10,000 iterations.
+
+    Reference: Cao, Long, Wang, Yu. HashNet: deep learning to hash by continuation. ICCV 2017.
+    """
+
+    card = Card(
+        "Cao et al., ICCV 2017; its loss on given features",
+        LABELS,
+        OWN_MAP,
+        f"a head in place of a network; pairs within a batch; {TUNED}",
+    )
+
+    def _loss(self, n_labels: int, rng: np.random.Generator) -> HeadLoss:
+        return HashNetLoss()
+
+
+def hash_centres(n_labels: int, n_bits: int, rng: np.random.Generator) -> Floats:
+    """±1 rows (C, d): drawn from a Hadamard matrix, then from its negative, then fair coins."""
+    from scipy.linalg import hadamard
+
+    coins = np.where(rng.random((n_labels, n_bits)) < 0.5, 1.0, -1.0)
+    if n_bits & (n_bits - 1):
+        return coins
+    rows = hadamard(n_bits, dtype=np.float64)[rng.permutation(n_bits)]
+    return np.concatenate([rows, -rows, coins])[:n_labels]

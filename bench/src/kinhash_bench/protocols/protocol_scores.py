@@ -1,0 +1,183 @@
+"""From codes or float scores to one number with its tie band, as a protocol defines it.
+
+Distances are counted by this room's metrics; nothing a method says about itself is used.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kinhash.codes import Codes
+from kinhash.errors import KinhashWarning
+from kinhash.evaluation import MeanScore, mean_average_precision
+from kinhash.labels import Labels
+from kinhash.plugins import (
+    Floats,
+    ScoreRows,
+    Sides,
+    block_slices,
+    mean_of,
+    own_rows,
+    precision_of_scores,
+    query_blocks,
+    read_ranking,
+    read_sides,
+    require_memory,
+    spread,
+    strangers_below,
+)
+
+if TYPE_CHECKING:
+    from .protocol import Protocol
+
+__all__ = ["score_codes", "score_floats"]
+
+Counts = npt.NDArray[np.int64]
+
+AUC = "ROC AUC over pairs"
+SCORE_ROWS = 64
+
+
+def score_codes(
+    protocol: Protocol, queries: Codes, database: Codes, query_labels: Labels, database_labels: Labels
+) -> MeanScore:
+    """Score a ranking by Hamming distance. Peak memory beyond the codes: about 40 MB."""
+    own = protocol.database == "queries"
+    if protocol.measure == "average precision":
+        return mean_average_precision(
+            queries,
+            database,
+            query_labels,
+            database_labels,
+            ties=protocol.ties,
+            top=protocol.top,
+            divide_by=protocol.divide_by,
+            no_kin=protocol.no_kin,
+            exclude_self=own,
+            return_details=True,
+        )
+    ranking = read_ranking(queries, database, query_labels, database_labels, None, own)
+    wins = np.zeros((len(ranking.queries), 3))
+    kin, strangers = np.zeros((2, database.max_distance + 1), np.int64)
+    for block in query_blocks(ranking):
+        wins[block.rows] = _wins_of_counts(block.kin, block.sizes - block.kin)
+        kin += block.kin.sum(axis=0)
+        strangers += (block.sizes - block.kin).sum(axis=0)
+    return _auc_report(protocol, _wins_of_counts(kin, strangers), wins, ranking.sides)
+
+
+def score_floats(
+    protocol: Protocol, scores: ScoreRows, query_labels: Labels, database_labels: Labels
+) -> MeanScore:
+    """Score a ranking by float scores, highest first.
+
+    Peak memory: blocks of 16 MB; for "pair auc" all scores at once, which is refused if they do not fit.
+    """
+    n_queries, n_database = len(query_labels), len(database_labels)
+    own = own_rows(protocol.database == "queries", n_queries, n_database)
+    sides = read_sides(query_labels, database_labels, n_queries, n_database, own)
+    if protocol.measure == "pair auc":
+        return _auc_report(protocol, *_wins_of_floats(scores, sides), sides)
+    mine, worst, best = (
+        precision_of_scores(scores, sides, ties, protocol.top, protocol.divide_by)
+        for ties in (protocol.ties, "pessimistic", "optimistic")
+    )
+    metric = "mean average precision" if protocol.top is None else f"mean average precision at {protocol.top}"
+    metric += " by kin found" if protocol.top is not None and protocol.divide_by == "found" else ""
+    known = slice(None) if sides.known_queries is None else sides.known_queries
+    value = mean_of(mine[known], protocol.no_kin)
+    means = [value] * 3
+    if not np.isnan(value):
+        means[1:] = (mean_of(values[known], protocol.no_kin) for values in (worst, best))
+    return _report(protocol, metric, means, (mine, worst, best), sides)
+
+
+def _report(
+    protocol: Protocol, metric: str, means: list[float], rows: tuple[Floats, Floats, Floats], sides: Sides
+) -> MeanScore:
+    """A `MeanScore` from values and scores per query, each as (ties of the protocol, worst, best)."""
+    mine = rows[0]
+    return MeanScore(
+        metric=metric,
+        value=means[0],
+        band=(means[1], means[2]),
+        ties=protocol.ties,
+        no_kin=protocol.no_kin,
+        per_query=mine,
+        worst=rows[1],
+        best=rows[2],
+        n_queries=sides.n_queries,
+        n_without_kin=int(np.isnan(mine).sum()) - sides.n_unknown_queries,
+        n_unknown_queries=sides.n_unknown_queries,
+        n_database=sides.n_database,
+        n_unknown_rows=sides.n_unknown_rows,
+    )
+
+
+# -- pairs: how often is a pair of kin nearer than a pair of strangers? ----------------------------
+#
+# "Wins" are three numbers, always last: comparisons a pair of kin wins, comparisons that are level, and
+# all comparisons. They are counts, held as floats so that a billion squared still fits.
+
+
+def _wins_of_counts(kin: Counts, strangers: Counts) -> Floats:
+    """Wins (..., 3) from the pairs at every distance (..., d + 1)."""
+    kin, strangers = kin.astype(np.float64), strangers.astype(np.float64)
+    farther = strangers.sum(axis=-1, keepdims=True) - np.cumsum(strangers, axis=-1)
+    won, level = (kin * farther).sum(axis=-1), (kin * strangers).sum(axis=-1)
+    return np.stack([won, level, kin.sum(axis=-1) * strangers.sum(axis=-1)], axis=-1)
+
+
+def _wins_of_scores(kin: npt.NDArray[Any], strangers: npt.NDArray[Any]) -> Floats:
+    """Wins (3,) from the scores of pairs of kin and of strangers, higher meaning nearer."""
+    below, level = (counts.sum(dtype=np.float64) for counts in strangers_below(kin, strangers))
+    return np.array([below, level, float(len(kin)) * len(strangers)])
+
+
+def _wins_of_floats(scores: ScoreRows, sides: Sides) -> tuple[Floats, Floats]:
+    """Wins over all pairs (3,) and of every known query (q, 3)."""
+    queries = np.arange(sides.n_queries)
+    queries = queries if sides.known_queries is None else queries[sides.known_queries]
+    require_memory(
+        24 * len(queries) * sides.n_database, "Comparing all pairs by float scores", "Use fewer queries"
+    )
+    wins = np.zeros((len(queries), 3))
+    all_kin, all_strangers = [], []
+    for part in block_slices(len(queries), SCORE_ROWS):
+        block = np.asarray(scores(queries[part]))
+        block = block if sides.known_rows is None else block[:, sides.known_rows]
+        kin = sides.kin.grades(part) > 0
+        other = ~kin
+        if sides.own is not None:
+            own = sides.own[part]
+            there = np.flatnonzero(own >= 0)
+            kin[there, own[there]] = other[there, own[there]] = False
+        for i, row in enumerate(block):
+            wins[part.start + i] = _wins_of_scores(row[kin[i]], row[other[i]])
+        all_kin.append(block[kin])
+        all_strangers.append(block[other])
+    return _wins_of_scores(np.concatenate(all_kin), np.concatenate(all_strangers)), wins
+
+
+def _auc_report(protocol: Protocol, together: Floats, wins: Floats, sides: Sides) -> MeanScore:
+    """The value throws the pairs of all queries together; ``per_query`` looks at each one's own pairs."""
+    if not together[2]:
+        warnings.warn(
+            "The rows have no pair of kin, or no pair of strangers, so the AUC is NaN.",
+            KinhashWarning,
+            stacklevel=3,
+        )
+    shares = {"expected": 0.5, "pessimistic": 0.0, "optimistic": 1.0}
+
+    def auc(counts: Floats, ties: str) -> Floats:
+        won, level, compared = np.moveaxis(counts, -1, 0)
+        return np.where(compared > 0, (won + shares[ties] * level) / np.maximum(compared, 1), np.nan)
+
+    orders = (protocol.ties, "pessimistic", "optimistic")
+    means = [float(auc(together, ties)) for ties in orders]
+    mine, worst, best = (spread(auc(wins, ties), sides) for ties in orders)
+    return _report(protocol, AUC, means, (mine, worst, best), sides)

@@ -1,0 +1,72 @@
+"""Commands of other packages: found by entry points, and named where they are missing."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import click
+import pytest
+
+from kinhash import cli
+from kinhash.errors import UnknownName
+from kinhash.model_file import HASHERS
+
+from .conftest import Run
+
+
+@click.command(short_help="Say hello.")
+def hello() -> None:
+    """Say hello to whoever calls."""
+    click.echo("hello")
+
+
+NOT_A_COMMAND = 3
+
+
+@pytest.fixture
+def plugged(monkeypatch: pytest.MonkeyPatch):
+    """Let these entry points be all there are."""
+
+    def plug(**commands: str) -> None:
+        points = [EntryPoint(name, f"{__name__}:{value}", cli.PLUGINS) for name, value in commands.items()]
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+        cli._plugins.cache_clear()
+
+    yield plug
+    cli._plugins.cache_clear()
+
+
+def test_a_command_of_another_package_is_listed_and_runs(run: Run, plugged) -> None:
+    plugged(hello="hello")
+    assert "hello    Say hello." in run("--help").out
+    assert run("hello").out == "hello\n"
+
+
+def test_ours_cannot_be_replaced(run: Run, plugged) -> None:
+    plugged(fit="hello")
+    assert "Learn codes" in run("fit", "--help").out
+
+
+@pytest.mark.parametrize("value", ["nothing_here", "NOT_A_COMMAND"])
+def test_a_broken_plugin_breaks_nothing_else(run: Run, plugged, value: str) -> None:
+    plugged(hello=value)
+    assert "Learn codes from your rows" in run("--help").out
+    said = run("hello")
+    assert said.code == 2
+    assert "The command 'hello'" in said.err
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", cli.BENCH_COMMANDS)
+def test_without_the_laboratory_its_commands_say_what_to_install(run: Run, plugged, name: str) -> None:
+    plugged()
+    said = run(name, "whatever")
+    assert (said.code, said.out) == (2, "")
+    assert "pip install kinhash-bench" in said.err
+    assert "pip install kinhash-bench" in run("--help").out
+
+
+def test_without_the_laboratory_a_rival_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kinhash._table.find_spec", lambda name: None)
+    with pytest.raises(UnknownName, match=r"no hasher called 'NoSuch'.*pip install kinhash-bench"):
+        HASHERS["NoSuch"]
