@@ -83,7 +83,9 @@ def test_nothing_is_lost_where_rows_are_fewer_than_combinations():
     narrow.WIDE = 10_000
     whole = EnergyHasher(16, encoder=FIXED, alike=0, random_state=0).fit(X, y)
     chances = [
-        one.fitted_.unrounded.expected.model.probabilities(one.fitted_.unrounded.preparation(np.asarray(new, np.float64)))
+        one.fitted_.unrounded.expected.model.probabilities(
+            one.fitted_.unrounded.preparation(np.asarray(new, np.float64))
+        )
         for one in (small, whole)
     ]
     np.testing.assert_allclose(chances[0], chances[1], atol=0.02)

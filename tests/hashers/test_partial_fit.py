@@ -143,7 +143,9 @@ def test_weights_and_unknown_rows_in_blocks():
     np.testing.assert_allclose(weighted, repeated, atol=1e-4)
     unknown = [None if 100 <= i < 140 else int(c) for i, c in enumerate(y)]
     kept = np.array([label is not None for label in unknown])
-    some = stream(EMKSH(8, anchors=ANCHORS, random_state=0), X, unknown, [60, 150]).fitted_.unrounded.scores(X)
+    some = stream(EMKSH(8, anchors=ANCHORS, random_state=0), X, unknown, [60, 150]).fitted_.unrounded.scores(
+        X
+    )
     less = EMKSH(8, anchors=ANCHORS, random_state=0).fit(X[kept], y[kept]).fitted_.unrounded.scores(X)
     np.testing.assert_allclose(some, less, atol=1e-4)
 

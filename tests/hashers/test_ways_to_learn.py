@@ -84,7 +84,9 @@ def test_equal_weights_are_no_weights():
     for weights in (np.ones(150), 1.0):
         weighted = EMKSH(8, random_state=0).fit(X, Y, sample_weight=weights)
         assert np.array_equal(weighted.codes_, plain.codes_)
-        np.testing.assert_allclose(weighted.fitted_.unrounded.scores(X), plain.fitted_.unrounded.scores(X), atol=1e-4)
+        np.testing.assert_allclose(
+            weighted.fitted_.unrounded.scores(X), plain.fitted_.unrounded.scores(X), atol=1e-4
+        )
 
 
 # -- unknown labels -----------------------------------------------------------------------------------

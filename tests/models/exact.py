@@ -91,7 +91,8 @@ def join(step, *parts):
 
 
 EXACT = {
-    each.__name__: each for each in (columns, relative, unit, linear, similarities, softmax, lookup, tags, join)
+    each.__name__: each
+    for each in (columns, relative, unit, linear, similarities, softmax, lookup, tags, join)
 }
 
 

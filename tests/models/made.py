@@ -27,11 +27,15 @@ def preparation(rng, features, p):
         return Preparation(mean, size)
     if features == "both":
         q = p + c
-        return Preparation(
-            np.concatenate([mean, rng.random(c)]),
-            np.concatenate([size, rng.uniform(0.1, 1, c)]),
-            ColumnsAndRBF(UnitRBF.of(centers, width).centers, width),
-        ) if q else None
+        return (
+            Preparation(
+                np.concatenate([mean, rng.random(c)]),
+                np.concatenate([size, rng.uniform(0.1, 1, c)]),
+                ColumnsAndRBF(UnitRBF.of(centers, width).centers, width),
+            )
+            if q
+            else None
+        )
     if features == "gaussian":
         rbf = Gaussian(centers, float(np.linalg.norm(size)))
     else:
@@ -41,7 +45,9 @@ def preparation(rng, features, p):
 
 def weights(rng, q, d):
     scale = 10.0 ** rng.uniform(-2, 2)
-    return (scale * rng.normal(size=(q, d))).astype(np.float32), (scale * rng.normal(size=d)).astype(np.float32)
+    return (scale * rng.normal(size=(q, d))).astype(np.float32), (scale * rng.normal(size=d)).astype(
+        np.float32
+    )
 
 
 def made(rng, kind, features, p, d, readout="linear"):
@@ -86,7 +92,9 @@ def rows(rng, found, n):
     if prepared.rbf is None or len(prepared.mean) > len(prepared.rbf.centers):
         X = prepared.mean[:p] + 2 * prepared.scale[:p] * rng.normal(size=(n, p))
     else:
-        X = prepared.rbf.centers[rng.integers(0, len(prepared.rbf.centers), n)] + 0.3 * rng.normal(size=(n, p))
+        X = prepared.rbf.centers[rng.integers(0, len(prepared.rbf.centers), n)] + 0.3 * rng.normal(
+            size=(n, p)
+        )
     X = X * 10.0 ** rng.choice([0, 0, 0, -30, 30], (n, 1))
     X[rng.random(n) < 0.1] = 0
     return X.astype(np.float32) if rng.random() < 0.5 else np.asarray(X, np.float64)

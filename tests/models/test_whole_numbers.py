@@ -64,7 +64,10 @@ def test_rounding_hardly_moves_a_score(kind, features):
         model = found.whole()
         X = rows(np.random.default_rng(4), found, 200).astype(np.float64)
         X = X[np.abs(X).max(axis=1) < 1e6]
-        before, after = found.scores(X)[:, :4], model.scores(X)[:, :4]  # the other part of a stack has other rows
+        before, after = (
+            found.scores(X)[:, :4],
+            model.scores(X)[:, :4],
+        )  # the other part of a stack has other rows
         agree = (before > 0) == (after > 0)
         assert agree.mean() > (0.9 if kind == "periodic" else 0.985)
 
@@ -74,7 +77,9 @@ def test_rounding_hardly_moves_a_score(kind, features):
 def test_wide_rows_are_multiplied_in_float64(seed, p):
     rng = np.random.default_rng(seed)
     found = LinearMap(
-        Preparation(np.zeros(p), np.ones(p)), rng.normal(size=(p, 3)).astype(np.float32), np.ones(3, np.float32)
+        Preparation(np.zeros(p), np.ones(p)),
+        rng.normal(size=(p, 3)).astype(np.float32),
+        np.ones(3, np.float32),
     )
     model, X = found.whole(), rng.normal(size=(2, p))
     assert [step.kind for step in model.steps_] == ["columns", "linear"]
@@ -83,13 +88,17 @@ def test_wide_rows_are_multiplied_in_float64(seed, p):
 
 
 def test_a_row_on_the_boundary_has_the_bit_0():
-    zero = LinearMap(Preparation(np.zeros(3), np.ones(3)), np.ones((3, 2), np.float32), np.zeros(2, np.float32))
+    zero = LinearMap(
+        Preparation(np.zeros(3), np.ones(3)), np.ones((3, 2), np.float32), np.zeros(2, np.float32)
+    )
     assert not (zero.whole().scores(np.zeros((5, 3))) > 0).any()
 
 
 def test_bits_that_nothing_moves_keep_their_constant():
     still = LinearMap(
-        Preparation(np.zeros(3), np.ones(3)), np.zeros((3, 3), np.float32), np.array([1e30, -1e-30, 0], np.float32)
+        Preparation(np.zeros(3), np.ones(3)),
+        np.zeros((3, 3), np.float32),
+        np.array([1e30, -1e-30, 0], np.float32),
     )
     assert np.array_equal(still.whole().scores(np.ones((1, 3))) > 0, [[True, False, False]])
 

@@ -138,7 +138,9 @@ class TreesMap(Map):
         if self.preparation.rbf is not None:
             raise Inexact("trees of similarities")
         columns, mean, scale = builder.columns(self.preparation.mean, self.preparation.scale)
-        values = self.preparation.mean[self._column] + self.steps_.edges * self.preparation.scale[self._column]
+        values = (
+            self.preparation.mean[self._column] + self.steps_.edges * self.preparation.scale[self._column]
+        )
         edges = np.rint((values - mean[self._column]) / scale[self._column] * 2.0**SPREAD_BITS)
         values = np.concatenate([trees.value for trees in self.bits])
         base = np.array([trees.base for trees in self.bits])

@@ -127,9 +127,7 @@ class Builder:
         table = np.rint(np.exp(-(distance**power) / (2 * width**2)) * 2.0**SIMILARITY_BITS)
         if reach < farthest:
             table[-1] = 0
-        step = Similarities(
-            (rows,), centers.astype(np.int32), table.astype(np.int32), shift, int(power == 1)
-        )
+        step = Similarities((rows,), centers.astype(np.int32), table.astype(np.int32), shift, int(power == 1))
         return self.add(step)
 
     # -- products ------------------------------------------------------------------------------

@@ -94,7 +94,9 @@ class WholeMap(Map):
         """Probabilities (k, t) of the labels of rows, of a model that predicts labels on its way."""
         for place, step in enumerate(self.steps_, 1):
             if step.kind in ("softmax", "tags"):
-                wanted, bits = (place, SHARE_BITS) if step.kind == "softmax" else (step.inputs[0], CHANCE_BITS)
+                wanted, bits = (
+                    (place, SHARE_BITS) if step.kind == "softmax" else (step.inputs[0], CHANCE_BITS)
+                )
                 found: Floats = self._values(block, wanted)[wanted] * 2.0**-bits
                 return found
         raise InvalidInput(
@@ -151,9 +153,7 @@ class WholeMap(Map):
         rest = {name for name in arrays if name not in ("steps", "units")}
         steps, width = [], None
         for place, (kind, inputs, numbers) in enumerate(listed):
-            own = {
-                name.partition(".")[2]: arrays[name] for name in rest if name.startswith(f"{place}.")
-            }
+            own = {name.partition(".")[2]: arrays[name] for name in rest if name.startswith(f"{place}.")}
             rest -= {f"{place}.{name}" for name in own}
             lengths = check_forms(own, STEPS[kind].forms)
             if kind == "columns":

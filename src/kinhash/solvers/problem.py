@@ -255,9 +255,7 @@ def tangent_point(law: Energy, first: Floats, second: Floats) -> Floats | None:
     return first if law.tangent == "mean" else np.sqrt(np.maximum(second, 0.0))
 
 
-def varying_terms(
-    law: Energy, s: Floats, q_rows: Floats, q: Floats, n_bits: int
-) -> tuple[Floats, Floats]:
+def varying_terms(law: Energy, s: Floats, q_rows: Floats, q: Floats, n_bits: int) -> tuple[Floats, Floats]:
     """Linear and quadratic coefficients (k, m) at the current means."""
     xi = tangent_point(law, *pair_moments(q_rows, q, n_bits))
     terms = law.terms(s, n_bits, xi)
