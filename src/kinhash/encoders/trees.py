@@ -144,7 +144,7 @@ class TreesMap(Map):
         edges = np.rint((values - mean[self._column]) / scale[self._column] * 2.0**SPREAD_BITS)
         values = np.concatenate([trees.value for trees in self.bits])
         base = np.array([trees.base for trees in self.bits])
-        largest = max(float(np.abs(values).max(initial=0.0)), float(np.abs(base).max()) / len(values), 1e-30)
+        largest = max(float(np.abs(values).max(initial=0.0)), float(np.abs(base).max()) / max(1, len(values)), 1e-30)
         units = LEAF_BITS - int(np.ceil(np.log2(largest)))
         step = whole.Trees(
             (columns,),
@@ -169,6 +169,7 @@ class TreesMap(Map):
     def from_arrays(cls, arrays: Arrays) -> TreesMap:
         check_forms(arrays, {**FORMS, **Preparation.forms(arrays)})
         preparation = Preparation.from_arrays(arrays)
+        whole.require_edges(arrays["edges"], arrays["edge_starts"], len(arrays["mean"]))
         steps = Steps(arrays["edges"], arrays["edge_starts"])
         if arrays["nodes"].sum(dtype=np.float64) != len(arrays["right"]):
             raise ValueError("trees that do not fit their nodes")

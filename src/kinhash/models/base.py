@@ -65,7 +65,7 @@ class Map(ABC):
         builder = Builder(self.n_features, spread)
         try:
             scores, units = self.steps(builder)
+            found: WholeMap = builder.build(scores, units)
         except Inexact:
             return self
-        found: WholeMap = builder.build(scores, units)
         return found

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._forms import check_forms
 from .._types import Array, Floats
 from .bounds import DOUBLE, SINGLE, Bound, Inexact
 from .steps import (
@@ -40,6 +41,7 @@ LOG_BITS = 12  # parts of −log(1 − p)
 SUREST = 1e-4  # no tag is ever more certain than 1 − this: keeps the logarithm finite
 NONE_LEFT = 11.0  # e⁻¹¹ is less than half a part of a similarity
 PLACES = 14  # bits of a place in a table of distances
+FINEST = 1000  # exponents of units, as files hold them
 RAW_BITS, RAW_LIMIT = 12, 2**17  # rows that keep their lengths count in parts of 2⁻¹² widths, up to 32
 
 
@@ -57,7 +59,11 @@ class Builder:
         self._units: dict[int, int] = {}  # of columns that were brought to one length
 
     def add(self, step: Step) -> int:
-        """Append a step; the place of its result."""
+        """Append a step, whose arrays a model file could hold; the place of its result."""
+        try:
+            check_forms(step.arrays(), step.forms)
+        except ValueError as error:
+            raise Inexact(str(error)) from error
         self.bounds.append(prove_step(step, self.bounds, self.n_features))
         self.steps.append(step)
         return len(self.steps)
@@ -66,7 +72,10 @@ class Builder:
         """The model whose last step gives the scores."""
         if scores != len(self.steps):
             scores = self.add(Join((scores,)))
-        return WholeMap(self.n_features, tuple(self.steps), np.asarray(units, np.int16))
+        units = np.asarray(units, np.int16)
+        if np.abs(units.astype(np.int64)).max() > FINEST:
+            raise Inexact("scores that are too large or too small")
+        return WholeMap(self.n_features, tuple(self.steps), units)
 
     # -- features ------------------------------------------------------------------------------
 
@@ -153,6 +162,7 @@ class Builder:
         size = np.abs(weights).max(axis=0, initial=0.0)
         with np.errstate(divide="ignore"):
             most = np.minimum(bound.largest_factor(weights, room), limit / size)
+        most = np.minimum(most, 2.0**900)  # weights near the end of float64 are none
         if (most[size > 0] <= 0).any():
             raise Inexact(f"{bound.width} entries are too many for an exact product")
         fine = np.zeros(len(size), np.int64)

@@ -23,6 +23,7 @@ import numpy as np
 
 from .._forms import POSITIVE, Form, Forms
 from .._types import Array
+from ..codes import MAX_BITS
 from .bounds import SINGLE, Bound, Inexact, require_exact
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "TagSimilarities",
     "Trees",
     "Unit",
+    "require_edges",
 ]
 
 RELATIVE_BITS = 14  # bits of an entry relative to the largest of its row
@@ -49,6 +51,7 @@ CHANCE_BITS = 16  # bits of a probability of a tag
 BY_ROW, SYMMETRIC, NONE = 0, 1, 2  # how a solution is stretched
 SOLVE_BITS = 16  # bits of the solution of a linear system
 LARGEST = 2.0**52  # of constants
+SMALLEST = 2.0**-900  # of sums in a linear system, but for zero
 TABLE = Form("i4", "k", 0, 2**24)
 
 
@@ -284,7 +287,7 @@ class Similarities(_Product):
         sums = u.length**2 + squares + 2 * largest + 2.0**self.shift
         require_exact("A squared distance", sums)
         self._keep(_in_int32=bool(sums.max() < 2**30 and self.shift < 30))
-        return Bound.of(len(self.centers), float(self.table.max()))
+        return Bound.of(len(self.centers), float(self.table.max()), positive=True)
 
     @cached_property
     def _squares(self) -> Array:
@@ -338,14 +341,14 @@ class Softmax(Step):
         require_exact("A difference", 2 * v.entry + 2.0**self.shift)
         require_exact("A sum of shares", v.width * float(self.table.max()))
         whole = 2.0**SHARE_BITS
-        return Bound.of(v.width, whole, whole + v.width / 2 + 1)
+        return Bound.of(v.width, whole, whole + v.width / 2 + 1, positive=True)
 
     @cached_property
     def _table(self) -> Array:
         return self.table.astype(np.float64)
 
     def run(self, xp: Any, *given: Any) -> Any:
-        (v,) = given
+        v = given[0].astype(np.float64, copy=False)  # differences need a bit more than the values
         away = v.max(axis=1, keepdims=True) - v
         e = self._table[_places(xp, away, self.shift, len(self.table))]
         return xp.rint(e / e.sum(axis=1, keepdims=True) * 2.0**SHARE_BITS)
@@ -354,7 +357,7 @@ class Softmax(Step):
         from .kernels import shares
 
         out = np.empty(given[0].shape)
-        shares(given[0], 2.0**-self.shift, self._table, 2.0**SHARE_BITS, out)
+        shares(given[0].astype(np.float64, copy=False), 2.0**-self.shift, self._table, 2.0**SHARE_BITS, out)
         return out
 
 
@@ -374,14 +377,14 @@ class Lookup(Step):
     def bound(self, *given: Bound) -> Bound:
         (v,) = given
         require_exact("A difference", v.entry + abs(self.low) + 2.0**self.shift)
-        return Bound.of(v.width, float(np.abs(self.table).max()))
+        return Bound.of(v.width, float(np.abs(self.table).max()), positive=bool(self.table.min() >= 0))
 
     @cached_property
     def _table(self) -> Array:
         return self.table.astype(np.float64)
 
     def run(self, xp: Any, *given: Any) -> Any:
-        away = given[0] - float(self.low)
+        away = given[0].astype(np.float64, copy=False) - float(self.low)
         return self._table[_places(xp, away, self.shift, len(self.table), bool(self.wrap))]
 
 
@@ -408,8 +411,8 @@ class TagSimilarities(_Product):
         chances, logs = given
         if chances.width != logs.width or chances.width != self.patterns.shape[1]:
             raise Inexact("probabilities of other tags than the anchors have")
-        if chances.entry > 2.0**CHANCE_BITS:
-            raise Inexact("probabilities above 1")
+        if chances.entry > 2.0**CHANCE_BITS or not chances.positive or not logs.positive:
+            raise Inexact("probabilities above 1, or below 0")
         largest = max(chances.entry, logs.entry)
         self._prove(self.patterns.T, Bound.of(chances.width, largest))
         require_exact("A union", 2.0**CHANCE_BITS * 3 * chances.width + 2.0**self.shift)
@@ -465,7 +468,7 @@ class Settle(Step):
             raise Inexact("couplings of another number of bits")
         largest = b.entry + float(np.abs(self.coupling.astype(np.float64)).sum(axis=1).max())
         require_exact("A field", largest)
-        return Bound.of(b.width, largest)
+        return Bound.of(b.width, max(largest, 1.0))
 
     @cached_property
     def _coupling(self) -> Array:
@@ -513,11 +516,13 @@ class Solve(Step):
         size = np.abs(self.vectors.astype(np.float64))
         if b.width != len(self.vectors):
             raise Inexact("a system of another number of bits")
+        if ((self.sums > 0) & (self.sums < SMALLEST)).any():
+            raise Inexact("sums so small that their parts are zero")
         require_exact("A product", b.of_product(self.vectors))
         most = 2.0**SOLVE_BITS * 2 * float(self.clip[0]) * b.width  # |v| is at most c
-        largest = most * float(size.sum(axis=1).max())
+        largest = (most + 1) * float(size.sum(axis=1).max())
         require_exact("A solution", largest)
-        return Bound.of(b.width, max(most, largest * 2.0**-SOLVE_BITS))
+        return Bound.of(b.width, max(most, largest * 2.0**-SOLVE_BITS) + 1)
 
     def run(self, xp: Any, *given: Any) -> Any:
         (b,) = given
@@ -574,7 +579,7 @@ class Trees(Step):
 
     def bound(self, *given: Bound) -> Bound:
         (v,) = given
-        _require_edges(self.edges, self.edge_starts, v.width)
+        require_edges(self.edges, self.edge_starts, v.width)
         _require_trees(self, v.width)
         total = np.abs(self.value.astype(np.float64)).sum() + np.abs(self.base.astype(np.float64)).max()
         require_exact("A sum of leaves", total)
@@ -606,7 +611,12 @@ class Join(Step):
     n_inputs = (1, 64)
 
     def bound(self, *given: Bound) -> Bound:
-        return Bound.of(sum(one.width for one in given), max(one.entry for one in given))
+        width = sum(one.width for one in given)
+        if width > MAX_BITS:  # joined again and again, a few values would fill any memory
+            raise Inexact(f"{width} values side by side, and codes have at most {MAX_BITS} bits")
+        return Bound.of(
+            width, max(one.entry for one in given), positive=all(one.positive for one in given)
+        )
 
     def run(self, xp: Any, *given: Any) -> Any:
         return xp.concatenate(given, axis=1)
@@ -628,7 +638,7 @@ def _places(xp: Any, v: Any, shift: int, n: int, wrap: bool = False) -> Any:
     return place.astype(np.int64)
 
 
-def _require_edges(edges: Array, starts: Array, n_columns: int) -> None:
+def require_edges(edges: Array, starts: Array, n_columns: int) -> None:
     """Every column has its edges, in ascending order and few enough for a byte."""
     if len(starts) != n_columns + 1 or starts[0] != 0 or starts[-1] != len(edges):
         raise Inexact("edges that do not fit the columns")

@@ -28,7 +28,7 @@ __all__ = ["WholeMap"]
 
 MOST_STEPS = 100
 TAKE_ROWS, TAKE_LENGTHS = ("columns", "relative"), ("linear", "similarities")
-UNITS = Form("i2", "d", -1000, 1000)
+UNITS = Form("i2", "d", -1000, 1000)  # `Builder` makes no others
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,10 @@ class WholeMap(Map):
         self.__dict__["bounds"] = prove(self.steps_, self.n_features)
         if self.bounds[-1].width != len(self.units):
             raise Inexact(f"{self.bounds[-1].width} scores and {len(self.units)} units")
+        with np.errstate(over="ignore"):
+            largest = self.bounds[-1].entry * self._scale
+        if not np.isfinite(largest).all():
+            raise Inexact("scores beyond the range of float64")
 
     bounds: ClassVar[tuple[Bound, ...]]
 
