@@ -144,7 +144,9 @@ class TreesMap(Map):
         edges = np.rint((values - mean[self._column]) / scale[self._column] * 2.0**SPREAD_BITS)
         values = np.concatenate([trees.value for trees in self.bits])
         base = np.array([trees.base for trees in self.bits])
-        largest = max(float(np.abs(values).max(initial=0.0)), float(np.abs(base).max()) / max(1, len(values)), 1e-30)
+        largest = max(
+            float(np.abs(values).max(initial=0.0)), float(np.abs(base).max()) / max(1, len(values)), 1e-30
+        )
         units = LEAF_BITS - int(np.ceil(np.log2(largest)))
         step = whole.Trees(
             (columns,),

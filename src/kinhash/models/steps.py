@@ -614,9 +614,7 @@ class Join(Step):
         width = sum(one.width for one in given)
         if width > MAX_BITS:  # joined again and again, a few values would fill any memory
             raise Inexact(f"{width} values side by side, and codes have at most {MAX_BITS} bits")
-        return Bound.of(
-            width, max(one.entry for one in given), positive=all(one.positive for one in given)
-        )
+        return Bound.of(width, max(one.entry for one in given), positive=all(one.positive for one in given))
 
     def run(self, xp: Any, *given: Any) -> Any:
         return xp.concatenate(given, axis=1)
