@@ -85,7 +85,7 @@ class Builder:
         return self._columns[-1]
 
     def affine(
-        self, mean: Floats, scale: Floats, weights: Floats, constant: Floats, units: Any = None
+        self, mean: Floats, scale: Floats, weights: Array, constant: Array, units: Any = None
     ) -> tuple[int, Array]:
         """``((x − mean) / scale) @ weights + constant`` in parts of 2^−units, chosen here where None."""
         place, own_mean, own_scale = self.columns(mean, scale)
@@ -99,7 +99,7 @@ class Builder:
             self._units[place] = self.add(Unit((place,), 2**UNIT_BITS))
         return self.linear(self._units[place], SPREAD_BITS + UNIT_BITS, weights, constant, units)
 
-    def unit_similarities(self, centers: Floats, width: float, power: int) -> int:
+    def unit_similarities(self, centers: Array, width: float, power: int) -> int:
         """``exp(−‖u − c‖^power / (2 width²))`` of rows and centers of unit length, in parts of 2¹⁵."""
         length = int(2**UNIT_BITS - self.n_features**0.5 - 2)  # products of two such rows stay below 2²⁴
         if length < SHORTEST:
@@ -136,8 +136,8 @@ class Builder:
         self,
         source: int,
         bits: int,
-        weights: Floats,
-        constant: Floats,
+        weights: Array,
+        constant: Array,
         units: Any = None,
         plus: int | None = None,
     ) -> tuple[int, Array]:
