@@ -1,4 +1,4 @@
-"""From floating point to whole numbers: the units in which a model counts, chosen once, at the end of a fit."""
+"""From floating point to whole numbers: the units in which a model counts, chosen at the end of a fit."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Builder:
     # -- features ------------------------------------------------------------------------------
 
     def columns(self, mean: Floats, scale: Floats) -> tuple[int, Floats, Floats]:
-        """Place, mean and scale of whole columns; maps with about the same scales share them and fold theirs in."""
+        """Place, mean and scale of whole columns. Maps of about the same scales share them."""
         for known in self._columns:
             ratio, shift = known[2] / scale, np.abs(known[1] - mean) / scale
             if (ratio < ALIKE).all() and (ratio > 1 / ALIKE).all() and (shift < ALIKE).all():
