@@ -187,7 +187,7 @@ def _rounded(map_: Map) -> Map:
 
     if type(map_).__module__.startswith("kinhash.encoders."):
         for part in getattr(map_, "parts", (map_,)):
-            preparation = part.preparation
+            preparation = part.preparation  # type: ignore[union-attr]
             if preparation.rbf is None and len(preparation.scale) > 1 and (preparation.scale == 1).all():
                 raise Inexact("columns as they came, of a spread that the file does not know: fit again")
         builder = Builder(map_.n_features)

@@ -1,4 +1,4 @@
-"""From floating point to whole numbers: the units in which a model counts, chosen once, at the end of a fit."""
+"""From floating point to whole numbers: the units in which a model counts, chosen at the end of a fit."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Builder:
     # -- features ------------------------------------------------------------------------------
 
     def columns(self, mean: Floats, scale: Floats) -> tuple[int, Floats, Floats]:
-        """Place, mean and scale of whole columns; maps with about the same scales share them and fold theirs in."""
+        """Place, mean and scale of whole columns. Maps of about the same scales share them."""
         for known in self._columns:
             ratio, shift = known[2] / scale, np.abs(known[1] - mean) / scale
             if (ratio < ALIKE).all() and (ratio > 1 / ALIKE).all() and (shift < ALIKE).all():
@@ -94,7 +94,7 @@ class Builder:
         return self._columns[-1]
 
     def affine(
-        self, mean: Floats, scale: Floats, weights: Floats, constant: Floats, units: Any = None
+        self, mean: Floats, scale: Floats, weights: Array, constant: Array, units: Any = None
     ) -> tuple[int, Array]:
         """``((x − mean) / scale) @ weights + constant`` in parts of 2^−units, chosen here where None."""
         place, own_mean, own_scale = self.columns(mean, scale)
@@ -108,7 +108,7 @@ class Builder:
             self._units[place] = self.add(Unit((place,), 2**UNIT_BITS))
         return self.linear(self._units[place], SPREAD_BITS + UNIT_BITS, weights, constant, units)
 
-    def unit_similarities(self, centers: Floats, width: float, power: int) -> int:
+    def unit_similarities(self, centers: Array, width: float, power: int) -> int:
         """``exp(−‖u − c‖^power / (2 width²))`` of rows and centers of unit length, in parts of 2¹⁵."""
         length = int(2**UNIT_BITS - self.n_features**0.5 - 2)  # products of two such rows stay below 2²⁴
         if length < SHORTEST:
@@ -145,8 +145,8 @@ class Builder:
         self,
         source: int,
         bits: int,
-        weights: Floats,
-        constant: Floats,
+        weights: Array,
+        constant: Array,
         units: Any = None,
         plus: int | None = None,
     ) -> tuple[int, Array]:

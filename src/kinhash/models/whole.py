@@ -233,7 +233,7 @@ def require_whole(map_: Map) -> WholeMap:
     if isinstance(map_, WholeMap):
         return map_
     raise InvalidInput(
-        f"A {type(map_).__name__} cannot be exported",
+        f"The model cannot be exported: {map_.why_not_whole()}",
         "a model of whole numbers",
-        "Fit with encoder='expected' or 'ridge', and without a scikit-learn estimator inside",
+        "Fit with encoder='ridge', which any energy can use",
     )
