@@ -17,7 +17,7 @@ from .._forms import NUMBER, POSITIVE, Form, Forms
 from .._types import Array, Floats, Floats32
 from ..errors import InvalidInput
 from ..models import Builder
-from ..models.steps import SIMILARITY_BITS
+from ..models.step import SIMILARITY_BITS
 from .gaussian import Gaussian
 
 __all__ = ["ColumnsAndRBF", "Preparation", "UnitRBF"]

@@ -19,6 +19,7 @@ from ..models import Arrays, Builder, Inexact, Map
 from ..models import steps as whole
 from ..models.builder import SPREAD_BITS
 from ..models.kernels import walk
+from ..models.readout_steps import require_edges
 from .preparation import Preparation
 
 __all__ = ["Steps", "Trees", "TreesMap"]
@@ -171,7 +172,7 @@ class TreesMap(Map):
     def from_arrays(cls, arrays: Arrays) -> TreesMap:
         check_forms(arrays, {**FORMS, **Preparation.forms(arrays)})
         preparation = Preparation.from_arrays(arrays)
-        whole.require_edges(arrays["edges"], arrays["edge_starts"], len(arrays["mean"]))
+        require_edges(arrays["edges"], arrays["edge_starts"], len(arrays["mean"]))
         steps = Steps(arrays["edges"], arrays["edge_starts"])
         if arrays["nodes"].sum(dtype=np.float64) != len(arrays["right"]):
             raise ValueError("trees that do not fit their nodes")

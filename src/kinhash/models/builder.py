@@ -9,10 +9,8 @@ import numpy as np
 from .._forms import check_forms
 from .._types import Array, Floats
 from .bounds import DOUBLE, SINGLE, Bound, Inexact
+from .step import CHANCE_BITS, SHARE_BITS, SIMILARITY_BITS, Step
 from .steps import (
-    CHANCE_BITS,
-    SHARE_BITS,
-    SIMILARITY_BITS,
     Columns,
     Join,
     Linear,
@@ -20,7 +18,6 @@ from .steps import (
     Relative,
     Similarities,
     Softmax,
-    Step,
     TagSimilarities,
     Unit,
 )

@@ -22,7 +22,8 @@ from .._types import Array, Floats
 from ..errors import InvalidInput
 from .base import Arrays, Map
 from .bounds import Bound, Inexact
-from .steps import CHANCE_BITS, SHARE_BITS, STEPS, Step, TagSimilarities
+from .step import CHANCE_BITS, SHARE_BITS, Step
+from .steps import STEPS, TagSimilarities
 
 __all__ = ["WholeMap"]
 
