@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from old_files import old_arrays
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -35,6 +34,7 @@ from kinhash.solvers.readout import LinearReadout, PolishReadout, SolveReadout, 
 from kinhash.solvers.targets import Targets
 from kinhash.supervision import from_labels
 from kinhash.training import Training
+from old_files import old_arrays
 
 seeds = st.integers(0, 9999)
 

@@ -97,7 +97,7 @@ def test_classes_are_the_mean_over_all_classes(seed, k):
 
 
 def of_known_tags(similarity, tags):
-    """Similarities (k, m) of rows whose tags are known, by a model of whole numbers that has them as scores."""
+    """Similarities (k, m) of rows whose tags are known, by a whole-number model that has them as scores."""
     m = similarity.n_anchors
     as_they_are = LinearReadout(np.eye(m), np.zeros(m))
     map_ = ExpectedMap(Preparation(np.zeros(3), np.full(3, 2.0)), similarity, as_they_are, np.zeros(m))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from old_files import old_arrays
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from kinhash.encoders.preparation import Preparation
 from kinhash.encoders.trees import Steps, Trees, TreesMap
 from kinhash.models import Builder, WholeMap
+from old_files import old_arrays
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 6)).astype(np.float32)
@@ -115,5 +115,5 @@ def put(place, value):
 )
 @pytest.mark.parametrize("load", [of_older_files, of_today])
 def test_arrays_that_would_lead_a_walk_astray_are_refused(load, name, change):
-    with pytest.raises(ValueError, match="trees|tree|right|feature|nodes|value|edge|base|shape"):
+    with pytest.raises(ValueError, match=r"tree|right|feature|nodes|value|edge|base|shape"):
         load(name, change)
