@@ -32,7 +32,7 @@ from kinhash.encoders.stored_readout import KINDS as READOUTS
 from kinhash.errors import DamagedFile, InvalidInput
 from kinhash.model_file import HASHERS, arrays_id
 from kinhash.models import WholeMap
-from kinhash.models.steps import STEPS
+from kinhash.models.steps import STEPS, Columns, Lookup, Settle
 from kinhash.solvers.linearised import Linearised
 from old_files import of_old
 
@@ -836,31 +836,44 @@ def test_a_forged_model_neither_crashes_nor_hangs(
     assert done.stdout.startswith("refused:")
 
 
-def test_differences_of_columns_are_exact(models: dict[str, Contents], tmp_path: Path) -> None:
-    """Columns are float32 and reach 2^24; their differences have a bit more."""
-    arrays, header = models["linear"]
+# Columns are float32 and reach 2^24. Differences have a bit more: 2^24 + 3 is none of float32's numbers, and
+# 2^24 + 4095 would become 2^24 + 4096, which is another place in a table of steps of 2^13.
+COLUMNS = np.array([[2**24 - 1, -(2**24), 0, 1, -4096, 2**23 + 1.0]])
+TABLE = np.arange(2**12, 0, -1, dtype=np.int32)
+
+
+def with_one_step(contents: Contents, step: Any) -> Contents:
+    """Columns as they are up to 2^24, and a step with the table."""
+    arrays, header = contents
     own = {name: array for name, array in arrays.items() if not name.startswith(("1.", "2.", "labels."))}
-    own |= {"0.mean": np.zeros(6), "0.factor": np.ones(6), "units": np.zeros(6, np.int16)}
-    header = {**header, "n_bits": 6, "parameters": {**header["parameters"], "n_bits": 6}}
-    table = np.arange(2**12, 0, -1, dtype=np.int32)
-    columns = ["columns", [0], {"limit": 2**24}]
-    X = np.array([[2**24 - 1, -(2**24), 0, 1, -1, 2**23 + 1.0]])
-    shifts = {
-        "lookup": ({"low": -(2**24) + 1, "shift": 13, "wrap": 1}, lambda v: (v + 2**24 - 1 + 2**12) >> 13),
-        "softmax": ({"shift": 13}, None),
-    }
-    for kind, (numbers, place) in shifts.items():
-        steps = [columns, [kind, [1], numbers]]
-        forge(tmp_path / "f.kin", ({**own, "steps": text(steps), "1.table": table}, header))
-        map_ = kinhash.load(tmp_path / "f.kin").fitted_.map
-        is_exact(map_, X)
-        values = [int(x) for x in X[0]]
-        if place is not None:
-            expected = [int(table[place(v) % len(table)]) for v in values]
-        else:
-            odds = [int(table[min((max(values) - v + 2**12) >> 13, len(table) - 1)]) for v in values]
-            expected = [round(one / sum(odds) * 2.0**24) for one in odds]
-        assert map_.run(X)[0].tolist() == expected
+    own |= {"0.mean": np.zeros(6), "0.factor": np.ones(6), "units": np.zeros(6, np.int16), "1.table": TABLE}
+    own["steps"] = text([["columns", [0], {"limit": 2**24}], step])
+    return own, {**header, "n_bits": 6, "parameters": {**header["parameters"], "n_bits": 6}}
+
+
+def test_differences_from_a_low_end_are_exact(models: dict[str, Contents], tmp_path: Path) -> None:
+    step = ["lookup", [1], {"low": -4, "shift": 0, "wrap": 1}]
+    forge(tmp_path / "f.kin", with_one_step(models["linear"], step))
+    map_ = kinhash.load(tmp_path / "f.kin").fitted_.map
+    is_exact(map_, COLUMNS)
+    assert map_.run(COLUMNS)[0].tolist() == [int(TABLE[(int(v) + 4) % 2**12]) for v in COLUMNS[0]]
+
+
+def test_differences_from_the_largest_are_exact(models: dict[str, Contents], tmp_path: Path) -> None:
+    forge(tmp_path / "f.kin", with_one_step(models["linear"], ["softmax", [1], {"shift": 13}]))
+    map_ = kinhash.load(tmp_path / "f.kin").fitted_.map
+    is_exact(map_, COLUMNS)
+    away = [int(COLUMNS.max() - v) for v in COLUMNS[0]]
+    odds = [int(TABLE[min((v + 2**12) >> 13, len(TABLE) - 1)]) for v in away]
+    assert map_.run(COLUMNS)[0].tolist() == [round(one / sum(odds) * 2.0**24) for one in odds]
+
+
+def test_bits_that_nothing_pulls_keep_within_their_bound() -> None:
+    """A field of zero keeps the bit it has, ±1, which is more than zero."""
+    columns = Columns((0,), np.zeros(3), np.ones(3), 5)
+    nothing = Lookup((1,), np.zeros(4, np.int32), 0, 0, 0)
+    settle = Settle((2,), np.zeros((3, 3), np.int64), 2)
+    is_exact(WholeMap(3, (columns, nothing, settle), np.zeros(3, np.int16)), np.ones((2, 3)))
 
 
 # ---- anything --------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def kernels():
 
 
 def test_there_are_kernels():
-    assert {name for _, name in kernels()} >= {"polish_rows", "_sweep_dense", "_sweep_sparse", "row_bounds"}
+    assert {name for _, name in kernels()} >= {"settle_rows", "_sweep_dense", "_sweep_sparse", "row_bounds"}
 
 
 # Kernels reached only through the function that chooses between them; its twin is named here.

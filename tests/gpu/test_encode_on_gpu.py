@@ -7,14 +7,14 @@ from test_gpu_index import _has_card
 
 import kinhash
 from kinhash import EMKSH, EnergyHasher
-from kinhash.encoders import moments_on_gpu, on_gpu
-from kinhash.encoders.base import Map
+from kinhash.encoders import mapped_codes, moments_on_gpu
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.moments import moments_of_rows
 from kinhash.encoders.preparation import ColumnsAndRBF, Preparation, UnitRBF
 from kinhash.encoders.ridge import Ridge
 from kinhash.gpu import card
 from kinhash.gpu.twin import Twin
+from kinhash.models import WholeMap
 from kinhash.rows import Rows
 
 
@@ -51,24 +51,27 @@ def test_the_same_bits(on_card, monkeypatch, name):
     make, tags = CASES[name]
     X, y = _rows()
     hasher = make().fit(X[:700], _tags(y[:700]) if tags else y[:700])
-    assert on_gpu.knows(hasher.fitted_.map)
+    assert all(step.on_card for step in hasher.fitted_.map.steps_)
     expected = hasher.encode(X)
-    calls = []
-    monkeypatch.setattr(on_gpu, "BLOCK_BYTES", 1 << 19)
-    put = Map.decide
-    monkeypatch.setattr(Map, "decide", lambda *given: calls.append(1) or put(*given))
+    here, there, on_it = [], [], mapped_codes._codes_on
+    monkeypatch.setattr(mapped_codes, "CARD_BYTES", 1 << 19)  # several blocks
+    monkeypatch.setattr(mapped_codes, "_codes_on", lambda *given: there.append(1) or on_it(*given))
+    monkeypatch.setattr(WholeMap, "run", lambda *given: here.append(1))
     with on_card():
         codes = hasher.encode(X)
         wide = hasher.encode(X.astype(np.float64)[:, ::-1][:, ::-1])
     np.testing.assert_array_equal(codes.packed, expected.packed)
     np.testing.assert_array_equal(wide.packed, expected.packed)
-    assert not calls
+    assert there
+    assert not here
 
 
-def test_maps_a_card_does_not_know_stay_on_the_processor(on_card):
+def test_maps_a_card_does_not_know_stay_on_the_processor(on_card, monkeypatch):
     X, y = _rows()
     hasher = EnergyHasher(16, solver="coordinate", alike=0, random_state=0).fit(X[:500], y[:500])
     expected = hasher.encode(X)
+    assert not all(step.on_card for step in hasher.fitted_.map.steps_)
+    monkeypatch.setattr(mapped_codes, "_codes_on", None)
     with on_card():
         np.testing.assert_array_equal(hasher.encode(X).packed, expected.packed)
 

@@ -14,7 +14,7 @@ from kinhash.encoders.stacked import StackedMap
 from kinhash.solvers.readout import LinearReadout, PolishReadout, SolveReadout
 
 FEATURES = ("plain", "rbf", "root", "both", "gaussian")
-KINDS = ("linear", "periodic", "classes", "matrix", "cut", "tags", "graded", "regressed", "stacked")
+KINDS = ("linear", "periodic", "classes", "matrix", "cut", "each", "tags", "graded", "regressed", "stacked")
 
 
 def preparation(rng, features, p):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,10 @@ from exact import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made import FEATURES, KINDS, made, rows
+from sklearn.datasets import load_digits
 
+from kinhash import EnergyHasher
+from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.label_models import LinearLabels
 from kinhash.encoders.linear import LinearMap
 from kinhash.encoders.preparation import Preparation
@@ -113,3 +117,56 @@ def test_chances_are_those_of_the_label_model():
         assert isinstance(labels, LinearLabels)
         expected = labels.probabilities(found.preparation(X))
         np.testing.assert_allclose(found.whole().chances(X), expected, atol=0.03)
+
+
+@pytest.mark.parametrize(
+    "encoder", ["ridge", "expected", ExpectedLabels(features="rbf"), ExpectedLabels(features="both")], ids=str
+)
+@pytest.mark.parametrize("alike", [0, 0.5])
+def test_rows_of_float32_get_the_scores_of_the_same_numbers_in_float64(encoder, alike):
+    X, y = load_digits(return_X_y=True)
+    found = EnergyHasher(16, random_state=0, encoder=encoder, alike=alike).fit(X[:300], y[:300]).fitted_.map
+    narrow = (X[300:600] * 1.1).astype(np.float32)
+    assert isinstance(found, WholeMap)
+    for way in (found.run, lambda X: found.run_with(np, X)):
+        assert np.array_equal(way(narrow), way(narrow.astype(np.float64)))
+        assert np.array_equal(way(narrow[7:8]), way(narrow)[7:8])
+
+
+def nearly_orthogonal(rng, n, p):
+    """Rows and weights (p, 1) whose products are what rounding the last entry left over."""
+    X, w = rng.normal(size=(n, p)), rng.normal(size=(p, 1))
+    X[:, -1] = -(X[:, :-1] @ w[:-1])[:, 0] / w[-1, 0]
+    return X, w
+
+
+@given(seed=st.integers(0, 9999))
+def test_rows_beside_the_boundary_have_one_code_in_any_batch(seed):
+    X, w = nearly_orthogonal(np.random.default_rng(seed), 40, 12)
+    model = LinearMap(
+        Preparation(np.zeros(12), np.full(12, 0.9)), w.astype(np.float32), np.zeros(1, np.float32)
+    ).whole()
+    scores = model.run(X)
+    for rows_ in (slice(3, 4), slice(5, 22), slice(None, None, -1)):
+        assert np.array_equal(model.run(X[rows_]), scores[rows_])
+    assert scores.tolist() == [run(model, row) for row in X]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("size", [1e-45, 1e-30, 1e30, 3e38])
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e275, 1e308])
+def test_weights_and_scales_at_the_ends_of_their_range_are_exact_or_refused(features, size, scale):
+    """And what is rounded can be stored."""
+    rng = np.random.default_rng(0)
+    found = made(rng, "linear", features, 4, 3)
+    prepared = replace(found.preparation, scale=np.full(len(found.preparation.scale), scale))
+    weights = (np.sign(found.weights) * np.float32(size)).astype(np.float32)
+    model = LinearMap(prepared, weights, found.intercept).whole()
+    X = rows(rng, found, 5).astype(np.float64)
+    if not isinstance(model, WholeMap):
+        return
+    assert np.isfinite(model.scores(X)).all()
+    assert model.run(X).tolist() == [run(model, row) for row in X]
+    again = WholeMap.from_arrays(model.arrays())
+    assert np.array_equal(again.run(X), model.run(X))

@@ -15,11 +15,11 @@ from kinhash.energies.ksh import KSH
 from kinhash.energies.lfh import LFH
 from kinhash.energies.splh import SPLH
 from kinhash.errors import InvalidInput, UnknownName
+from kinhash.models.kernels import settle_rows
 from kinhash.solvers.columns import Columns, leading_eigenvector
 from kinhash.solvers.coordinate import Coordinate, Polished, _sweep_by_loss
 from kinhash.solvers.linearised import Linearised
 from kinhash.solvers.mean_field import MeanField
-from kinhash.solvers.polish import polish_rows
 from kinhash.solvers.spectral import Spectral, spectral_basis
 from kinhash.supervision import from_labels
 
@@ -77,13 +77,13 @@ def test_the_kernels_do_what_the_plain_sweep_does(seed, law):
 
 @given(seed=seeds)
 def test_rows_outside_the_sample_end_where_no_flip_helps(seed):
-    """`polish_rows` minimises −b·B + ½ bend·B offdiag(G) B for each row by itself."""
+    """`settle_rows` minimises −b·B + ½ bend·B offdiag(G) B for each row by itself."""
     rng = np.random.default_rng(seed)
     others = rng.choice([-1.0, 1.0], (5, 4))
     b, G = rng.normal(size=(3, 4)) * 4, others.T @ others
     B = np.where(b > 0, 1.0, -1.0)
     start = B.copy()
-    polish_rows(B, b, G, 0.7, 100)
+    settle_rows(B, b, G, 0.7, 100)
     off = G - np.diag(np.diag(G))
 
     def cost(row, i):

@@ -115,6 +115,8 @@ class ClassSimilarity(LabelSimilarity):
         logits, link = self._logits(builder, preparation)
         if link == "softmax":
             chances = builder.softmax(logits)
+        elif link == "sigmoid":  # in older files, one model for each class
+            chances = builder.lookup(logits, LOGIT_BITS, -FARTHEST, FARTHEST, _sigmoid, 2.0**SHARE_BITS)
         else:
             chances = builder.lookup(logits, LOGIT_BITS, 0.0, 1.0, lambda x: x, 2.0**SHARE_BITS)
         n_classes = builder.bounds[chances - 1].width
@@ -164,7 +166,7 @@ class TagSimilarity(LabelSimilarity):
         if link == "cut":
             chances = builder.tag_chances(logits, 0.0, 1.0, lambda x: x)
         else:
-            chances = builder.tag_chances(logits, -FARTHEST, FARTHEST, lambda x: 0.5 * (1 + np.tanh(0.5 * x)))
+            chances = builder.tag_chances(logits, -FARTHEST, FARTHEST, _sigmoid)
         place = builder.tag_similarities(chances, self.patterns, self.graded)
         return Expectation(place, SIMILARITY_BITS)
 
@@ -230,6 +232,11 @@ class ExpectedMap(Map):
             expected = RegressedSimilarity(arrays["similarity_weights"], arrays["similarity_intercept"])
         readout = readout_from_arrays(kind, arrays)
         return cls(Preparation.from_arrays(arrays), expected, readout, arrays["threshold"])
+
+
+def _sigmoid(x: Floats) -> Floats:
+    found: Floats = 0.5 * (1 + np.tanh(0.5 * x))
+    return found
 
 
 def _label_similarity(arrays: Arrays) -> LabelSimilarity:

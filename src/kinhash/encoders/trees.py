@@ -176,6 +176,8 @@ class TreesMap(Map):
         steps = Steps(arrays["edges"], arrays["edge_starts"])
         if arrays["nodes"].sum(dtype=np.float64) != len(arrays["right"]):
             raise ValueError("trees that do not fit their nodes")
+        if arrays["trees"].sum(dtype=np.float64) != len(arrays["nodes"]):
+            raise ValueError("bits that do not fit their trees")
         bits, tree, node = [], 0, 0
         for base, count in zip(arrays["base"], arrays["trees"], strict=True):
             starts = np.cumsum([0, *arrays["nodes"][tree : tree + count]])
