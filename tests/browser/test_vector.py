@@ -10,7 +10,6 @@ import pytest
 from browser_rows import from_disk, until
 
 from kinhash import EMKSH, EnergyHasher, HammingIndex, explore
-from kinhash.datasets import load
 from kinhash.encoders import Ridge
 from kinhash.explorer import _model
 from model_kinds import MODELS, N_FEATURES, expected, fitted, hard_rows, some_rows
@@ -74,6 +73,7 @@ REAL = {
 @pytest.mark.parametrize("kind", REAL)
 def test_chromium_encodes_real_rows_as_python_does(browser, tmp_path, data_home, kind):
     """10,000 rows of network features of CIFAR-10, and of COCO for tags."""
+    load = pytest.importorskip("kinhash_bench.datasets").load
     data = load("coco117266_efficientnet_lite0_pca128" if kind == "tags" else CIFAR)
     X = np.ascontiguousarray(data.features[:10_000], np.float32)
     hasher = REAL[kind]().fit(X[:5_000], data.labels[:5_000])
