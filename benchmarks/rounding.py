@@ -2,8 +2,9 @@
 
     KINHASH_DATA=... python benchmarks/rounding.py [--sets reuters,bibtex] [--partitions 5] [--rows 10000]
 
-Default settings, 64 bits. A partition is a random sample of the rows, of which a tenth are queries; the others
-are learned from and are the database. Both sides are mapped. Rows at equal distance count by their mean.
+Default settings, 64 bits. A partition is a random sample of the rows, of which a tenth are queries; the
+others are learned from and are the database. Both sides are mapped. Rows at equal distance
+count by their mean.
 """
 
 from __future__ import annotations

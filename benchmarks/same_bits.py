@@ -2,12 +2,12 @@
 
     KINHASH_DATA=... python benchmarks/same_bits.py [--rows 1000000] [--kinds classes,tags,ridge,emksh,rbf]
 
-Models of 64 bits are fitted once on 5,000 rows, of CIFAR-10's network features or of COCO's (tags), and written
-to files. The rows to encode are all rows of the set, then midpoints of two of them, block by block of 10,000.
-They are encoded in batches of 10,000, and shares of them in batches of 256, 7 and 1, under every kernel of
-OpenBLAS that this processor runs, on one and on two threads, by the command line, by Numba for a processor
-without newer instructions, by onnxruntime and in a headless Chromium. Every way gives a digest of each block
-that it encodes. Printed are encodings, ways, and the largest number of digests that a block has.
+Models of 64 bits are fitted once on 5,000 rows, of CIFAR-10's network features or of COCO's (tags), and
+written to files. The rows to encode are all rows of the set, then midpoints of two of them, block by block of
+10,000. They are encoded in batches of 10,000, and shares of them in batches of 256, 7 and 1, under every
+kernel of OpenBLAS that this processor runs, on one and on two threads, by the command line, by Numba for a
+processor without newer instructions, by onnxruntime and in a headless Chromium. Every way gives a digest
+of each block that it encodes. Printed are encodings, ways, and the most digests that a block has.
 """
 
 from __future__ import annotations
@@ -96,9 +96,7 @@ def by_batches(folder, n_rows, size):
     hasher = kinhash.load(folder / "model.kin")
     for block in blocks(folder, n_rows):
         yield digest(
-            np.concatenate(
-                [hasher.encode(block[at : at + size]).packed for at in range(0, len(block), size)]
-            )
+            np.concatenate([hasher.encode(block[at : at + size]).packed for at in range(0, len(block), size)])
         )
 
 
@@ -183,7 +181,7 @@ def ways(folder, n_rows):
 
 
 def measure(folder, kind, n_rows):
-    """Encodings, ways, and the most digests of a block; blocks of one number and length hold the same rows."""
+    """Encodings, ways, and the most digests of a block (its number and length)."""
     prepare(folder, kind)
     seen, encodings, n_ways = defaultdict(set), 0, 0
     for name, rows, digests in ways(folder, n_rows):
