@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kinhash import EMKSH, EnergyHasher
-from kinhash.baselines import SCDH, FastHash, SpectralHashing
 from kinhash.encoders import ExpectedLabels, Ridge
+from kinhash.model_file import HASHERS
 from kinhash.models import WholeMap
 from kinhash.models.steps import Columns, Linear, Lookup, Settle, Softmax, Solve, Unit
 from kinhash.solvers import Linearised
@@ -23,9 +23,6 @@ MODELS = {
     "ridge": lambda: EnergyHasher(32, encoder="ridge", alike=0, random_state=0),
     "emksh": lambda: EMKSH(32, random_state=0),
     "rbf": lambda: EnergyHasher(32, encoder=Ridge(features="rbf"), alike=0, random_state=0),
-    "distances not squared": lambda: SCDH(16, n_centers=100, random_state=0),
-    "trees": lambda: FastHash(8, n_rounds=10, random_state=0),
-    "waves": lambda: SpectralHashing(24, random_state=0),
     "settle": lambda: EnergyHasher(24, solver="coordinate", alike=0, random_state=0),
     "solve": lambda: EnergyHasher(24, solver="linearised", alike=0, random_state=0),
     "solve, symmetric": lambda: EnergyHasher(
@@ -35,6 +32,12 @@ MODELS = {
         16, solver=Linearised(renormalize="none"), alike=0, random_state=0
     ),
 }
+if "SCDH" in HASHERS:  # where kinhash-bench is installed: steps that only rivals have
+    MODELS |= {
+        "distances not squared": lambda: HASHERS["SCDH"](16, n_centers=100, random_state=0),
+        "trees": lambda: HASHERS["FastHash"](8, n_rounds=10, random_state=0),
+        "waves": lambda: HASHERS["SpectralHashing"](24, random_state=0),
+    }
 STEPS = {  # that each kind of model must have
     "classes": {"columns", "relative", "unit", "similarities", "softmax", "linear", "join"},
     "tags": {"lookup", "tags", "linear"},

@@ -12,11 +12,13 @@ which are rounded when they are loaded; they keep their id, so that an index of 
 from __future__ import annotations
 
 import hashlib
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._forms import Form, check_forms
 from ._json import plain
 from ._table import Table
 from .codes_file import SENSELESS, read_share, require_facts
@@ -44,6 +46,8 @@ HASHERS = Table(
     more_in="kinhash-bench",
 )
 
+ID = re.compile("[0-9a-f]{32}")
+BETWEEN = {"kinship": Form("f8", "kk", -1, 1)}
 LABELS, SEEN, KINSHIP = "labels.", "seen.", "kinship"  # what the arrays are called that are not the map's
 MODEL_FACTS = {
     "hasher": str,
@@ -87,7 +91,8 @@ def arrays_id(kind: str, arrays: Arrays) -> str:
 
 def _of_map(arrays: Arrays) -> Arrays:
     """The arrays of the map itself."""
-    return {name: each for name, each in arrays.items() if not name.startswith((LABELS, SEEN, KINSHIP))}
+    others = LABELS, SEEN
+    return {name: each for name, each in arrays.items() if name != KINSHIP and not name.startswith(others)}
 
 
 def save_model(hasher: Any, path: Any) -> None:
@@ -130,7 +135,7 @@ def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
     try:
         mapped_share, known_as = read_share(header.pop("mapped_share", None)), header.pop("known_as", None)
         _require_header(header)
-        if known_as is not None and not (isinstance(known_as, str) and len(known_as) == 32):
+        if known_as is not None and not (isinstance(known_as, str) and ID.fullmatch(known_as)):
             raise ValueError("an id that is none")
         header |= {"mapped_share": mapped_share, "known_as": known_as or header["model_id"]}
     except SENSELESS as error:
@@ -153,7 +158,7 @@ def load_model(path: Any) -> Any:
         hasher = _unfitted(HASHERS[header["hasher"]], header["parameters"])
         hasher.check_parameters()
         map_ = map_from_arrays(header["map"], own)
-        between = getattr(getattr(map_, "expected", None), "between", arrays.get(KINSHIP))
+        between = _between(map_, arrays, hasher)
         map_ = _rounded(map_)
         _require_fit(map_, header)
         fields = Fields.from_dict(header["fields"])
@@ -182,12 +187,22 @@ def _rounded(map_: Map) -> Map:
 
     if type(map_).__module__.startswith("kinhash.encoders."):
         for part in getattr(map_, "parts", (map_,)):
-            preparation = part.preparation
+            preparation = part.preparation  # type: ignore[union-attr]
             if preparation.rbf is None and len(preparation.scale) > 1 and (preparation.scale == 1).all():
                 raise Inexact("columns as they came, of a spread that the file does not know: fit again")
         builder = Builder(map_.n_features)
         return builder.build(*map_.steps(builder))
     return map_
+
+
+def _between(map_: Map, arrays: Arrays, hasher: Any) -> Any:
+    """Similarities between classes, if there are any; older files have them in the map."""
+    if KINSHIP not in arrays:
+        return getattr(getattr(map_, "expected", None), "between", None)
+    if map_.kind != "whole" or "kinship" not in hasher.get_params(deep=False):
+        raise ValueError("similarities of classes that nothing asks for")
+    check_forms({KINSHIP: arrays[KINSHIP]}, BETWEEN)
+    return arrays[KINSHIP]
 
 
 def _kinship(between: Any) -> list[list[float]]:

@@ -160,7 +160,7 @@ def _encoded(encoder: Encoder, solver: Solver, X: Any, y: Any) -> Fitted:
 
 
 def _check_rounded(map_: Map, X: Floats) -> None:
-    """A map in whole numbers agrees with the map, gives the same scores by any way, and comes back from a file."""
+    """A map in whole numbers agrees with the map, by any way to compute it, and comes back from a file."""
     whole, name = map_.whole(), type(map_).__name__
     if isinstance(whole, WholeMap):
         agree = float(((whole.scores(X) > 0) == (map_.scores(X) > 0)).mean())

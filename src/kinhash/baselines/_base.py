@@ -102,8 +102,8 @@ class NoSupervision(Supervision):
         self.group_of_row = np.zeros(n_rows, np.int64)
         self.n_groups = 1
 
-    def of_rows(self, rows: npt.NDArray[np.int64]) -> Nothing:
-        return Nothing(len(rows))
+    def of_rows(self, rows: npt.NDArray[np.int64]) -> NoSupervision:
+        return NoSupervision(len(rows))
 
     def similarity(self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> RowCodes:
         return np.zeros((len(left), len(right)))

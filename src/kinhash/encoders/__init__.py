@@ -1,9 +1,10 @@
 """Encoders: from features to scores of bits.
 
 An *encoder* holds settings and learns (``fit(training, solution)``); what it learns is a *map*, plain arrays
-that give any row its scores, and that a fit rounds to whole numbers (`kinhash.models`). Add one: write ``encoders/foo.py`` with a subclass of `Encoder`, and of `Map`
-if none of ours fits, and put a row into each table; other packages use the entry point groups
-"kinhash.encoders" and "kinhash.maps".
+that give any row its scores. A fit rounds it to whole numbers (`kinhash.models`).
+
+Add one: write ``encoders/foo.py`` with a subclass of `Encoder`, and of `Map` if none of ours fits, and put a
+row into each table; other packages use the entry point groups "kinhash.encoders" and "kinhash.maps".
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ class Fitted:
     Methods without codes of their own leave ``codes`` None. ``group_of_row`` (n,) is −1 for rows without
     supervision, which take the map's code; it points into ``marginals`` (g, d) and into ``scores`` (g, d),
     which the supervision alone gives. ``facts`` go into the report, ``fields`` say how much each bit counts,
-    ``labels`` which scores a label has, ``seen`` what rows look like, ``unrounded`` is the
-    map in floating point that ``map`` was rounded from, ``mapped_share`` whether learned and mapped rows mix (see `Codes`),
-    ``warnings`` what to warn of.
+    ``labels`` which scores a label has, ``seen`` what rows look like, ``mapped_share`` whether learned and
+    mapped rows mix (see `Codes`), ``warnings`` what to warn of. ``unrounded`` is the map in floating point
+    that ``map`` was rounded from.
     """
 
     map: Map

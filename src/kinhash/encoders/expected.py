@@ -28,7 +28,7 @@ from .._forms import Form, check_forms
 from .._types import Array, Floats, Floats32, Ints
 from ..models import Arrays, Builder, Inexact, Map
 from ..models.builder import FARTHEST, LOGIT_BITS
-from ..models.steps import SHARE_BITS, SIMILARITY_BITS
+from ..models.step import SHARE_BITS, SIMILARITY_BITS
 from ..solvers.readout import Expectation, Readout
 from .label_models import LABEL_FORMS, LabelModel, LinearLabels
 from .preparation import Preparation

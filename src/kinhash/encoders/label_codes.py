@@ -127,6 +127,9 @@ class LabelCodes:
         if scores is None:
             if not isinstance(map_, WholeMap) or map_.n_tags != len(digests):
                 raise ValueError("tags without a map that knows them")
+            none = sp.csr_array((1, len(digests)))
+            if map_.scores_of_tags(none, n_kin).shape != (1, n_kin):
+                raise ValueError("tags that say nothing about the bits of kin")
         elif (
             scores.dtype != np.float32
             or scores.shape != (len(digests), n_kin)

@@ -48,22 +48,20 @@ def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None, evidence: Evidence |
 
     Memory beyond them: a few blocks per thread.
     """
-    whole = isinstance(map_, WholeMap)
-    card = card_in_use()
-    if card is not None and isinstance(map_, WholeMap) and len(rows) and evidence is None:
-        if all(step.on_card for step in map_.steps_):
-            return _codes_on(card, map_, rows)
+    whole, card = map_ if isinstance(map_, WholeMap) else None, card_in_use()
+    on_card = whole is not None and evidence is None and all(step.on_card for step in whole.steps_)
+    if card is not None and whole is not None and on_card and len(rows):
+        return _codes_on(card, whole, rows)
     packed = np.empty((len(rows), n_bytes(map_.n_bits)), np.uint8)
 
     def encode(part: slice) -> None:
-        block = rows.plain(part) if whole else rows.read(part)
-        if evidence is None and isinstance(map_, WholeMap):
-            packed[part] = pack_bits(map_.run(block) > 0)
+        if whole is not None and evidence is None:
+            packed[part] = pack_bits(whole.run(rows.plain(part)) > 0)
             return
-        scores = map_.scores(block)
+        scores = map_.scores(rows.read(part) if whole is None else rows.plain(part))
         packed[part] = pack_bits((scores if evidence is None else evidence(scores, part)) > 0)
 
-    width = max(rows.shape[1], map_.widest if isinstance(map_, WholeMap) else 0)
+    width = max(rows.shape[1], 0 if whole is None else whole.widest)
     size = min(int(np.clip(NUMBERS // width, SMALLEST, LARGEST)), max(1, MOST_NUMBERS // width))
     for _ in map_blocks(encode, block_slices(len(rows), size), n_jobs):
         pass

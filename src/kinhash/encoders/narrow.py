@@ -22,9 +22,9 @@ import scipy.sparse as sp
 
 from .._blocks import block_slices, map_blocks, require_memory
 from .._types import Floats, Floats32, Ints
+from ..models import Map
 from ..rows import Rows
 from ..training import Training
-from .base import Map
 from .expected import ClassSimilarity, ExpectedMap, RegressedSimilarity, TagSimilarity
 from .label_models import LinearLabels
 from .linear import LinearMap

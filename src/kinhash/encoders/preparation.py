@@ -17,7 +17,7 @@ from .._forms import NUMBER, POSITIVE, Form, Forms
 from .._types import Array, Floats, Floats32
 from ..errors import InvalidInput
 from ..models import Builder
-from ..models.steps import SIMILARITY_BITS
+from ..models.step import SIMILARITY_BITS
 from .gaussian import Gaussian
 
 __all__ = ["ColumnsAndRBF", "Preparation", "UnitRBF"]
@@ -48,7 +48,7 @@ class Preparation:
             return builder.affine(self.mean, self.scale, weights, constant, units)
         n, own = self._n_columns, np.asarray(weights, np.float64)
         folded = own[n:] / self.scale[n:, None]
-        constant = constant - self.mean[n:] @ folded
+        rest = constant - self.mean[n:] @ folded
         plus = None
         if n:
             columns = self.mean[:n], self.scale[:n]
@@ -57,7 +57,7 @@ class Preparation:
             near = builder.raw_similarities(self.rbf.centers, self.rbf.width)
         else:
             near = builder.unit_similarities(self.rbf.centers, self.rbf.width, self.rbf.power)
-        return builder.linear(near, SIMILARITY_BITS, folded, constant, units, plus)
+        return builder.linear(near, SIMILARITY_BITS, folded, rest, units, plus)
 
     def into(self, out: Floats32, block: Floats) -> None:
         """The same, written to ``out`` (k, q)."""

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
+from ..models import Map
 from ..solvers import Solution
 from ..training import Training
-from ..models import Map
 from .base import Encoder, Fitted
 from .features import feature_map, first_preparation, standardised_moments
 from .preparation import Preparation

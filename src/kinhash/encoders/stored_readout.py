@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._forms import NUMBER, POSITIVE, TEXT, Form, Forms, text_of
+from ..models import Arrays
 from ..solvers.linear_systems import RENORMALIZE
 from ..solvers.readout import LinearReadout, PolishReadout, Readout, SolveReadout
 from ..solvers.sigmoid_line import MAX_CLIP
-from ..models import Arrays
 from .base import select
 
 __all__ = ["readout_forms", "readout_from_arrays", "readout_kind"]

@@ -19,6 +19,7 @@ from ..models import Arrays, Builder, Inexact, Map
 from ..models import steps as whole
 from ..models.builder import SPREAD_BITS
 from ..models.kernels import walk
+from ..models.readout_steps import require_edges
 from .preparation import Preparation
 
 __all__ = ["Steps", "Trees", "TreesMap"]
@@ -144,7 +145,9 @@ class TreesMap(Map):
         edges = np.rint((values - mean[self._column]) / scale[self._column] * 2.0**SPREAD_BITS)
         values = np.concatenate([trees.value for trees in self.bits])
         base = np.array([trees.base for trees in self.bits])
-        largest = max(float(np.abs(values).max(initial=0.0)), float(np.abs(base).max()) / len(values), 1e-30)
+        largest = max(
+            float(np.abs(values).max(initial=0.0)), float(np.abs(base).max()) / max(1, len(values)), 1e-30
+        )
         units = LEAF_BITS - int(np.ceil(np.log2(largest)))
         step = whole.Trees(
             (columns,),
@@ -169,6 +172,7 @@ class TreesMap(Map):
     def from_arrays(cls, arrays: Arrays) -> TreesMap:
         check_forms(arrays, {**FORMS, **Preparation.forms(arrays)})
         preparation = Preparation.from_arrays(arrays)
+        require_edges(arrays["edges"], arrays["edge_starts"], len(arrays["mean"]))
         steps = Steps(arrays["edges"], arrays["edge_starts"])
         if arrays["nodes"].sum(dtype=np.float64) != len(arrays["right"]):
             raise ValueError("trees that do not fit their nodes")

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._files import replace_file
 from ..errors import InvalidInput
-from ..models import Builder, Inexact, Map, WholeMap
+from ..models import require_whole
 from ..models.onnx import OPSET, model_of
 
 __all__ = ["to_onnx"]
@@ -29,7 +29,7 @@ def to_onnx(hasher: Any, path: str | os.PathLike[str] | None = None, double: boo
     fitted = getattr(hasher, "fitted_", None)
     if fitted is None:
         raise InvalidInput("The hasher is not fitted", "a fitted hasher", "Call fit first")
-    model = model_of(_whole(fitted.map), double)
+    model = model_of(require_whole(fitted.map), double)
     import onnx
 
     facts = {
@@ -43,19 +43,3 @@ def to_onnx(hasher: Any, path: str | os.PathLike[str] | None = None, double: boo
     if path is not None:
         replace_file(path, [memoryview(model.SerializeToString(deterministic=True))])
     return model
-
-
-def _whole(map_: Map) -> WholeMap:
-    """The map if it is one of whole numbers; raises `InvalidInput` with the reason if not."""
-    if isinstance(map_, WholeMap):
-        return map_
-    reason = "its sums are not of whole numbers"
-    try:
-        map_.steps(Builder(map_.n_features))
-    except Inexact as error:
-        reason = str(error)
-    raise InvalidInput(
-        f"The model cannot be exported to ONNX: {reason}",
-        "a model of whole numbers",
-        "Fit with encoder='ridge', which any energy can use",
-    )

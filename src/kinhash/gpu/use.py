@@ -23,10 +23,11 @@ def on_gpu(card: int = 0) -> Iterator[None]:
             metrics.mean_average_precision(queries, codes, query_labels, labels)
 
     `encode` gives the same bits as without a card: a model is whole numbers, whose sums are exact everywhere.
-    Maps that a card does not know (trees, polished codes, scikit-learn estimators) stay on the processor. Metrics over Hamming rankings count pairs on the card, and counts are
-    whole numbers, so every figure is the same; the order of ties by ``ties="index"`` is followed on the
-    processor. `fit` takes the sums of its ridge regressions on the card: codes may differ from those of a fit
-    on the processor as those of two processors may, in rows near zero.
+    Maps that a card does not know (trees, polished codes, scikit-learn estimators) stay on the processor.
+    Metrics over Hamming rankings count pairs on the card, and counts are whole numbers, so every figure is
+    the same; the order of ties by ``ties="index"`` is followed on the processor. `fit` takes the sums of its
+    ridge regressions on the card: codes may differ from those of a fit on the processor as those of two
+    processors may, in rows near zero.
     """
     from .card import all_cards
 

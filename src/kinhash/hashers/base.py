@@ -177,8 +177,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         light = copy.copy(self)
         for name in ("_stream", "_listener", "report_"):
             light.__dict__.pop(name, None)
-        nothing = dict.fromkeys(("codes", "group_of_row", "marginals", "scores", "unrounded"))
-        return light.adopt(replace(self.fitted_, **nothing, facts={}))
+        kept = replace(self.fitted_, codes=None, group_of_row=None, marginals=None, scores=None, facts={})
+        return light.adopt(replace(kept, unrounded=None))
 
     # -- using ---------------------------------------------------------------------------------
 

@@ -42,7 +42,8 @@ class EnergyHasher(StreamingHasher):
     energy : "ksh", "bre", "splh", "lfh", "exph", or a `kinhash.energies.Energy` object.
     solver : "auto" (spectral; coordinate descent if the energy excludes it or only pairs are known), the name
         of a solver, or an object such as ``kinhash.solvers.Spectral(n_anchors=3000)``, with its settings.
-    encoder : "auto" ("expected" with labels, else "ridge"), the name of an encoder, or an object such as
+    encoder : "auto" ("expected" with labels; "ridge" without, and with the energies lfh and exph), the name
+        of an encoder, or an object such as
         ``kinhash.encoders.ExpectedLabels(features="plain")``, which encodes two to three times as fast as
         features with similarities to training rows. "ridge" encodes fastest and supports ``partial_fit``.
     kinship : how similar two rows should be: "auto" (classes: the same or not; tags: graded), "graded" (tags:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from .._types import Array
 from ..errors import InvalidInput
+from .bounds import Inexact
 
 if TYPE_CHECKING:
     from .builder import Builder
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Arrays", "Map"]
 
 Arrays = dict[str, Array]
+log = logging.getLogger("kinhash")
 
 
 class Map(ABC):
@@ -31,20 +34,18 @@ class Map(ABC):
         """Scores (k, d) of raw rows (k, p)."""
 
     def steps(self, builder: Builder) -> tuple[int, Array]:
-        """Write the map as steps of whole numbers: the place of its scores, and their units (d,) as exponents.
+        """Write the map as steps: the place of its scores, and their units (d,) as exponents.
 
         Raises `Inexact` with the reason where that cannot be done.
         """
-        from .bounds import Inexact
-
         raise Inexact(f"a {type(self).__name__} has no steps of whole numbers")
 
     def arrays(self) -> Arrays:
         """What a model file stores; `from_arrays` undoes it."""
         raise InvalidInput(
-            f"A {type(self).__name__} cannot be written to a model file",
+            f"The model cannot be written to a model file: {self.why_not_whole()}",
             "a map that can be rounded to whole numbers",
-            "Fit with encoder='ridge' or 'expected' and no scikit-learn estimator inside, or keep it with joblib",
+            "Fit with encoder='ridge', or keep this model with joblib",
         )
 
     @classmethod
@@ -57,15 +58,24 @@ class Map(ABC):
 
         ``spread`` (p,) are the standard deviations of the columns, for maps that take columns as they come.
         """
-        from .bounds import Inexact
+        try:
+            return self._rounded(spread)
+        except Inexact as reason:
+            log.info("The map stays in floating point: %s", reason)
+            return self
+
+    def why_not_whole(self) -> str:
+        """The reason why the map cannot be rounded."""
+        try:
+            self._rounded(None)
+        except Inexact as reason:
+            return str(reason)
+        return "it was not rounded"
+
+    def _rounded(self, spread: Array | None) -> WholeMap:
         from .builder import Builder
 
-        if type(self).steps is Map.steps:
-            return self
+        if type(self).steps is Map.steps:  # another package's map
+            self.steps(None)  # type: ignore[arg-type]
         builder = Builder(self.n_features, spread)
-        try:
-            scores, units = self.steps(builder)
-        except Inexact:
-            return self
-        found: WholeMap = builder.build(scores, units)
-        return found
+        return builder.build(*self.steps(builder))

@@ -28,6 +28,7 @@ class Bound:
     """Bounds of one value (rows, width): its largest entry, and the length and the total size of a row.
 
     ``norm`` bounds the lengths that a `Unit` step keeps beside its rows; it is None for all other values.
+    ``positive`` says that no entry is below zero.
     """
 
     width: int
@@ -35,11 +36,13 @@ class Bound:
     length: float
     total: float
     norm: float | None = None
+    positive: bool = False
 
     @classmethod
-    def of(cls, width: int, entry: float, total: float | None = None) -> Bound:
+    def of(cls, width: int, entry: float, total: float | None = None, positive: bool = False) -> Bound:
         """From the largest entry, and the largest sum of absolute entries of a row where that is smaller."""
-        return cls(width, entry, entry * width**0.5, entry * width if total is None else total)
+        total = entry * width if total is None else total
+        return cls(width, entry, entry * width**0.5, total, positive=positive)
 
     def of_product(self, matrix: Array) -> Floats:
         """The largest partial sum (q,) of each column of ``value @ matrix``, by the best of three bounds."""

@@ -1,4 +1,4 @@
-"""From floating point to whole numbers: the units in which a model counts, chosen once, at the end of a fit."""
+"""From floating point to whole numbers: the units in which a model counts, chosen at the end of a fit."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .._forms import check_forms
 from .._types import Array, Floats
 from .bounds import DOUBLE, SINGLE, Bound, Inexact
+from .step import CHANCE_BITS, SHARE_BITS, SIMILARITY_BITS, Step
 from .steps import (
-    CHANCE_BITS,
-    SHARE_BITS,
-    SIMILARITY_BITS,
     Columns,
     Join,
     Linear,
@@ -19,7 +18,6 @@ from .steps import (
     Relative,
     Similarities,
     Softmax,
-    Step,
     TagSimilarities,
     Unit,
 )
@@ -40,6 +38,7 @@ LOG_BITS = 12  # parts of −log(1 − p)
 SUREST = 1e-4  # no tag is ever more certain than 1 − this: keeps the logarithm finite
 NONE_LEFT = 11.0  # e⁻¹¹ is less than half a part of a similarity
 PLACES = 14  # bits of a place in a table of distances
+FINEST = 1000  # exponents of units, as files hold them
 RAW_BITS, RAW_LIMIT = 12, 2**17  # rows that keep their lengths count in parts of 2⁻¹² widths, up to 32
 
 
@@ -57,7 +56,11 @@ class Builder:
         self._units: dict[int, int] = {}  # of columns that were brought to one length
 
     def add(self, step: Step) -> int:
-        """Append a step; the place of its result."""
+        """Append a step, whose arrays a model file could hold; the place of its result."""
+        try:
+            check_forms(step.arrays(), step.forms)
+        except ValueError as error:
+            raise Inexact(str(error)) from error
         self.bounds.append(prove_step(step, self.bounds, self.n_features))
         self.steps.append(step)
         return len(self.steps)
@@ -66,12 +69,15 @@ class Builder:
         """The model whose last step gives the scores."""
         if scores != len(self.steps):
             scores = self.add(Join((scores,)))
-        return WholeMap(self.n_features, tuple(self.steps), np.asarray(units, np.int16))
+        units = np.asarray(units, np.int16)
+        if np.abs(units.astype(np.int64)).max() > FINEST:
+            raise Inexact("scores that are too large or too small")
+        return WholeMap(self.n_features, tuple(self.steps), units)
 
     # -- features ------------------------------------------------------------------------------
 
     def columns(self, mean: Floats, scale: Floats) -> tuple[int, Floats, Floats]:
-        """Place, mean and scale of whole columns; maps with about the same scales share them and fold theirs in."""
+        """Place, mean and scale of whole columns. Maps of about the same scales share them."""
         for known in self._columns:
             ratio, shift = known[2] / scale, np.abs(known[1] - mean) / scale
             if (ratio < ALIKE).all() and (ratio > 1 / ALIKE).all() and (shift < ALIKE).all():
@@ -85,7 +91,7 @@ class Builder:
         return self._columns[-1]
 
     def affine(
-        self, mean: Floats, scale: Floats, weights: Floats, constant: Floats, units: Any = None
+        self, mean: Floats, scale: Floats, weights: Array, constant: Array, units: Any = None
     ) -> tuple[int, Array]:
         """``((x − mean) / scale) @ weights + constant`` in parts of 2^−units, chosen here where None."""
         place, own_mean, own_scale = self.columns(mean, scale)
@@ -99,7 +105,7 @@ class Builder:
             self._units[place] = self.add(Unit((place,), 2**UNIT_BITS))
         return self.linear(self._units[place], SPREAD_BITS + UNIT_BITS, weights, constant, units)
 
-    def unit_similarities(self, centers: Floats, width: float, power: int) -> int:
+    def unit_similarities(self, centers: Array, width: float, power: int) -> int:
         """``exp(−‖u − c‖^power / (2 width²))`` of rows and centers of unit length, in parts of 2¹⁵."""
         length = int(2**UNIT_BITS - self.n_features**0.5 - 2)  # products of two such rows stay below 2²⁴
         if length < SHORTEST:
@@ -136,8 +142,8 @@ class Builder:
         self,
         source: int,
         bits: int,
-        weights: Floats,
-        constant: Floats,
+        weights: Array,
+        constant: Array,
         units: Any = None,
         plus: int | None = None,
     ) -> tuple[int, Array]:
@@ -153,6 +159,7 @@ class Builder:
         size = np.abs(weights).max(axis=0, initial=0.0)
         with np.errstate(divide="ignore"):
             most = np.minimum(bound.largest_factor(weights, room), limit / size)
+        most = np.minimum(most, 2.0**900)  # weights near the end of float64 are none
         if (most[size > 0] <= 0).any():
             raise Inexact(f"{bound.width} entries are too many for an exact product")
         fine = np.zeros(len(size), np.int64)

@@ -17,7 +17,7 @@ import numpy as np
 from .._types import Array
 from ..codes import n_bytes
 from ..errors import InvalidInput, MissingExtra
-from .steps import BY_ROW, NONE, RELATIVE_BITS, SHARE_BITS, SIMILARITY_BITS, SOLVE_BITS
+from .step import BY_ROW, NONE, RELATIVE_BITS, SHARE_BITS, SIMILARITY_BITS, SOLVE_BITS
 from .whole import WholeMap
 
 __all__ = ["IR_VERSION", "OPSET", "WRITERS", "Graph", "model_of"]

@@ -22,13 +22,14 @@ from .._types import Array, Floats
 from ..errors import InvalidInput
 from .base import Arrays, Map
 from .bounds import Bound, Inexact
-from .steps import CHANCE_BITS, SHARE_BITS, STEPS, Step, TagSimilarities
+from .step import CHANCE_BITS, SHARE_BITS, Step
+from .steps import STEPS, TagSimilarities
 
 __all__ = ["WholeMap"]
 
 MOST_STEPS = 100
 TAKE_ROWS, TAKE_LENGTHS = ("columns", "relative"), ("linear", "similarities")
-UNITS = Form("i2", "d", -1000, 1000)
+UNITS = Form("i2", "d", -1000, 1000)  # `Builder` makes no others
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,10 @@ class WholeMap(Map):
         self.__dict__["bounds"] = prove(self.steps_, self.n_features)
         if self.bounds[-1].width != len(self.units):
             raise Inexact(f"{self.bounds[-1].width} scores and {len(self.units)} units")
+        with np.errstate(over="ignore"):
+            largest = self.bounds[-1].entry * self._scale
+        if not np.isfinite(largest).all():
+            raise Inexact("scores beyond the range of float64")
 
     bounds: ClassVar[tuple[Bound, ...]]
 
@@ -229,7 +234,7 @@ def require_whole(map_: Map) -> WholeMap:
     if isinstance(map_, WholeMap):
         return map_
     raise InvalidInput(
-        f"A {type(map_).__name__} cannot be exported",
+        f"The model cannot be exported: {map_.why_not_whole()}",
         "a model of whole numbers",
-        "Fit with encoder='expected' or 'ridge', and without a scikit-learn estimator inside",
+        "Fit with encoder='ridge', which any energy can use",
     )

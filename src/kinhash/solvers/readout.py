@@ -18,7 +18,8 @@ from .._blocks import block_slices, map_blocks
 from .._types import Array, Floats, Ints
 from ..energies import Energy
 from ..models import Builder, Inexact
-from ..models.steps import SOLVE_BITS, Settle, Solve
+from ..models.step import SOLVE_BITS
+from ..models.steps import Settle, Solve
 from ..supervision import Supervision
 from .linear_systems import RENORMALIZE, renormalize, sigmoid, solve_each, solve_shared
 from .problem import DenseProblem, varying_terms, weighted_grams

@@ -93,7 +93,7 @@ def _numbered(values: Iterable[str]) -> Numbers:
     listed = list(values)
     try:
         return {value: float(value) for value in listed}
-    except ValueError:
+    except (TypeError, ValueError):
         return {value: float(k) for k, value in enumerate(listed)}
 
 
