@@ -1,12 +1,14 @@
 """What a model remembers of the rows it was fitted on, so that `encode` can say when other rows come.
 
 Another embedding model upstream, a forgotten normalization or columns in another order give codes that look
-fine and find nothing. Each moves rows out of the range of those that the fit has seen.
+fine and find nothing. Each moves rows away from those that the fit has seen: they are longer or shorter, far
+from the means of columns, all of length 1 where hardly any was, or they point elsewhere: most of a row's
+length lies along few directions, which are those of one embedding model with its columns in one order.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +22,11 @@ SOME, NUMBERS = 2048, 20_000_000  # rows that are looked at, and numbers in them
 FEWEST = 40  # rows below which no limits are remembered
 MARGIN = 1.05  # rows may leave the range of those seen by 5 %
 FARTHEST = 100.0  # of a squared deviation: one column alone does not decide
+N_DIRECTIONS, PASSES = 32, 4  # main directions of the rows, and passes to find them
+FEWEST_ALIKE = 1024  # rows below which directions say too little
+ALIKE, LOW = 16, 4  # rows of a group of neighbours, and the place from below that speaks for it
+NEAR_ONE = 1e-3  # rows this close to length 1 may have been normalized,
+RARE = 0.01  # which is odd where so few of those seen were
 FLOOR = 0.01  # of the typical spread: constant columns have this one
 AT_ONCE, ENOUGH = 16, 16  # rows of a call that are compared, and rows before anything is said
 ANY = float(np.finfo(np.float64).max)  # no limit
@@ -28,52 +35,76 @@ FORMS = {
     "spread": Form("f4", "p", 0),
     "lengths": Form("f8", "2", 0),
     "farthest": Form("f8", "1", 0),
+    "directions": Form("i1", "Kp"),
+    "least": Form("f8", "1", 0, 1),
+    "normalized": Form("f8", "1", 0, 1),
 }
+LIMITS = ("farthest", "least", "normalized")
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Means and spreads (p,) of columns, the shortest and the longest row, and the largest mean of squared
-    deviations of a row, counted in spreads."""
+    """Means and spreads (p,) of columns, main directions (K, p) of rows, and limits.
+
+    ``lengths`` are the shortest and the longest row, ``farthest`` the largest mean of squared deviations of a
+    row, counted in spreads, ``least`` the least share of a row along the directions, ``normalized`` the share
+    of rows of length 1.
+    """
 
     mean: Array
     spread: Array
+    directions: Array
     lengths: Floats
-    farthest: float
+    farthest: float = ANY
+    least: float = 0.0
+    normalized: float = 1.0
 
     @classmethod
     def of(cls, rows: Rows, weights: Floats | None = None) -> Seen | None:
-        """From at most 2,048 rows with positive weight, evenly spread; None where columns are too large to square.
+        """From at most 2,048 rows with positive weight, evenly spread.
 
-        How far honest rows are from the means is seen on half of them, with means and spreads of the other
-        half. Of fewer than 40 rows only means and spreads are kept.
+        How far honest rows are from the others is seen on half of them, with statistics of the other half. Of
+        fewer than 40 rows only means and spreads are kept, and of fewer than 1,024 no directions. None where
+        columns are too large to square.
         """
         counted = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
         n = min(len(counted), SOME, max(FEWEST, NUMBERS // max(1, rows.shape[1])))
         chosen = counted[np.linspace(0, len(counted) - 1, n).astype(np.int64)]
         some, counts = rows.read(chosen), np.ones(n) if weights is None else weights[chosen]
+        n_directions = min(N_DIRECTIONS, rows.shape[1] // 2) if n >= FEWEST_ALIKE else 0
         with np.errstate(over="ignore", invalid="ignore"):
-            found = cls._of(some, counts)
+            lengths = _lengths(some)
+            if not np.isfinite(lengths).all():
+                return None
+            found = cls._of(some, counts, n_directions)
             if n >= FEWEST:
-                lengths = _lengths(some)
-                farthest = MARGIN * float(cls._of(some[::2], counts[::2])._deviations(some[1::2]).max())
-                reach = np.array([lengths.min() / MARGIN, lengths.max() * MARGIN])
-                found = cls(found.mean, found.spread, reach, farthest)
+                half, others = cls._of(some[::2], counts[::2], n_directions), some[1::2]
+                found = replace(
+                    found,
+                    lengths=np.array([lengths.min() / MARGIN, lengths.max() * MARGIN]),
+                    farthest=MARGIN * float(half._deviations(others).max()),
+                    least=_least_of_groups(others, half._shares(others)) if n_directions else 0.0,
+                    normalized=float(_is_one(lengths).mean()),
+                )
         numbers = (found.mean, found.spread, found.lengths, np.array(found.farthest))
         return found if all(np.isfinite(each).all() for each in numbers) else None
 
     @classmethod
-    def _of(cls, some: Floats, counts: Floats) -> Seen:
+    def _of(cls, some: Floats, counts: Floats, n_directions: int) -> Seen:
         mean = np.average(some, axis=0, weights=counts)
         spread = np.sqrt(np.average((some - mean) ** 2, axis=0, weights=counts))
-        return cls(mean.astype(np.float32), spread.astype(np.float32), np.array([0.0, ANY]), ANY)
+        directions = _main_directions(_of_length_one(some) * np.sqrt(counts)[:, None], n_directions)
+        return cls(mean.astype(np.float32), spread.astype(np.float32), directions, np.array([0.0, ANY]))
 
-    def far(self, block: Floats) -> tuple[Bools, Floats, Floats]:
-        """Which rows (k,) are out of the range of those seen; their lengths and deviations."""
+    def far(self, block: Floats) -> tuple[Bools, Floats, Floats, Floats]:
+        """Which rows (k,) are unlike those seen; their lengths, deviations and shares."""
         with np.errstate(over="ignore", invalid="ignore"):
-            lengths, deviations = _lengths(block), self._deviations(block)
+            lengths, deviations, shares = _lengths(block), self._deviations(block), self._shares(block)
         low, high = self.lengths
-        return ~((lengths >= low) & (lengths <= high) & (deviations <= self.farthest)), lengths, deviations
+        like = (lengths >= low) & (lengths <= high) & (deviations <= self.farthest) & (shares >= self.least)
+        if self.normalized < RARE:
+            like &= ~_is_one(lengths)
+        return ~like, lengths, deviations, shares
 
     def _deviations(self, block: Floats) -> Floats:
         varies = self.spread > 0
@@ -82,17 +113,32 @@ class Seen:
         found: Floats = np.minimum(away * away, FARTHEST).mean(axis=1)
         return found
 
+    def _shares(self, block: Floats) -> Floats:
+        """How much of the squared length of each row (k,) lies along the directions."""
+        along: Floats = _of_length_one(block) @ _of_length_one(self.directions.astype(np.float64)).T
+        found: Floats = (along * along).sum(axis=1)
+        return found
+
     def arrays(self) -> dict[str, Array]:
         """For a model file."""
-        farthest = np.array([self.farthest])
-        return {"mean": self.mean, "spread": self.spread, "lengths": self.lengths, "farthest": farthest}
+        limits = {name: np.array([getattr(self, name)]) for name in LIMITS}
+        return {name: getattr(self, name) for name in FORMS if name not in LIMITS} | limits
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array], n_features: int) -> Seen:
         """Undo `arrays`; a stranger may have written them."""
         if check_forms(arrays, FORMS)["p"] != n_features:
             raise ValueError("statistics of other columns")
-        return cls(arrays["mean"], arrays["spread"], arrays["lengths"], float(arrays["farthest"][0]))
+        farthest, least, normalized = (float(arrays[name][0]) for name in LIMITS)
+        return cls(
+            arrays["mean"],
+            arrays["spread"],
+            arrays["directions"],
+            arrays["lengths"],
+            farthest,
+            least,
+            normalized,
+        )
 
 
 class Watch:
@@ -107,7 +153,7 @@ class Watch:
         if self.done or self.seen is None or not len(rows):
             return None
         some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), AT_ONCE)).astype(np.int64))
-        far, lengths, deviations = self.seen.far(rows.read(some))
+        far, lengths, deviations, shares = self.seen.far(rows.read(some))
         self.n_rows, self.n_far = self.n_rows + len(far), self.n_far + int(far.sum())
         if self.n_rows < ENOUGH or 2 * self.n_far <= self.n_rows:
             return None
@@ -115,13 +161,48 @@ class Watch:
         low, high = self.seen.lengths
         return (
             f"{self.n_far} of {self.n_rows} rows are unlike those the model was fitted on. Lengths are "
-            f"{np.median(lengths):.3g} here, and were {low * MARGIN:.3g} to {high / MARGIN:.3g}; mean squared "
-            f"deviations from the column means are {np.median(deviations):.3g} spreads here, and were at most "
-            f"{self.seen.farthest / MARGIN:.3g}. Do they come from the same embedding model, normalized in the "
-            "same way, with columns in the same order?"
+            f"{np.median(lengths):.3g} here, and were {low * MARGIN:.3g} to {high / MARGIN:.3g}; mean "
+            f"squared deviations from the column means are {np.median(deviations):.3g} spreads here, and "
+            f"were at most {self.seen.farthest / MARGIN:.3g}; {np.median(shares):.0%} of a row lies along "
+            f"the main directions here, and {self.seen.least:.0%} or more did. Do they come from the same "
+            "embedding model, normalized in the same way, with columns in the same order?"
         )
 
 
 def _lengths(block: Floats) -> Floats:
     found: Floats = np.linalg.norm(block, axis=1)
     return found
+
+
+def _is_one(lengths: Floats) -> Bools:
+    found: Bools = np.abs(lengths - 1) < NEAR_ONE
+    return found
+
+
+def _of_length_one(block: Floats) -> Floats:
+    """Rows divided by their lengths; rows of zeros stay zero."""
+    lengths = _lengths(block)[:, None]
+    found: Floats = block / np.where(lengths > 0, lengths, 1.0)
+    return found
+
+
+def _main_directions(block: Floats, n: int) -> Array:
+    """Directions (n, p) along which rows are longest, by powers of a matrix; in 127 parts, which do."""
+    found = np.random.default_rng(0).normal(size=(block.shape[1], n))
+    for _ in range(PASSES if n else 0):
+        found = np.linalg.qr(block.T @ (block @ found))[0]
+    largest = np.abs(found).max(axis=0, initial=0.0)
+    return np.rint(found / np.where(largest > 0, largest, 1.0) * 127).T.astype(np.int8)
+
+
+def _least_of_groups(block: Floats, shares: Floats) -> float:
+    """The lowest share of a group of rows that may come together: neighbours, the longest, the shortest.
+
+    Batches are often of one class, or sorted. The fourth lowest of 16 shares speaks for a group, while half
+    the rows of a batch must be below the limit before anything is said.
+    """
+    some = _of_length_one(block)
+    near = np.argpartition(-(some @ some.T), ALIKE, axis=1)[:, :ALIKE]
+    by_length = np.argsort(_lengths(block), kind="stable")
+    groups = np.vstack([near, by_length[:ALIKE], by_length[-ALIKE:]])
+    return min(1.0, float(np.sort(shares[groups], axis=1)[:, LOW - 1].min()))
