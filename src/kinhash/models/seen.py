@@ -9,6 +9,7 @@ length lies along few directions, which are those of one embedding model with it
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -115,9 +116,13 @@ class Seen:
 
     def _shares(self, block: Floats) -> Floats:
         """How much of the squared length of each row (k,) lies along the directions."""
-        along: Floats = _of_length_one(block) @ _of_length_one(self.directions.astype(np.float64)).T
+        along: Floats = _of_length_one(block) @ self._along
         found: Floats = (along * along).sum(axis=1)
         return found
+
+    @cached_property
+    def _along(self) -> Floats:
+        return np.ascontiguousarray(_of_length_one(self.directions.astype(np.float64)).T)
 
     def arrays(self) -> dict[str, Array]:
         """For a model file."""
@@ -165,7 +170,8 @@ class Watch:
             f"squared deviations from the column means are {np.median(deviations):.3g} spreads here, and "
             f"were at most {self.seen.farthest / MARGIN:.3g}; {np.median(shares):.0%} of a row lies along "
             f"the main directions here, and {self.seen.least:.0%} or more did. Do they come from the same "
-            "embedding model, normalized in the same way, with columns in the same order?"
+            "embedding model, normalized in the same way, with columns in the same order? If so, they are of "
+            "another kind than those of the fit: look at the answers, and fit again with some of them."
         )
 
 
