@@ -31,9 +31,7 @@ def model_shown(model: Any, X: Any) -> ModelShown:
     """The model of a hasher, if a browser can run it and if it is small enough. X is what it encodes."""
     whole = model.fitted_.map
     if not isinstance(whole, WholeMap):
-        return ModelShown(
-            {"why": f"The page cannot encode vectors: a {type(whole).__name__} runs in Python only."}
-        )
+        return ModelShown({"why": f"The page cannot encode vectors: {whole.why_not_whole()}."})
     arrays = {f"{i}.{name}": _narrow(a) for i, s in enumerate(whole.steps_) for name, a in s.arrays().items()}
     n_bytes = sum(4 * -(-array.nbytes // 3) for array in arrays.values())  # in base64
     if n_bytes > LARGEST_MODEL:

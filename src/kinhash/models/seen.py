@@ -8,6 +8,7 @@ length lies along few directions, which are those of one embedding model with it
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -29,7 +30,7 @@ ALIKE, LOW = 16, 4  # rows of a group of neighbours, and the place from below th
 NEAR_ONE = 1e-3  # rows this close to length 1 may have been normalized,
 RARE = 0.01  # which is odd where so few of those seen were
 FLOOR = 0.01  # of the typical spread: constant columns have this one
-AT_ONCE, ENOUGH = 16, 16  # rows of a call that are compared, and rows before anything is said
+LAST = 16  # rows of a call that are compared, and rows that decide
 ANY = float(np.finfo(np.float64).max)  # no limit
 FORMS = {
     "mean": Form("f4", "p"),
@@ -147,32 +148,49 @@ class Seen:
 
 
 class Watch:
-    """Counts rows that are far from those seen; speaks once, when more than half of at least 16 are."""
+    """Compares rows with those seen; speaks once, when more than half of the last 16 rows looked at are far."""
 
     def __init__(self, seen: Seen | None) -> None:
         self.seen, self.done = seen, seen is None
-        self.n_rows = self.n_far = 0
+        self.last: deque[bool] = deque(maxlen=LAST)
 
     def look(self, rows: Rows) -> str | None:
         """Compare at most 16 of these rows; what to warn of, if anything."""
         if self.done or self.seen is None or not len(rows):
             return None
-        some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), AT_ONCE)).astype(np.int64))
+        some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), LAST)).astype(np.int64))
         far, lengths, deviations, shares = self.seen.far(rows.read(some))
-        self.n_rows, self.n_far = self.n_rows + len(far), self.n_far + int(far.sum())
-        if self.n_rows < ENOUGH or 2 * self.n_far <= self.n_rows:
+        self.last.extend(far.tolist())
+        n_far = sum(self.last)
+        if len(self.last) < LAST or 2 * n_far <= LAST:
             return None
         self.done = True
-        low, high = self.seen.lengths
         return (
-            f"{self.n_far} of {self.n_rows} rows are unlike those the model was fitted on. Lengths are "
-            f"{np.median(lengths):.3g} here, and were {low * MARGIN:.3g} to {high / MARGIN:.3g}; mean "
-            f"squared deviations from the column means are {np.median(deviations):.3g} spreads here, and "
-            f"were at most {self.seen.farthest / MARGIN:.3g}; {np.median(shares):.0%} of a row lies along "
-            f"the main directions here, and {self.seen.least:.0%} or more did. Do they come from the same "
-            "embedding model, normalized in the same way, with columns in the same order? If so, they are of "
-            "another kind than those of the fit: look at the answers, and fit again with some of them."
+            f"{n_far} of the last {LAST} rows looked at are unlike those the model was fitted on: "
+            f"{self._reasons(lengths, deviations, shares)}. Do they come from the same embedding model, "
+            "normalized in the same way, with columns in the same order? If so, they are about something else "
+            "than the rows of the fit: look at the answers, and fit again with some of them."
         )
+
+    def _reasons(self, lengths: Floats, deviations: Floats, shares: Floats) -> str:
+        """What is out of range for the median of the rows."""
+        assert self.seen is not None
+        low, high = self.seen.lengths
+        length, said = float(np.median(lengths)), []
+        if not low <= length <= high:
+            said.append(
+                f"they are {length:.3g} long, and those were {low * MARGIN:.3g} to {high / MARGIN:.3g}"
+            )
+        elif self.seen.normalized < RARE and _is_one(lengths).mean() > 0.5:
+            said.append("they are of length 1, and those were not")
+        if not np.median(deviations) <= self.seen.farthest:
+            said.append("they are farther from the means of the columns than any of those")
+        if not np.median(shares) >= self.seen.least:
+            said.append(
+                f"{np.median(shares):.0%} of a row lies along the main directions of those, and "
+                f"{self.seen.least:.0%} or more did"
+            )
+        return "; ".join(said) or "each by its length, its distance from the means or its direction"
 
 
 def _lengths(block: Floats) -> Floats:

@@ -72,7 +72,7 @@ class Readout(ABC):
 
     def steps(self, builder: Builder, expected: Expectation, threshold: Floats) -> tuple[int, Array]:
         """Scores less a threshold (d,) as steps of whole numbers: their place and their units (d,)."""
-        raise Inexact(f"a {type(self).__name__} solves a linear system of its own for every row")
+        raise Inexact("its energy solves a linear system of its own for every row")
 
     @abstractmethod
     def marginals(self, scores: Floats) -> Floats:
