@@ -174,4 +174,4 @@ def test_a_model_that_runs_in_python_only_is_left_out_with_the_reason():
     page = kinhash.explore(hasher.encode(X), y, model=hasher, features=X).html
     told = facts(page)["model"]
     assert told.keys() == {"why"}
-    assert "Python only" in told["why"]
+    assert "whole numbers" in told["why"]

@@ -148,7 +148,7 @@ class Seen:
 
 
 class Watch:
-    """Compares rows with those seen; speaks once, when more than half of the last 16 rows looked at are far."""
+    """Compares rows with those seen; speaks once, when more than half of the last 16 are far."""
 
     def __init__(self, seen: Seen | None) -> None:
         self.seen, self.done = seen, seen is None
@@ -168,8 +168,8 @@ class Watch:
         return (
             f"{n_far} of the last {LAST} rows looked at are unlike those the model was fitted on: "
             f"{self._reasons(lengths, deviations, shares)}. Do they come from the same embedding model, "
-            "normalized in the same way, with columns in the same order? If so, they are about something else "
-            "than the rows of the fit: look at the answers, and fit again with some of them."
+            "normalized in the same way, with columns in the same order? If so, they are about something "
+            "else than the rows of the fit: look at the answers, and fit again with some of them."
         )
 
     def _reasons(self, lengths: Floats, deviations: Floats, shares: Floats) -> str:
