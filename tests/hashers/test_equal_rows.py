@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -155,3 +157,14 @@ def test_all_rows_equal_are_left_alone():
 
     with pytest.warns(UserWarning, match="told apart|constant"):
         assert len(BASELINES["ITQ"](4, random_state=0).fit(np.ones((20, 4))).codes_) == 20
+
+
+def test_rows_made_to_collide_end_a_fit():
+    """Sums of digits can be made equal for every seed; the bytes decide then."""
+    odd = -(1 + 2.0**-21)
+    X = np.array([[1.0, 1.0], [odd, odd]] * 30 + [[0.0, 3.0], [3.0, 0.0]] * 5)
+    y = np.array([0] * 60 + [1] * 10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        hasher = EnergyHasher(4, alike=0, random_state=0).fit(X, y)
+    assert len(hasher.codes_) == 70

@@ -18,6 +18,7 @@ from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.label_models import LinearLabels
 from kinhash.encoders.linear import LinearMap
 from kinhash.encoders.preparation import Preparation
+from kinhash.errors import InvalidInput, KinhashWarning
 from kinhash.models import WholeMap
 from kinhash.models.builder import WIDEST_UNIT
 
@@ -74,6 +75,38 @@ def test_rounding_hardly_moves_a_score(kind, features):
         )  # the other part of a stack has other rows
         agree = (before > 0) == (after > 0)
         assert agree.mean() > (0.9 if kind == "periodic" else 0.985)
+
+
+@pytest.mark.parametrize("p", [WIDEST_UNIT - 1, WIDEST_UNIT, WIDEST_UNIT + 1, WIDEST_UNIT + 2])
+def test_every_width_can_be_rounded(p):
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(p, 2)).astype(np.float32)
+    found = LinearMap(Preparation(np.zeros(p), np.ones(p)), weights, np.zeros(2, np.float32))
+    assert isinstance(found.whole(), WholeMap)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-8, 1.0, 1e8])
+def test_columns_and_similarities_of_any_sizes_are_summed(size):
+    """Columns that say nothing must not decide how finely similarities count."""
+    rng = np.random.default_rng(0)
+    found = made(rng, "linear", "both", 6, 4)
+    weights = found.weights.copy()
+    weights[:6] *= np.float32(size)
+    found = LinearMap(found.preparation, weights, found.intercept)
+    X = rows(rng, found, 200).astype(np.float64)
+    X = X[np.abs(X).max(axis=1) < 1e6]
+    assert ((found.whole().scores(X) > 0) == (found.scores(X) > 0)).mean() > 0.98
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_map_that_cannot_be_rounded_says_why():
+    found = made(np.random.default_rng(0), "linear", "rbf", 4, 3)
+    prepared = replace(found.preparation, scale=np.full(len(found.preparation.scale), 1e-300))
+    huge = LinearMap(prepared, found.weights * np.float32(1e30), found.intercept)
+    with pytest.warns(KinhashWarning, match="stays in floating point, because"):
+        assert huge.whole() is huge
+    with pytest.raises(InvalidInput, match="cannot be written to a model file"):
+        huge.arrays()
 
 
 @given(seed=st.integers(0, 9999), p=st.integers(WIDEST_UNIT + 1, WIDEST_UNIT + 300))
@@ -152,7 +185,7 @@ def test_rows_beside_the_boundary_have_one_code_in_any_batch(seed):
     assert scores.tolist() == [run(model, row) for row in X]
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::kinhash.errors.KinhashWarning")
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("size", [1e-45, 1e-30, 1e30, 3e38])
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e275, 1e308])

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from .._blocks import FIT_ROWS, block_slices
 from .._forms import Form, check_forms
 from .._types import Array, Floats, Floats32, Ints
-from ..models import Arrays, Builder, Inexact, Map
+from ..models import Arrays, Builder, Map, Unsupported
 from ..models.builder import FARTHEST, LOGIT_BITS
 from ..models.step import SHARE_BITS, SIMILARITY_BITS
 from ..solvers.readout import Expectation, Readout
@@ -87,7 +87,7 @@ class LabelSimilarity(ExpectedSimilarity):
     def _logits(self, builder: Builder, preparation: Preparation) -> tuple[int, str]:
         """Scores of labels as steps, and the link that turns them into probabilities."""
         if not isinstance(self.model, LinearLabels):
-            raise Inexact("a scikit-learn classifier predicts the labels, in an arithmetic of its own")
+            raise Unsupported("a scikit-learn classifier predicts the labels, in an arithmetic of its own")
         model = self.model
         place, _ = preparation.product(builder, model.weights, model.intercept, LOGIT_BITS)
         return place, model.link

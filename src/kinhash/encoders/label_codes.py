@@ -25,7 +25,7 @@ __all__ = ["LabelCodes", "label_codes", "scores_of_tags"]
 
 MOST_LABELS = 100_000  # whose scores are kept
 DIGEST_BYTES = 16
-BLOCK = 1024
+BLOCK, MOST_NUMBERS = 1024, 1 << 23  # rows whose tags are looked at together, and entries of their tags
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,8 @@ class LabelCodes:
         ours = type(labels.indicator())(
             (tags.data, (tags.coords[0], place[tags.coords[1]])), shape=(len(labels), len(self.digests))
         )
-        return Evidence(scores_of_tags(map_, ours, n_kin), np.arange(len(labels)), trust)
+        scores = scores_of_tags(map_, ours, n_kin).astype(np.float32)  # as a fit keeps them
+        return Evidence(scores, np.arange(len(labels)), trust)
 
     def with_classes(self, labels: Labels, scores: Array) -> LabelCodes:
         """The same, and scores for every new class among ``labels``: the mean of its rows' scores (n, d)."""
@@ -161,8 +162,9 @@ def scores_of_tags(map_: Map, tags: sp.csr_array, n_kin: int) -> Floats:
     """Scores (k, n_kin) of rows whose tags (k, t) are known. Memory: the result, and a block."""
     assert isinstance(map_, WholeMap)
     scores = np.empty((tags.shape[0], n_kin))
-    for start in range(0, len(scores), BLOCK):
-        part = slice(start, start + BLOCK)
+    at_once = max(1, min(BLOCK, MOST_NUMBERS // max(1, tags.shape[1])))
+    for start in range(0, len(scores), at_once):
+        part = slice(start, start + at_once)
         scores[part] = map_.scores_of_tags(tags[part], n_kin)
     return scores
 

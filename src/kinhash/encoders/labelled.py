@@ -152,7 +152,8 @@ def centre_in_place(
     offset = shift.astype(np.float32)
     for _ in map_blocks(lambda part: shift_and_scale(z[part], offset, factor), parts, n_jobs):
         pass
-    return Preparation(guess.mean + guess.scale * shift, guess.scale * ratio, guess.rbf)
+    spread = None if standardize else guess.scale * np.sqrt(variance)
+    return Preparation(guess.mean + guess.scale * shift, guess.scale * ratio, guess.rbf, spread)
 
 
 def prepared_like(training: Training, like: LabelledSet, rows: Ints) -> Floats32:

@@ -68,7 +68,8 @@ class Moments:
         cross = (self.cross - np.outer(self.sums, mean_target)) / ratio[:, None]
         cross[~varies] = 0.0
         first = self.preparation
-        preparation = Preparation(first.mean + first.scale * delta, first.scale * ratio, first.rbf)
+        spread = None if standardize else first.scale * np.sqrt(variance)
+        preparation = Preparation(first.mean + first.scale * delta, first.scale * ratio, first.rbf, spread)
         return Standardised(
             preparation, self.n_rows, self.weight, gram, cross, mean_target, self.target_squares
         )

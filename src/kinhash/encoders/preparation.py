@@ -23,6 +23,7 @@ from .gaussian import Gaussian
 __all__ = ["ColumnsAndRBF", "Preparation", "UnitRBF"]
 
 FAR = 1e15  # prepared values are cut here; their products still fit into float32
+LARGEST, SUM_BITS = 128.0, 45  # a column ends at this many spreads; a sum with similarities has these bits
 WIDTH = NUMBER._replace(low=POSITIVE)
 
 
@@ -33,6 +34,7 @@ class Preparation:
     mean: Floats
     scale: Floats
     rbf: UnitRBF | Gaussian | None = None
+    spread: Floats | None = None  # of columns that keep their sizes
 
     def __call__(self, block: Floats) -> Floats32:
         """Prepared rows (k, q) float32 of raw rows (k, p), float64 or float32."""
@@ -45,13 +47,16 @@ class Preparation:
     ) -> tuple[int, Array]:
         """``z @ weights + constant`` of prepared rows z as steps of whole numbers, and its units."""
         if self.rbf is None:
-            return builder.affine(self.mean, self.scale, weights, constant, units)
+            return builder.affine(self.mean, self.scale, weights, constant, units, self.spread)
         n, own = self._n_columns, np.asarray(weights, np.float64)
         folded = own[n:] / self.scale[n:, None]
         rest = constant - self.mean[n:] @ folded
         plus = None
         if n:
             columns = self.mean[:n], self.scale[:n]
+            if units is None:  # one for both parts
+                largest = LARGEST * np.abs(own[:n]).sum(axis=0) + np.abs(folded).sum(axis=0) + np.abs(rest)
+                units = SUM_BITS - np.ceil(np.log2(np.where(largest > 0, largest, 1.0))).astype(np.int64)
             plus, units = builder.affine(*columns, own[:n], np.zeros(own.shape[1]), units)
         if isinstance(self.rbf, Gaussian):
             near = builder.raw_similarities(self.rbf.centers, self.rbf.width)

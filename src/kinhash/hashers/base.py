@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._blocks import keep_threads, map_padded_rows, single_blas_thread
+from .._blocks import keep_threads, map_padded_rows, map_rows, single_blas_thread
 from .._callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from .._check import check_choice, check_features, check_integer, check_n_bits, check_weights, make_rng
 from .._inputs import in_order_of
@@ -29,7 +29,7 @@ from ..codes import Codes, pack_bits
 from ..encoders import Fitted
 from ..encoders.mapped_codes import mapped_codes
 from ..errors import InvalidInput, KinhashWarning
-from ..models import Seen, Watch
+from ..models import Seen, Watch, WholeMap
 from ..rows import Rows
 from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
 from ..training import Training
@@ -158,7 +158,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             warnings.warn(text, KinhashWarning, stacklevel=4)
 
     def adopt(self, fitted: Fitted) -> Self:
-        """Become the hasher of that fit: for files, engines and whoever else learns a map elsewhere."""
+        """Install the fitted state: for files, engines and other places that learn a map."""
         from ..model_file import model_id
 
         self.fitted_ = fitted = fitted.whole()
@@ -178,7 +178,9 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         for name in ("_stream", "_listener", "report_"):
             light.__dict__.pop(name, None)
         kept = replace(self.fitted_, codes=None, group_of_row=None, marginals=None, scores=None, facts={})
-        return light.adopt(replace(kept, unrounded=None))
+        light.adopt(replace(kept, unrounded=None))
+        light.model_id_ = self.model_id_  # of an older file it is not that of its rounded map
+        return light
 
     # -- using ---------------------------------------------------------------------------------
 
@@ -241,7 +243,10 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             warnings.warn(doubt, KinhashWarning, stacklevel=3)
 
     def _scores(self, rows: Rows) -> npt.NDArray[Any]:
-        return map_padded_rows(self.fitted_.map.scores, rows.read, len(rows), self.n_jobs)
+        map_ = self.fitted_.map
+        if isinstance(map_, WholeMap):
+            return map_rows(map_.scores, rows.plain, len(rows), self.n_jobs)
+        return map_padded_rows(map_.scores, rows.read, len(rows), self.n_jobs)
 
     def _encode_rows(self, rows: Rows) -> npt.NDArray[np.uint8]:
         return mapped_codes(self.fitted_.map, rows, self.n_jobs)

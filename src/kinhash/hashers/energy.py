@@ -215,7 +215,7 @@ class EnergyHasher(StreamingHasher):
         if found.codes is not None and found.scores is not None:
             assert found.group_of_row is not None
             if self.trust == 1 and not found.fields.alike and (found.group_of_row >= 0).all():
-                return found
+                return replace(found, codes=pack_bits(found.scores > 0)[found.group_of_row])
             evidence = Evidence(found.scores, found.group_of_row, float(self.trust))
         elif not found.fields.alike:
             return found

@@ -28,6 +28,7 @@ from ..training import Training
 __all__ = ["merge_equal_rows", "names_rows", "of_all_rows"]
 
 Keys = npt.NDArray[np.uint64]
+SUMS = 2  # ways to hash by sums, before bytes are hashed
 HASHED_VALUES = 1 << 17  # values of a block: 1 MB, which stays in the cache
 
 
@@ -123,11 +124,15 @@ def _same_content(X: Any, rows: Ints, others: Ints) -> bool:
 
 
 def _keys(training: Training, seed: int) -> Keys:
-    """A hash of each row: of its features, its looks and its labels."""
+    """A hash of each row: of its features, its looks and its labels.
+
+    Sums are fast, and can be made to collide on purpose; after that, rows are hashed byte by byte.
+    """
     rng = np.random.default_rng(seed)
-    keys = _keys_of_values(training.rows, rng)
+    of_values = _keys_of_values if seed < SUMS else _keys_of_bytes
+    keys = of_values(training.rows, rng)
     if training.looks is not None:
-        keys += _keys_of_values(training.looks, rng)
+        keys += of_values(training.looks, rng)
     if training.supervision.labels is not None:
         keys += _keys_of_labels(training.supervision.labels, seed)
     return keys
@@ -145,6 +150,16 @@ def _keys_of_values(rows: Rows, rng: np.random.Generator) -> Keys:
     keys = np.empty(len(rows), np.uint64)
     for part in block_slices(len(rows), max(1, HASHED_VALUES // rows.shape[1])):
         keys[part] = _bits(rows.read(part)) @ factors
+    return keys
+
+
+def _keys_of_bytes(rows: Rows, rng: np.random.Generator) -> Keys:
+    """By a cryptographic hash, which nobody can make collide; slow."""
+    salt, keys = rng.bytes(16), np.empty(len(rows), np.uint64)
+    for part in block_slices(len(rows), max(1, HASHED_VALUES // rows.shape[1])):
+        block = rows.read(part) + 0.0  # 0 and −0 are equal
+        found = [hashlib.blake2b(row.tobytes(), digest_size=8, salt=salt).digest() for row in block]
+        keys[part] = np.frombuffer(b"".join(found), np.uint64)
     return keys
 
 

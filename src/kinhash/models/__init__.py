@@ -8,9 +8,20 @@ graphics card, in ONNX and in a browser.
 from __future__ import annotations
 
 from .base import Arrays, Map
-from .bounds import Bound, Inexact
+from .bounds import Bound, Inexact, Unsupported
 from .builder import Builder
 from .seen import Seen, Watch
 from .whole import WholeMap, require_whole
 
-__all__ = ["Arrays", "Bound", "Builder", "Inexact", "Map", "Seen", "Watch", "WholeMap", "require_whole"]
+__all__ = [
+    "Arrays",
+    "Bound",
+    "Builder",
+    "Inexact",
+    "Map",
+    "Seen",
+    "Unsupported",
+    "Watch",
+    "WholeMap",
+    "require_whole",
+]

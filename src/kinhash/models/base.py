@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy.typing as npt
 
 from .._types import Array
-from ..errors import InvalidInput
-from .bounds import Inexact
+from ..errors import InvalidInput, KinhashWarning
+from .bounds import Inexact, Unsupported
 
 if TYPE_CHECKING:
     from .builder import Builder
@@ -38,7 +39,7 @@ class Map(ABC):
 
         Raises `Inexact` with the reason where that cannot be done.
         """
-        raise Inexact(f"a {type(self).__name__} has no steps of whole numbers")
+        raise Unsupported(f"a {type(self).__name__} has no steps of whole numbers")
 
     def arrays(self) -> Arrays:
         """What a model file stores; `from_arrays` undoes it."""
@@ -60,9 +61,16 @@ class Map(ABC):
         """
         try:
             return self._rounded(spread)
-        except Inexact as reason:
+        except Unsupported as reason:
             log.info("The map stays in floating point: %s", reason)
-            return self
+        except Inexact as reason:
+            warnings.warn(
+                f"The map stays in floating point, because {reason}. It encodes, but bits near zero may "
+                "differ between machines, and it cannot be saved or exported. Standardize the columns of X.",
+                KinhashWarning,
+                stacklevel=2,
+            )
+        return self
 
     def why_not_whole(self) -> str:
         """The reason why the map cannot be rounded."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._types import Array, Floats
 
-__all__ = ["DOUBLE", "SINGLE", "Bound", "Inexact", "require_exact"]
+__all__ = ["DOUBLE", "SINGLE", "Bound", "Inexact", "Unsupported", "require_exact"]
 
 DOUBLE, SINGLE = 2.0**53, 2.0**24  # whole numbers up to these are exact in float64 and in float32
 BLOCK = 1 << 22  # entries of a matrix that are looked at together: 32 MB
@@ -21,6 +21,10 @@ SLACK = 1 + 2.0**-30  # covers the rounding errors of the bounds themselves
 
 class Inexact(ValueError):
     """A model whose sums could leave the range in which they are exact."""
+
+
+class Unsupported(Inexact):
+    """A map that is not made of sums of whole numbers, whatever its numbers are."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ __all__ = ["LOGIT_BITS", "Builder"]
 SPREAD_BITS = 13  # a column counts in parts of 2⁻¹³ of its spread,
 LIMIT = 2**20  # and ends at 128 spreads from its mean
 ALIKE = 4.0  # maps whose scales differ by less than this factor share whole columns
-WIDEST_UNIT = 8192  # wider rows are multiplied in float64: at one length their entries would be too small
+WIDEST_UNIT = 8191  # columns whose sums of squares are exact; wider rows are multiplied in float64
 UNIT_BITS = 12  # length of a row before a product with weights
 SHORTEST = 1000  # length of a row before a product with centers, below which it says too little
 LOGIT_BITS = 16  # parts of a logit
@@ -76,25 +76,32 @@ class Builder:
 
     # -- features ------------------------------------------------------------------------------
 
-    def columns(self, mean: Floats, scale: Floats) -> tuple[int, Floats, Floats]:
+    def columns(self, mean: Floats, scale: Floats, spread: Array | None = None) -> tuple[int, Floats, Floats]:
         """Place, mean and scale of whole columns. Maps of about the same scales share them."""
         for known in self._columns:
             ratio, shift = known[2] / scale, np.abs(known[1] - mean) / scale
             if (ratio < ALIKE).all() and (ratio > 1 / ALIKE).all() and (shift < ALIKE).all():
                 return known
-        if self.spread is not None and (scale == 1).all():  # columns as they came
-            spread = np.where(self.spread > 0, self.spread, 1.0).astype(np.float64)
-            scale = np.exp2(np.ceil(np.log2(spread)))
+        if spread is None and (scale == 1).all():
+            spread = self.spread
+        if spread is not None:  # columns as they came
+            scale = np.exp2(np.ceil(np.log2(np.where(spread > 0, spread, 1.0).astype(np.float64))))
         factor = np.minimum(2.0**SPREAD_BITS / scale, 1e300)
         place = self.add(Columns((0,), np.array(mean, np.float64), factor, LIMIT))
         self._columns.append((place, mean, scale))
         return self._columns[-1]
 
     def affine(
-        self, mean: Floats, scale: Floats, weights: Array, constant: Array, units: Any = None
+        self,
+        mean: Floats,
+        scale: Floats,
+        weights: Array,
+        constant: Array,
+        units: Any = None,
+        spread: Array | None = None,
     ) -> tuple[int, Array]:
         """``((x − mean) / scale) @ weights + constant`` in parts of 2^−units, chosen here where None."""
-        place, own_mean, own_scale = self.columns(mean, scale)
+        place, own_mean, own_scale = self.columns(mean, scale, spread)
         with np.errstate(over="ignore"):
             weights = np.asarray(weights, np.float64)
             constant = constant + ((own_mean - mean) / scale) @ weights

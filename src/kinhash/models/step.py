@@ -8,8 +8,8 @@ Numba, CuPy, ONNX and JavaScript.
 ``run`` is the definition, for NumPy and CuPy (``xp``). ``fast`` is the same by a compiled kernel. ``bound``
 proves from the arrays that no sum can leave its exact range, or raises `Inexact`.
 
-Add a step: one class here with its arrays and settings as fields, one row in `STEPS`, and its translation in
-`onnx.py` and `explorer/model.js`.
+Add a step: one class in `feature_steps`, `label_steps` or `readout_steps` with its arrays and settings as
+fields, one row in `steps.STEPS`, and its translation in `onnx.py` and `explorer/model.js`.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class WholeMap(Map):
 
     @property
     def widest(self) -> int:
-        """The most numbers that a row becomes on its way to its scores."""
+        """The width of the widest value."""
         return max(bound.width for bound in self.bounds)
 
     def whole(self, spread: Array | None = None) -> Map:
@@ -96,7 +96,7 @@ class WholeMap(Map):
     # -- labels -------------------------------------------------------------------------------
 
     def chances(self, block: npt.NDArray[Any]) -> Floats:
-        """Probabilities (k, t) of the labels of rows, of a model that predicts labels on its way."""
+        """Probabilities (k, t) of the labels of rows, of a model that predicts labels."""
         for place, step in enumerate(self.steps_, 1):
             if step.kind in ("softmax", "tags"):
                 wanted, bits = (
@@ -112,7 +112,7 @@ class WholeMap(Map):
 
     @property
     def n_tags(self) -> int | None:
-        """How many tags the model predicts on its way; None for models of something else."""
+        """How many tags the model predicts; None for models of something else."""
         return None if self._tags is None else int(self.steps_[self._tags].patterns.shape[1])  # type: ignore[attr-defined]
 
     @cached_property

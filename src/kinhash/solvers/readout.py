@@ -17,7 +17,7 @@ import numpy as np
 from .._blocks import block_slices, map_blocks
 from .._types import Array, Floats, Ints
 from ..energies import Energy
-from ..models import Builder, Inexact
+from ..models import Builder, Inexact, Unsupported
 from ..models.step import SOLVE_BITS
 from ..models.steps import Settle, Solve
 from ..supervision import Supervision
@@ -72,7 +72,7 @@ class Readout(ABC):
 
     def steps(self, builder: Builder, expected: Expectation, threshold: Floats) -> tuple[int, Array]:
         """Scores less a threshold (d,) as steps of whole numbers: their place and their units (d,)."""
-        raise Inexact("its energy solves a linear system of its own for every row")
+        raise Unsupported("its energy solves a linear system of its own for every row")
 
     @abstractmethod
     def marginals(self, scores: Floats) -> Floats:
