@@ -92,7 +92,7 @@ def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int 
                         yield waiting.pop(0).result()
                 while waiting:
                     yield waiting.pop(0).result()
-            finally:  # an interrupt must not wait for blocks nobody will read, but for those under way
+            finally:  # an interrupt waits for running blocks only, since results are not read
                 wait([task for task in waiting if not task.cancel()])
 
 

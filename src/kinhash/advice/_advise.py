@@ -22,8 +22,8 @@ from ..evaluation.hold_out import (
     stratified_rows,
 )
 from ..evaluation.labels_comparison import HeldOutJudge
-from ..hashers.base import check_supervision
 from ..hashers.energy import EnergyHasher
+from ..hashers.fit_checks import check_supervision
 from ..labels import Labels, read_labels
 from ..supervision import from_labels
 from ._advice import OURS, Advice, Measurement

@@ -47,7 +47,7 @@ def recommend(comparisons: Comparisons, labels: Labels, tolerance: float, no_itq
     """The method, the length, what is lost, and what to beware of."""
     warnings = _warn_of_labels(labels)
     if no_itq:
-        warnings.append("ITQ was left out: it takes too long on so many columns.")
+        warnings.append("ITQ was left out: it takes too long on this many columns.")
 
     def enough(name: str, measure: str) -> int:
         scores = {n: one.line(name).measures[measure] for n, one in comparisons.items()}

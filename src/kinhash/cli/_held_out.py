@@ -11,7 +11,7 @@ __all__ = ["USUAL", "HeldOut", "read_held_out"]
 
 @dataclass(frozen=True)
 class HeldOut:
-    """At most so many rows, or exactly so many of the last."""
+    """At most n rows, or exactly the last n."""
 
     count: int
     last: bool = False

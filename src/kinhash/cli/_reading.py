@@ -17,7 +17,7 @@ __all__ = ["expect_separator", "summary", "warn_of_columns", "warn_of_joined_cla
 
 SHOWN = 5
 FEWEST = 20  # rows below which an order or a scale says nothing
-DWARFS = 1000.0  # a column with so many times the spread of the next is in another unit
+DWARFS = 1000.0  # a column with 1,000 times the spread of the next is in another unit
 LOOKED_AT = 4_000_000  # numbers looked at for that
 
 

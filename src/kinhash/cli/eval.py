@@ -28,7 +28,7 @@ __all__ = ["evaluate"]
 @click.option(
     "--ties", default="expected", show_default=True, help="expected, index, optimistic, pessimistic."
 )
-@click.option("--top", type=int, help="Only so many places of each ranking count (mAP@top).")
+@click.option("--top", type=int, help="Count only the first TOP places of each ranking (mAP@TOP).")
 @click.option("-k", type=int, default=10, show_default=True, help="Places for precision at k.")
 @click.option(
     "--radius", type=int, default=2, show_default=True, help="Weighted distance for precision within."

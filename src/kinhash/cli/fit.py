@@ -75,7 +75,7 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
     metavar="N",
     default=str(USUAL),
     show_default=True,
-    help="Rows to keep out as queries: so many at random, a tenth at most; last:500 for the last 500 rows; "
+    help="Rows to keep out as queries: N at random, a tenth at most; last:500 for the last 500 rows; "
     "0 learns from all rows and judges nothing.",
 )
 @click.option(

@@ -27,7 +27,7 @@ from .._blocks import FIT_ROWS, block_slices
 from .._forms import Form, check_forms
 from .._types import Array, Floats, Floats32, Ints
 from ..models import Arrays, Builder, Map, Unsupported
-from ..models.builder import FARTHEST, LOGIT_BITS
+from ..models.builder import FARTHEST, LOGIT_BITS, SUREST
 from ..models.step import SHARE_BITS, SIMILARITY_BITS
 from ..solvers.readout import Expectation, Readout
 from .label_models import LABEL_FORMS, LabelModel, LinearLabels
@@ -48,7 +48,7 @@ OF_CLASSES = {"anchor_classes": Form("i4", "m", 0)}
 GRADED = {"graded": Form("u1", "1", 1, 1)}  # only graded tags have it
 BETWEEN = {"between": Form("f8", "tt", -1, 1)}
 REGRESSED = {"similarity_weights": Form("f4", "qm"), "similarity_intercept": Form("f4", "m")}
-FLOOR = np.float32(1e-4)  # no tag is ever certain: keeps the logarithm finite
+FLOOR = np.float32(SUREST)
 
 
 class ExpectedSimilarity(ABC):

@@ -22,7 +22,7 @@ from ..models import Seen
 from ..rows import Rows
 from ..solvers import Solution
 from ..supervision import from_labels
-from .base import check_supervision
+from .fit_checks import check_supervision
 from .streaming import StreamPlan
 
 __all__ = ["Anchored"]

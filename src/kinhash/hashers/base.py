@@ -24,23 +24,29 @@ from .._callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from .._check import check_choice, check_features, check_integer, check_n_bits, check_weights, make_rng
 from .._inputs import in_order_of
 from .._stages import Listener, Stages
-from .._types import Array, Bytes, Floats
+from .._types import Array, Bytes
 from ..codes import Codes, pack_bits
 from ..encoders import Fitted
 from ..encoders.mapped_codes import mapped_codes
 from ..errors import InvalidInput, KinhashWarning
 from ..models import Seen, Watch, WholeMap
 from ..rows import Rows
-from ..supervision import Supervision, TagSupervision, from_labels, from_pairs, from_similarity
+from ..supervision import from_labels, from_pairs, from_similarity
 from ..training import Training
 from .equal_rows import merge_equal_rows, names_rows, of_all_rows
-from .fit_checks import all_equal_warning, classes_sharing_codes, count_distinct, shared_codes_warning
+from .fit_checks import (
+    all_equal_warning,
+    check_supervision,
+    classes_sharing_codes,
+    count_distinct,
+    shared_codes_warning,
+)
 from .report import FitReport, dead_bits_warning
 
 if TYPE_CHECKING:
     from ..index import HammingIndex, Neighbours
 
-__all__ = ["Explanation", "Hasher", "check_supervision"]
+__all__ = ["Explanation", "Hasher"]
 
 MOST_JOBS = 1024  # more threads than a system starts would be asked for by a stranger's model file
 
@@ -362,50 +368,3 @@ def _training_codes(fitted: Fitted, rows: Rows, n_jobs: int | None) -> npt.NDArr
 
 def _one_row(row: Any) -> npt.NDArray[Any]:
     return np.ravel(row.toarray() if sp.issparse(row) else np.asarray(row))
-
-
-def check_supervision(supervision: Supervision, weights: Floats | None) -> None:
-    """Refuse supervision from which nothing can be learned, once for all estimators."""
-    counts = supervision.group_weights(weights)
-    if supervision.n_rows < 2:
-        raise InvalidInput(
-            f"There is only one sample (n_samples={supervision.n_rows})",
-            "at least two rows, of which some are kin",
-            "Pass more rows",
-        )
-    if supervision.labels is not None and not supervision.labels.known.any():
-        raise InvalidInput(
-            f"All {supervision.n_rows:,} labels are missing (None, NaN or empty text)",
-            "a label on some rows",
-            "Pass labels, or use codes that need none, such as ITQ",
-        )
-    if isinstance(supervision, TagSupervision):
-        tagged = np.diff(supervision.tag_sets.indptr) > 0
-        if not counts[tagged].any():
-            raise InvalidInput(
-                "No row has a tag, so nobody is kin",
-                "tags on some rows",
-                "Check the labels: an empty set means kin to nobody",
-            )
-        everywhere = (supervision.tag_sets.T @ counts) >= counts.sum()
-        if everywhere.any() and (not supervision.graded or np.count_nonzero(counts[tagged]) == 1):
-            raise InvalidInput(
-                f"Every row carries tag {supervision.tag_name(int(everywhere.argmax()))!r}, so all are kin",
-                "tags that tell some rows apart",
-                "Drop tags that all rows share",
-            )
-    elif supervision.labels is not None:
-        present = int((counts > 0).sum())
-        if present < 2:
-            raise InvalidInput(
-                f"The labels have only one class ({present} with any weight)",
-                "at least two classes",
-                "Pass rows of several classes, or tags, or pairs",
-            )
-        if counts.max() <= 1 and weights is None:
-            warnings.warn(
-                "No two rows share a class, so there are no kin to bring together. "
-                "Were continuous values passed as labels?",
-                KinhashWarning,
-                stacklevel=4,
-            )

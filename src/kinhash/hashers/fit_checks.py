@@ -1,4 +1,4 @@
-"""What a fit measures about itself, and warns of.
+"""What a fit checks: supervision it cannot learn from, and what it measures about itself and warns of.
 
 Labels and pairs that do not help, learned and mapped codes that do not mix, classes that share a code, rows
 that features cannot tell apart.
@@ -6,6 +6,7 @@ that features cannot tell apart.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,14 +18,16 @@ from .._types import Bytes, Floats, Ints
 from ..codes import Codes, pack_bits
 from ..encoders import Fitted, Map
 from ..encoders.mapped_codes import mapped_codes
+from ..errors import InvalidInput, KinhashWarning
 from ..rows import Rows
 from ..solvers.codewords import bits_for, comfortable
-from ..supervision import ClassSupervision, PairSupervision, Supervision
+from ..supervision import ClassSupervision, PairSupervision, Supervision, TagSupervision
 from ..training import Training
 from ..tuning import ENOUGH_ROWS, Choice
 
 __all__ = [
     "all_equal_warning",
+    "check_supervision",
     "classes_sharing_codes",
     "count_distinct",
     "share_of_mapped",
@@ -150,6 +153,53 @@ def shared_codes_warning(sharing: int, n_classes: int, n_bits: int, n_alike: int
         f"{sharing:,} of {n_classes:,} classes share their code with another class and cannot be told apart. "
         f"{n_bits} bits hold {comfortable(n_bits):,} classes well. {advice}."
     )
+
+
+def check_supervision(supervision: Supervision, weights: Floats | None) -> None:
+    """Refuse supervision from which nothing can be learned, once for all estimators."""
+    counts = supervision.group_weights(weights)
+    if supervision.n_rows < 2:
+        raise InvalidInput(
+            f"There is only one sample (n_samples={supervision.n_rows})",
+            "at least two rows, of which some are kin",
+            "Pass more rows",
+        )
+    if supervision.labels is not None and not supervision.labels.known.any():
+        raise InvalidInput(
+            f"All {supervision.n_rows:,} labels are missing (None, NaN or empty text)",
+            "a label on some rows",
+            "Pass labels, or use codes that need none, such as ITQ",
+        )
+    if isinstance(supervision, TagSupervision):
+        tagged = np.diff(supervision.tag_sets.indptr) > 0
+        if not counts[tagged].any():
+            raise InvalidInput(
+                "No row has a tag, so nobody is kin",
+                "tags on some rows",
+                "Check the labels: an empty set means kin to nobody",
+            )
+        everywhere = (supervision.tag_sets.T @ counts) >= counts.sum()
+        if everywhere.any() and (not supervision.graded or np.count_nonzero(counts[tagged]) == 1):
+            raise InvalidInput(
+                f"Every row carries tag {supervision.tag_name(int(everywhere.argmax()))!r}, so all are kin",
+                "tags that tell some rows apart",
+                "Drop tags that all rows share",
+            )
+    elif supervision.labels is not None:
+        present = int((counts > 0).sum())
+        if present < 2:
+            raise InvalidInput(
+                f"The labels have only one class ({present} with any weight)",
+                "at least two classes",
+                "Pass rows of several classes, or tags, or pairs",
+            )
+        if counts.max() <= 1 and weights is None:
+            warnings.warn(
+                "No two rows share a class, so there are no kin to bring together. "
+                "Were continuous values passed as labels?",
+                KinhashWarning,
+                stacklevel=4,
+            )
 
 
 def count_distinct(codes: Bytes, group: Ints | None) -> int:

@@ -84,6 +84,6 @@ class Map(ABC):
         from .builder import Builder
 
         if type(self).steps is Map.steps:  # another package's map
-            self.steps(None)  # type: ignore[arg-type]
+            raise Unsupported(f"a {type(self).__name__} has no steps of whole numbers")
         builder = Builder(self.n_features, spread)
         return builder.build(*self.steps(builder))

@@ -17,6 +17,7 @@ from .step import (
     TABLE,
     Product,
     Step,
+    Tabled,
     places,
 )
 
@@ -28,6 +29,7 @@ class Columns(Step):
     """``clip(rint((x − mean) · factor), ±limit)``: columns in whole parts of their spread."""
 
     kind = "columns"
+    takes_row = True
     forms = {"mean": Form("f8", "p"), "factor": Form("f8", "p", POSITIVE)}
     settings = {"limit": (1, 2**24)}
 
@@ -55,6 +57,7 @@ class Relative(Step):
     """``rint(x / max|x| · 2¹⁴)``: a row in parts of its largest entry. Rows of zeros stay zero."""
 
     kind = "relative"
+    takes_row = True
     settings = {"width": (1, 2**40)}
 
     width: int
@@ -116,6 +119,7 @@ class Linear(Product):
     """
 
     kind = "linear"
+    takes_lengths = True
     forms = {
         "weights": Form("i4", "pq"),
         "shift": Form("i2", "q", -1000, 1000),
@@ -169,20 +173,21 @@ class Linear(Product):
         from .kernels import lengthened
 
         u, n = given[0]
-        products = u @ self.__dict__["_factor"]
+        products = u @ self._factor
         out = np.empty(products.shape)
         lengthened(products, n, self._scale, self._constant, out)
         return out + given[1] if len(given) == 2 else out
 
 
 @dataclass(frozen=True, eq=False)
-class Similarities(Product):
+class Similarities(Tabled, Product):
     """``table[min((d² + half) >> shift, last)]`` of squared distances d² to centers (c, p).
 
     Distances are between whole vectors: ``d² = Σu² + Σc² − 2 u·c``. With ``root`` their roots are looked up.
     """
 
     kind = "similarities"
+    takes_lengths = True
     forms = {"centers": Form("i4", "cp"), "table": TABLE}
     settings = {"shift": (0, 50), "root": (0, 1)}
 
@@ -196,8 +201,7 @@ class Similarities(Product):
         if u.width != self.centers.shape[1]:
             raise Inexact(f"centers of {self.centers.shape[1]} entries for {u.width}")
         largest = self._prove(self.centers.T, u)
-        squares = (self.centers.astype(np.float64) ** 2).sum(axis=1)
-        sums = u.length**2 + squares + 2 * largest + 2.0**self.shift
+        sums = u.length**2 + self._squares + 2 * largest + 2.0**self.shift
         require_exact("A squared distance", sums)
         self._keep(_in_int32=bool(sums.max() < 2**30 and self.shift < 30))
         return Bound.of(len(self.centers), float(self.table.max()), positive=True)
@@ -205,10 +209,6 @@ class Similarities(Product):
     @cached_property
     def _squares(self) -> Array:
         return (self.centers.astype(np.float64) ** 2).sum(axis=1)
-
-    @cached_property
-    def _table(self) -> Array:
-        return self.table.astype(np.float64)
 
     def run(self, xp: Any, *given: Any) -> Any:
         u = given[0][0] if isinstance(given[0], tuple) else given[0]
@@ -222,8 +222,8 @@ class Similarities(Product):
         from .kernels import row_squares, similarities
 
         u = given[0][0] if isinstance(given[0], tuple) else given[0]
-        factor = self.__dict__["_factor"]
-        if self.root or factor.dtype != np.float32 or not self.__dict__["_in_int32"]:
+        factor = self._factor
+        if self.root or factor.dtype != np.float32 or not self._in_int32:
             return self.run(np, *given)
         products = u @ factor
         out = np.empty(products.shape)

@@ -18,6 +18,7 @@ from .step import (
     TABLE,
     Product,
     Step,
+    Tabled,
     places,
 )
 
@@ -25,7 +26,7 @@ __all__ = ["Lookup", "Softmax", "TagSimilarities"]
 
 
 @dataclass(frozen=True, eq=False)
-class Softmax(Step):
+class Softmax(Tabled, Step):
     """Shares of classes: ``e = table[min((max − v + half) >> shift, last)]``, then ``rint(e / Σe · 2²⁴)``."""
 
     kind = "softmax"
@@ -44,10 +45,6 @@ class Softmax(Step):
         whole = 2.0**SHARE_BITS
         return Bound.of(v.width, whole, whole + v.width / 2 + 1, positive=True)
 
-    @cached_property
-    def _table(self) -> Array:
-        return self.table.astype(np.float64)
-
     def run(self, xp: Any, *given: Any) -> Any:
         v = given[0].astype(np.float64, copy=False)  # differences need a bit more than the values
         away = v.max(axis=1, keepdims=True) - v
@@ -63,7 +60,7 @@ class Softmax(Step):
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup(Step):
+class Lookup(Tabled, Step):
     """``table[(v − low + half) >> shift]``, held at the ends of the table, or around again if ``wrap``."""
 
     kind = "lookup"
@@ -80,17 +77,13 @@ class Lookup(Step):
         require_exact("A difference", v.entry + abs(self.low) + 2.0**self.shift)
         return Bound.of(v.width, float(np.abs(self.table).max()), positive=bool(self.table.min() >= 0))
 
-    @cached_property
-    def _table(self) -> Array:
-        return self.table.astype(np.float64)
-
     def run(self, xp: Any, *given: Any) -> Any:
         away = given[0].astype(np.float64, copy=False) - float(self.low)
         return self._table[places(xp, away, self.shift, len(self.table), bool(self.wrap))]
 
 
 @dataclass(frozen=True, eq=False)
-class TagSimilarities(Product):
+class TagSimilarities(Tabled, Product):
     """Expected similarities (k, m) to anchors with tags ``patterns`` (m, t), in parts of 2¹⁵.
 
     Inputs are the probabilities p of tags, in parts of 2¹⁶, and ``−log(1 − p)``. A table of exp gives
@@ -120,10 +113,6 @@ class TagSimilarities(Product):
         return Bound.of(len(self.patterns), 2.0**SIMILARITY_BITS)
 
     @cached_property
-    def _table(self) -> Array:
-        return self.table.astype(np.float64)
-
-    @cached_property
     def _sizes(self) -> Array:
         """Tags of each anchor, at least one, in parts of 2¹⁶."""
         return np.maximum(self.patterns.sum(axis=1, dtype=np.float64), 1.0) * 2.0**CHANCE_BITS
@@ -143,7 +132,7 @@ class TagSimilarities(Product):
         if not self.graded:
             return self.run(np, *given)
         chances, logs = given
-        factor = self.__dict__["_factor"]
+        factor = self._factor
         none, common = logs.astype(factor.dtype) @ factor, chances.astype(factor.dtype) @ factor
         out = np.empty(common.shape)
         total = chances.sum(axis=1, dtype=np.float64)

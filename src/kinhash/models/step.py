@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from .._forms import Form, Forms
 from .._types import Array
 from .bounds import SINGLE, Bound, require_exact
 
-__all__ = ["Product", "Step", "places"]
+__all__ = ["Product", "Step", "Tabled", "places"]
 
 RELATIVE_BITS = 14  # bits of an entry relative to the largest of its row
 SHARE_BITS = 24  # bits of a probability of a class
@@ -45,6 +46,8 @@ class Step(ABC):
     forms: ClassVar[Forms] = {}  # of its arrays
     settings: ClassVar[dict[str, tuple[int, int]]] = {}  # with their ranges
     n_inputs: ClassVar[tuple[int, int]] = (1, 1)
+    takes_row: ClassVar[bool] = False  # whether its input is the row itself
+    takes_lengths: ClassVar[bool] = False  # whether its first input may have lengths, see `Unit`
     on_card: ClassVar[bool] = True
 
     inputs: tuple[int, ...]
@@ -74,8 +77,21 @@ class Step(ABC):
         self.__dict__.update(derived)
 
 
+class Tabled:
+    """A step that looks values up in a table."""
+
+    table: Array
+
+    @cached_property
+    def _table(self) -> Array:
+        return self.table.astype(np.float64)
+
+
 class Product(Step):
     """A step that multiplies its first input by a matrix of whole numbers."""
+
+    _factor: Array  # that matrix, kept by `_prove`
+    _in_int32: bool
 
     def _prove(self, matrix: Array, given: Bound) -> Any:
         """Bounds (q,) of the products. Keeps the matrix as float32 if they are exact in it, else float64."""
@@ -86,7 +102,7 @@ class Product(Step):
         return largest
 
     def _multiply(self, xp: Any, v: Any) -> Any:
-        factor = self.__dict__["_factor"]
+        factor = self._factor
         if xp is not np:  # a card may multiply float32 with fewer digits
             factor = factor.astype(np.float64)
         return xp.matmul(v.astype(factor.dtype, copy=False), factor).astype(np.float64, copy=False)

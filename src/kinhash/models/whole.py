@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -28,7 +28,6 @@ from .steps import STEPS, TagSimilarities
 __all__ = ["WholeMap"]
 
 MOST_STEPS = 100
-TAKE_ROWS, TAKE_LENGTHS = ("columns", "relative"), ("linear", "similarities")
 UNITS = Form("i2", "d", -1000, 1000)  # `Builder` makes no others
 
 
@@ -39,18 +38,17 @@ class WholeMap(Map):
     n_features: int
     steps_: tuple[Step, ...]
     units: Array
+    bounds: tuple[Bound, ...] = field(init=False)
     kind: ClassVar[str] = "whole"
 
     def __post_init__(self) -> None:
-        self.__dict__["bounds"] = prove(self.steps_, self.n_features)
+        object.__setattr__(self, "bounds", prove(self.steps_, self.n_features))
         if self.bounds[-1].width != len(self.units):
             raise Inexact(f"{self.bounds[-1].width} scores and {len(self.units)} units")
         with np.errstate(over="ignore"):
             largest = self.bounds[-1].entry * self._scale
         if not np.isfinite(largest).all():
             raise Inexact("scores beyond the range of float64")
-
-    bounds: ClassVar[tuple[Bound, ...]]
 
     @property
     def n_bits(self) -> int:  # type: ignore[override]
@@ -128,7 +126,7 @@ class WholeMap(Map):
         assert self._tags is not None
         known = tags.toarray().astype(np.float64)
         step = self.steps_[self._tags]
-        logs = self.bounds[step.inputs[1] - 1].entry if step.inputs[1] else 0.0
+        logs = self.bounds[step.inputs[1] - 1].entry
         values: dict[int, Any] = {
             step.inputs[0]: known * 2.0**CHANCE_BITS,
             step.inputs[1]: known * logs,
@@ -160,12 +158,10 @@ class WholeMap(Map):
         for place, (kind, inputs, numbers) in enumerate(listed):
             own = {name.partition(".")[2]: arrays[name] for name in rest if name.startswith(f"{place}.")}
             rest -= {f"{place}.{name}" for name in own}
-            lengths = check_forms(own, STEPS[kind].forms)
-            if kind == "columns":
-                width = lengths["p"]
-            elif kind == "relative":
-                width = numbers["width"]
+            check_forms(own, STEPS[kind].forms)
             steps.append(STEPS[kind](tuple(inputs), **own, **numbers))
+            if steps[-1].takes_row:
+                width = steps[-1].bound().width
         if rest:
             raise ValueError(f"arrays that are unknown: {', '.join(sorted(rest)[:5])}")
         if width is None:
@@ -190,16 +186,15 @@ def prove_step(step: Step, bounds: Sequence[Bound], n_features: int) -> Bound:
         raise Inexact(f"a step {step.kind!r} of {len(step.inputs)} inputs")
     if any(not 0 <= place <= len(bounds) for place in step.inputs):
         raise Inexact("a step that takes the value of a later one")
-    takes_row = step.kind in TAKE_ROWS
-    if takes_row != (0 in step.inputs):
+    if step.takes_row != (0 in step.inputs):
         raise Inexact(f"a step {step.kind!r} that takes the row itself, or does not")
-    given = [] if takes_row else [bounds[place - 1] for place in step.inputs]
+    given = [] if step.takes_row else [bounds[place - 1] for place in step.inputs]
     if any(one.norm is not None for one in given[1:]) or (
-        given and given[0].norm is not None and step.kind not in TAKE_LENGTHS
+        given and given[0].norm is not None and not step.takes_lengths
     ):
         raise Inexact(f"a step {step.kind!r} after one that keeps lengths")
     found = step.bound(*given)
-    if takes_row and found.width != n_features:
+    if step.takes_row and found.width != n_features:
         raise Inexact(f"{found.width} columns and not {n_features}")
     return found
 

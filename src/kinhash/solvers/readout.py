@@ -89,9 +89,12 @@ class Readout(ABC):
             groups = np.arange(rows.start, rows.stop)
             return self.scores(supervision.similarity(groups, anchors))
 
-        size = max(1, min(GROUPS, SIMILARITIES // max(1, len(anchors))))
-        blocks = map_blocks(one, block_slices(supervision.n_groups, size), n_jobs)
-        return np.concatenate(list(blocks))
+        size = self.groups_at_once(len(anchors))
+        return np.concatenate(list(map_blocks(one, block_slices(supervision.n_groups, size), n_jobs)))
+
+    def groups_at_once(self, n_anchors: int) -> int:
+        """Groups of a block."""
+        return max(1, min(GROUPS, SIMILARITIES // max(1, n_anchors)))
 
 
 @dataclass(frozen=True)
@@ -261,15 +264,9 @@ class VaryingReadout(Readout):
     def marginals(self, scores: Floats) -> Floats:
         return sigmoid(scores)
 
-    def of_groups(self, supervision: Supervision, anchors: Ints, n_jobs: int | None = None) -> Floats:
+    def groups_at_once(self, n_anchors: int) -> int:
         # A block of A's stays near 64 MB, and its similarities to 1,000 anchors below 8 MB.
-        size = min(GROUPS, max(1, 8_000_000 // self.means.shape[1] ** 2))
-
-        def one(rows: slice) -> Floats:
-            groups = np.arange(rows.start, rows.stop)
-            return self.scores(supervision.similarity(groups, anchors))
-
-        return np.concatenate(list(map_blocks(one, block_slices(supervision.n_groups, size), n_jobs)))
+        return min(GROUPS, max(1, 8_000_000 // self.means.shape[1] ** 2))
 
 
 def linear_slope(law: Energy, n_bits: int) -> tuple[float, float]:
