@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 LOWEST_PYTHON ?= python3.11
 LOWEST_TESTS  ?= tests bench/tests
 EXTRAS := plot,parquet,faiss,usearch,onnx,duckdb,dask
-BENCH_EXTRAS := data,faiss
+BENCH_EXTRAS := data,faiss,metric
 .DEFAULT_GOAL := help
 
 $(STAMP): pyproject.toml bench/pyproject.toml
@@ -84,11 +84,12 @@ test-integrations: $(STAMP)  ## Run the tests inside sentence-transformers and h
 	@$(BIN)/python -m pip install --quiet -e ".[sentence-transformers,hub]"
 	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest tests/integrations -rs
 
-check: $(STAMP)  ## Lint, types, import layers, doctests of both packages
+check: $(STAMP)  ## Lint, types, import layers, words, doctests of both packages
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest tests/test_words.py
 	@$(BIN)/python -m pytest --doctest-modules src/kinhash bench/src/kinhash_bench --ignore=src/kinhash/spark --ignore=src/kinhash/integrations --timeout=300
 
 format: $(STAMP)  ## Format the code

@@ -31,10 +31,10 @@ from typing import Any
 
 import numpy as np
 
-from kinhash import EnergyHasher, HammingIndex
+from kinhash import EnergyHasher
 from kinhash.errors import KinhashWarning
-from kinhash.evaluation.answers import AnswerSheet, self_retrieval
-from kinhash.labels import Labels, read_labels
+from kinhash.metrics.answers import AnswerSheet, self_retrieval
+from kinhash.supervision import Labels, read_labels
 from kinhash_bench.datasets import data_folder, load
 
 SEED = 34_118
@@ -86,19 +86,10 @@ def measure(name: str, partition: int, n_bits: int, settings: dict[str, Any]) ->
         "jac": np.nanmean(seen.get("Jaccard", seen["p10"])),
         "near": np.nanmean(seen["near"]),
         "self": self_retrieval(mapped[some], learned, some),
-        "mix": _share_of_mapped(asked, learned, mapped[-int(0.15 * len(train)) :]),
+        "mix": np.nan if hasher.fitted_.mapped_share is None else hasher.fitted_.mapped_share,
         "seconds": seconds,
     }
     return {key: float(value) for key, value in found.items()}
-
-
-def _share_of_mapped(queries: Any, learned: Any, mapped: Any) -> float:
-    """The last rows of the database take their mapped codes in place of the learned ones."""
-    packed = np.asarray(learned).copy()
-    packed[-len(mapped) :] = np.asarray(mapped)
-    mixed = type(learned)(packed, learned.n_bits, fields=learned.fields)
-    ids = HammingIndex.from_codes(mixed).search(queries, k=10).ids
-    return float((ids >= len(packed) - len(mapped)).mean())
 
 
 def main() -> None:

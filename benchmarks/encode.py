@@ -22,15 +22,14 @@ import numpy as np
 
 import kinhash
 from kinhash import EnergyHasher
-from kinhash._blocks import map_rows
-from kinhash._check import check_features
+from kinhash._internal.blocks import map_rows
+from kinhash._internal.rows import Rows
+from kinhash._internal.validation import check_features
 from kinhash.codes import pack_bits
-from kinhash.encoders.expected import ExpectedMap
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.features import RBF
+from kinhash.encoders.maps import ExpectedMap, StackedMap
 from kinhash.encoders.ridge import Ridge
-from kinhash.encoders.stacked import StackedMap
-from kinhash.rows import Rows
 from kinhash.solvers import SOLVERS
 from kinhash_bench.datasets import load
 

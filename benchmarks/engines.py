@@ -15,7 +15,7 @@ import numpy as np
 
 from kinhash import Codes, HammingIndex
 from kinhash.engines import ENGINES
-from kinhash.engines._run import as_place, prepared
+from kinhash.engines.run import as_place, prepared
 
 ROWS, QUERIES, ROUNDS, K = int(os.environ.get("ROWS", 100_000)), 5, 5, 10
 

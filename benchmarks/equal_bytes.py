@@ -25,8 +25,9 @@ import near_kin
 import numpy as np
 
 from kinhash.errors import KinhashWarning
-from kinhash.evaluation import average_precision, average_precision_from_scores, score_rows
+from kinhash.metrics import average_precision, average_precision_from_scores
 from kinhash_bench.datasets import load
+from kinhash_bench.protocols import score_rows
 from kinhash_bench.tasks.methods import is_ranking, make_method
 
 MORE_SETS = {"cifar10-gist": "cifar10_gist512", "digits": "digits"}
@@ -86,13 +87,13 @@ def measure(case: near_kin.Case, later: Later | None, method: str, n_bits: int, 
     hasher = make_method(name, given, n_bits, seed).fit(case.X, case.y)
     seconds, asked = time.process_time() - start, hasher.encode(case.X_query)
     figures = {"mapped": case.codes(asked, hasher.encode(case.X))}
-    if hasher.report_["codes"] == "learned":
+    if hasher.report_.codes == "learned":
         figures["learned"] = case.codes(asked, hasher.codes_)
     if later is not None:
         kin = average_precision(asked, hasher.encode(later.X), case.y_query, later.y)
         figures["later"] = {"kin": float(np.nanmean(kin))}
     kept = ("features", "step", "penalty", "n_epochs", "temperature", "readout")
-    chosen = {key: hasher.report_[key] for key in kept if key in hasher.report_}
+    chosen = {key: hasher.report_.facts[key] for key in kept if key in hasher.report_.facts}
     return {"figures": figures, "seconds": seconds, "bytes": -(-n_bits // 8), "chosen": chosen}
 
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from kinhash import EnergyHasher, explore
 from kinhash.errors import FileProblem
-from kinhash.evaluation.label_model import out_of_fold
-from kinhash.explorer._doubts import by_features, by_neighbours
-from kinhash.labels import read_labels
+from kinhash.explorer.label_errors import by_features, by_neighbours
+from kinhash.metrics.label_model import out_of_fold
+from kinhash.supervision import read_labels
 from kinhash_bench.datasets import load
 
 NAME, PICTURES = "cifar10_efficientnet_lite0_pca256", "cifar10_pictures6000"

@@ -15,9 +15,13 @@ import numpy as np
 
 from kinhash import Codes, EnergyHasher
 from kinhash.errors import FileProblem
-from kinhash.evaluation import CodeReferences, Cosine, score_rows
-from kinhash.evaluation.float_rankings import unit_rows
-from kinhash.metrics import average_precision_from_scores, mean_average_precision
+from kinhash.metrics import (
+    CodeReferences,
+    average_precision_from_scores,
+    cosine_scores,
+    mean_average_precision,
+    unit_rows,
+)
 from kinhash_bench.datasets import load
 
 NAME = "cifar10_efficientnet_lite0_pca256"
@@ -79,7 +83,7 @@ def unseen_classes(X: np.ndarray, y: np.ndarray) -> None:
             found.append(f"{name} {mean_average_precision(*codes, *kin):.3f}")
         references = CodeReferences(X, train, 64, np.random.default_rng(0))
         lsh = [references.lsh(part) for part in (queries, database)]
-        scores = score_rows(Cosine(), unit_rows(X, queries), unit_rows(X, database))
+        scores = cosine_scores(unit_rows(X, queries), unit_rows(X, database))
         cosine = average_precision_from_scores(scores, *kin)
         found += [f"LSH {mean_average_precision(*lsh, *kin):.3f}", f"cosine {np.nanmean(cosine):.3f}"]
         print(f"  without {left_out}: " + ", ".join(found))

@@ -17,11 +17,11 @@ import time
 import numpy as np
 from search import ROWS, random_codes, threads, verdict
 
-from kinhash import Codes, EnergyHasher, Fields, datasets
+from kinhash import BitLayout, Codes, EnergyHasher, datasets
 from kinhash.baselines import ITQ
 from kinhash.index import HammingIndex
 
-FIELDS = Fields(alike=40, kin_weight=4)
+FIELDS = BitLayout(alike=40, kin_weight=4)
 TRAINED = 20_000
 JITTER = 0.5  # of a feature's deviation
 

@@ -18,11 +18,10 @@ import numpy as np
 
 from kinhash import EnergyHasher
 from kinhash.errors import FileProblem
-from kinhash.evaluation import CodeReferences, Cosine, score_rows
-from kinhash.evaluation.answers import AnswerSheet, hamming_scores, self_retrieval
-from kinhash.evaluation.float_rankings import unit_rows
-from kinhash.evaluation.label_model import Classifier
-from kinhash.labels import read_labels
+from kinhash.metrics import CodeReferences, cosine_scores, unit_rows
+from kinhash.metrics.answers import AnswerSheet, hamming_scores, self_retrieval
+from kinhash.metrics.label_model import Classifier
+from kinhash.supervision import read_labels
 from kinhash_bench.datasets import load
 
 NAME = "cifar10_efficientnet_lite0_pca256"
@@ -46,7 +45,7 @@ def partition(X: np.ndarray, y: np.ndarray, n_bits: int, seed: int) -> dict[str,
         ways = {
             "kinhash": hamming_scores(hasher.encode(X[queries]), codes),
             "classifier": lambda wanted, classes=classes: chances[wanted][:, classes],
-            "float cosine": score_rows(Cosine(), unit_rows(X, queries), unit_rows(X, rows)),
+            "float cosine": cosine_scores(unit_rows(X, queries), unit_rows(X, rows)),
             "sign bits": hamming_scores(references.sign_bits(queries), references.sign_bits(rows)),
             "LSH": hamming_scores(references.lsh(queries), references.lsh(rows)),
         }

@@ -16,7 +16,7 @@ import time
 import numpy as np
 import scipy.fft
 
-from kinhash._blocks import n_threads
+from kinhash._internal.blocks import n_threads
 from kinhash.errors import KinhashError
 from kinhash_bench.datasets import _gist as fast
 from kinhash_bench.datasets import data_folder, gist, load

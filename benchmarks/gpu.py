@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import kinhash
-from kinhash import Codes, Fields, metrics
+from kinhash import BitLayout, Codes, metrics
 from kinhash.index.gpu_index import GpuIndex
 
 
@@ -27,7 +27,7 @@ def best(work, repeats: int = 7) -> float:
     return min(times)
 
 
-def random_codes(n_rows: int, n_bits: int, seed: int = 0, fields: Fields = Fields()) -> Codes:  # noqa: B008
+def random_codes(n_rows: int, n_bits: int, seed: int = 0, fields: BitLayout = BitLayout()) -> Codes:  # noqa: B008
     rng = np.random.default_rng(seed)
     words = rng.integers(0, 2**64, (n_rows, n_bits // 64), np.uint64)
     return Codes(words.view(np.uint8), n_bits, fields=fields)
@@ -46,7 +46,7 @@ def copy_speed() -> float:
     return 2 * one.nbytes / best(work)
 
 
-def search(n_rows: int, n_bits: int, fields: Fields = Fields()) -> None:  # noqa: B008
+def search(n_rows: int, n_bits: int, fields: BitLayout = BitLayout()) -> None:  # noqa: B008
     begin = time.perf_counter()
     index = GpuIndex.from_codes(random_codes(n_rows, n_bits, fields=fields))
     print(f"{n_rows:.0e} rows of {n_bits} bits, {fields}: made in {time.perf_counter() - begin:.1f} s")
@@ -124,8 +124,8 @@ def score(n_queries: int = 100_000, n_rows: int = 10_000_000, n_tags: int = 81) 
 def encode(n_rows: int = 10_000_000, n_columns: int = 512, part: int = 200_000) -> None:
     """The default hasher on rows of ten classes; the bits of a part compared with the processor's."""
     rng = np.random.default_rng(0)
-    centres, y = rng.standard_normal((10, n_columns)), rng.integers(0, 10, 20_000)
-    known = (centres[y] + 4 * rng.standard_normal((len(y), n_columns))).astype(np.float32)
+    centers, y = rng.standard_normal((10, n_columns)), rng.integers(0, 10, 20_000)
+    known = (centers[y] + 4 * rng.standard_normal((len(y), n_columns))).astype(np.float32)
     hasher = kinhash.EnergyHasher(random_state=0).fit(known, y)
     X = rng.standard_normal((n_rows, n_columns), np.float32)
     with kinhash.on_gpu():
@@ -152,6 +152,6 @@ if __name__ == "__main__":
     score()
     encode()
     search(rows // 10, 64)
-    search(rows // 10, 64, Fields(40, 4, 1))
+    search(rows // 10, 64, BitLayout(40, 4, 1))
     search(rows // 10, 256)
     search(rows, 64)

@@ -29,8 +29,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.evaluation.tie_groups import average_precisions
-from kinhash.metrics import mean_average_precision
+from kinhash.metrics import TieGroups, mean_average_precision
 
 N_QUERIES, N_VALIDATION, N_BITS = 1000, 1000, 64
 
@@ -80,7 +79,7 @@ def numpy_counts(words, tag_words, query_words, query_tag_words):
         kin = ((tag_words[0] & tags[0]) | (tag_words[1] & tags[1])) != 0
         key |= kin.view(np.uint8) << 7
         counts[i] = np.bincount(key, minlength=256).reshape(2, 128)
-    return average_precisions(counts.sum(axis=1), counts[:, 1])
+    return TieGroups.of_grades(counts.transpose(0, 2, 1)).average_precision()
 
 
 def race(candidates, rounds):
@@ -153,9 +152,7 @@ def main():
     tag_words = np.ascontiguousarray(padded.T)
     query_tag_words = np.pad(np.packbits(query_dense > 0, axis=1), ((0, 0), (0, 5))).view(np.uint64)
 
-    exact = mean_average_precision(
-        queries[few], database, query_tags[few], database_tags, return_details=True
-    )
+    exact = mean_average_precision(queries[few], database, query_tags[few], database_tags)
     counted = numpy_counts(words, tag_words, query_words, query_tag_words)
     np.testing.assert_allclose(exact.per_query, counted, rtol=0, atol=1e-12)
     sorted_ = research(signs, dense, query_signs, query_dense, 16)

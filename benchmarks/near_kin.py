@@ -28,16 +28,15 @@ import numpy as np
 
 from kinhash import EnergyHasher, HammingIndex
 from kinhash.errors import KinhashWarning
-from kinhash.evaluation import (
-    Cosine,
+from kinhash.metrics import (
     NearestKin,
     average_precision,
     average_precision_from_scores,
-    score_rows,
 )
 from kinhash_bench.baselines import BASELINES
 from kinhash_bench.baselines.label_byte import LabelByte, LabelBytePQ
 from kinhash_bench.datasets import load
+from kinhash_bench.protocols import Cosine, score_rows
 
 SETS = {
     "cifar10-network": "cifar10_efficientnet_lite0_pca256",

@@ -31,9 +31,8 @@ import numpy as np
 from kinhash import EMKSH, EnergyHasher
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.errors import KinhashError
-from kinhash.evaluation import Cosine
 from kinhash_bench.datasets import load
-from kinhash_bench.protocols import PROTOCOLS, evaluate
+from kinhash_bench.protocols import PROTOCOLS, Cosine, evaluate
 
 SETS = {
     "cifar10-gist": "cifar10_gist512",

@@ -16,10 +16,10 @@ from dataclasses import replace
 import numpy as np
 
 from kinhash import EnergyHasher
-from kinhash.encoders.mapped_codes import mapped_codes
+from kinhash._internal.rows import Rows
+from kinhash.encoders.codes_of_rows import mapped_codes
 from kinhash.errors import KinhashWarning
 from kinhash.metrics import mean_average_precision
-from kinhash.rows import Rows
 from kinhash_bench.datasets import data_folder, load
 
 NEWSGROUPS = "newsgroups20_tree_minilm384"

@@ -30,7 +30,7 @@ import numpy as np
 
 import kinhash
 from kinhash.codes import pack_bits
-from kinhash.export import to_onnx
+from kinhash.models import to_onnx
 
 CORES = ("SkylakeX", "Haswell", "Zen", "Sandybridge", "Nehalem", "Prescott")
 ALSO = {"Zen": "Haswell", "Prescott": "Katmai"}  # what OpenBLAS calls the kernels these share

@@ -28,10 +28,10 @@ def labels(number: int, rows: int) -> np.ndarray:
 
 
 def features(number: int, rows: int, columns: int) -> np.ndarray:
-    centres = np.random.default_rng(7).standard_normal((CLASSES, columns), dtype=np.float32)
+    centers = np.random.default_rng(7).standard_normal((CLASSES, columns), dtype=np.float32)
     noise = np.random.default_rng([8, number]).standard_normal((rows, columns), dtype=np.float32)
     noise *= 2
-    noise += centres[labels(number, rows)]
+    noise += centers[labels(number, rows)]
     return noise
 
 
@@ -50,7 +50,7 @@ def one_process(sizes: list[int], columns: int) -> dict:
     from functools import partial
 
     from kinhash import EnergyHasher
-    from kinhash._blocks import map_blocks
+    from kinhash._internal.blocks import map_blocks
     from kinhash.distributed import fit_blocks
     from kinhash.distributed.encode import code_block, for_workers
 

@@ -24,7 +24,7 @@ import numpy as np
 from numba import njit
 
 from kinhash.index import HammingIndex
-from kinhash.index import instructions as instructions
+from kinhash.index.kernels import instructions
 
 K = 100
 ROWS = 1_000_000
@@ -156,9 +156,9 @@ def slow_peers(packed, queries, n_bits, single, batch):
 
 
 def clustered(rng, noise, n_rows=ROWS):
-    """Codes as supervision gives them: 1,000 centres and a little noise, and queries of the same kind."""
-    centres = rng.integers(0, 2, (1000, 64), dtype=np.uint8)
-    bits = centres[rng.integers(0, 1000, n_rows + 1000)]
+    """Codes as supervision gives them: 1,000 centers and a little noise, and queries of the same kind."""
+    centers = rng.integers(0, 2, (1000, 64), dtype=np.uint8)
+    bits = centers[rng.integers(0, 1000, n_rows + 1000)]
     for start in range(0, len(bits), 100_000):
         part = bits[start : start + 100_000]
         part ^= rng.random(part.shape, np.float32) < noise

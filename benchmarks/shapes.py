@@ -1,6 +1,6 @@
 """Data of many shapes: classes × rows per class × bits, beside cosine and logistic regression.
 
-Rows are Gaussian clouds around random centres; rows per class are equal, or fall as 1 / rank (Zipf) with the
+Rows are Gaussian clouds around random centers; rows per class are equal, or fall as 1 / rank (Zipf) with the
 same mean and at least two each. Queries are new rows, as many of every class. The default hasher is fitted
 to each shape, and a line says how it did: seconds, distinct codes, classes that share one, warnings, top-1
 and mAP with learned and mapped database, float cosine on the same rows, and the accuracy of scikit-learn's
@@ -22,7 +22,7 @@ import numpy as np
 
 from kinhash import EnergyHasher
 from kinhash.errors import KinhashWarning
-from kinhash.evaluation import average_precision_from_scores, mean_average_precision, precision_at_k
+from kinhash.metrics import average_precision_from_scores, mean_average_precision, precision_at_k
 from kinhash.solvers.codewords import comfortable
 
 COLUMNS = 32
@@ -84,10 +84,10 @@ def sizes(shape: Shape) -> np.ndarray:
 def draw(shape: Shape) -> tuple[np.ndarray, ...]:
     """Rows and classes to learn from, and to ask with."""
     rng = np.random.default_rng(0)
-    centres = rng.normal(size=(shape.classes, COLUMNS))
+    centers = rng.normal(size=(shape.classes, COLUMNS))
     y = rng.permutation(np.repeat(np.arange(shape.classes), sizes(shape)))
     asked = rng.permutation(np.arange(max(QUERIES, shape.classes)) % shape.classes)[: 2 * QUERIES]
-    X, Q = (centres[of] + NOISE * rng.normal(size=(len(of), COLUMNS)) for of in (y, asked))
+    X, Q = (centers[of] + NOISE * rng.normal(size=(len(of), COLUMNS)) for of in (y, asked))
     return X.astype(np.float32), y, Q.astype(np.float32), asked
 
 
@@ -121,11 +121,11 @@ def measure(shape: Shape) -> list[str]:
     figures = [*first, nearest, logistic(X, y, Q, asked), *ranked, by_cosine]
     form = "Zipf" if shape.zipf else "equal"
     texts = [f"{float(figure):.3f}" if not np.isnan(float(figure)) else "–" for figure in figures]
-    shared = hasher.report_.get("classes_sharing_a_code", 0)
+    shared = hasher.report_.classes_sharing_a_code
     holds = "" if shape.classes <= comfortable(shape.bits) else "*"
     return [
         f"{shape.classes:,}", f"{shape.rows} {form}", f"{shape.bits}{holds}", f"{seconds:.1f}",
-        f"{hasher.report_['unique_codes']:,}", str(shared), str(warned), *texts,
+        f"{hasher.report_.unique_codes:,}", str(shared), str(warned), *texts,
     ]  # fmt: skip
 
 

@@ -54,13 +54,13 @@ print(f"{how:12s} {seconds:6.1f} s, anonymous memory grew by {peak - before:5.0f
 
 def write_matrix(path: Path, rows: int, columns: int) -> None:
     rng = np.random.default_rng(0)
-    centres = rng.standard_normal((20, columns)).astype(np.float32)
+    centers = rng.standard_normal((20, columns)).astype(np.float32)
     y = rng.integers(0, 20, rows)
     X = np.memmap(path, np.float32, "w+", shape=(rows, columns))
     for first in range(0, rows, 50_000):
         part = slice(first, min(first + 50_000, rows))
         noise = rng.standard_normal((part.stop - first, columns), dtype=np.float32)
-        X[part] = 3 * (centres[y[part]] * np.float32(0.5) + noise) + 10
+        X[part] = 3 * (centers[y[part]] * np.float32(0.5) + noise) + 10
     X.flush()
     np.save(str(path) + ".labels.npy", y)
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from kinhash_bench.report.field import OURS
+from kinhash_bench.report.all_methods import OURS
 from kinhash_bench.report.paired import LEVEL, difference
 from kinhash_bench.report.rows import Group, arrange, group_by
 from kinhash_bench.report.wins import Verdict, verdicts

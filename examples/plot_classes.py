@@ -27,7 +27,7 @@ print(hasher.report_)
 index = kinhash.HammingIndex.from_codes(hasher.codes_, ids=train)
 codes = hasher.encode(X[new])
 found = index.search(codes, k=10)
-kinhash.plot.neighbours(found, pictures, queries=pictures[new], kin=y[found.ids] == y[new, None])
+kinhash.plot.neighbors(found, pictures, queries=pictures[new], kin=y[found.ids] == y[new, None])
 
 # %%
 # The score of all 397 new digits, ties counted as the expected value over all orders, with two databases: codes

@@ -19,7 +19,7 @@ for ax, given in zip(both, ({}, {"alike": 0, "trust": 1}), strict=True):
     hasher = kinhash.EnergyHasher(n_bits=64, random_state=0, **given).fit(X[:1500], y[:1500])
     codes = hasher.encode(X[new])
     found = kinhash.HammingIndex.from_codes(hasher.codes_).search(codes, k=6)
-    kinhash.plot.neighbours(
+    kinhash.plot.neighbors(
         found,
         pictures,
         queries=None if given else pictures[new],

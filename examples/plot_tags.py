@@ -45,5 +45,5 @@ kinhash.plot.bits(hasher.codes_, known)
 # %%
 # The score also counts what it left out: rows of unknown tags, and queries without relevant rows.
 
-score = mean_average_precision(codes, database, [tags[row] for row in new], known, return_details=True)
+score = mean_average_precision(codes, database, [tags[row] for row in new], known)
 print(score)

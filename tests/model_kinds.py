@@ -10,10 +10,10 @@ import numpy as np
 
 from kinhash import EMKSH, EnergyHasher
 from kinhash.encoders import ExpectedLabels, Ridge
-from kinhash.model_file import HASHERS
+from kinhash.hashers.model_file import HASHERS
 from kinhash.models import WholeMap
 from kinhash.models.steps import Columns, Linear, Lookup, Settle, Softmax, Solve, Unit
-from kinhash.solvers import Linearised
+from kinhash.solvers import Linearized
 
 N_FEATURES, N_CLASSES = 24, 5
 MODELS = {
@@ -24,12 +24,12 @@ MODELS = {
     "emksh": lambda: EMKSH(32, random_state=0),
     "rbf": lambda: EnergyHasher(32, encoder=Ridge(features="rbf"), alike=0, random_state=0),
     "settle": lambda: EnergyHasher(24, solver="coordinate", alike=0, random_state=0),
-    "solve": lambda: EnergyHasher(24, solver="linearised", alike=0, random_state=0),
+    "solve": lambda: EnergyHasher(24, solver="linearized", alike=0, random_state=0),
     "solve, symmetric": lambda: EnergyHasher(
-        16, solver=Linearised(renormalize="symmetric"), alike=0, random_state=0
+        16, solver=Linearized(renormalize="symmetric"), alike=0, random_state=0
     ),
     "solve, not stretched": lambda: EnergyHasher(
-        16, solver=Linearised(renormalize="none"), alike=0, random_state=0
+        16, solver=Linearized(renormalize="none"), alike=0, random_state=0
     ),
 }
 if "SCDH" in HASHERS:  # where kinhash-bench is installed: steps that only rivals have

@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kinhash
-from kinhash.advice import Advice, _advise
-from kinhash.advice._advise import _affordable
-from kinhash.advice._recommend import shortest_enough
+from kinhash.advice import Advice, comparison
+from kinhash.advice.comparison import _affordable
+from kinhash.advice.recommend import shortest_enough
 from kinhash.errors import InvalidInput, KinhashError, UnknownName
-from kinhash.evaluation import compare_labels, hold_out_rows
-from kinhash.evaluation.comparison import COSINE, ITQ, LEARNED, LSH, MAPPED, RANDOM
-from kinhash.labels import read_labels
-from kinhash.plot._advice import GAP, apart
+from kinhash.metrics import compare_labels, hold_out_rows
+from kinhash.metrics.comparison import COSINE, ITQ, LEARNED, LSH, MAPPED, RANDOM
+from kinhash.plot.advice_chart import GAP, apart
+from kinhash.supervision import read_labels
 
 OURS = "EnergyHasher"
 FAST: dict[str, Any] = {"bits": (8, 16)}
@@ -244,7 +244,7 @@ def test_names_in_the_picture_keep_apart_and_near_their_lines(values: list[float
 
 
 def test_itq_is_left_out_of_very_wide_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_advise, "MOST_ITQ_COLUMNS", 11)
+    monkeypatch.setattr(comparison, "MOST_ITQ_COLUMNS", 11)
     advice = kinhash.advise(*hidden_classes(), **FAST)
     assert ITQ not in advice.at(8)
     assert "ITQ was left out" in advice.recommendation.warnings[0]
@@ -279,7 +279,7 @@ def test_bad_input_is_refused_before_any_work(
     def work(*args: Any) -> None:
         raise AssertionError("nothing should have been fitted")
 
-    monkeypatch.setattr(_advise, "_fitted", work)
+    monkeypatch.setattr(comparison, "_fitted", work)
     X, y = hidden_classes()
     with pytest.raises(KinhashError, match=says):
         kinhash.advise(**{"X": X, "y": y, **change})

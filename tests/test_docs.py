@@ -37,11 +37,11 @@ ELSEWHERE = {
     "docs/explore.md": "tests/test_readme.py",
     "docs/encode_anywhere.md": "tests/export/test_encode_anywhere.py",
     "docs/engines.md": "tests/engines/test_docs.py",
-    "docs/metrics.md": "tests/evaluation/test_health.py",
+    "docs/metrics.md": "tests/metrics/test_health.py",
     "docs/scale.md": "tests/distributed/test_scale_page.py",
     "docs/searching.md": "tests/index/test_docs.py",
 }
-DOCTESTS = [*TUTORIALS, "docs/protocols.md"]
+DOCTESTS = [*TUTORIALS, "docs/protocols.md", "docs/production.md"]
 LABORATORY = (
     "docs/protocols.md",
     "docs/benchmark.md",
@@ -69,12 +69,18 @@ def test_every_page_with_python_is_run_somewhere():
 
 
 @pytest.mark.parametrize("page", DOCTESTS)
-def test_sessions_run_as_written(page):
+def test_sessions_run_as_written(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     if page in LABORATORY:
         pytest.importorskip("kinhash_bench")
     results = doctest.testfile(str(ROOT / page), module_relative=False)
     assert results.attempted == sum(block.count(">>>") for block in blocks(page))
     assert results.failed == 0
+    if page == "docs/production.md":  # its service reads the files that the session wrote
+        service: dict[str, object] = {}
+        exec(blocks(page)[0], service)
+        service["warm"]()
+        assert len(service["nearest"](np.load("sample.npy")[:2], k=3)[0]) == 2
 
 
 @pytest.mark.parametrize("page", SCRIPTS)

@@ -28,9 +28,9 @@ from kinhash.encoders.features import RBF, Plain
 from kinhash.encoders.regressor import Regressor
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import InvalidInput
-from kinhash.model_file import HASHERS, model_id
+from kinhash.hashers.model_file import HASHERS
 from kinhash.solvers.coordinate import Coordinate, Polished
-from kinhash.solvers.linearised import Linearised
+from kinhash.solvers.linearized import Linearized
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 
@@ -40,7 +40,7 @@ def instances():
         *(cls(8) for cls in (EMKSH, EMLFH, EMBRE, EMExpH, EnergyHasher)),
         EMSPLH(1),
         EnergyHasher(8, encoder="ridge"),
-        EnergyHasher(8, solver="linearised", encoder=Ridge(features=RBF(n_centers=10))),
+        EnergyHasher(8, solver="linearized", encoder=Ridge(features=RBF(n_centers=10))),
         EnergyHasher(8, solver=Coordinate(n_sweeps=3)),
         EnergyHasher(16, alike=0.5),
         EnergyHasher(8, encoder=ExpectedLabels(label_model=LogisticRegression(max_iter=500))),
@@ -147,13 +147,13 @@ def test_what_fit_leaves_behind():
     hasher = EMKSH(8, n_sweeps=4, random_state=0).fit(X, Y)
     report = hasher.report_
     bits = np.unpackbits(hasher.codes_, axis=1)
-    assert report["n_rows"] == 120
-    assert report["n_groups"] == 4
-    assert report["unique_codes"] == len(np.unique(hasher.codes_, axis=0))
-    np.testing.assert_allclose(report["bit_balance"], bits.mean(axis=0))
-    assert len(report["energy"]) == 4  # one per sweep
-    assert report["seconds"]
-    assert all(spent >= 0 for spent in report["seconds"].values())
+    assert report.n_rows == 120
+    assert report.n_groups == 4
+    assert report.unique_codes == len(np.unique(hasher.codes_, axis=0))
+    np.testing.assert_allclose(report.bit_balance, bits.mean(axis=0))
+    assert len(report.facts["energy"]) == 4  # one per sweep
+    assert report.seconds
+    assert all(spent >= 0 for spent in report.seconds.values())
     phi = hasher.marginals_
     assert phi.shape == (120, 8)
     assert ((phi > 0) & (phi < 1)).all()
@@ -219,8 +219,8 @@ STORED = [
     EnergyHasher(8, encoder=ExpectedLabels(penalty=3.0, temperature=2.0, features="rbf"), random_state=0),
     EnergyHasher(8, solver="coordinate", random_state=0),
     EnergyHasher(8, solver=Coordinate(n_sweeps=3, curvature=1.5), random_state=0),
-    EnergyHasher(8, solver=Polished(first=Linearised(n_sweeps=2, clip=1.5)), random_state=0),
-    EnergyHasher(8, solver="linearised", random_state=0),
+    EnergyHasher(8, solver=Polished(first=Linearized(n_sweeps=2, clip=1.5)), random_state=0),
+    EnergyHasher(8, solver="linearized", random_state=0),
     EnergyHasher(8, energy="lfh", random_state=0),
     EnergyHasher(8, energy="exph", random_state=0),
     EnergyHasher(8, alike=0, trust=1, random_state=0),
@@ -240,7 +240,7 @@ def test_a_saved_model_encodes_exactly_as_before(hasher, tmp_path):
     assert np.array_equal(again.encode(X), fitted.encode(X))
     assert np.array_equal(again.decision_function(X), fitted.decision_function(X))
     assert again.model_id_ == fitted.model_id_
-    assert model_id(again.fitted_.map) == fitted.model_id_
+    assert again.fitted_.map.id() == fitted.model_id_
     assert again.get_feature_names_out().tolist() == fitted.get_feature_names_out().tolist()
     for gone in ("codes_", "marginals_"):
         with pytest.raises(AttributeError, match="after fit"):

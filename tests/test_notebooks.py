@@ -16,7 +16,7 @@ import kinhash
 from kinhash import EnergyHasher, HammingIndex
 from kinhash.errors import InvalidInput, KinhashWarning, MissingExtra
 from kinhash.hashers import FitReport
-from kinhash.index import Neighbours
+from kinhash.index import Neighbors
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 
@@ -90,24 +90,25 @@ def test_neighbours_by_radius(hasher):
 
 def test_names_are_text_and_not_html():
     ids = np.array([[HOSTILE, "<b>"]])
-    page = Page(Neighbours(ids, np.zeros((1, 2)))._repr_html_())
+    page = Page(Neighbors(ids, np.zeros((1, 2)))._repr_html_())
     assert HOSTILE in re.sub(r"\s+", " ", page.text).replace(' "', '"') or "onerror=alert(1)>" in page.text
     assert "img" not in [tag for tag, _ in page.tags]
-    report = FitReport(n_rows=2, method=HOSTILE, warnings=[HOSTILE])
+    report = FitReport(n_rows=2, n_bits=8, facts={"method": HOSTILE}, warnings=[HOSTILE])
     assert "img" not in [tag for tag, _ in Page(report._repr_html_()).tags]
 
 
 def test_the_report_says_what_was_chosen(hasher):
     report = hasher.report_
     text = Page(report._repr_html_()).text
-    kin, alike = report["kin_bits"], report["alike_bits"]
+    alike = report.fields.alike
+    kin = report.fields.kin(report.n_bits)
     assert f"32: {kin} kin bits" in text
     assert f"{alike} alike bits" in text
-    assert f"{report['unique_codes']} distinct" in text
-    assert report["features"] in text
+    assert f"{report.unique_codes} distinct" in text
+    assert report.facts["features"] in text
     assert "Beware" not in text
     assert str(report).splitlines()[0].startswith("rows")
-    assert report["n_rows"] == 400  # and it is still a dictionary
+    assert report.n_rows == 400
     for copied in (pickle.loads(pickle.dumps(report)), copy.deepcopy(report)):
         assert isinstance(copied, FitReport)
         assert str(copied) == str(report)
@@ -117,7 +118,7 @@ def test_the_report_repeats_the_warnings(digits):
     X, y = digits
     with pytest.warns(KinhashWarning, match="share their code") as warned:
         hasher = EnergyHasher(n_bits=2, alike=0, random_state=0).fit(X[:300], y[:300])
-    assert hasher.report_["warnings"] == [str(one.message) for one in warned]
+    assert hasher.report_.warnings == [str(one.message) for one in warned]
     assert "share their code" in Page(hasher.report_._repr_html_()).text
     assert "Beware: " in str(hasher.report_)
 
@@ -140,7 +141,7 @@ def test_advice_shows_its_curve_and_three_sentences(digits, monkeypatch):
     def missing(*size):
         raise MissingExtra.of("matplotlib", "plot")
 
-    monkeypatch.setattr("kinhash.plot._axes.bare_page", missing)
+    monkeypatch.setattr("kinhash.plot.bare_page", missing)
     page = Page(advice._repr_html_())
     assert page.images() == []
     assert "kinhash[plot]" in page.text

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-IMPORTED_AS = {"scikit-learn": "sklearn", "liac-arff": "arff"}
+IMPORTED_AS = {"scikit-learn": "sklearn", "lazy-loader": "lazy_loader", "liac-arff": "arff"}
 
 
 def test_every_module_and_data_file_is_in_the_wheel():
@@ -19,7 +19,13 @@ def test_every_module_and_data_file_is_in_the_wheel():
     listed = {file.distribution_path.replace("\\", "/") for file in builder.recurse_included_files()}
     files = {path for path in (ROOT / "src").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     assert listed == {path.relative_to(ROOT / "src").as_posix() for path in files}
-    wanted = {"py.typed", "report/report.css", "report/works.bib", "tasks/named/smoke.toml"}
+    wanted = {
+        "py.typed",
+        "report/page.html",
+        "report/report.css",
+        "report/works.bib",
+        "tasks/named/smoke.toml",
+    }
     assert {f"kinhash_bench/{name}" for name in wanted} <= listed
 
 

@@ -214,7 +214,7 @@ def count(app: Any, env: Any) -> None:
     homes, doors = entries()
     described = set(env.get_domain("py").objects)
     missing = [entry.full_name for entry in homes if entry.full_name not in described]
-    told = f"{len(homes)} public things, {len(homes) - len(missing)} of them described"
-    print(f"API reference: {told}; {len(doors)} further names lead to these.")
+    summary = f"{len(homes)} public things, {len(homes) - len(missing)} of them described"
+    print(f"API reference: {summary}; {len(doors)} further names lead to these.")
     for name in missing:
         log.warning("%s is public and has no entry", name)

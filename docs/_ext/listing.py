@@ -21,7 +21,6 @@ ROOMS = (
     "kinhash.explorer",
     "kinhash.advice",
     "kinhash.metrics",
-    "kinhash.evaluation",
     "kinhash.hashers",
     "kinhash.energies",
     "kinhash.solvers",
@@ -30,12 +29,10 @@ ROOMS = (
     "kinhash.engines",
     "kinhash.datasets",
     "kinhash.codes",
-    "kinhash.fields",
-    "kinhash.labels",
-    "kinhash.files",
+    "kinhash.supervision",
     "kinhash.distributed",
     "kinhash.dask",
-    "kinhash.export",
+    "kinhash.models",
     "kinhash.testing",
     "kinhash.errors",
     "kinhash_bench.baselines",
@@ -156,7 +153,7 @@ def split(lines: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     before: list[str] = []
     sections: dict[str, list[str]] = {}
     current, skip = before, False
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+    for line, below in zip(lines, [*lines[1:], ""], strict=False):  # no lines, no pairs
         if skip:
             skip = False
         elif SECTION.match(line) and re.match(r"^-{4,}$", below):
@@ -178,7 +175,7 @@ def items(lines: list[str]) -> dict[str, str]:
     return {name.strip().lstrip("*"): text for names, text in found for name in names.split(",")}
 
 
-def told(thing: Any) -> dict[str, str]:
+def documented(thing: Any) -> dict[str, str]:
     """What the docstring of a thing, or of the classes it derives from, says of each parameter."""
     found: dict[str, str] = {}
     for one in thing.__mro__ if inspect.isclass(thing) else (thing,):
@@ -189,8 +186,8 @@ def told(thing: Any) -> dict[str, str]:
 
 
 def explained(place: str, thing: Any, words: dict[str, Any]) -> dict[str, str | None]:
-    """What every parameter of a public thing means; None where nobody says."""
-    said = told(thing)
+    """What every parameter of a public thing means; None if nothing does."""
+    said = documented(thing)
     return {one.name: said.get(one.name) or meaning(words, place, one.name) for one in parameters(thing)}
 
 

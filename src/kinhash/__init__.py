@@ -8,47 +8,21 @@
 Public names are imported on first use, so ``import kinhash`` costs nothing.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:  # what type checkers and editors see; at run time names are looked up when first used
-    from . import (
-        baselines,
-        codes,
-        datasets,
-        encoders,
-        energies,
-        engines,
-        errors,
-        explorer,
-        index,
-        metrics,
-        plot,
-        solvers,
-    )
-    from .advice import advise
-    from .codes import Codes, pack_bits, unpack_bits
-    from .errors import KinhashError, KinhashWarning
-    from .explorer import explore
-    from .fields import Fields
-    from .files import load, load_codes, save_codes
-    from .gpu.use import on_gpu
-    from .hashers import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, EnergyHasher
-    from .index import HammingIndex
+import lazy_loader
 
 __version__ = "0.1.0"
+
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "EMBRE",
     "EMKSH",
     "EMLFH",
     "EMSPLH",
+    "BitLayout",
     "Codes",
     "EMExpH",
     "EnergyHasher",
-    "Fields",
     "HammingIndex",
     "KinhashError",
     "KinhashWarning",
@@ -61,52 +35,18 @@ __all__ = [
     "energies",
     "engines",
     "errors",
-    "evaluation",
     "explore",
     "explorer",
     "index",
     "load",
     "load_codes",
     "metrics",
+    "models",
     "on_gpu",
     "pack_bits",
     "plot",
     "save_codes",
     "solvers",
+    "supervision",
     "unpack_bits",
 ]
-
-# Where the names that are no rooms live.
-_HOMES = {
-    "Codes": "codes",
-    "Fields": "fields",
-    "EMBRE": "hashers",
-    "EMExpH": "hashers",
-    "EMKSH": "hashers",
-    "EMLFH": "hashers",
-    "EMSPLH": "hashers",
-    "EnergyHasher": "hashers",
-    "HammingIndex": "index",
-    "KinhashError": "errors",
-    "KinhashWarning": "errors",
-    "advise": "advice",
-    "explore": "explorer",
-    "load": "files",
-    "load_codes": "codes_file",
-    "on_gpu": "gpu.use",
-    "pack_bits": "codes",
-    "save_codes": "codes_file",
-    "unpack_bits": "codes",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    if name in __all__:
-        return import_module(f".{name}", __name__)
-    raise AttributeError(f"module 'kinhash' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return __all__

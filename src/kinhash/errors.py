@@ -1,4 +1,4 @@
-"""Everything kinhash can complain about, in one tree.
+"""All errors and warnings of kinhash, in one tree.
 
     KinhashError
     ├── InvalidInput(ValueError)      what you handed in cannot be used
@@ -91,7 +91,7 @@ class FileProblem(KinhashError, OSError):
 
 
 class DamagedFile(FileProblem):
-    """A file whose bytes are not the ones that were written."""
+    """A file whose contents changed after it was written."""
 
 
 class EngineProblem(FileProblem):

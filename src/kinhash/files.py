@@ -1,12 +1,11 @@
-"""One door to all kinhash files: `load` opens a model, codes or an index, whichever the file holds."""
+"""`load` opens any kinhash file: a model, codes or an index."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
-from .codes_file import load_codes, save_codes
-from .container import container_kind
+from .codes import container_kind, load_codes, save_codes
 from .errors import FileProblem
 
 __all__ = ["load", "load_codes", "save_codes"]
@@ -15,11 +14,11 @@ __all__ = ["load", "load_codes", "save_codes"]
 def load(path: str | os.PathLike[str]) -> Any:
     """Open any file that kinhash wrote: a fitted hasher, a `Codes` value, or a `HammingIndex`.
 
-    What is returned follows from the file; a model encodes exactly as it did when it was saved.
+    The type of the result depends on the file. A model encodes exactly as it did when it was saved.
     """
     kind = container_kind(path)
     if kind == "model":
-        from .model_file import load_model
+        from .hashers import load_model
 
         return load_model(path)
     if kind == "codes":

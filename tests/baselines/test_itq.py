@@ -55,7 +55,7 @@ def test_principal_directions_alone_carry_the_bits():
 def test_the_report_has_the_errors():
     X, y = classes()
     fitted = ITQ(6, n_rounds=7, random_state=0).fit(X, y)
-    errors = fitted.report_["quantisation_error"]
+    errors = fitted.report_.facts["quantisation_error"]
     assert len(errors) == 8  # before every round, and at the end
     assert never_rises(errors, 1e-9)
     assert errors[-1] < errors[0]

@@ -11,7 +11,7 @@ from kinhash.baselines import SignBits
 def test_every_column_has_its_bit():
     X, _ = classes()
     fitted = SignBits(8).fit(X)
-    order = fitted.report_["columns"]
+    order = fitted.report_.facts["columns"]
     assert order.tolist() == np.argsort(-X.std(axis=0)).tolist()
     assert np.array_equal(fitted.transform(X), (X - X.mean(axis=0) > 0)[:, order])
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kinhash.codes import Codes
-from kinhash.evaluation import average_precision, mean_average_precision, ndcg, precision_at_k, recall_at_k
+from kinhash.metrics import average_precision, mean_average_precision, ndcg, precision_at_k, recall_at_k
 
 N_BITS, N_QUERIES = 64, 25
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kinhash import Fields
+from kinhash import BitLayout
 
 N = 300
-FIELDS = Fields(alike=13, kin_weight=2)  # fields that part within a byte
+FIELDS = BitLayout(alike=13, kin_weight=2)  # fields that part within a byte
 HOSTILE = (
     '</script><img src="http://example.org/x" onerror="document.title=\'taken\'">',
     "\u202eשלום <b>עולם</b>",

@@ -10,7 +10,7 @@ import numpy as np
 from browser_rows import HOSTILE, N, until
 
 from kinhash import explore
-from kinhash.explorer._page import SCRIPTS
+from kinhash.explorer.page import SCRIPTS
 
 CARDS = "#neighbours .card"
 

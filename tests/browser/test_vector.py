@@ -11,7 +11,6 @@ from browser_rows import from_disk, until
 
 from kinhash import EMKSH, EnergyHasher, HammingIndex, explore
 from kinhash.encoders import Ridge
-from kinhash.explorer import _model
 from model_kinds import MODELS, N_FEATURES, expected, fitted, hard_rows, some_rows
 
 N = 200
@@ -126,9 +125,9 @@ def test_a_pasted_row_finds_itself_and_what_the_index_finds(page, write):
     code = hasher.encode(X[17:18])
     assert shown_bits(page) == code.bits()[0].astype(bool).tolist()
     found = shown(page)
-    neighbours = HammingIndex.from_codes(hasher.encode(X)).search(code, k=len(found))
-    assert [row for row, _ in found] == neighbours.ids[0].tolist()
-    assert [distance for _, distance in found] == neighbours.distances[0].tolist()
+    neighbors = HammingIndex.from_codes(hasher.encode(X)).search(code, k=len(found))
+    assert [row for row, _ in found] == neighbors.ids[0].tolist()
+    assert [distance for _, distance in found] == neighbors.distances[0].tolist()
     assert dict(found)[17] == 0
     assert page.inner_text("#vector-said") == ""
     assert page.inner_text("#chosen h2") == "Your vector"
@@ -142,8 +141,8 @@ def test_a_row_that_is_nowhere_among_the_rows_is_encoded_too(page):
     try_vector(page, as_json(x[0]))
     code = hasher.encode(x)
     found = shown(page)
-    neighbours = HammingIndex.from_codes(hasher.encode(X)).search(code, k=len(found))
-    assert [row for row, _ in found] == neighbours.ids[0].tolist()
+    neighbors = HammingIndex.from_codes(hasher.encode(X)).search(code, k=len(found))
+    assert [row for row, _ in found] == neighbors.ids[0].tolist()
     assert page.locator(".card.kin, .card.stranger").count() == 0  # nobody knows its label
 
 
@@ -237,7 +236,7 @@ def test_without_a_model_there_is_no_box_and_with_a_large_one_the_reason(browser
     with from_disk(browser, tmp_path / "bare.html") as page:
         assert not page.is_visible("#vector-box")
         assert "encode" not in page.inner_text("#panel")
-    monkeypatch.setattr(_model, "LARGEST_MODEL", 1000)
+    monkeypatch.setattr("kinhash.explorer.model.LARGEST_MODEL", 1000)
     with from_disk(browser, write_page(tmp_path / "page.html", "classes")) as page:
         assert not page.is_visible("#vector-box")
         assert "The page cannot encode vectors" in page.inner_text("#panel")

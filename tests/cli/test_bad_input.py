@@ -118,7 +118,7 @@ PARAMETERS = [
     Case("n_bits", FIT.replace("--bits 16", "--bits 3.5"), "'3.5' is not a valid integer"),
     Case("n_bits", "demo --bits 0 -o out.kin", "n_bits is 0"),
     Case("n_bits", "index codes.npy --bits 99 -o out.kin", "99", save("codes.npy", np.ones((3, 2), "u1"))),
-    Case("clip", f"{FIT} --set solver=linearised --set solver__clip=2.5997", "2.59"),
+    Case("clip", f"{FIT} --set solver=linearized --set solver__clip=2.5997", "2.59"),
     Case("clip", f"{FIT} --method EMKSH --set clip=0", "clip"),
     Case(
         "n_anchors",
@@ -151,7 +151,7 @@ PARAMETERS = [
     Case("parameter", f"{FIT} --set map=linear", "no parameter of EnergyHasher called 'map'"),
     Case("command", "fti X.npy", "Did you mean 'fit'?"),
     Case("option", f"{FIT} --lables y.txt", "No such option"),
-    Case("ties", "eval db.kin --labels y.txt --ties sometimes", "order of ties"),
+    Case("ties", "eval db.kin --labels y.txt --ties sometimes", "value of ties"),
     Case("top", "eval db.kin --labels y.txt --top 0", "top is 0"),
     Case("k", "eval db.kin --labels y.txt -k 0", "k is 0"),
     Case("k", "search index.kin queries.kin -k -1", "-1"),
@@ -220,7 +220,7 @@ CODES = [
 def _twin(folder: Path) -> None:
     """Codes of equal length that another model made."""
     from kinhash import Codes
-    from kinhash.codes_file import load_codes, save_codes
+    from kinhash.codes.codes_file import load_codes, save_codes
 
     codes = load_codes(folder / "queries.kin")
     save_codes(Codes(codes.packed, codes.n_bits, model_id="f" * 32), folder / "twin.kin")

@@ -14,8 +14,8 @@ import pytest
 import scipy.sparse as sp
 
 import kinhash
-from kinhash import Fields, HammingIndex, load
-from kinhash.codes_file import load_codes
+from kinhash import BitLayout, HammingIndex, load
+from kinhash.codes.codes_file import load_codes
 from kinhash.errors import InvalidInput
 
 from .conftest import Run, three_classes
@@ -80,8 +80,8 @@ def test_a_method_that_only_maps_is_not_said_to_have_learned_codes(run: Run, fol
 
 
 def test_the_verdict_is_what_the_metrics_say_of_the_rows_kept_out(run: Run, folder: Path) -> None:
-    from kinhash.labels import read_labels
     from kinhash.metrics import mean_average_precision
+    from kinhash.supervision import read_labels
 
     noisy = np.load("X.npy") + 3 * np.random.default_rng(0).normal(size=(120, 6)).astype(np.float32)
     np.save("X.npy", noisy)  # so that no two lines of the table agree by chance
@@ -92,7 +92,7 @@ def test_the_verdict_is_what_the_metrics_say_of_the_rows_kept_out(run: Run, fold
     model, codes = kinhash.load("m.kin"), load_codes("d.kin")
     mapped = model.encode(X)
     labels = read_labels(y)
-    from kinhash.evaluation import hold_out_rows
+    from kinhash.metrics import hold_out_rows
 
     train, queries = hold_out_rows(labels, 1000, 0.1, np.random.default_rng(3))
     by_label = model.learned_codes(y[queries], X[queries])  # as rows of the fit have them
@@ -195,11 +195,11 @@ def test_every_format_gives_the_codes_of_the_array(run: Run, folder: Path) -> No
 def test_blocks_and_pipes_give_the_same_codes(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kinhash.cli import _features
+    from kinhash.cli import features
 
     X = np.load("X.npy")
     expected = kinhash.load("model.kin").encode(X)
-    monkeypatch.setattr(_features, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(features, "BLOCK_ROWS", 7)
     content = io.BytesIO()
     np.save(content, X)
     text = "\n".join(",".join(map(repr, row)) for row in X.astype(np.float64).tolist()).encode()
@@ -258,18 +258,18 @@ def test_wide_and_sparse_features_are_judged_like_dense_ones(run: Run, folder: P
 
 def test_index_and_search_answer_like_brute_force(run: Run, folder: Path) -> None:
     succeed(run, "index db.kin -o i.kin")
-    found = json.loads(succeed(run, "search i.kin queries.kin -k 4 --json"))["neighbours"]
+    found = json.loads(succeed(run, "search i.kin queries.kin -k 4 --json"))["neighbors"]
     database, queries = load_codes("db.kin").repeated(), load_codes("queries.kin").repeated()
     for query, one in zip(queries, found, strict=True):
         distances = np.bitwise_count(database ^ query).sum(axis=1)
         order = np.lexsort((np.arange(120), distances))[:4]
         assert one["ids"] == order.tolist()
         assert one["distances"] == distances[order].tolist()
-    by_features = json.loads(succeed(run, "search i.kin X.npy --model model.kin -k 4 --json"))["neighbours"]
+    by_features = json.loads(succeed(run, "search i.kin X.npy --model model.kin -k 4 --json"))["neighbors"]
     assert by_features == found
-    within = json.loads(succeed(run, "search i.kin queries.kin --radius 0 --json"))["neighbours"]
+    within = json.loads(succeed(run, "search i.kin queries.kin --radius 0 --json"))["neighbors"]
     assert all(set(one["distances"]) <= {0} for one in within)
-    of_codes = json.loads(succeed(run, "search db.kin queries.kin -k 4 --json"))["neighbours"]
+    of_codes = json.loads(succeed(run, "search db.kin queries.kin -k 4 --json"))["neighbors"]
     assert of_codes == found
     text = succeed(run, "search i.kin queries.kin -k 2")
     assert "order: distance, then id. 100 more queries" in text
@@ -284,7 +284,7 @@ def test_ids_travel_with_the_rows(run: Run, folder: Path) -> None:
     Path("ids.txt").write_text("\n".join(f"item-{k:03d}" for k in range(120)) + "\n")
     succeed(run, "encode model.kin X.npy --ids ids.txt -o c.kin")
     succeed(run, "index c.kin -o i.kin")
-    found = json.loads(succeed(run, "search i.kin c.kin -k 120 --json"))["neighbours"]
+    found = json.loads(succeed(run, "search i.kin c.kin -k 120 --json"))["neighbors"]
     assert found[7]["query"] == "item-007"
     assert "item-007" in found[7]["ids"]
     assert json.loads(succeed(run, "info c.kin --json"))["ids"] == "names"
@@ -345,7 +345,7 @@ def test_info_describes_every_kind_of_file(run: Run, folder: Path) -> None:
 
 
 def test_every_method_can_be_named(run: Run, folder: Path) -> None:
-    from kinhash.model_file import HASHERS
+    from kinhash.hashers.model_file import HASHERS
 
     for name in HASHERS:
         said = run(*f"fit X.npy --labels y.txt --method {name} --bits 4 -o m.kin --json".split())
@@ -487,13 +487,13 @@ def test_classes_are_scored_one_by_one_worst_first(run: Run, folder: Path) -> No
 def test_float_queries(run: Run, folder: Path) -> None:
     """A model with alike bits: its margins count, and only where there is a model."""
     hasher = load("model.kin")
-    hasher.adopt(replace(hasher.fitted_, fields=Fields(6, 4), labels=None)).save("fields.kin")
+    hasher.adopt(replace(hasher.fitted_, fields=BitLayout(6, 4), labels=None)).save("fields.kin")
     X = np.load("X.npy")
     index = HammingIndex.from_codes(hasher.encode(X))
     index.save("i.kin")
     for floats in ("both", "kin", "alike"):
         said = succeed(run, f"search i.kin X.npy --model fields.kin --floats {floats} -k 4 --json")
-        found = json.loads(said)["neighbours"]
+        found = json.loads(said)["neighbors"]
         expected = hasher.search(index, X, 4, floats=floats)
         assert [row["ids"] for row in found] == expected.ids.tolist()
         assert [row["distances"] for row in found] == expected.distances.tolist()

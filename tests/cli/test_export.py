@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kinhash import Codes, HammingIndex
-from kinhash.codes_file import load_codes
+from kinhash.codes.codes_file import load_codes
 from kinhash.engines import ENGINES, search
 
 from .conftest import Run

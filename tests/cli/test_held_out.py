@@ -10,7 +10,7 @@ import pytest
 
 import kinhash
 from kinhash import EnergyHasher
-from kinhash.codes_file import load_codes
+from kinhash.codes.codes_file import load_codes
 
 from .conftest import Run, three_classes
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kinhash
-from kinhash.codes_file import load_codes
+from kinhash.codes.codes_file import load_codes
 
 from .conftest import Run, three_classes
 
@@ -60,7 +60,7 @@ def test_fit_encode_index_and_search(kind: str, named: bool, run: Run, folder: P
     assert run("encode", "p.kin", "X.npy", "-o", bare).code == 0
     assert run("index", bare, "--ids", "rows.parquet", "-o", "p_index.kin").code == 0
     found = json.loads(run("search", "p_index.kin", "rows.parquet", "--model", "p.kin", "--json").out)
-    assert found["neighbours"][0]["ids"][0].startswith("3f2504e0")
+    assert found["neighbors"][0]["ids"][0].startswith("3f2504e0")
     assert run("eval", "p_codes.kin", "--labels", "rows.parquet", "--label-column", "label").code == 0
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kinhash import cli
 from kinhash.errors import UnknownName
-from kinhash.model_file import HASHERS
+from kinhash.hashers.model_file import HASHERS
 
 from .conftest import Run
 
@@ -67,6 +67,6 @@ def test_without_the_laboratory_its_commands_say_what_to_install(run: Run, plugg
 
 
 def test_without_the_laboratory_a_rival_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kinhash._table.find_spec", lambda name: None)
+    monkeypatch.setattr("kinhash._internal.registry.find_spec", lambda name: None)
     with pytest.raises(UnknownName, match=r"no hasher called 'NoSuch'.*pip install kinhash-bench"):
         HASHERS["NoSuch"]

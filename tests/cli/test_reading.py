@@ -104,7 +104,7 @@ def test_long_work_is_heard_of_in_a_log(run: Run, folder: Path, monkeypatch: pyt
     """Off a terminal a line comes now and then (here: always), and none in short work."""
     words = ["advise", "X.npy", "--labels", "y.txt", "--bits", "8", "--splits", "1"]
     assert run(*words).err == ""
-    monkeypatch.setattr("kinhash.cli._terminal.EVERY", 0.0)
+    monkeypatch.setattr("kinhash.cli.terminal.EVERY", 0.0)
     lines = run(*words).err.splitlines()
     assert len(lines) > 2
     assert all("% after" in line for line in lines)

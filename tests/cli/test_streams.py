@@ -84,7 +84,7 @@ def test_labels_that_are_no_characters(point: int, order: str, name: str, tmp_pa
         np.savez(tmp_path / name, y=labels)
     else:
         np.save(tmp_path / name, labels)
-    with pytest.raises(DamagedFile, match="not valid Unicode"):
+    with pytest.raises(DamagedFile, match="labels in valid Unicode"):
         open_labels(tmp_path / name)
 
 

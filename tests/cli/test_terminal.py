@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kinhash import Codes, EnergyHasher, HammingIndex
-from kinhash.cli import _terminal
-from kinhash.codes_file import save_codes
+from kinhash.cli import terminal
+from kinhash.codes.codes_file import save_codes
 
 from .conftest import Run, three_classes
 
@@ -24,8 +24,8 @@ def assert_harmless(*texts: str) -> None:
 
 
 def test_control_characters_are_escaped_and_others_are_not() -> None:
-    assert _terminal.visible("a\tb\nü 日本 👩\u200d🚀 'x' \\") == "a\tb\nü 日本 👩\u200d🚀 'x' \\"
-    assert _terminal.visible("\x1b[2J\x9b\u202e\ud800\x00") == r"\x1b[2J\x9b\u202e\ud800\x00"
+    assert terminal.visible("a\tb\nü 日本 👩\u200d🚀 'x' \\") == "a\tb\nü 日本 👩\u200d🚀 'x' \\"
+    assert terminal.visible("\x1b[2J\x9b\u202e\ud800\x00") == r"\x1b[2J\x9b\u202e\ud800\x00"
 
 
 @pytest.mark.parametrize("as_json", [False, True])

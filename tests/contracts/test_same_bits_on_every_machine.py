@@ -19,7 +19,7 @@ from kinhash import EnergyHasher, load
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.features import RBF, Both
 from kinhash.encoders.ridge import Ridge
-from kinhash.model_file import HASHERS
+from kinhash.hashers.model_file import HASHERS
 from kinhash.solvers import SOLVERS
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -80,7 +80,7 @@ MODELS = {
     "expected, rbf": lambda: product(encoder=expected(features=RBF(n_centers=60))),
     "expected, both": lambda: product(encoder=expected(features=Both(n_centers=60))),
     "expected, polish": lambda: product("coordinate", encoder=expected()),
-    "expected, solve": lambda: product("linearised", encoder=expected()),
+    "expected, solve": lambda: product("linearized", encoder=expected()),
     "stacked": lambda: product(alike=0.5, encoder=expected()),
 }
 if "KSH" in HASHERS:  # where kinhash-bench is installed: maps that only rivals have

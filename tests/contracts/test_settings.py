@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import kinhash
 from kinhash import EnergyHasher
-from kinhash.encoders import ENCODERS
+from kinhash.encoders import ENCODERS, Amortized
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.features import FEATURES, RBF, Both, Plain
 from kinhash.encoders.regressor import Regressor
@@ -28,7 +28,7 @@ from kinhash.errors import InvalidInput
 from kinhash.solvers import SOLVERS
 from kinhash.solvers.columns import Columns
 from kinhash.solvers.coordinate import Coordinate, Polished
-from kinhash.solvers.linearised import Linearised
+from kinhash.solvers.linearized import Linearized
 from kinhash.solvers.mean_field import MeanField
 from kinhash.solvers.spectral import Spectral
 
@@ -127,9 +127,9 @@ class Reversed(Coordinate):
 
     strength: float = 1.0
 
-    def minimise(self, problem, rng, start=None):
+    def minimize(self, problem, rng, start=None):
         start = rng.uniform(-1, 1, (problem.n_entries, problem.n_bits)) if start is None else start
-        return super().minimise(problem, rng, -self.strength * start)
+        return super().minimize(problem, rng, -self.strength * start)
 
 
 @dataclass(repr=False, kw_only=True)
@@ -181,12 +181,6 @@ def test_solvers_and_encoders_of_other_packages_have_names(tmp_path):
         EnergyHasher(8, encoder="loudr").fit(X, y)
 
 
-@pytest.mark.usefixtures("plugged")
-def test_encoders_of_other_packages_are_no_maps():
-    assert "louder" in ENCODERS
-    assert "louder" not in kinhash.encoders.MAPS
-
-
 # -- energies ----------------------------------------------------------------------------------------
 
 
@@ -223,13 +217,14 @@ OTHER = [
     (Spectral(), "solver", SOLVER | {"rotation": "codes", "n_rounds": 2, "balance": False}),
     (Coordinate(), "solver", SOLVER | SWEEPS),
     (
-        Linearised(n_sweeps=3),
+        Linearized(n_sweeps=3),
         "solver",
         SOLVER | SWEEPS | {"clip": 1.0, "renormalize": "symmetric", "blocks": "at_once"},
     ),
     (MeanField(n_sweeps=3), "solver", SOLVER | SWEEPS | {"order": "parallel"}),
     (Polished(), "solver", SOLVER | SWEEPS | {"first": MeanField(n_sweeps=1)}),
     (Columns(targets="given"), "solver", SOLVER | {"n_anchors": 6, "clip": 1.0, "which": "literal"}),
+    (Amortized(pull=0.001, scale="common"), "encoder", {"pull": 0.1, "scale": "columns"}),
     (Ridge(), "encoder", {"alpha": 1e4, "features": "rbf"}),
     (
         Regressor(estimator=KNeighborsRegressor(3)),

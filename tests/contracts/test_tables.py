@@ -9,11 +9,11 @@ import pytest
 from hasher_cases import ALL, make, tags
 from sklearn.neighbors import KNeighborsRegressor
 
-from kinhash.encoders import ENCODERS, MAPS, Encoder, Map
+from kinhash.encoders import ENCODERS, Encoder
 from kinhash.energies import ENERGIES, Energy
 from kinhash.energies.splh import SPLH
 from kinhash.errors import UnknownName
-from kinhash.model_file import HASHERS
+from kinhash.hashers.model_file import HASHERS
 from kinhash.solvers import SOLVERS, Solver
 from kinhash.testing import check_encoder, check_energy, check_hasher, check_solver
 
@@ -40,12 +40,6 @@ def test_every_encoder(name):
     check_encoder(ENCODERS[name](**ENCODER_NEEDS.get(name, {})))
 
 
-@pytest.mark.parametrize("name", list(MAPS))
-def test_every_map_is_stored_under_its_own_name(name):
-    assert issubclass(MAPS[name], Map)
-    assert MAPS[name].kind == name
-
-
 @pytest.mark.parametrize("name", ALL)
 def test_every_hasher(name):
     check_hasher(make(name))
@@ -58,7 +52,7 @@ def test_every_hasher_on_tags(name):
     check_hasher(make(name), X, y)
 
 
-@pytest.mark.parametrize("table", [ENERGIES, SOLVERS, ENCODERS, MAPS, HASHERS], ids=lambda table: table.kind)
+@pytest.mark.parametrize("table", [ENERGIES, SOLVERS, ENCODERS, HASHERS], ids=lambda table: table.kind)
 def test_every_table_says_what_it_holds(table):
     assert len(table) == len(list(table)) > 0
     assert all(name in table for name in table)
@@ -82,16 +76,16 @@ def test_a_hasher_that_breaks_its_promise_is_caught():
 
 
 def test_a_solver_that_breaks_its_promise_is_caught():
-    class Moody(SOLVERS["linearised"]):
-        def minimise(self, problem, rng, start=None):
-            return super().minimise(problem, np.random.default_rng(), start)
+    class Moody(SOLVERS["linearized"]):
+        def minimize(self, problem, rng, start=None):
+            return super().minimize(problem, np.random.default_rng(), start)
 
     with pytest.raises(AssertionError, match="repeatable"):
         check_solver(Moody())
 
 
 def test_a_readout_that_breaks_its_promise_is_caught():
-    class Blank(SOLVERS["linearised"]):
+    class Blank(SOLVERS["linearized"]):
         def readout(self, problem, targets, minimum):
             found = super().readout(problem, targets, minimum)
             return replace(found, matrix=np.full_like(found.matrix, np.nan))

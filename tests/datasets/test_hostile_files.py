@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kinhash.datasets import open_labels, open_matrix
-from kinhash.errors import FileProblem
+from kinhash.errors import FileProblem, NotEnoughMemory
 
 
 @pytest.mark.parametrize("depth", [2000, 200_000])
@@ -21,7 +21,9 @@ def test_deep_json_is_refused(tmp_path, depth):
         open_labels(tmp_path / "deep.json")
 
 
-@pytest.mark.parametrize("shape", ["(1000000000000, 3)", "(3, 1000000000000)", "(-1, 3)", "(3,", "(2**9, 3)"])
+@pytest.mark.parametrize(
+    "shape", ["(1000000000000, 3)", "(3, 1000000000000)", "(-1, 3)", "(3,", "(2**9, 3)", "(True, 3)"]
+)
 def test_a_header_is_not_believed(tmp_path, shape):
     head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
     data = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + bytes(72)
@@ -35,7 +37,7 @@ def test_a_header_is_not_believed(tmp_path, shape):
 
 def test_pickled_objects_are_refused(tmp_path):
     np.save(tmp_path / "x.npy", np.array([{"a"}, {"b"}], object), allow_pickle=True)
-    with pytest.raises(FileProblem, match="header cannot be used"):
+    with pytest.raises(FileProblem, match="its header claims object"):
         open_labels(tmp_path / "x.npy")
 
 
@@ -60,3 +62,34 @@ def test_a_label_without_end_is_refused(tmp_path, name):
     (tmp_path / name).write_bytes(gzip.compress(text, 1) if name.endswith(".gz") else text)
     with pytest.raises(FileProblem, match="a line of more than"):
         open_labels(tmp_path / name)
+
+
+def test_an_archive_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
+    """A megabyte of deflated zeros is a gigabyte of array, and true: only the budget refuses it."""
+    np.savez_compressed(tmp_path / "x.npz", np.zeros((1000, 1000)))
+    open_labels(tmp_path / "x.npz")
+    monkeypatch.setattr("kinhash._internal.blocks.available_memory", lambda: 7_000_000)
+    with pytest.raises(NotEnoughMemory, match=r"x\.npz"):
+        open_labels(tmp_path / "x.npz")
+
+
+def test_an_archive_that_claims_more_than_it_holds_is_refused(tmp_path):
+    np.savez_compressed(tmp_path / "x.npz", np.zeros((100, 100)))
+    good = (tmp_path / "x.npz").read_bytes()
+    size = (100 * 100 * 8 + 128).to_bytes(4, "little")
+    assert good.count(size) == 2  # beside the array, and in the directory at the end
+    (tmp_path / "x.npz").write_bytes(good.replace(size, b"\xff\xff\xff\x7f"))
+    for read in (open_labels, open_matrix):
+        with pytest.raises(FileProblem, match="claims more than it can hold"):
+            read(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_an_archive_that_would_inflate_without_bounds_is_refused(tmp_path, kind):
+    content = io.BytesIO()
+    np.save(content, np.random.default_rng(0).random((30, 3)))
+    with zipfile.ZipFile(tmp_path / "x.npz", "w", kind) as archive:
+        archive.writestr("X.npy", content.getvalue())
+    for read in (open_labels, open_matrix):
+        with pytest.raises(FileProblem, match="compressed in an unusual way"):
+            read(tmp_path / "x.npz")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from block_data import classes, default, indicator, linear
 
-from kinhash import Codes, Fields, HammingIndex, load
+from kinhash import BitLayout, Codes, HammingIndex, load
 from kinhash.distributed import cut_rows, fit_blocks
 from kinhash.distributed.encode import for_workers
 from kinhash.errors import InvalidInput
@@ -259,7 +259,7 @@ def test_shards_on_workers_answer_like_one_index(client, named):
 
 def test_shards_weigh_bits_as_one_index_does(client):
     rng = np.random.default_rng(3)
-    codes = Codes.from_bits(rng.integers(0, 2, (300, 16)), fields=Fields(10, 4))
+    codes = Codes.from_bits(rng.integers(0, 2, (300, 16)), fields=BitLayout(10, 4))
     whole = HammingIndex.from_codes(codes)
     index = ShardedIndex.from_codes(da.from_array(codes.packed, chunks=(70, -1)), fields=codes.fields)
     found, expected = index.search(codes[:5], 40), whole.search(codes[:5], 40)

@@ -35,7 +35,7 @@ def test_a_recipe_with_choices_gives_the_model_of_fit(data, more):
     parts = fit_blocks(EnergyHasher(16, random_state=0, **more), cut_rows(X, y, 77))
     assert parts.model_id_ == whole.model_id_
     assert np.array_equal(parts.codes_, whole.codes_)
-    assert parts.report_["n_rows"] == parts.report_["n_sampled"] == len(X)
+    assert parts.report_.n_rows == parts.report_.facts["n_sampled"] == len(X)
 
 
 @pytest.mark.parametrize("data", [classes, indicator])
@@ -51,7 +51,7 @@ def test_a_fixed_recipe_gives_the_model_of_fit_up_to_rounding(data, solver, trus
     np.testing.assert_allclose(parts.fitted_.unrounded.scores(X), margins, atol=1e-4 * np.abs(margins).max())
     same = parts.learned_codes(y, X).bits() == whole.codes_.bits()
     assert same.all() if trust == 1 else same.mean() > 0.998
-    assert parts.report_["n_rows"] == len(X)
+    assert parts.report_.n_rows == len(X)
 
 
 def rbf():
@@ -81,8 +81,8 @@ def test_beyond_the_limit_a_draw_is_learned_from_and_codes_are_not_kept():
     X, y = classes(n=3000)
     whole = default().fit(X, y)
     parts = learn_from(default(), LocalBlocks(cut_rows(X, y, 250)), sample_rows=1500)
-    assert parts.report_["n_sampled"] == 1500
-    assert parts.report_["n_rows"] == 3000
+    assert parts.report_.facts["n_sampled"] == 1500
+    assert parts.report_.n_rows == 3000
     assert parts.model_id_ != whole.model_id_
     assert parts.score(X, y) > whole.score(X, y) - 0.02
     with pytest.raises(AttributeError, match="codes_ is kept only"):
@@ -107,7 +107,7 @@ def test_a_fit_over_blocks_goes_on_with_partial_fit():
     stream = linear().partial_fit(X[:400], y[:400]).partial_fit(X[400:], y[400:])
     margins = stream.fitted_.unrounded.scores(X)
     np.testing.assert_allclose(parts.fitted_.unrounded.scores(X), margins, atol=1e-4 * np.abs(margins).max())
-    assert parts.report_["n_rows"] == 600
+    assert parts.report_.n_rows == 600
 
 
 def test_rows_without_labels_have_no_say():

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinhash import Codes, Fields, HammingIndex
-from kinhash.distributed import merge_in_order, merge_neighbours
+from kinhash import BitLayout, Codes, HammingIndex
+from kinhash.distributed import merge_in_order, merge_neighbors
 from kinhash.errors import InvalidInput
 
 
@@ -36,7 +36,7 @@ def test_shards_answer_like_one_index(seed, n_bits, sizes, k, names, weights):
     queries = np.packbits(rng.integers(0, 2, (4, n_bits)), axis=1)
     ids = rng.permutation(n)  # shards do not hold consecutive ids
     ids = np.array([f"id {i:03d}" for i in ids]) if names else ids
-    fields = Fields(*weights)
+    fields = BitLayout(*weights)
     whole = HammingIndex.from_codes(Codes(codes, n_bits, fields=fields), ids=ids)
     edges = np.cumsum(sizes)[:-1]
     shards = [
@@ -46,20 +46,20 @@ def test_shards_answer_like_one_index(seed, n_bits, sizes, k, names, weights):
         for c, i in zip(np.split(codes, edges), np.split(ids, edges), strict=True)
     ]
     found = [shard.search(queries, k) for shard in shards]
-    same(merge_neighbours(found, k), whole.search(queries, k))
-    same(merge_in_order(found, lambda a, b: merge_neighbours([a, b], k)), whole.search(queries, k))
+    same(merge_neighbors(found, k), whole.search(queries, k))
+    same(merge_in_order(found, lambda a, b: merge_neighbors([a, b], k)), whole.search(queries, k))
     filters = [None, None, [ids[0]], None]  # one for each query
     alone = [shard.search(queries, k, where=filters) for shard in shards]
-    same(merge_neighbours(alone, k), whole.search(queries, k, where=filters))
+    same(merge_neighbors(alone, k), whole.search(queries, k, where=filters))
     r = int(rng.integers(0, n_bits + 1))
     within = [shard.search_radius(queries, r) for shard in shards]
-    same(merge_neighbours(within), whole.search_radius(queries, r))
+    same(merge_neighbors(within), whole.search_radius(queries, r))
 
 
 def test_answers_that_cannot_be_merged_are_refused():
     index = HammingIndex.from_codes(np.arange(5, dtype=np.uint8)[:, None])
     query = np.zeros((1, 1), np.uint8)
     with pytest.raises(InvalidInput, match="no answers"):
-        merge_neighbours([])
+        merge_neighbors([])
     with pytest.raises(InvalidInput, match="one kind"):
-        merge_neighbours([index.search(query, 2), index.search_radius(query, 2)])
+        merge_neighbors([index.search(query, 2), index.search_radius(query, 2)])

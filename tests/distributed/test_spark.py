@@ -22,8 +22,8 @@ from pyspark.ml.functions import array_to_vector
 from pyspark.sql import SparkSession
 
 from kinhash.spark import EnergyHasher, EnergyHasherModel
-from kinhash.spark._arrow import binary_column, features_of, labels_of
-from kinhash.spark._blocks import _runs
+from kinhash.spark.arrow import binary_column, features_of, labels_of
+from kinhash.spark.blocks import _runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 FIXED = {"encoder": "ridge", "solver": "spectral", "solver__rotation": "codes", "alike": 0}

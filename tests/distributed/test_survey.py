@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from kinhash.distributed.survey import RARE, Survey, choose_rows, spread_rows, survey_block
 from kinhash.distributed.tree import merge_in_order
-from kinhash.labels import read_labels
-from kinhash.supervision import from_labels
+from kinhash.supervision import from_labels, read_labels
 
 
 def survey(blocks, most=1000, seed=3):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -15,26 +17,20 @@ from sklearn.svm import LinearSVR
 from sklearn.tree import DecisionTreeRegressor
 
 from kinhash import EnergyHasher
-from kinhash._stages import Stages
-from kinhash.encoders import map_from_arrays
-from kinhash.encoders.expected import ClassSimilarity, ExpectedMap, RegressedSimilarity, TagSimilarity
-from kinhash.encoders.expected_labels import ExpectedLabels, softened
-from kinhash.encoders.features import Plain
-from kinhash.encoders.label_models import ClassifierLabels, LinearLabels
-from kinhash.encoders.labelled import LabelledSet, labelled_set
-from kinhash.encoders.linear import LinearMap
-from kinhash.encoders.logistic import Coefficients, fit_logistic
-from kinhash.encoders.preparation import Preparation, UnitRBF
+from kinhash._internal.rows import Rows
+from kinhash._internal.stages import Stages
+from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.encoders.feature_transform import Preparation, UnitRBF
+from kinhash.encoders.features import LabelledSet, Plain, labelled_set
+from kinhash.encoders.label_models import ClassifierLabels, Coefficients, LinearLabels, fit_logistic
+from kinhash.encoders.maps import ClassSimilarity, ExpectedMap, LinearMap, StackedMap, TagSimilarity
 from kinhash.encoders.regressor import RegressorMap
-from kinhash.encoders.stacked import StackedMap
 from kinhash.energies.lfh import LFH
 from kinhash.errors import InvalidInput, KinhashWarning, NotEnoughMemory
-from kinhash.rows import Rows
+from kinhash.models import WholeMap
 from kinhash.solvers.readout import LinearReadout, PolishReadout, SolveReadout, VaryingReadout
-from kinhash.solvers.targets import Targets
-from kinhash.supervision import from_labels
-from kinhash.training import Training
-from old_files import old_arrays
+from kinhash.solvers.sample import Targets
+from kinhash.supervision import Training, from_labels
 
 seeds = st.integers(0, 9999)
 
@@ -111,7 +107,7 @@ def test_a_start_is_used_and_blocks_do_not_matter(monkeypatch):
     done = fit(Z, Y, 1.0, max_steps=100, tolerance=1e-6)
     again = fit(Z, Y, 1.0, start=Coefficients(*done), max_steps=0)
     np.testing.assert_allclose(again[0], done[0], atol=1e-5)
-    for module in ("logistic", "labelled"):
+    for module in ("label_models", "features"):
         monkeypatch.setattr(f"kinhash.encoders.{module}.BLOCK", 64)
     other = fit(Z, Y, 1.0, max_steps=100, tolerance=1e-6)
     np.testing.assert_allclose(other[0], done[0], atol=1e-3)
@@ -120,7 +116,7 @@ def test_a_start_is_used_and_blocks_do_not_matter(monkeypatch):
 def test_a_rough_gram_matrix_slows_a_fit_and_leads_to_the_same_answer(monkeypatch):
     Z, Y = labelled(correlated=True)
     exact = fit(Z, Y, 1.0, max_steps=200, tolerance=1e-6)
-    monkeypatch.setattr("kinhash.encoders.labelled.GRAM_ROWS", 20)
+    monkeypatch.setattr("kinhash.encoders.features.GRAM_ROWS", 20)
     rough = fit(Z, Y, 1.0, max_steps=200, tolerance=1e-6)
     for one, other in zip(exact, rough, strict=True):
         np.testing.assert_allclose(one, other, atol=5e-3)
@@ -165,14 +161,14 @@ def test_a_temperature_divides_the_scores_of_a_logistic_model(seed, temperature,
     raw = (z @ W + c) / temperature
     odds = np.exp(raw)
     expected = odds / odds.sum(axis=1, keepdims=True) if link == "softmax" else odds / (1 + odds)
-    found = softened(LinearLabels(W, c, link), temperature).probabilities(z)
+    found = LinearLabels(W, c, link).softened(temperature).probabilities(z)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_classifiers_are_not_softened():
     Z, Y = labelled()
     theirs = ClassifierLabels.fit(LogisticRegression(), Z, Y[:, 0].astype(int), 2)
-    assert softened(theirs, 2.0) is theirs
+    assert theirs.softened(2.0) is theirs
 
 
 # -- label models ----------------------------------------------------------------------------------------
@@ -184,12 +180,6 @@ def test_linear_labels():
     np.testing.assert_allclose(
         LinearLabels(W, c).probabilities(z), 1 / (1 + np.exp([[-2.0, 2.0]])), rtol=1e-6
     )
-    assert LinearLabels(W, c, link="cut").probabilities(z).tolist() == [[1.0, 0.0]]
-    for place, link in enumerate(("cut", "sigmoid", "softmax")):  # as older files count them
-        stored = {"label_weights": W, "label_intercept": c, "label_logistic": np.array([place], np.uint8)}
-        same = LinearLabels.from_arrays(stored)
-        assert same.link == link
-        assert np.array_equal(same.probabilities(z), LinearLabels(W, c, link).probabilities(z))
 
 
 def test_any_classifier_speaks_in_our_labels():
@@ -235,18 +225,18 @@ def linear_map(d, seed=0, preparation=PLAIN):
 LABELS = LinearLabels(
     np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32), np.zeros(4, np.float32)
 )
+CLASSES = replace(LABELS, link="softmax")
 
 
 def expected_map(readout, expected=None):
     if expected is None:
-        expected = ClassSimilarity(LABELS, np.arange(4))
+        expected = ClassSimilarity(CLASSES, np.arange(4))
     return ExpectedMap(PLAIN, expected, readout, np.zeros(2))
 
 
 def stored_maps():
     rng = np.random.default_rng(2)
     matrix, constant, gram = rng.normal(size=(4, 2)), rng.normal(size=2), np.eye(2) * 3
-    regressed = RegressedSimilarity(rng.normal(size=(3, 4)).astype(np.float32), np.zeros(4, np.float32))
     targets = Targets("balanced", np.full(4, 0.25), rng.normal(size=4), -0.2)
     varying = VaryingReadout(LFH(0.5), targets, rng.uniform(-1, 1, (4, 2)), np.ones(4), 1.5, "row", 2.0)
     patterns = rng.integers(0, 2, (4, 4)).astype(np.uint8)
@@ -257,7 +247,7 @@ def stored_maps():
         "rbf": linear_map(2, preparation=rbf),
         "expected, linear readout": expected_map(LinearReadout(matrix, constant, 1.0)),
         "expected, matrix of classes": expected_map(
-            LinearReadout(matrix, constant), ClassSimilarity(LABELS, np.array([2, 0, 3, 1]), between)
+            LinearReadout(matrix, constant), ClassSimilarity(CLASSES, np.array([2, 0, 3, 1]), between)
         ),
         "expected, any tag": expected_map(LinearReadout(matrix, constant), TagSimilarity(LABELS, patterns)),
         "expected, graded tags": expected_map(
@@ -268,7 +258,6 @@ def stored_maps():
         ),
         "expected, polish readout": expected_map(PolishReadout(matrix, constant, gram, 0.5)),
         "expected, varying readout": expected_map(varying),
-        "regressed similarities": expected_map(LinearReadout(matrix, constant), regressed),
         "stacked": StackedMap(
             (linear_map(2), expected_map(LinearReadout(matrix, constant)), linear_map(12, 5))
         ),
@@ -284,19 +273,12 @@ def test_rounded_maps_are_stored_and_score_exactly_as_before(name):
     if name == "expected, varying readout":  # a system for every row
         assert before is found
         return
-    after = map_from_arrays(before.kind, before.arrays())
+    after = WholeMap.from_arrays(before.arrays())
     assert (after.n_bits, after.n_features) == (found.n_bits, found.n_features)
     assert np.array_equal(after.scores(X), before.scores(X))
     assert all(isinstance(array, np.ndarray) for array in before.arrays().values())
     size = np.abs(found.scores(X)).max()
     np.testing.assert_allclose(before.scores(X), found.scores(X), atol=5e-3 * size)
-
-
-@pytest.mark.parametrize("name", sorted(set(stored_maps()) - {"expected, varying readout"}))
-def test_maps_of_older_files_come_back(name):
-    before = stored_maps()[name]
-    after = map_from_arrays(before.kind, old_arrays(before))
-    assert np.array_equal(after.scores(X), before.scores(X))
 
 
 def test_stacked_maps_stand_side_by_side():
@@ -320,8 +302,6 @@ def test_any_regressor_is_a_map(regressor, d):
     assert ((scores > 0) == (T > 0)).mean() > 0.8
     with pytest.raises(InvalidInput, match="joblib"):
         fitted.arrays()
-    with pytest.raises(InvalidInput, match="never stored"):
-        map_from_arrays("regressor", {})
 
 
 def test_expected_supervision_with_a_classifier_is_not_stored():
@@ -333,7 +313,7 @@ def test_expected_supervision_with_a_classifier_is_not_stored():
 
 
 def test_a_label_model_too_wide_for_the_memory_is_refused_before_the_work(monkeypatch):
-    monkeypatch.setattr("kinhash._blocks.available_memory", lambda: 10**6)
+    monkeypatch.setattr("kinhash._internal.blocks.available_memory", lambda: 10**6)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 40)), rng.integers(0, 3, 300)
     hasher = EnergyHasher(8, encoder=ExpectedLabels(features="both", penalty=1.0, temperature=1.0), alike=0)

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinhash.encoders.expected import FLOOR, ClassSimilarity, ExpectedMap, TagSimilarity
+from kinhash.encoders.feature_transform import Preparation
 from kinhash.encoders.label_models import LinearLabels
-from kinhash.encoders.preparation import Preparation
+from kinhash.encoders.maps import FLOOR, ClassSimilarity, ExpectedMap, TagSimilarity
 from kinhash.solvers.readout import LinearReadout
 from kinhash.supervision import from_labels
 

@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from kinhash._linalg import fit_rotation
-from kinhash.encoders.kin_ranking import NEAR, SHARPNESS, _gradient, rank_kin
+from kinhash._internal.numerics import fit_rotation
+from kinhash.encoders.ranking import KIN_SHARPNESS, NEAR, kin_gradient, rank_kin
 from kinhash.energies.ksh import KSH
 from kinhash.solvers.spectral import Spectral
 from kinhash.supervision import from_labels
@@ -20,7 +20,7 @@ def loss(W, queries, database, S):
     for query, similar in zip(queries, S, strict=True):
         wanted = np.exp(similar / (NEAR * S.std()))
         agreement = np.tanh(query @ W) @ np.tanh(database @ W).T
-        seen = np.exp(SHARPNESS * agreement / W.shape[1])
+        seen = np.exp(KIN_SHARPNESS * agreement / W.shape[1])
         total -= (wanted / wanted.sum()) @ np.log(seen / seen.sum())
     return total / len(queries)
 
@@ -29,7 +29,7 @@ def test_the_gradient_is_that_of_the_loss():
     rng = np.random.default_rng(0)
     queries, database, W = rng.normal(size=(9, 5)), rng.normal(size=(7, 5)), rng.normal(size=(5, 4))
     S = rng.uniform(-1, 1, (9, 7))
-    found = _gradient(*(part.astype(np.float32) for part in (W, queries, database)), S)
+    found = kin_gradient(*(part.astype(np.float32) for part in (W, queries, database)), S)
     for i, j in np.ndindex(W.shape):
         step = np.zeros_like(W)
         step[i, j] = 1e-5

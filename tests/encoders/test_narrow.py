@@ -11,12 +11,14 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import kinhash
 from kinhash import EnergyHasher
-from kinhash.encoders import narrow
+from kinhash.encoders import column_reduction
+from kinhash.encoders.column_reduction import NarrowRows
 from kinhash.encoders.expected_labels import ExpectedLabels
-from kinhash.encoders.narrow import NarrowRows
+from kinhash.encoders.maps import ExpectedMap, LinearMap, StackedMap
 from kinhash.encoders.regressor import Regressor
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import NotEnoughMemory
+from kinhash.hashers import energy
 
 FIXED = ExpectedLabels(features="plain", penalty=1.0, temperature=1.0)
 
@@ -32,20 +34,24 @@ def wide_classes(n, p, container=np.asarray, n_classes=4):
 @pytest.fixture
 def few_columns(monkeypatch):
     """As if 40 columns were many."""
-    monkeypatch.setattr(narrow, "WIDE", 40)
-    monkeypatch.setattr(narrow, "FEWEST", 40)
-    monkeypatch.setattr(narrow, "MOST", 40)
+    monkeypatch.setattr(energy, "WIDE", 40)
+    monkeypatch.setattr(column_reduction, "FEWEST", 40)
+    monkeypatch.setattr(column_reduction, "MOST", 40)
 
 
-def spied(monkeypatch, name):
-    """What a function of the module was called with and returned."""
-    seen, made = [], getattr(narrow, name)
+def spied(monkeypatch, *places):
+    """What functions, each the attribute of something, were called with and returned."""
+    seen = []
 
-    def spy(*args):
-        seen.append((args, made(*args)))
-        return seen[-1][1]
+    def watched(made):
+        def spy(*args):
+            seen.append((args, made(*args)))
+            return seen[-1][1]
 
-    monkeypatch.setattr(narrow, name, spy)
+        return spy
+
+    for owner, name in places:
+        monkeypatch.setattr(owner, name, watched(getattr(owner, name)))
     return seen
 
 
@@ -63,12 +69,12 @@ def spied(monkeypatch, name):
 @pytest.mark.usefixtures("few_columns")
 def test_the_map_of_all_columns_gives_the_scores_of_the_map_of_few(container, settings, monkeypatch):
     X, y = wide_classes(120, 90, container)
-    seen = spied(monkeypatch, "widened")
+    seen = spied(monkeypatch, *((kind, "widened") for kind in (LinearMap, StackedMap, ExpectedMap)))
     fitted = EnergyHasher(16, random_state=0, **settings).fit(X, y)
-    parts = [(args, whole) for args, whole in seen if isinstance(args[1], NarrowRows)]
-    assert parts
+    assert seen
+    assert all(isinstance(rows, NarrowRows) for (_, rows), _ in seen)
     dense = np.asarray(X.todense() if sp.issparse(X) else X, np.float64)
-    for (inner, rows), whole in parts:
+    for (inner, rows), whole in seen:
         expected = inner.scores(rows.read(slice(0, 120)))
         size = np.abs(expected).mean()
         np.testing.assert_allclose(whole.scores(dense), expected, atol=2e-3 * size)
@@ -80,7 +86,7 @@ def test_nothing_is_lost_where_rows_are_fewer_than_combinations():
     X, y = wide_classes(38, 90)
     new, _ = wide_classes(200, 90)
     small = EnergyHasher(16, encoder=FIXED, alike=0, random_state=0).fit(X, y)
-    narrow.WIDE = 10_000
+    energy.WIDE = 10_000
     whole = EnergyHasher(16, encoder=FIXED, alike=0, random_state=0).fit(X, y)
     chances = [
         one.fitted_.unrounded.expected.model.probabilities(
@@ -96,7 +102,7 @@ def test_nothing_is_lost_where_rows_are_fewer_than_combinations():
 def test_combinations_are_orthonormal_and_keep_what_varies(container, monkeypatch):
     rng = np.random.default_rng(0)
     low = rng.normal(size=(300, 12)) @ rng.normal(size=(12, 90)) + 3.0
-    seen = spied(monkeypatch, "narrowed")
+    seen = spied(monkeypatch, (energy, "narrowed"))
     EnergyHasher(8, encoder=FIXED, random_state=0).fit(container(low), np.arange(300) % 3)
     rows = seen[0][1].rows
     np.testing.assert_allclose(rows.basis.T @ rows.basis, np.eye(rows.basis.shape[1]), atol=2e-2)
@@ -107,13 +113,12 @@ def test_combinations_are_orthonormal_and_keep_what_varies(container, monkeypatc
 
 def test_few_columns_and_centres_are_left_alone(monkeypatch):
     X, y = wide_classes(60, 50)
-    seen = spied(monkeypatch, "narrowed")
+    seen = spied(monkeypatch, (energy, "narrowed"))
     EnergyHasher(8, encoder=FIXED, random_state=0).fit(X, y)
-    assert seen[0][0][0] is seen[0][1]
-    monkeypatch.setattr(narrow, "WIDE", 40)
+    monkeypatch.setattr(energy, "WIDE", 40)
     EnergyHasher(8, encoder=ExpectedLabels(features="rbf"), random_state=0).fit(X, y)
     EnergyHasher(8, encoder=Regressor(estimator=KNeighborsRegressor(3)), random_state=0).fit(X, y)
-    assert len(seen) == 1
+    assert not seen
 
 
 def test_no_matrix_of_columns_by_columns_is_formed(tmp_path):
@@ -130,6 +135,6 @@ def test_no_matrix_of_columns_by_columns_is_formed(tmp_path):
 
 def test_memory_is_asked_for_before_the_work(monkeypatch):
     X, y = wide_classes(60, 5000, sp.csr_array)
-    monkeypatch.setattr("kinhash._blocks.available_memory", lambda: 1_000_000)
+    monkeypatch.setattr("kinhash._internal.blocks.available_memory", lambda: 1_000_000)
     with pytest.raises(NotEnoughMemory, match="Narrowing 5,000 columns"):
         EnergyHasher(8, encoder=FIXED, random_state=0).fit(X, y)

@@ -12,13 +12,23 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from kinhash.encoders.least_squares import choose_alpha, leverage_factor, ridge_weights
-from kinhash.encoders.linear import LinearMap
-from kinhash.encoders.moments import moments_of_block, moments_of_rows
-from kinhash.encoders.preparation import Preparation, UnitRBF, column_statistics
-from kinhash.encoders.prepared import PreparedRows, prepare_rows
+from kinhash._internal.rows import Rows
+from kinhash.encoders.feature_transform import (
+    Preparation,
+    PreparedRows,
+    UnitRBF,
+    column_statistics,
+    prepare_rows,
+)
+from kinhash.encoders.least_squares import (
+    choose_alpha,
+    leverage_factor,
+    moments_of_block,
+    moments_of_rows,
+    ridge_weights,
+)
+from kinhash.encoders.maps import LinearMap
 from kinhash.errors import InvalidInput, NotEnoughMemory
-from kinhash.rows import Rows
 
 seeds = st.integers(0, 9999)
 
@@ -232,7 +242,7 @@ def test_prepared_rows_are_the_same_kept_or_read_again(monkeypatch):
     X, _ = data(n=50)
     first = Preparation.first_guess(X, None, True)
     kept = PreparedRows(Rows(X), first, 1)
-    monkeypatch.setattr("kinhash.encoders.prepared.MOST_BYTES", 0)
+    monkeypatch.setattr("kinhash.encoders.feature_transform.MOST_BYTES", 0)
     again = PreparedRows(Rows(X), first, 1)
     assert kept._kept is not None
     assert again._kept is None
@@ -242,7 +252,7 @@ def test_prepared_rows_are_the_same_kept_or_read_again(monkeypatch):
 
 def test_a_gram_matrix_that_would_not_fit_is_refused_before_it_starts(monkeypatch):
     X, T = data()
-    monkeypatch.setattr("kinhash._blocks.available_memory", lambda: 100)
+    monkeypatch.setattr("kinhash._internal.blocks.available_memory", lambda: 100)
     with pytest.raises(NotEnoughMemory, match="Gram matrix of 5 features"):
         moments_of(X, T)
 

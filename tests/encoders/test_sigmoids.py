@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinhash.encoders.logistic import _sigmoid_parts
-from kinhash.encoders.sigmoids import sigmoids_and_losses
+from kinhash.encoders.fit_kernels import sigmoids_and_losses
+from kinhash.encoders.label_models import _sigmoid_parts
 
 
 @given(rows=st.integers(0, 200), columns=st.integers(1, 9), size=st.floats(0, 500), seed=st.integers(0, 999))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinhash.encoders.similarities import prepare_similarities
+from kinhash.encoders.fit_kernels import prepare_similarities
 
 
 def test_the_fused_loop_follows_the_formula():

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kinhash.encoders.fast_exponential import LOWEST, exponential_parts
-from kinhash.encoders.standardise import column_sums, shift_and_scale
+from kinhash.encoders.fit_kernels import LOWEST, column_sums, exponential_parts, shift_and_scale
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (50, 7), (300, 33)])

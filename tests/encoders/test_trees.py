@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from kinhash.encoders.preparation import Preparation
+from kinhash.encoders.feature_transform import Preparation
 from kinhash.encoders.trees import Steps, Trees, TreesMap
-from kinhash.models import Builder, WholeMap
-from old_files import old_arrays
+from kinhash.models import WholeMap
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 6)).astype(np.float32)
@@ -46,14 +45,6 @@ def test_a_constant_needs_no_tree():
     assert (Trees.constant(-1.0).scores(STEPS(X)) == -1).all()
 
 
-def test_arrays_of_older_files_bring_the_map_back():
-    first = some_map()
-    again = TreesMap.from_arrays(old_arrays(first))
-    assert again.n_bits == 3
-    rows = X.astype(np.float64)
-    assert np.array_equal(again.scores(rows), first.scores(rows))
-
-
 def test_whole_numbers_walk_the_same_trees():
     first = some_map()
     model = first.whole()
@@ -69,12 +60,6 @@ def test_whole_numbers_walk_the_same_trees():
 def test_bits_without_any_tree_are_rounded_too():
     still = TreesMap(PREPARATION, STEPS, [Trees.constant(-1.0), Trees.constant(2.0)])
     assert still.whole().scores(X[:2].astype(np.float64)).tolist() == [[-1.0, 2.0]] * 2
-
-
-def of_older_files(name, value):
-    arrays = {key: array.copy() for key, array in old_arrays(some_map()).items()}
-    arrays[name] = value(arrays[name])
-    return TreesMap.from_arrays(arrays).steps(Builder(6))
 
 
 def of_today(name, value):
@@ -113,7 +98,6 @@ def put(place, value):
         ("base", lambda array: array[:-1]),
     ],
 )
-@pytest.mark.parametrize("load", [of_older_files, of_today])
-def test_arrays_that_would_lead_a_walk_astray_are_refused(load, name, change):
+def test_arrays_that_would_lead_a_walk_astray_are_refused(name, change):
     with pytest.raises(ValueError, match=r"tree|right|feature|nodes|value|edge|base|shape"):
-        load(name, change)
+        of_today(name, change)

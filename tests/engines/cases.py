@@ -6,20 +6,20 @@ from pathlib import Path
 
 import numpy as np
 
-from kinhash import Codes, Fields
+from kinhash import BitLayout, Codes
 from kinhash.engines import ENGINES, check, search
 
 MODEL = "0123456789abcdef" * 2
 ANSWERING = [name for name in ENGINES if ENGINES[name].answers]
 DOCUMENTS = [name for name in ENGINES if not ENGINES[name].answers]
-PLAIN = Fields()
+PLAIN = BitLayout()
 WEIGHTED = {
-    "4 and 1": Fields(alike=40, kin_weight=4),
-    "3 and 2": Fields(alike=17, kin_weight=3, alike_weight=2),
-    "no alike bits": Fields(kin_weight=4),
-    "one kin bit": Fields(alike=63, kin_weight=5),
-    "no kin bits": Fields(alike=64, alike_weight=2),
-    "two plain fields": Fields(alike=40),
+    "4 and 1": BitLayout(alike=40, kin_weight=4),
+    "3 and 2": BitLayout(alike=17, kin_weight=3, alike_weight=2),
+    "no alike bits": BitLayout(kin_weight=4),
+    "one kin bit": BitLayout(alike=63, kin_weight=5),
+    "no kin bits": BitLayout(alike=64, alike_weight=2),
+    "two plain fields": BitLayout(alike=40),
 }  # for codes of 64 bits
 LOCAL = [name for name in ENGINES if name not in ("postgres", "pgvector")]
 
@@ -30,7 +30,7 @@ def clustered(
     seed: int = 0,
     centres: int = 60,
     ids: str = "shuffled",
-    fields: Fields = PLAIN,
+    fields: BitLayout = PLAIN,
 ) -> Codes:
     """Codes around a few centres with one bit in a hundred flipped; ids in no order."""
     rng = np.random.default_rng(seed)

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinhash import Codes, Fields
-from kinhash.engines import _documents, statement, write
+from kinhash import BitLayout, Codes
+from kinhash.engines import documents, statement, write
 
 from .cases import DOCUMENTS, MODEL, asked_of, brute_force, clustered
 
 CODES = clustered(200, 100, ids="extreme")
-WEIGHED = clustered(200, 100, ids="extreme", fields=Fields(alike=61, kin_weight=4))
+WEIGHED = clustered(200, 100, ids="extreme", fields=BitLayout(alike=61, kin_weight=4))
 WIDTH, WEIGHED_WIDTH = 13, 28  # bytes of 100 bits, and of 39 × 4 + 61
 
 
@@ -161,7 +161,7 @@ def test_schema_of_vespa(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_many_rows_come_in_parts(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_documents, "PART", 64)
+    monkeypatch.setattr(documents, "PART", 64)
     write(name, CODES, tmp_path / "out", table="shoes")
     parts = [*(tmp_path / "out").glob("bulk-*"), *(tmp_path / "out").glob("feed-*")]
     assert len(parts) == 4

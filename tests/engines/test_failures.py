@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinhash import Codes, Fields
-from kinhash.engines import ENGINES, _base, check, search, statement, write
+from kinhash import BitLayout, Codes
+from kinhash.engines import ENGINES, base, check, search, statement, write
 from kinhash.errors import (
     CodesMismatch,
     EngineProblem,
@@ -109,7 +109,7 @@ def test_a_missing_engine_names_its_extra(name: str, tmp_path: Path, monkeypatch
     def nothing(module: str) -> ModuleType:
         raise ImportError(module)
 
-    monkeypatch.setattr(_base, "import_module", nothing)
+    monkeypatch.setattr(base, "import_module", nothing)
     if name == "sqlite":  # comes with Python
         write(name, OLD, tmp_path / "x")
         return
@@ -255,7 +255,7 @@ def test_a_server_that_is_down_is_one_error(name: str, caplog: pytest.LogCapture
 
 
 def test_passwords_are_not_shown() -> None:
-    from kinhash.engines._run import without_password
+    from kinhash.engines.run import without_password
 
     assert without_password("postgresql://me:s3:c@ret@host/db") == "postgresql://me:***@host/db"
     assert without_password("host=a password='x y' user=b") == "host=a password=*** user=b"
@@ -264,15 +264,15 @@ def test_passwords_are_not_shown() -> None:
 
 
 def test_a_refusal_shows_no_password() -> None:
-    place = _base.Place("postgresql://me:secret@host/db", "codes")
+    place = base.Place("postgresql://me:secret@host/db", "codes")
     model = OLD.model_id or "a" * 32
     refusals = (
-        lambda: _base.EngineFacts(3, 792).require(OLD, place),
-        lambda: _base.EngineFacts(3, OLD.n_bits, "other").require(
+        lambda: base.EngineFacts(3, 792).require(OLD, place),
+        lambda: base.EngineFacts(3, OLD.n_bits, "other").require(
             Codes(OLD.packed, OLD.n_bits, model_id=model), place
         ),
-        lambda: _base.EngineFacts(3, OLD.n_bits, fields=Fields(alike=3)).require(OLD, place),
-        lambda: _base.EngineFacts.from_note(None, 3, place),
+        lambda: base.EngineFacts(3, OLD.n_bits, fields=BitLayout(alike=3)).require(OLD, place),
+        lambda: base.EngineFacts.from_note(None, 3, place),
     )
     for refuse in refusals:
         with pytest.raises(KinhashError, match=r"me:\*\*\*@host") as raised:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinhash.engines._base import with_ties
+from kinhash.engines.base import with_ties
 from kinhash.errors import InvalidInput
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinhash import Codes, Fields
-from kinhash.engines import ENGINES, EngineFacts, Place, _brute_force, check, search, statement, write
+from kinhash import BitLayout, Codes
+from kinhash.engines import ENGINES, EngineFacts, Place, check, search, statement, write
+from kinhash.engines.brute_force import nearest_rows
 from kinhash.errors import CodesMismatch, InvalidInput
 
 from .cases import ANSWERING, DOCUMENTS, MODEL, WEIGHTED, asked_of, assert_answers, brute_force, clustered
@@ -36,22 +37,22 @@ def test_the_weighted_order(name: str, fields: str, new_target: NewTarget) -> No
 def test_the_plain_order_is_another_one() -> None:
     codes = clustered(1_000, 64, fields=KIN_FIRST)
     queries = asked_of(codes, 12)
-    plain = brute_force(replace(codes, fields=Fields()), queries, 10)[0]
+    plain = brute_force(replace(codes, fields=BitLayout()), queries, 10)[0]
     assert (brute_force(codes, queries, 10)[0] != plain).any(axis=1).mean() > 0.5
 
 
 @pytest.mark.parametrize(
     ("n_bits", "fields"),
     [
-        (9, Fields(alike=1, kin_weight=2)),
-        (100, Fields(alike=41, kin_weight=4)),
-        (130, Fields(alike=70, kin_weight=15, alike_weight=14)),  # several words in each field
-        (1024, Fields(alike=1000, kin_weight=15)),
-        (1024, Fields(alike=24, kin_weight=15)),  # 15,024 bits where they are repeated
+        (9, BitLayout(alike=1, kin_weight=2)),
+        (100, BitLayout(alike=41, kin_weight=4)),
+        (130, BitLayout(alike=70, kin_weight=15, alike_weight=14)),  # several words in each field
+        (1024, BitLayout(alike=1000, kin_weight=15)),
+        (1024, BitLayout(alike=24, kin_weight=15)),  # 15,024 bits where they are repeated
     ],
 )
 @pytest.mark.parametrize("name", ALL)
-def test_lengths_and_weights(name: str, n_bits: int, fields: Fields, new_target: NewTarget) -> None:
+def test_lengths_and_weights(name: str, n_bits: int, fields: BitLayout, new_target: NewTarget) -> None:
     codes, target = clustered(120, n_bits, seed=n_bits, centres=9, fields=fields), new_target(name)
     write(name, codes, target)
     assert_answers(name, target, codes, asked_of(codes, 4), 12)
@@ -95,7 +96,12 @@ def test_the_statement_counts_weights(name: str, fields: str, new_target: NewTar
 def test_codes_of_other_fields_are_refused(name: str, new_target: NewTarget) -> None:
     codes, target = clustered(50, 64, fields=KIN_FIRST), new_target(name)
     write(name, codes, target)
-    others = [Fields(), Fields(alike=40), Fields(alike=40, kin_weight=5), Fields(alike=39, kin_weight=4)]
+    others = [
+        BitLayout(),
+        BitLayout(alike=40),
+        BitLayout(alike=40, kin_weight=5),
+        BitLayout(alike=39, kin_weight=4),
+    ]
     for fields in others:
         with pytest.raises(CodesMismatch):
             check(name, replace(codes, fields=fields), target)
@@ -104,7 +110,7 @@ def test_codes_of_other_fields_are_refused(name: str, new_target: NewTarget) -> 
             search(name, target, codes.packed, 3)
     if name not in ("faiss", "usearch"):  # whose files know the length of their rows only
         with pytest.raises(CodesMismatch, match="bits count alike"):
-            check(name, replace(codes, fields=Fields(alike=52, kin_weight=7)), target)  # 136 bits as well
+            check(name, replace(codes, fields=BitLayout(alike=52, kin_weight=7)), target)  # 136 bits as well
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -112,7 +118,7 @@ def test_plain_codes_are_written_as_ever(name: str, tmp_path: Path, new_target: 
     """One plain field is not mentioned: the note, the statement and the columns are those of plain codes."""
     plain = clustered(50, 64)
     assert EngineFacts.note(plain) == json.dumps({"kinhash": 1, "n_bits": 64, "model_id": MODEL})
-    both = replace(plain, fields=Fields(alike=40))
+    both = replace(plain, fields=BitLayout(alike=40))
     assert statement(name, both, tmp_path) == statement(name, plain, tmp_path)
     target = new_target(name)
     write(name, plain, target)
@@ -149,7 +155,7 @@ def test_brute_force_of_the_check_is_brute_force() -> None:
     codes = clustered(500, 64, fields=KIN_FIRST)
     codes = codes[np.argsort(codes.ids)]
     query = asked_of(codes, 1)
-    order, distances = _brute_force.nearest_rows(codes.repeated(), query.repeated(), 40)
+    order, distances = nearest_rows(codes.repeated(), query.repeated(), 40)
     ids, true_distances = brute_force(codes, query, 40)
     assert codes.ids[order].tolist() == ids[0].tolist()
     assert distances.tolist() == true_distances[0].tolist()

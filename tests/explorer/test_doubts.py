@@ -7,9 +7,9 @@ import pytest
 from page_reading import facts
 
 import kinhash
-from kinhash import Codes, EnergyHasher, Fields, HammingIndex
-from kinhash.explorer._doubts import by_features, by_neighbours
-from kinhash.labels import read_labels
+from kinhash import BitLayout, Codes, EnergyHasher, HammingIndex
+from kinhash.explorer.label_errors import by_features, by_neighbours
+from kinhash.supervision import read_labels
 
 
 def flipped_data(n=600, n_flipped=30, seed=0):
@@ -166,7 +166,7 @@ def test_a_label_of_very_few_rows_is_not_doubted():
 
 def test_many_labels_are_judged_block_by_block(monkeypatch):
     X, given, wrong, _ = flipped_data()
-    monkeypatch.setattr("kinhash.evaluation.label_model.MOST_CHANCES", 100)
+    monkeypatch.setattr("kinhash.metrics.label_model.MOST_CHANCES", 100)
     doubts = by_features(X, read_labels(given), 0)
     assert not np.isnan(doubts.given).any()
     assert share(doubts, wrong) > 0.7
@@ -175,7 +175,7 @@ def test_many_labels_are_judged_block_by_block(monkeypatch):
 def test_rows_without_a_label_are_never_doubted():
     X, given, _, _ = flipped_data()
     labels = read_labels([None if k % 4 == 0 else int(c) for k, c in enumerate(given)])
-    codes = Codes.from_bits(X > 1, fields=Fields())
+    codes = Codes.from_bits(X > 1, fields=BitLayout())
     for doubts in (by_features(X, labels, 0), by_neighbours(codes, labels, learned=False)):
         assert np.isnan(doubts.given[::4]).all()
         assert not (doubts.ranked() % 4 == 0).any()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kinhash import Codes, Fields, HammingIndex
-from kinhash.explorer._quality import bit_figures, quality
-from kinhash.labels import read_labels
+from kinhash import BitLayout, Codes, HammingIndex
+from kinhash.explorer.quality import bit_figures, quality
 from kinhash.metrics import mean_average_precision, precision_at_k
+from kinhash.supervision import read_labels
 
 
 def made(n=150, seed=0):
@@ -16,7 +16,7 @@ def made(n=150, seed=0):
     y = rng.integers(0, 4, n)
     centres = rng.integers(0, 2, (4, 24))
     bits = centres[y] ^ (rng.random((n, 24)) < 0.2)
-    return Codes.from_bits(bits, fields=Fields(alike=8, kin_weight=2)), y
+    return Codes.from_bits(bits, fields=BitLayout(alike=8, kin_weight=2)), y
 
 
 def test_figures_are_those_of_the_metrics():

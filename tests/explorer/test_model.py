@@ -18,12 +18,12 @@ from page_reading import array, facts
 
 import kinhash
 from kinhash import EnergyHasher
-from kinhash.explorer import _model
-from kinhash.explorer._model import model_shown
+from kinhash.explorer import model
+from kinhash.explorer.model import model_shown
 from kinhash.models.steps import STEPS as EVERY_STEP
 from model_kinds import MODELS, N_FEATURES, STEPS, expected, fitted, hard_rows, made_by_hand, some_rows
 
-SOURCE = Path(_model.__file__).with_name("model.js")
+SOURCE = Path(model.__file__).with_name("model.js")
 NODE = shutil.which("node")
 RUN = """
 const given = JSON.parse(require("fs").readFileSync(0, "utf8"));
@@ -155,9 +155,9 @@ def test_without_a_model_there_is_none():
 def test_a_model_above_the_limit_is_left_out_with_the_reason(monkeypatch):
     hasher = fitted("classes")
     added = sum(4 * -(-one.nbytes // 3) for one in model_shown(hasher, np.zeros((1, 1))).arrays.values())
-    monkeypatch.setattr(_model, "LARGEST_MODEL", added)
+    monkeypatch.setattr(model, "LARGEST_MODEL", added)
     assert facts(page_of(hasher))["model"]["why"] is None
-    monkeypatch.setattr(_model, "LARGEST_MODEL", added - 1)
+    monkeypatch.setattr(model, "LARGEST_MODEL", added - 1)
     page = page_of(hasher)
     told = facts(page)["model"]
     assert told.keys() == {"why"}

@@ -11,9 +11,9 @@ import pytest
 from page_reading import array, elements, facts
 
 import kinhash
-from kinhash import Codes, Fields, HammingIndex
+from kinhash import BitLayout, Codes, HammingIndex
 from kinhash.errors import CodesMismatch, InvalidInput
-from kinhash.explorer._page import as_json
+from kinhash.explorer.page import as_json
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -27,7 +27,7 @@ HOSTILE = [
 
 def some_codes(n=60, n_bits=20, fields=None, seed=0):
     rng = np.random.default_rng(seed)
-    fields = fields or Fields(alike=8, kin_weight=3)
+    fields = fields or BitLayout(alike=8, kin_weight=3)
     return Codes.from_bits(rng.integers(0, 2, (n, n_bits)), fields=fields)
 
 

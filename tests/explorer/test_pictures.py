@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kinhash.errors import FileProblem, InvalidInput
-from kinhash.explorer._pictures import picture_of_row, sheets
+from kinhash.explorer.pictures import picture_of_row, sheets
 
 image = pytest.importorskip("PIL.Image")
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from kinhash import EnergyHasher, HammingIndex
-from kinhash.export import to_onnx
+from kinhash.models import to_onnx
 
 PAGE = Path(__file__).parents[2] / "docs" / "encode_anywhere.md"
 if not PAGE.exists():

@@ -12,14 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
-from kinhash import EMKSH, EMLFH, Codes, EnergyHasher, Fields
+from kinhash import EMKSH, EMLFH, BitLayout, Codes, EnergyHasher
 from kinhash.encoders import ExpectedLabels
 from kinhash.encoders.features import RBF
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import FileProblem, InvalidInput
-from kinhash.export import to_onnx
-from kinhash.model_file import HASHERS
-from kinhash.models import Inexact, WholeMap
+from kinhash.hashers.model_file import HASHERS
+from kinhash.models import Inexact, WholeMap, to_onnx
 from kinhash.models import steps as s
 from kinhash.models.onnx import OPSET, WRITERS, model_of
 
@@ -43,7 +42,7 @@ MODELS = {
     "ridge, rbf": lambda: EnergyHasher(16, encoder=Ridge(features=RBF(n_centers=50)), random_state=0),
     "settled": lambda: EnergyHasher(16, solver="coordinate", alike=0, random_state=0),
     "EMKSH": lambda: EMKSH(16, random_state=0),
-    "solved": lambda: EnergyHasher(16, solver="linearised", alike=0, random_state=0),
+    "solved": lambda: EnergyHasher(16, solver="linearized", alike=0, random_state=0),
     "EMLFH": lambda: EMLFH(16, random_state=0),
 }
 for name in ("ITQ", "LSH", "SpectralHashing", "SCDH", "KSH", "TSH"):
@@ -106,7 +105,7 @@ def test_metadata_says_how_to_read_codes(tmp_path, n_bits):
     assert (facts["n_bits"], facts["model_id"]) == (str(n_bits), hasher.model_id_)
     assert int(facts["opset"]) == OPSET == read.opset_import[0].version
     assert [one.domain for one in read.opset_import] == [""]
-    fields = Fields(**json.loads(facts["fields"]))
+    fields = BitLayout(**json.loads(facts["fields"]))
     assert fields == hasher.fitted_.fields
     (codes,) = session_of(read).run(["codes"], {"X": X[:5].astype(np.float32)})
     hasher.encode(X[:5]).require_same_kind(
@@ -152,7 +151,7 @@ def test_refusals_name_the_reason_and_what_to_fit(tmp_path):
 
 @pytest.mark.parametrize("energy", ["lfh", "exph"])
 def test_linear_systems_of_their_own_for_every_row_are_refused(energy):
-    hasher = EnergyHasher(8, energy=energy, encoder="expected", solver="linearised", alike=0, random_state=0)
+    hasher = EnergyHasher(8, energy=energy, encoder="expected", solver="linearized", alike=0, random_state=0)
     with pytest.raises(InvalidInput, match=r"linear system of its own for every row.*encoder='ridge'"):
         to_onnx(hasher.fit(X[:200], y[:200]))
     to_onnx(hasher.set_params(encoder="ridge").fit(X[:200], y[:200]))

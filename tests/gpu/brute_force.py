@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinhash.gpu.questions import Questions
+from kinhash.gpu.queries import Queries
 from kinhash.gpu.rows import SHIFT
 from kinhash.gpu.search import nearest, nearest_by_margins, within
 
@@ -40,7 +40,7 @@ def check_one(card, seed: int, most_rows: int, most_queries: int = 7, most_words
     distances = ((each * query_bits).sum(axis=1)[:, None] + signed @ bits.T.astype(np.float32)).astype(
         np.int64
     )
-    asked = Questions(queries, weights, largest)
+    asked = Queries(queries, weights, largest)
     ranks = np.flatnonzero(passing)
     keys = np.sort((distances[:, ranks] << SHIFT) | ranks, axis=1).astype(np.uint64)
     k = int(rng.integers(0, min(len(ranks), rng.choice([20, 600])) + 1))
@@ -75,7 +75,7 @@ def _lost(differing, margins):
 
 
 def main(n_cases: int) -> None:
-    from kinhash.gpu.card import Card
+    from kinhash.gpu.device import Card
 
     class Cramped(Card):
         """Little room, so that few rows take every path."""

@@ -8,8 +8,8 @@ import time
 
 import numpy as np
 
-from kinhash import Codes, Fields, HammingIndex
-from kinhash.index.neighbours import Neighbours
+from kinhash import BitLayout, Codes, HammingIndex
+from kinhash.index.neighbors import Neighbors
 
 
 def compare_one(seed: int, to_gpu, most_rows: int = 400) -> dict:
@@ -69,7 +69,7 @@ def compare_one(seed: int, to_gpu, most_rows: int = 400) -> dict:
     return {"n_bits": n_bits, "n_rows": len(index), "n_queries": n_queries, "k": k, **asked}
 
 
-def same(one: Neighbours, two: Neighbours) -> None:
+def same(one: Neighbors, two: Neighbors) -> None:
     """Equal ids, distances and splits."""
     assert one.ids.tolist() == two.ids.tolist()
     assert one.distances.tolist() == two.distances.tolist()
@@ -78,11 +78,11 @@ def same(one: Neighbours, two: Neighbours) -> None:
     assert one.splits is None or one.splits.tolist() == two.splits.tolist()
 
 
-def _fields(rng: np.random.Generator, n_bits: int) -> Fields:
+def _fields(rng: np.random.Generator, n_bits: int) -> BitLayout:
     if rng.random() < 0.5:
-        return Fields()
+        return BitLayout()
     kin, alike = (int(rng.integers(1, 16)) for _ in range(2))
-    return Fields(int(rng.integers(0, n_bits + 1)), kin, alike)
+    return BitLayout(int(rng.integers(0, n_bits + 1)), kin, alike)
 
 
 def _where(rng: np.random.Generator, index: HammingIndex, n_queries: int):

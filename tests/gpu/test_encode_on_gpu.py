@@ -1,4 +1,4 @@
-"""Codes made on a card are those of the processor, bit by bit; without a card, by its twin in NumPy."""
+"""Codes made on a card are those of the processor, bit by bit; without a device, by its twin in NumPy."""
 
 import numpy as np
 import pytest
@@ -6,22 +6,21 @@ from sklearn.datasets import load_digits
 from test_gpu_index import _has_card
 
 import kinhash
-from kinhash import EMKSH, EnergyHasher
-from kinhash.encoders import mapped_codes, moments_on_gpu
+from kinhash import EMKSH, EnergyHasher, gpu
+from kinhash._internal.rows import Rows
+from kinhash.encoders import codes_of_rows, least_squares
 from kinhash.encoders.expected_labels import ExpectedLabels
-from kinhash.encoders.moments import moments_of_rows
-from kinhash.encoders.preparation import ColumnsAndRBF, Preparation, UnitRBF
+from kinhash.encoders.feature_transform import ColumnsAndRBF, Preparation, UnitRBF
+from kinhash.encoders.least_squares import moments_of_rows
 from kinhash.encoders.ridge import Ridge
-from kinhash.gpu import card
-from kinhash.gpu.twin import Twin
+from kinhash.gpu.numpy_reference import Twin
 from kinhash.models import WholeMap
-from kinhash.rows import Rows
 
 
 @pytest.fixture(params=["twin", "card"])
 def on_card(request, monkeypatch):
     if request.param == "twin":
-        monkeypatch.setattr(card, "all_cards", lambda: (Twin(),))
+        monkeypatch.setattr(gpu, "all_cards", lambda: (Twin(),))
     elif not _has_card():
         pytest.skip("needs CuPy and an NVIDIA card")
     return kinhash.on_gpu
@@ -53,9 +52,9 @@ def test_the_same_bits(on_card, monkeypatch, name):
     hasher = make().fit(X[:700], _tags(y[:700]) if tags else y[:700])
     assert all(step.on_card for step in hasher.fitted_.map.steps_)
     expected = hasher.encode(X)
-    here, there, on_it = [], [], mapped_codes._codes_on
-    monkeypatch.setattr(mapped_codes, "CARD_BYTES", 1 << 19)  # several blocks
-    monkeypatch.setattr(mapped_codes, "_codes_on", lambda *given: there.append(1) or on_it(*given))
+    here, there, on_it = [], [], codes_of_rows._codes_on
+    monkeypatch.setattr(codes_of_rows, "CARD_BYTES", 1 << 19)  # several blocks
+    monkeypatch.setattr(codes_of_rows, "_codes_on", lambda *given: there.append(1) or on_it(*given))
     monkeypatch.setattr(WholeMap, "run", lambda *given: here.append(1))
     with on_card():
         codes = hasher.encode(X)
@@ -71,13 +70,13 @@ def test_maps_a_card_does_not_know_stay_on_the_processor(on_card, monkeypatch):
     hasher = EnergyHasher(16, solver="coordinate", alike=0, random_state=0).fit(X[:500], y[:500])
     expected = hasher.encode(X)
     assert not all(step.on_card for step in hasher.fitted_.map.steps_)
-    monkeypatch.setattr(mapped_codes, "_codes_on", None)
+    monkeypatch.setattr(codes_of_rows, "_codes_on", None)
     with on_card():
         np.testing.assert_array_equal(hasher.encode(X).packed, expected.packed)
 
 
 def test_a_card_that_is_not_there_is_refused(monkeypatch):
-    monkeypatch.setattr(card, "all_cards", lambda: (Twin(),))
+    monkeypatch.setattr(gpu, "all_cards", lambda: (Twin(),))
     with pytest.raises(kinhash.errors.InvalidInput, match="card"), kinhash.on_gpu(1):
         pass
 
@@ -89,7 +88,7 @@ def test_moments_are_those_of_the_processor_but_for_last_digits(on_card, monkeyp
     weights = np.random.default_rng(1).uniform(0.5, 2, len(X))
     centers = None if rbf is None else rbf.of(X[:200].astype(np.float64), 0.4)
     preparation = Preparation.first_guess(rows.read(slice(0, 500)), centers, True)
-    monkeypatch.setattr(moments_on_gpu, "BLOCK_BYTES", 1 << 17)
+    monkeypatch.setattr(least_squares, "BLOCK_BYTES", 1 << 17)
     expected = moments_of_rows(rows, preparation, lambda part: targets[part], weights)
     with on_card():
         summed = moments_of_rows(rows, preparation, lambda part: targets[part], weights)

@@ -1,4 +1,4 @@
-"""An index on a card answers as one on the processor; without a card, by the kernels' twin in NumPy."""
+"""An index on a card answers as one on the processor; without a device, by the kernels' twin in NumPy."""
 
 import importlib.util
 import pickle
@@ -10,11 +10,11 @@ from brute_force import check_one
 from generated import compare_one, same
 
 import kinhash
-from kinhash import Codes, Fields, HammingIndex
+from kinhash import BitLayout, Codes, HammingIndex, gpu
 from kinhash.errors import InvalidInput, MissingExtra, NotEnoughMemory
-from kinhash.gpu import card, search
-from kinhash.gpu.questions import Questions
-from kinhash.gpu.twin import Twin
+from kinhash.gpu import device, search
+from kinhash.gpu.numpy_reference import Twin
+from kinhash.gpu.queries import Queries
 from kinhash.index import gpu_segment
 from kinhash.index.gpu_index import GpuIndex
 
@@ -25,7 +25,7 @@ def _has_card() -> bool:
     if not HAS_CUPY:
         return False
     try:
-        return bool(card.all_cards())
+        return bool(device.all_cards())
     except InvalidInput:
         return False
 
@@ -38,13 +38,13 @@ def twins(monkeypatch):
     """Cards that are NumPy, as many as a test likes."""
 
     def put(*cards):
-        monkeypatch.setattr(card, "all_cards", lambda: cards)
+        monkeypatch.setattr(gpu, "all_cards", lambda: cards)
 
     put(Twin())
     return put
 
 
-def _index(n: int = 300, n_bits: int = 40, seed: int = 0, fields: Fields = Fields()) -> HammingIndex:  # noqa: B008
+def _index(n: int = 300, n_bits: int = 40, seed: int = 0, fields: BitLayout = BitLayout()) -> HammingIndex:  # noqa: B008
     rng = np.random.default_rng(seed)
     return HammingIndex.from_codes(
         Codes(rng.integers(0, 256, (n, n_bits // 8), np.uint8), n_bits, fields=fields)
@@ -66,7 +66,7 @@ def test_kernels_find_what_all_distances_say(block):
 @needs_card
 def test_kernels_of_a_card_find_what_all_distances_say():
     for seed in range(200):
-        check_one(card.Card(), seed, most_rows=5000, most_queries=40)
+        check_one(device.Card(), seed, most_rows=5000, most_queries=40)
 
 
 @needs_card
@@ -107,10 +107,10 @@ def test_masks_are_put_beside_the_codes_without_copying_these(twins, monkeypatch
 
 
 def test_saved_and_loaded_and_pickled(twins, tmp_path):
-    index = _index(fields=Fields(16, 4, 1))
+    index = _index(fields=BitLayout(16, 4, 1))
     moved = index.to_gpu()
     moved.save(tmp_path / "index.kin")
-    queries = Codes(_index(9, seed=1).codes().packed, 40, fields=Fields(16, 4, 1))
+    queries = Codes(_index(9, seed=1).codes().packed, 40, fields=BitLayout(16, 4, 1))
     for other in (
         HammingIndex.load(tmp_path / "index.kin"),
         GpuIndex.load(tmp_path / "index.kin"),
@@ -230,9 +230,9 @@ def test_a_machine_without_a_card_says_so(monkeypatch):
 
     runtime = type("runtime", (), {"CUDARuntimeError": Refused, "getDeviceCount": staticmethod(refuse)})
     fake = type("cupy", (), {"cuda": type("cuda", (), {"runtime": runtime})})
-    monkeypatch.setattr(card, "cupy", lambda: fake)
+    monkeypatch.setattr(device, "cupy", lambda: fake)
     with pytest.raises(InvalidInput, match=r"no CUDA-capable device.*HammingIndex"):
-        card.all_cards()
+        device.all_cards()
 
 
 def test_a_failed_limit_is_counted_and_many_ties_are_taken_from_the_front(monkeypatch):
@@ -244,7 +244,7 @@ def test_a_failed_limit_is_counted_and_many_ties_are_taken_from_the_front(monkey
     words = np.full((4000, 1), 2**64 - 1, np.uint64)
     words[1:4] = 0
     rows = twin.rows(words)
-    keys = search.nearest(twin, rows, Questions(np.zeros((1, 1), np.uint64), None, 64), 10)
+    keys = search.nearest(twin, rows, Queries(np.zeros((1, 1), np.uint64), None, 64), 10)
     assert (keys[0] & np.uint64(search.ROW)).tolist() == [1, 2, 3, 0, 4, 5, 6, 7, 8, 9]
     assert calls
 

@@ -1,21 +1,20 @@
-"""Metrics counted on a card are those of the processor; without a card, by the kernel's twin in NumPy."""
+"""Metrics counted on a card are those of the processor; without a device, by the kernel's twin in NumPy."""
 
 import numpy as np
 import pytest
 from test_gpu_index import _has_card
 
 import kinhash
-from kinhash import Codes, Fields, metrics
-from kinhash.gpu import card
-from kinhash.gpu.twin import Twin
+from kinhash import BitLayout, Codes, gpu, metrics
+from kinhash.gpu.numpy_reference import Twin
 
-NONE = Fields()
+NONE = BitLayout()
 
 
 @pytest.fixture(params=["twin", "card"])
 def on_gpu(request, monkeypatch):
     if request.param == "twin":
-        monkeypatch.setattr(card, "all_cards", lambda: (Twin(),))
+        monkeypatch.setattr(gpu, "all_cards", lambda: (Twin(),))
     elif not _has_card():
         pytest.skip("needs CuPy and an NVIDIA card")
     return kinhash.on_gpu
@@ -32,7 +31,7 @@ def _labels(rng, n, kind):
     return (rng.random((n, width)) < 2 / width).astype(np.uint8)
 
 
-@pytest.mark.parametrize("fields", [NONE, Fields(8, 4, 1), Fields(20, 1, 3)], ids=str)
+@pytest.mark.parametrize("fields", [NONE, BitLayout(8, 4, 1), BitLayout(20, 1, 3)], ids=str)
 @pytest.mark.parametrize("kind", ["classes", "tags", "many tags"])
 def test_every_metric_is_that_of_the_processor(on_gpu, kind, fields):
     rng = np.random.default_rng(0)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash._stages import Stages
-from kinhash.rows import Rows
-from kinhash.supervision import from_labels
-from kinhash.training import Training
+from kinhash._internal.rows import Rows
+from kinhash._internal.stages import Stages
+from kinhash.supervision import Training, from_labels
 
 
 def classes(n=150, p=6, k=5, seed=0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from kinhash import EnergyHasher, Fields, HammingIndex, metrics
+from kinhash import BitLayout, EnergyHasher, HammingIndex, metrics
 from kinhash.errors import InvalidInput
 
 X, y = load_digits(return_X_y=True)
@@ -55,13 +55,13 @@ def test_alike_bits_are_the_maps_in_learned_codes_too(fitted):
 @pytest.mark.parametrize(
     ("settings", "fields"),
     [
-        ({}, Fields(16, 3)),
-        ({"kin_weight": 5}, Fields(16, 5)),
-        ({"alike": 0.25}, Fields(8, 3)),
-        ({"alike": 0.95, "kin_weight": 1}, Fields(30, 1)),
-        ({"alike": 0}, Fields()),
-        ({"alike": 0, "kin_weight": 5}, Fields()),
-        ({"alike": 0.03}, Fields()),  # less than a bit
+        ({}, BitLayout(16, 3)),
+        ({"kin_weight": 5}, BitLayout(16, 5)),
+        ({"alike": 0.25}, BitLayout(8, 3)),
+        ({"alike": 0.95, "kin_weight": 1}, BitLayout(30, 1)),
+        ({"alike": 0}, BitLayout()),
+        ({"alike": 0, "kin_weight": 5}, BitLayout()),
+        ({"alike": 0.03}, BitLayout()),  # less than a bit
     ],
     ids=str,
 )
@@ -93,7 +93,7 @@ def test_few_rows_pairs_and_tags_have_alike_bits_too():
     left, right = rng.integers(0, 300, (2, 2000))
     apart = left != right
     left, right = left[apart], right[apart]
-    pairs = EnergyHasher(16, random_state=0).fit_pairs(X[:300], left, right, y[left] == y[right])
+    pairs = EnergyHasher(16, alike=0.5, random_state=0).fit_pairs(X[:300], left, right, y[left] == y[right])
     assert pairs.codes_.fields.alike == 8
     tags = EnergyHasher(32, random_state=0).fit(X[:300], [{int(c), -1 - int(c) % 2} for c in y[:300]])
     assert tags.codes_.fields.alike == 16

@@ -10,12 +10,11 @@ import scipy.sparse as sp
 from small_data import classes, tags
 
 from kinhash import EMKSH, EnergyHasher
-from kinhash._stages import Stages
+from kinhash._internal.rows import Rows
+from kinhash._internal.stages import Stages
 from kinhash.hashers import equal_rows
 from kinhash.hashers.equal_rows import merge_equal_rows, names_rows
-from kinhash.rows import Rows
-from kinhash.supervision import Supervision, from_labels, from_pairs
-from kinhash.training import Training
+from kinhash.supervision import Supervision, Training, from_labels, from_pairs
 
 X, Y = classes(n=60)
 TWICE = np.r_[np.arange(60), 3, 3, 7]  # row 3 three times, row 7 twice
@@ -98,7 +97,7 @@ def test_every_given_row_has_a_code(hasher):
     weights = np.ones(63)
     weights[[10, 11, 60]] = 0  # row 60 is row 3 again, which counts
     hasher.fit(X[TWICE], y, weights)
-    assert len(hasher.codes_) == len(hasher.marginals_) == hasher.report_["n_rows"] == 63
+    assert len(hasher.codes_) == len(hasher.marginals_) == hasher.report_.n_rows == 63
     mapped = hasher.encode(X[TWICE])
     for row in (0, 10, 11):
         assert np.array_equal(hasher.codes_[row], mapped[row])

@@ -8,8 +8,8 @@ from kinhash import EnergyHasher
 from kinhash.encoders.features import RBF
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import InvalidInput
+from kinhash.hashers.model_file import HASHERS
 from kinhash.hashers.settings import with_settings
-from kinhash.model_file import HASHERS
 from kinhash.solvers.coordinate import Coordinate
 
 

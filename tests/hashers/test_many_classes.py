@@ -11,8 +11,8 @@ import pytest
 from kinhash import EnergyHasher
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.errors import KinhashWarning
-from kinhash.evaluation import mean_average_precision, precision_at_k
-from kinhash.hashers.fit_checks import classes_sharing_codes, shared_codes_warning
+from kinhash.hashers.fit_warnings import classes_sharing_codes, shared_codes_warning
+from kinhash.metrics import mean_average_precision, precision_at_k
 from kinhash.supervision import from_labels
 
 
@@ -42,7 +42,7 @@ def test_rare_classes_are_found_as_well_as_by_the_nearest_row():
     fitted = EnergyHasher(32, encoder=plain, random_state=0).fit(X, y)
     rare = sizes[asked] <= 6
     nearest = np.array([y[np.argmin(((X - q) ** 2).sum(axis=1))] for q in Q])
-    found = mean_average_precision(fitted.encode(Q), fitted.codes_, asked, y, return_details=True).per_query
+    found = mean_average_precision(fitted.encode(Q), fitted.codes_, asked, y).per_query
     assert found[rare].mean() > (nearest == asked)[rare].mean() - 0.05
 
 
@@ -50,11 +50,11 @@ def test_classes_that_share_a_code_are_counted_and_warned_of():
     X, _, y, _ = clouds(np.full(20, 4))
     with pytest.warns(KinhashWarning, match="of 20 classes share their code") as caught:
         fitted = EnergyHasher(3, random_state=0).fit(X, y)
-    assert fitted.report_["unique_codes"] == len(np.unique(fitted.codes_.packed, axis=0)) <= 8
+    assert fitted.report_.unique_codes == len(np.unique(fitted.codes_.packed, axis=0)) <= 8
     assert "Use n_bits=24" in str(caught[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error", KinhashWarning)
-        assert EnergyHasher(24, random_state=0).fit(X, y).report_["classes_sharing_a_code"] == 0
+        assert EnergyHasher(24, random_state=0).fit(X, y).report_.classes_sharing_a_code == 0
     assert shared_codes_warning(2, 20, 24, 8).endswith(
         "Fit with alike=0, so that all bits tell classes apart."
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_data import classes
 
-from kinhash import EnergyHasher, Fields, HammingIndex
+from kinhash import BitLayout, EnergyHasher, HammingIndex
 from kinhash.errors import InvalidInput
 
 
@@ -17,7 +17,7 @@ def fitted():
     """A hasher whose last bits are said to be alike bits, and the index of its rows."""
     X, y = classes(n=120)
     hasher = EnergyHasher(16, random_state=0).fit(X, y)
-    hasher.adopt(replace(hasher.fitted_, fields=Fields(6, 4)))
+    hasher.adopt(replace(hasher.fitted_, fields=BitLayout(6, 4)))
     return hasher, HammingIndex.from_codes(hasher.encode(X)), X
 
 
@@ -42,7 +42,7 @@ def test_without_floats_codes_are_compared(fitted):
 
 def test_a_hasher_without_alike_bits_compares_codes(fitted):
     hasher, _, X = fitted
-    plain = EnergyHasher(16, random_state=0).adopt(replace(hasher.fitted_, fields=Fields()))
+    plain = EnergyHasher(16, random_state=0).adopt(replace(hasher.fitted_, fields=BitLayout()))
     index = HammingIndex.from_codes(hasher.encode(X).packed)
     plain.n_features_in_ = hasher.n_features_in_
     found = plain.search(index, X[:9], 12)

@@ -15,7 +15,7 @@ from kinhash.encoders.features import RBF
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import InvalidInput, KinhashWarning
 from kinhash.solvers.coordinate import Coordinate
-from kinhash.solvers.linearised import Linearised
+from kinhash.solvers.linearized import Linearized
 from kinhash.solvers.mean_field import MeanField
 from kinhash.solvers.spectral import Spectral
 
@@ -30,14 +30,14 @@ STREAMS = {
     "rounded at one half": EMKSH(8, rounding="half"),
     "penalty by cross-validation": EMKSH(8, alpha="gcv"),
     "coordinate": EnergyHasher(8, solver=Coordinate(), encoder="ridge", alike=0, trust=1),
-    "linearised": EnergyHasher(8, solver=Linearised(), encoder="ridge", alike=0, trust=1),
+    "linearized": EnergyHasher(8, solver=Linearized(), encoder="ridge", alike=0, trust=1),
     "mean field": EnergyHasher(8, solver=MeanField(), encoder="ridge", alike=0, trust=1),
     "spectral": EnergyHasher(8, solver=Spectral(rotation="codes"), encoder="ridge", alike=0, trust=1),
     "rbf": EnergyHasher(
         8, solver=Coordinate(), encoder=Ridge(alpha=1.0, features=RBF(n_centers=20)), alike=0, trust=1
     ),
     "the paper's, put together": EnergyHasher(
-        8, solver=Linearised(targets="given", rounding="mean", merge=False), encoder="ridge", alike=0, trust=1
+        8, solver=Linearized(targets="given", rounding="mean", merge=False), encoder="ridge", alike=0, trust=1
     ),
 }
 ANCHORS = np.arange(60)
@@ -163,7 +163,7 @@ def test_a_streamed_model_is_usable_after_every_block(tmp_path):
     assert np.array_equal(pickle.loads(pickle.dumps(hasher)).encode(X), hasher.encode(X))
     with pytest.raises(AttributeError, match="learned_codes"):
         hasher.codes_  # noqa: B018
-    assert hasher.report_["energy"]
+    assert hasher.report_.facts["energy"]
 
 
 def test_a_new_fit_forgets_the_blocks():

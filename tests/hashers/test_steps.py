@@ -8,12 +8,12 @@ from sklearn.linear_model import Ridge
 from small_data import classes, tags, training
 
 from kinhash import EnergyHasher
-from kinhash.encoders import labelled
-from kinhash.encoders.expected_labels import ExpectedLabels, softened
+from kinhash.encoders import features
+from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.encoders.feature_transform import prepare_rows
 from kinhash.encoders.features import Plain, first_preparation, standardised_moments
 from kinhash.encoders.label_models import LinearLabels
 from kinhash.encoders.least_squares import ridge_weights
-from kinhash.encoders.prepared import prepare_rows
 from kinhash.encoders.ridge import leave_one_out
 from kinhash.energies.ksh import KSH
 from kinhash.solvers.spectral import Spectral
@@ -58,7 +58,7 @@ def test_unknown_and_weightless_rows_are_left_out():
 
 
 def test_a_label_model_needs_no_more_than_its_share_of_rows(monkeypatch):
-    monkeypatch.setattr(labelled, "LABEL_ROWS", 100)
+    monkeypatch.setattr(features, "LABEL_ROWS", 100)
     X, y = classes(n=300)
     few = EnergyHasher(8, encoder=ExpectedLabels(features="plain"), random_state=0).fit(X, y)
     monkeypatch.undo()
@@ -77,7 +77,7 @@ def test_a_temperature_divides_log_odds():
         return np.log(chance / (1 - chance))
 
     np.testing.assert_allclose(
-        odds(softened(LinearLabels(W, c), 2.0)), 0.5 * odds(LinearLabels(W, c)), rtol=1e-5
+        odds(LinearLabels(W, c).softened(2.0)), 0.5 * odds(LinearLabels(W, c)), rtol=1e-5
     )
 
 

@@ -14,11 +14,11 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import kinhash
 from kinhash import EnergyHasher, HammingIndex, metrics
+from kinhash.encoders.codes_of_rows import Evidence
 from kinhash.encoders.expected_labels import ExpectedLabels
-from kinhash.encoders.mapped_codes import Evidence
 from kinhash.encoders.regressor import Regressor
 from kinhash.errors import InvalidInput
-from kinhash.labels import read_labels
+from kinhash.supervision import read_labels
 
 X, y = load_digits(return_X_y=True)
 N = 400
@@ -253,13 +253,14 @@ def test_a_class_that_arrives_later_gets_scores_of_its_own(alike, trust, tmp_pat
     queries, new = hasher.encode(X[n:]), y[n:] == 9
     plain = replace(codes, packed=np.where(late[:, None], mapped.packed, codes.packed))
     without, with_own = (
-        metrics.mean_average_precision(queries, found, y[n:], y[:n], return_details=True).per_query[new]
+        metrics.mean_average_precision(queries, found, y[n:], y[:n]).per_query[new]
         for found in (plain, codes)
     )
     assert with_own.mean() > without.mean()
 
 
 @pytest.mark.filterwarnings("ignore:.*too few pairs")
+@pytest.mark.filterwarnings("ignore:There are too few pairs")
 def test_what_cannot_get_codes_later(fitted):
     for wrong in ([{1}], [1, 2]):
         with pytest.raises(InvalidInput):

@@ -22,7 +22,7 @@ from kinhash.energies import ENERGIES, Energy, PairTerms
 from kinhash.errors import InvalidInput, KinhashWarning
 from kinhash.solvers.columns import Columns
 from kinhash.solvers.coordinate import Coordinate, Polished
-from kinhash.solvers.linearised import Linearised
+from kinhash.solvers.linearized import Linearized
 from kinhash.solvers.mean_field import MeanField
 from kinhash.solvers.spectral import Spectral
 from kinhash.supervision import from_labels
@@ -248,7 +248,7 @@ def test_the_papers_methods_bring_kin_together(cls):
     fitted = cls(16, n_sweeps=3, random_state=0).fit(X, Y)
     assert learned_map(fitted, Y) > 0.9
     assert fitted.score(X, Y) > 0.7
-    assert len(fitted.report_["energy"]) == 3
+    assert len(fitted.report_.facts["energy"]) == 3
 
 
 def test_fact_9_emsplh_is_the_sign_of_the_top_eigenvector():
@@ -277,12 +277,12 @@ def test_fact_9_the_literal_eigenvector_differs_for_ten_balanced_classes():
 def test_the_papers_methods_are_a_solver_and_an_encoder(energy, cls):
     method = cls(8, random_state=0).fit(X, Y)
     given = training(X, Y)
-    solver = Linearised(n_sweeps=10, targets="given", rounding="mean", merge=False)
+    solver = Linearized(n_sweeps=10, targets="given", rounding="mean", merge=False)
     solution = solver.solve(given.supervision, ENERGIES.make(energy), 8, given.rng)
     fitted = Ridge().fit(given, solution)
     assert np.array_equal(method.codes_, fitted.codes)
     np.testing.assert_allclose(method.fitted_.unrounded.scores(X), fitted.map.scores(X), atol=1e-5)
-    assert method.report_["energy"] == solution.minimum.energies
+    assert method.report_.facts["energy"] == solution.minimum.energies
 
 
 @pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
@@ -344,7 +344,7 @@ class OwnEnergy(Energy):
 
 
 @pytest.mark.filterwarnings("ignore:.*bits are constant")
-@pytest.mark.parametrize("solver", ["auto", "spectral", "coordinate", "linearised", "mean_field"])
+@pytest.mark.parametrize("solver", ["auto", "spectral", "coordinate", "linearized", "mean_field"])
 @pytest.mark.parametrize("kind", [classes, tags])
 def test_every_solver_learns_and_its_map_generalises(solver, kind):
     X, y = kind(n=200)
@@ -366,20 +366,20 @@ def test_every_solver_learns_and_its_map_generalises(solver, kind):
     "solver",
     [
         MeanField(n_sweeps=5, order="parallel"),
-        Linearised(n_sweeps=3, blocks="at_once"),
-        Polished(first=Linearised(n_sweeps=2)),
+        Linearized(n_sweeps=3, blocks="at_once"),
+        Polished(first=Linearized(n_sweeps=2)),
     ],
     ids=lambda solver: type(solver).__name__,
 )
 def test_solvers_may_be_objects(solver):
     fitted = EnergyHasher(8, solver=solver, encoder="ridge", random_state=0).fit(X, Y)
     assert fitted.codes_.shape == (150, 1)
-    assert fitted.report_["energy"]
+    assert fitted.report_.facts["energy"]
 
 
 def test_mean_field_reports_its_divergence():
     fitted = EnergyHasher(8, solver="mean_field", encoder="ridge", random_state=0).fit(X, Y)
-    divergence = fitted.report_["divergence"]
+    divergence = fitted.report_.facts["divergence"]
     assert len(divergence) == 10
     assert (np.diff(divergence) <= 1e-9 * np.abs(divergence[:-1]) + 1e-9).all()
 
@@ -433,20 +433,20 @@ def test_small_kin_weights_hold_on_classes_never_trained_on():
 def test_choices_are_made_on_held_out_rows_and_reported():
     X, y = tags(n=300)
     fitted = EnergyHasher(16, random_state=0).fit(X, y)
-    assert fitted.report_["penalty"] in PENALTIES
-    assert fitted.report_["features"] in FEATURES
-    assert fitted.report_["temperature"] == 1
-    assert "tuning" in fitted.report_["seconds"]
+    assert fitted.report_.facts["penalty"] in PENALTIES
+    assert fitted.report_.facts["features"] in FEATURES
+    assert fitted.report_.facts["temperature"] == 1
+    assert "tuning" in fitted.report_.seconds
     some = EnergyHasher(16, encoder=ExpectedLabels(penalty=3.0), random_state=0).fit(X, y)
-    assert some.report_["penalty"] == 3.0
+    assert some.report_.facts["penalty"] == 3.0
     encoder = ExpectedLabels(penalty=3.0, temperature=2.5, features="rbf")
-    fixed = EnergyHasher(16, encoder=encoder, random_state=0).fit(X, y).report_
+    fixed = EnergyHasher(16, encoder=encoder, random_state=0).fit(X, y).report_.facts
     told = {name: fixed[name] for name in ("label_model", "penalty", "temperature", "features")}
     assert told == {"label_model": "logistic", "penalty": 3.0, "temperature": 2.5, "features": "rbf"}
-    few = EnergyHasher(16, random_state=0).fit(X[:200], y[:200]).report_
+    few = EnergyHasher(16, random_state=0).fit(X[:200], y[:200]).report_.facts
     assert (few["penalty"], few["features"]) == (1.0, "plain")  # too few rows to hold any out
     theirs = ExpectedLabels(label_model=KNeighborsClassifier(5), features="plain")
-    assert EnergyHasher(16, encoder=theirs).fit(X, y).report_["label_model"] == "KNeighborsClassifier"
+    assert EnergyHasher(16, encoder=theirs).fit(X, y).report_.facts["label_model"] == "KNeighborsClassifier"
 
 
 @pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
@@ -507,8 +507,8 @@ def test_auto_features_are_similarities_where_only_distances_tell_the_classes_ap
     X += 0.05 * rng.normal(size=X.shape)
     plain = EnergyHasher(8, encoder=ExpectedLabels(features="plain"), random_state=0).fit(X[:n], ring[:n])
     auto = EnergyHasher(8, random_state=0).fit(X[:n], ring[:n])
-    assert auto.report_["features"] in ("rbf", "both")
-    assert plain.report_["features"] == "plain"
+    assert auto.report_.facts["features"] in ("rbf", "both")
+    assert plain.report_.facts["features"] == "plain"
     assert auto.score(X[n:], ring[n:]) > plain.score(X[n:], ring[n:]) + 0.1
 
 
@@ -516,9 +516,9 @@ def test_auto_features_keep_the_columns_where_a_line_does_or_rows_are_mostly_zer
     for n in (4400, 400):
         X, y = classes(n=n)
         X = X + 2 * np.random.default_rng(1).normal(size=X.shape)  # classes that overlap, divided by lines
-        assert EnergyHasher(8, random_state=0).fit(X, y).report_["features"] == "plain"
+        assert EnergyHasher(8, random_state=0).fit(X, y).report_.facts["features"] == "plain"
     words = (np.random.default_rng(1).random((400, 60)) < 0.05) * 1.0
     words[np.arange(400), y] = 1.0
-    assert EnergyHasher(8, random_state=0).fit(words, y).report_["features"] in ("plain", "both")
+    assert EnergyHasher(8, random_state=0).fit(words, y).report_.facts["features"] in ("plain", "both")
     sparse = EnergyHasher(8, random_state=0).fit(sp.csr_array(words), y)
     np.testing.assert_array_equal(sparse.codes_, EnergyHasher(8, random_state=0).fit(words, y).codes_)

@@ -7,12 +7,13 @@ import warnings
 import numpy as np
 import pytest
 
-from kinhash import EMKSH, EnergyHasher, model_file
+from kinhash import EMKSH, EnergyHasher
 from kinhash.baselines import ITQ
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.features import Plain
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import InvalidInput, KinhashWarning
+from kinhash.hashers import model_file
 
 rng = np.random.default_rng(0)
 Y = np.arange(300) % 3

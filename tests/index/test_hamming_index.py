@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kinhash.codes import Codes
 from kinhash.errors import CodesMismatch, InvalidInput
-from kinhash.index import HammingIndex, Neighbours
+from kinhash.index import HammingIndex, Neighbors
 
 from .oracle import brute_force, brute_force_radius, cases, random_codes
 
@@ -28,7 +28,7 @@ def make_ids(rng, kind, n_rows):
     return [f"{number}é" for number in numbers.tolist()] if kind == "strings" else list(range(n_rows))
 
 
-def same(found: Neighbours, truth):
+def same(found: Neighbors, truth):
     ids, distances = truth
     assert [row.ids.tolist() for row in found] == ids
     assert [row.distances.tolist() for row in found] == distances

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinhash._texts import STRING
-from kinhash.distributed import merge_neighbours
+from kinhash._internal.texts import STRING
+from kinhash.distributed import merge_neighbors
 from kinhash.errors import InvalidInput
 from kinhash.index import HammingIndex
 from kinhash.index.ids import Ids, as_ids, is_ascending, sort_keys, sorting_order
@@ -100,8 +100,8 @@ def test_equal_distances_of_vectors_and_of_shards_are_in_the_order_of_the_ids(ki
     found = index.search(query, 90, vectors=(np.zeros((1, 2)), lambda ids: np.ones((len(ids), 2))))
     assert found.ids[0].tolist() == sorted(names)
     shards = [HammingIndex.from_codes(codes[:45], ids=part) for part in (names[:45], names[45:])]
-    assert merge_neighbours([shard.search(query, 90) for shard in shards]).ids[0].tolist() == sorted(names)
-    assert merge_neighbours([shard.search_radius(query, 0) for shard in shards]).ids.tolist() == sorted(names)
+    assert merge_neighbors([shard.search(query, 90) for shard in shards]).ids[0].tolist() == sorted(names)
+    assert merge_neighbors([shard.search_radius(query, 0) for shard in shards]).ids.tolist() == sorted(names)
 
 
 @pytest.mark.parametrize("kind", STRINGS)

@@ -11,24 +11,24 @@ from hypothesis import strategies as st
 from numba import njit
 
 from kinhash.codes import to_words
-from kinhash.fields import Fields
-from kinhash.index import (
+from kinhash.codes.packed import BitLayout
+from kinhash.index.ids import Ids
+from kinhash.index.kernels import (
     asymmetric,
     dedupe,
     grouped,
     grouped_margins,
     merge,
     multi_index,
-    reference,
+    numpy_reference,
     scalar,
     top_k,
     vector,
-    within,
 )
-from kinhash.index.ids import Ids
-from kinhash.index.multi_index import build_tables
+from kinhash.index.kernels import radius as radius_kernel
+from kinhash.index.kernels.bit_weights import weighed_bits, weighing_of
+from kinhash.index.kernels.multi_index import build_tables
 from kinhash.index.segment import Segment, read_only
-from kinhash.index.weighing import weighed_bits, weighing_of
 
 from .oracle import cases, random_codes
 
@@ -67,7 +67,7 @@ def test_group_instructions(kind, n_words):
     for trial in range(20):
         codes = to_words(random_codes(rng, 192, 64 * n_words, 5, 0.1))
         blocks = dedupe.aligned_blocks(192, n_words)
-        blocks[:] = reference.blocks_of(codes)
+        blocks[:] = numpy_reference.blocks_of(codes)
         queries = to_words(random_codes(rng, 6, 64 * n_words, 5, 0.1))
         queries[0] = codes[70]
         bounds = rng.integers(0, 40 * n_words, 6)
@@ -75,15 +75,17 @@ def test_group_instructions(kind, n_words):
         for name in ("any_below", "any_below_4", "mask_below"):
             for first in range(3):
                 arguments = (blocks, first, queries, first, bounds, tag)
-                assert INSTRUCTIONS[kind, name](*arguments) == getattr(reference, name)(*arguments)
+                assert INSTRUCTIONS[kind, name](*arguments) == getattr(numpy_reference, name)(*arguments)
         least = rng.integers(0, 16, 8 * n_words).astype(np.uint8).view(np.uint64)
         for name in ("any_weighted", "any_weighted_4"):
             arguments = (blocks, 1, queries, 0, 8 * bounds, least, tag)
-            assert INSTRUCTIONS[kind, name](*arguments) == getattr(reference, name)(*arguments)
+            assert INSTRUCTIONS[kind, name](*arguments) == getattr(numpy_reference, name)(*arguments)
         planes = rng.integers(0, 2**64, (4, n_words), dtype=np.uint64)
         for bound in (0, 1, 200 * n_words, 10_000):
             arguments = (blocks, 1, queries[0], planes, bound, tag)
-            assert INSTRUCTIONS[kind, "weighted_below"](*arguments) == reference.weighted_below(*arguments)
+            assert INSTRUCTIONS[kind, "weighted_below"](*arguments) == numpy_reference.weighted_below(
+                *arguments
+            )
 
 
 @given(case=cases())
@@ -91,13 +93,13 @@ def test_grouping_and_lists(case):
     _, packed, _, _ = case
     words = read_only(to_words(packed))
     results = []
-    for module in (dedupe, reference):
+    for module in (dedupe, numpy_reference):
         blocks = dedupe.aligned_blocks(len(words), words.shape[1])
         code_of_row = np.empty(len(words), np.uint32)
         n_codes = module.group_codes(words, blocks, code_of_row) if len(words) else 0
         starts, rows = np.empty(n_codes + 1, np.uint32), np.empty(len(words), np.uint32)
         module.list_rows(code_of_row, n_codes, starts, rows)
-        results.append((n_codes, reference.codes_of(blocks, n_codes), code_of_row, starts, rows))
+        results.append((n_codes, numpy_reference.codes_of(blocks, n_codes), code_of_row, starts, rows))
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -131,7 +133,7 @@ def test_merging(lists, room, filled):
     outs = [np.full(filled + room, -1), np.full(filled + room, -1)]
     ends = [
         module.merge_level(codes, 0, len(runs), read_only(starts), read_only(rows), out, filled)
-        for module, out in zip((merge, reference), outs, strict=True)
+        for module, out in zip((merge, numpy_reference), outs, strict=True)
     ]
     assert ends[0] == ends[1]
     np.testing.assert_array_equal(*outs)
@@ -148,7 +150,7 @@ def test_merging_long_interleaved_lists():
         first = int(rng.integers(0, len(runs)))  # so that the rows are not simply 0, 1, 2, ...
         outs = [np.full(rng.integers(1, 40), -1)] * 2
         outs[1] = outs[0].copy()
-        for module, out in zip((merge, reference), outs, strict=True):
+        for module, out in zip((merge, numpy_reference), outs, strict=True):
             module.merge_level(codes, first, len(runs), read_only(starts), read_only(rows), out, 0)
         np.testing.assert_array_equal(*outs)
 
@@ -159,9 +161,9 @@ def segment(packed, n_bits):
 
 @st.composite
 def weighings(draw):
-    """Fields as the kernels take them, from a share of alike bits: plain ones, and weights from 1 to 15."""
+    """Layouts as the kernels take them, from a share of alike bits: plain ones, and weights from 1 to 15."""
     share, kin, alike = (draw(st.sampled_from(choices)) for choices in ([0, 0.4, 1], [1, 4, 15], [1, 2]))
-    return lambda n_bits: weighing_of(Fields(round(share * n_bits), kin, alike), n_bits)
+    return lambda n_bits: weighing_of(BitLayout(round(share * n_bits), kin, alike), n_bits)
 
 
 @given(word=st.integers(0, 2**64 - 1), weigh=weighings())
@@ -186,7 +188,7 @@ def test_top_k(case, share, weigh):
     s, words = segment(packed, n_bits), read_only(to_words(queries))
     k = max(1, round(share * len(packed)))
     found = []
-    for module in (top_k, reference):
+    for module in (top_k, numpy_reference):
         distances, ranks = np.empty((len(words), k), np.uint16), np.empty((len(words), k), np.int64)
         module.top_k(
             s.blocks, s.n_codes, s.starts, s.rows, words, distances, ranks,
@@ -204,10 +206,10 @@ def test_scan_and_probe_within_a_radius(case, radius, weigh):
         return
     s, words = segment(packed, n_bits), read_only(to_words(queries))
     tag = (0,) * words.shape[1]
-    for weighing in (weigh(n_bits), weighing_of(Fields(), n_bits)):
+    for weighing in (weigh(n_bits), weighing_of(BitLayout(), n_bits)):
         arguments = (s.blocks, s.n_codes, words, radius, weighing.planes, weighing.least, tag)
-        truth = reference.scan_within(*arguments)
-        np.testing.assert_array_equal(np.sort(within.scan_within(*arguments)), truth)
+        truth = numpy_reference.scan_within(*arguments)
+        np.testing.assert_array_equal(np.sort(radius_kernel.scan_within(*arguments)), truth)
     if radius <= 3 * -(-packed.shape[1] // 2):  # beyond, chunks would be enumerated almost whole
         tables = build_tables(s.blocks, s.n_codes, packed.shape[1])
         np.testing.assert_array_equal(np.sort(tables.within(s.blocks, words, radius)), truth)
@@ -229,7 +231,7 @@ def test_top_k_weighted(case, share, kind):
     planes, steps = asymmetric.bit_planes(weights)
     k = max(1, round(share * len(packed)))
     found = []
-    for module in (asymmetric, reference):
+    for module in (asymmetric, numpy_reference):
         distances, ranks = np.empty((len(words), k)), np.empty((len(words), k), np.int64)
         module.top_k_weighted(
             s.blocks,
@@ -260,22 +262,22 @@ def test_groups(case, share, alike, weights):
     rng, packed, queries, n_bits = case
     if not len(packed):
         return
-    fields = Fields(round(alike * n_bits), *weights)
+    fields = BitLayout(round(alike * n_bits), *weights)
     s, words = segment(packed, n_bits), read_only(to_words(queries))
     kin, tag = weighing_of(fields, n_bits).kin, (0,) * words.shape[1]
     with mock.patch.object(grouped, "LARGE_ENOUGH", 0):
-        made = grouped.build_groups(reference.codes_of(s.blocks, s.n_codes), kin)
+        made = grouped.build_groups(numpy_reference.codes_of(s.blocks, s.n_codes), kin)
     groups = (made.kin, made.starts, made.codes, made.blocks, kin)
     k = max(1, round(share * len(packed)))
     margins = np.zeros((len(words), 64 * words.shape[1]))
     margins[:, :n_bits] = np.abs(rng.normal(size=(len(words), n_bits))) * rng.integers(0, 2, n_bits)
     bounds = asymmetric.bit_planes(np.where(np.unpackbits(kin.view(np.uint8)), 0.0, margins))
     whole, floats = [], []
-    for module in (grouped, reference):
+    for module in (grouped, numpy_reference):
         distances, ranks = np.empty((len(words), k), np.uint16), np.empty((len(words), k), np.int64)
         module.top_k_grouped(*groups, *weights, s.starts, s.rows, words, distances, ranks, tag)
         whole.append((distances, ranks))
-    for module in (grouped_margins, reference):
+    for module in (grouped_margins, numpy_reference):
         distances, ranks = np.empty((len(words), k)), np.empty((len(words), k), np.int64)
         answer = (words, margins, *bounds, distances, ranks)
         module.top_k_weighted_grouped(*groups, s.starts, s.rows, *answer, tag)
@@ -305,7 +307,7 @@ def test_tables(case):
     s = segment(packed, n_bits)
     for chunk in range(-(-packed.shape[1] // 2)):
         results = []
-        for module in (multi_index, reference):
+        for module in (multi_index, numpy_reference):
             offsets, codes = np.empty(65537, np.uint32), np.empty(s.n_codes, np.uint32)
             values = np.empty(s.n_codes if s.blocks.shape[2] == 1 else 0, np.uint64)
             module.build_table(s.blocks, s.n_codes, chunk, offsets, codes, values)
@@ -315,12 +317,12 @@ def test_tables(case):
 
 
 def test_every_kernel_has_a_twin():
-    modules = (vector, top_k, within, multi_index, dedupe, merge, asymmetric, grouped, grouped_margins)
+    modules = (vector, top_k, radius_kernel, multi_index, dedupe, merge, asymmetric, grouped, grouped_margins)
     helpers = {"exact_distance", "fill_table"}
     public = {name for module in modules for name in module.__all__} - helpers
     kernels = {name for name in public if any(hasattr(getattr(m, name, None), "py_func") for m in modules)}
     assert kernels >= {"top_k", "scan_within", "probe", "group_codes", "merge_level", "top_k_weighted"}
-    assert all(hasattr(reference, name) for name in kernels | set(vector.__all__))
+    assert all(hasattr(numpy_reference, name) for name in kernels | set(vector.__all__))
 
 
 @pytest.mark.parametrize("n_bits", [40, 64, 128])
@@ -331,7 +333,9 @@ def test_probe_finds_every_near_code_once(n_bits):
     s, words = segment(packed, n_bits), read_only(to_words(packed[:20]))
     tables = build_tables(s.blocks, s.n_codes, packed.shape[1])
     for radius in range(12):
-        truth = reference.scan_within(s.blocks, s.n_codes, words, radius, None, None, (0,) * words.shape[1])
+        truth = numpy_reference.scan_within(
+            s.blocks, s.n_codes, words, radius, None, None, (0,) * words.shape[1]
+        )
         np.testing.assert_array_equal(np.sort(tables.within(s.blocks, words, radius)), truth)
 
 
@@ -348,7 +352,7 @@ def test_the_bound_loses_nothing_where_it_is_tight():
         weights[0, :8] = rng.integers(1, 16, 8) * rng.choice([1.0, 1.0, 0.7])
         planes, steps = asymmetric.bit_planes(weights)
         found = []
-        for module in (asymmetric, reference):
+        for module in (asymmetric, numpy_reference):
             distances, ranks = np.empty((1, 6)), np.empty((1, 6), np.int64)
             module.top_k_weighted(
                 s.blocks, s.n_codes, s.starts, s.rows, query, weights, planes, steps, distances, ranks, (0,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kinhash import Codes, Fields
+from kinhash import BitLayout, Codes
 from kinhash.errors import InvalidInput
 from kinhash.index import HammingIndex
 
@@ -49,7 +49,7 @@ def test_vectors_decide_among_all_rows_that_tie(tied, names):
 
 def test_a_second_look_with_margins_and_fields(tied):
     packed, queries, rows, asked = tied
-    index = HammingIndex.from_codes(Codes(packed, 16, fields=Fields(8, 4)))
+    index = HammingIndex.from_codes(Codes(packed, 16, fields=BitLayout(8, 4)))
     margins = np.where(np.unpackbits(queries, axis=1), 1.0, -1.0)  # all firm alike: distances as without
     plain = index.search(queries, 6, vectors=(asked, rows), rerank="ties")
     firm = index.search(queries, 6, margins=margins, vectors=(asked, rows), rerank="ties")

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from kinhash import Codes, Fields, load
+from kinhash import BitLayout, Codes, load
 from kinhash.errors import CodesMismatch, InvalidInput
 from kinhash.index import HammingIndex
 
 from .field_cases import FIELD_CASES, check_field_case
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 SHARE = 300  # of the 100,000 generated cases; the rest under `make test-slow`
 
 
@@ -40,7 +38,7 @@ def codes_with(fields, n_rows=40, n_bits=20, **facts):
 
 
 def test_an_index_keeps_its_fields(tmp_path):
-    fields = Fields(8, 4, 2)
+    fields = BitLayout(8, 4, 2)
     index = HammingIndex.from_codes(codes_with(fields))
     index.save(tmp_path / "index.kin")
     for twin in (index, load(tmp_path / "index.kin"), pickle.loads(pickle.dumps(index))):
@@ -52,8 +50,8 @@ def test_an_index_keeps_its_fields(tmp_path):
 
 
 def test_codes_with_other_fields_are_refused():
-    index = HammingIndex.from_codes(codes_with(Fields(8, 4)))
-    plain = codes_with(Fields())
+    index = HammingIndex.from_codes(codes_with(BitLayout(8, 4)))
+    plain = codes_with(BitLayout())
     for refused in (
         lambda: index.search(plain, 1),
         lambda: index.search_radius(plain, 1),
@@ -63,30 +61,19 @@ def test_codes_with_other_fields_are_refused():
         with pytest.raises(CodesMismatch, match="bits count alike"):
             refused()
     assert len(index) == 40
-    weighted = codes_with(Fields(8, 4))
+    weighted = codes_with(BitLayout(8, 4))
     np.testing.assert_array_equal(
         index.search(weighted.packed, 3).ids, index.search(weighted, 3).ids
     )  # bare bytes are taken as they are
     with pytest.raises(InvalidInput, match="9 alike bits"):
-        HammingIndex(8, fields=Fields(9))
-
-
-def test_an_index_from_before_fields_opens_as_one_field():
-    index = load(GOLDEN / "index-1.kin")
-    assert index.fields == Fields()
-    found = index.search(index.codes()[:3], len(index))
-    assert found.full == index.n_bits
-    packed = index.codes().packed
-    for i in range(3):
-        plain = np.bitwise_count(packed ^ packed[i]).sum(axis=1)
-        np.testing.assert_array_equal(found.distances[i], np.sort(plain))
+        HammingIndex(8, fields=BitLayout(9))
 
 
 def test_groups_are_built_when_they_pay_and_kept_if_they_gain():
     rng = np.random.default_rng(1)
     bits = rng.integers(0, 2, (60_000, 64))
     bits[:, :24] = bits[:50, :24][rng.integers(0, 50, len(bits))]
-    codes = Codes.from_bits(bits, fields=Fields(40, 4))
+    codes = Codes.from_bits(bits, fields=BitLayout(40, 4))
     for gain, kept in ((0, False), (np.inf, True)):
         index = HammingIndex.from_codes(codes)
         flat = index.search(codes[:3], 20)
@@ -98,7 +85,7 @@ def test_groups_are_built_when_they_pay_and_kept_if_they_gain():
 
 
 def test_tables_and_scan_agree_on_weighted_radii():
-    codes = codes_with(Fields(20, 3, 2), 3000, 40)
+    codes = codes_with(BitLayout(20, 3, 2), 3000, 40)
     index = HammingIndex.from_codes(codes)
     scanned = [index.search_radius(codes[:20], r) for r in range(0, 40, 3)]
     index.prepare_radius()

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash.encoders.expected import ClassSimilarity, ExpectedMap, RegressedSimilarity, TagSimilarity
-from kinhash.encoders.gaussian import Gaussian
+from kinhash.encoders.feature_transform import ColumnsAndRBF, Gaussian, Preparation, UnitRBF
 from kinhash.encoders.label_models import LinearLabels
-from kinhash.encoders.linear import LinearMap
-from kinhash.encoders.periodic import PeriodicMap
-from kinhash.encoders.preparation import ColumnsAndRBF, Preparation, UnitRBF
-from kinhash.encoders.stacked import StackedMap
+from kinhash.encoders.maps import (
+    ClassSimilarity,
+    ExpectedMap,
+    LinearMap,
+    PeriodicMap,
+    StackedMap,
+    TagSimilarity,
+)
 from kinhash.solvers.readout import LinearReadout, PolishReadout, SolveReadout
 
 FEATURES = ("plain", "rbf", "root", "both", "gaussian")
-KINDS = ("linear", "periodic", "classes", "matrix", "cut", "each", "tags", "graded", "regressed", "stacked")
+KINDS = ("linear", "periodic", "classes", "matrix", "tags", "graded", "stacked")
 
 
 def preparation(rng, features, p):
@@ -71,9 +74,7 @@ def made(rng, kind, features, p, d, readout="linear"):
         coupling = -(coupling @ coupling.T)
         np.fill_diagonal(coupling, 0.0)
         read = SolveReadout(matrix, constant, coupling, 2.0, str(rng.choice(["row", "symmetric", "none"])))
-    if kind == "regressed":
-        return ExpectedMap(prepared, RegressedSimilarity(*weights(rng, q, m)), read, np.zeros(d))
-    link = {"classes": "softmax", "matrix": "softmax", "cut": "cut"}.get(kind, "sigmoid")
+    link = "softmax" if kind in ("classes", "matrix") else "sigmoid"
     labels = LinearLabels(*weights(rng, q, t), link)
     if kind in ("tags", "graded"):
         patterns = rng.integers(0, 2, (m, t)).astype(np.uint8)

@@ -15,9 +15,9 @@ from sklearn.datasets import load_digits
 
 from kinhash import EnergyHasher
 from kinhash.encoders.expected_labels import ExpectedLabels
+from kinhash.encoders.feature_transform import Preparation
 from kinhash.encoders.label_models import LinearLabels
-from kinhash.encoders.linear import LinearMap
-from kinhash.encoders.preparation import Preparation
+from kinhash.encoders.maps import LinearMap
 from kinhash.errors import InvalidInput, KinhashWarning
 from kinhash.models import WholeMap
 from kinhash.models.builder import WIDEST_UNIT

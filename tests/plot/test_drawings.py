@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import kinhash
-from kinhash import Codes, Fields, HammingIndex, pack_bits
-from kinhash._pictures import pixels, png
+from kinhash import BitLayout, Codes, HammingIndex, pack_bits
+from kinhash._internal.pictures import pixels, png
 from kinhash.errors import InvalidInput
-from kinhash.index import Neighbours
-from kinhash.plot._distances import count_distances
+from kinhash.index import Neighbors
+from kinhash.plot.distance_charts import count_distances
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -28,11 +28,11 @@ def _close_figures():
     pyplot.close("all")
 
 
-def some_codes(rng, n, fields=Fields()):  # noqa: B008
+def some_codes(rng, n, fields=BitLayout()):  # noqa: B008
     return Codes.from_bits(rng.integers(0, 2, (n, 12)), fields=fields)
 
 
-@pytest.mark.parametrize("fields", [Fields(), Fields(alike=5, kin_weight=3)])
+@pytest.mark.parametrize("fields", [BitLayout(), BitLayout(alike=5, kin_weight=3)])
 @pytest.mark.parametrize("kind", ["classes", "tags"])
 def test_distances_are_those_of_all_pairs(fields, kind):
     rng = np.random.default_rng(0)
@@ -70,7 +70,7 @@ def test_the_histograms_are_shares():
 
 def test_labels_of_another_length_are_refused():
     codes = some_codes(np.random.default_rng(0), 5)
-    with pytest.raises(InvalidInput, match="4 database labels came with 5 codes"):
+    with pytest.raises(InvalidInput, match="4 labels came with 5 database rows"):
         kinhash.plot.distances(codes, codes, [0] * 5, [0] * 4)
     with pytest.raises(InvalidInput, match="4 labels came with 5 codes"):
         kinhash.plot.bits(codes, [0] * 4)
@@ -78,7 +78,7 @@ def test_labels_of_another_length_are_refused():
 
 def test_bits_by_label_are_shares_of_ones():
     rng = np.random.default_rng(2)
-    codes, y = some_codes(rng, 60, Fields(alike=4, kin_weight=2)), rng.choice(["$a$", "b"], 60)
+    codes, y = some_codes(rng, 60, BitLayout(alike=4, kin_weight=2)), rng.choice(["$a$", "b"], 60)
     axes = kinhash.plot.bits(codes, y)
     expected = [codes.bits()[y == name].mean(axis=0) for name in ("$a$", "b")]
     np.testing.assert_allclose(axes.images[0].get_array(), expected)
@@ -87,9 +87,9 @@ def test_bits_by_label_are_shares_of_ones():
 
 
 def test_neighbours_frame_kin_cross_strangers_and_write_distances():
-    found = Neighbours(np.array([[2, 0], [1, 0]]), np.array([[0, 3], [1, 2]], np.uint16))
+    found = Neighbors(np.array([[2, 0], [1, 0]]), np.array([[0, 3], [1, 2]], np.uint16))
     shapes = np.random.default_rng(0).random((3, 4, 4))
-    axes = kinhash.plot.neighbours(found, shapes, queries=shapes, kin=[[True, False], [True, True]])
+    axes = kinhash.plot.neighbors(found, shapes, queries=shapes, kin=[[True, False], [True, True]])
     assert len(axes.images) == 6  # two queries, two neighbours each
     assert len(axes.lines) == 6 + 2  # a frame for each, two strokes through one
     assert [text.get_text() for text in axes.texts] == ["query", "no. 1", "2", "0", "3", "1", "2"]
@@ -98,11 +98,11 @@ def test_neighbours_frame_kin_cross_strangers_and_write_distances():
 
 def test_neighbours_of_different_number_and_with_names_for_ids():
     splits = np.array([0, 2, 2, 3])
-    found = Neighbours(np.array(["a", "b$x$", "c"]), np.array([0.5, 1.25, 2.0]), splits)
-    axes = kinhash.plot.neighbours(found, kin=[True, False, True])
+    found = Neighbors(np.array(["a", "b$x$", "c"]), np.array([0.5, 1.25, 2.0]), splits)
+    axes = kinhash.plot.neighbors(found, kin=[True, False, True])
     assert [text.get_text() for text in axes.texts] == ["no. 1", "2", "a", "0.5", "b$x$", "1.25", "c", "2"]
     with pytest.raises(InvalidInput, match="kin has the shape"):
-        kinhash.plot.neighbours(found, kin=[True])
+        kinhash.plot.neighbors(found, kin=[True])
 
 
 def test_axes_that_are_given_are_used():
@@ -113,7 +113,7 @@ def test_axes_that_are_given_are_used():
     for drawn in (
         kinhash.plot.bits(codes, ax=axes),
         kinhash.plot.distances(codes, codes, [0] * 9, [0] * 9, ax=axes),
-        kinhash.plot.neighbours(found, ax=axes),
+        kinhash.plot.neighbors(found, ax=axes),
     ):
         assert drawn is axes
     assert not matplotlib.pyplot.get_fignums()

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
+from kinhash._internal.numerics import sigmoid
 from kinhash.errors import InvalidInput, UnknownName
 from kinhash.solvers import sigmoid_line
 from kinhash.solvers.linear_systems import (
     RENORMALIZE,
     renormalize,
-    sigmoid,
     solve_each,
     solve_near,
     solve_shared,

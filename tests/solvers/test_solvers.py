@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_problems import Offset, all_codes, dense, energy_by_pairs, random_targets, sparse
 
-from kinhash._linalg import fit_rotation
+from kinhash._internal.numerics import fit_rotation
 from kinhash.energies.bre import BRE
 from kinhash.energies.exph import ExpH
 from kinhash.energies.ksh import KSH
@@ -18,7 +18,7 @@ from kinhash.errors import InvalidInput, UnknownName
 from kinhash.models.kernels import settle_rows
 from kinhash.solvers.columns import Columns, leading_eigenvector
 from kinhash.solvers.coordinate import Coordinate, Polished, _sweep_by_loss
-from kinhash.solvers.linearised import Linearised
+from kinhash.solvers.linearized import Linearized
 from kinhash.solvers.mean_field import MeanField
 from kinhash.solvers.spectral import Spectral, spectral_basis
 from kinhash.supervision import from_labels
@@ -54,7 +54,7 @@ def test_fact_10_coordinate_descent_never_raises_the_energy_and_ends_where_no_fl
         dense(law, T, d, field=rng.normal(size=(n, d))),
         sparse(law, np.where(unknown | unknown.T, 0.0, T), d),
     ):
-        found = Coordinate(n_sweeps=100).minimise(problem, rng)
+        found = Coordinate(n_sweeps=100).minimize(problem, rng)
         energies = np.array(found.energies)
         assert (np.diff(energies) <= 1e-9 * (1 + np.abs(energies[:-1]))).all()
         assert set(np.unique(found.means)) <= {-1.0, 1.0}
@@ -69,7 +69,7 @@ def test_the_kernels_do_what_the_plain_sweep_does(seed, law):
     T = random_targets(rng, 6, graded=True)
     for problem in (dense(law, T, 4, rng.uniform(0.5, 2, 6)), sparse(law, T, 4)):
         start = rng.uniform(-1, 1, (6, 4))
-        quick = Coordinate(n_sweeps=1).minimise(problem, rng, start).means
+        quick = Coordinate(n_sweeps=1).minimize(problem, rng, start).means
         plain = np.where(start > 0, 1.0, -1.0)
         _sweep_by_loss(problem, plain)
         assert np.array_equal(quick, plain)
@@ -77,7 +77,7 @@ def test_the_kernels_do_what_the_plain_sweep_does(seed, law):
 
 @given(seed=seeds)
 def test_rows_outside_the_sample_end_where_no_flip_helps(seed):
-    """`settle_rows` minimises −b·B + ½ bend·B offdiag(G) B for each row by itself."""
+    """`settle_rows` minimizes −b·B + ½ bend·B offdiag(G) B for each row by itself."""
     rng = np.random.default_rng(seed)
     others = rng.choice([-1.0, 1.0], (5, 4))
     b, G = rng.normal(size=(3, 4)) * 4, others.T @ others
@@ -103,7 +103,7 @@ def test_coordinate_descent_finds_the_best_codes_of_two_classes():
     codes = all_codes(4, 2)
     best = energy_by_pairs(problem, codes, T, np.ones(4)).min()
     found = [
-        Coordinate(n_sweeps=50).minimise(problem, np.random.default_rng(seed)).energies[-1]
+        Coordinate(n_sweeps=50).minimize(problem, np.random.default_rng(seed)).energies[-1]
         for seed in range(8)
     ]
     assert min(found) == pytest.approx(best)
@@ -113,9 +113,9 @@ def test_coordinate_descent_finds_the_best_codes_of_two_classes():
 def test_polishing_any_start_ends_no_higher_than_its_rounding(seed):
     rng = np.random.default_rng(seed)
     problem = dense(KSH(), random_targets(rng, 6), 3)
-    for first in (Linearised(n_sweeps=2), MeanField(n_sweeps=2), Spectral(n_rounds=5, rotation="codes")):
-        begin = first.minimise(problem, np.random.default_rng(seed))
-        polished = Polished(first=first, n_sweeps=50).minimise(problem, np.random.default_rng(seed))
+    for first in (Linearized(n_sweeps=2), MeanField(n_sweeps=2), Spectral(n_rounds=5, rotation="codes")):
+        begin = first.minimize(problem, np.random.default_rng(seed))
+        polished = Polished(first=first, n_sweeps=50).minimize(problem, np.random.default_rng(seed))
         rounded = problem.energy(np.where(begin.means > 0, 1.0, -1.0))
         assert polished.energies[-1] <= rounded + 1e-9
         assert no_flip_lowers(problem, polished.means)
@@ -123,14 +123,14 @@ def test_polishing_any_start_ends_no_higher_than_its_rounding(seed):
 
 def test_a_polished_solver_refuses_what_its_first_one_cannot_decide():
     for first, says in (
-        (Linearised(targets="given"), "targets"),
+        (Linearized(targets="given"), "targets"),
         (Spectral(balance=False), "balance"),
         (MeanField(order="paralell"), "parallel"),
-        ("linearised", "first"),
+        ("linearized", "first"),
     ):
         with pytest.raises(InvalidInput, match=says):
             Polished(first=first).check()
-    Polished(first=Linearised(n_sweeps=3, clip=1.5)).check()
+    Polished(first=Linearized(n_sweeps=3, clip=1.5)).check()
     with pytest.raises(InvalidInput, match="ksh or bre"):
         Polished(first=Spectral()).solve(from_labels([0, 1, 0]), LFH(), 2, np.random.default_rng(0))
 
@@ -148,7 +148,7 @@ def test_in_sequence_the_divergence_never_rises(seed, law, n, d):
     rng = np.random.default_rng(seed)
     T = random_targets(rng, n)
     for problem in (dense(law, T, d, rng.integers(1, 4, n)), sparse(law, T, d)):
-        divergences = MeanField(n_sweeps=6).minimise(problem, rng).divergences
+        divergences = MeanField(n_sweeps=6).minimize(problem, rng).divergences
         assert (np.diff(divergences) <= 1e-9 * (1 + np.abs(divergences[:-1]))).all()
 
 
@@ -157,9 +157,9 @@ def test_in_parallel_the_divergence_may_rise():
     problem = dense(KSH(), random_targets(np.random.default_rng(0), 5), 3)
     start = np.random.default_rng(1).uniform(-1, 1, (5, 3))
     rng = np.random.default_rng(2)
-    at_once = MeanField(n_sweeps=6, order="parallel").minimise(problem, rng, start)
+    at_once = MeanField(n_sweeps=6, order="parallel").minimize(problem, rng, start)
     assert np.diff(at_once.divergences).max() > 1.0
-    in_turn = MeanField(n_sweeps=6).minimise(problem, rng, start)
+    in_turn = MeanField(n_sweeps=6).minimize(problem, rng, start)
     assert in_turn.divergences[-1] < at_once.divergences[-1]
 
 
@@ -168,7 +168,7 @@ def test_the_divergence_is_that_of_enumeration():
     rng = np.random.default_rng(1)
     T = random_targets(rng, 3)
     problem = dense(KSH(), T, 2)
-    found = MeanField(n_sweeps=3).minimise(problem, rng)
+    found = MeanField(n_sweeps=3).minimize(problem, rng)
     codes = all_codes(3, 2)
     chance = np.prod((1 + codes * found.means) / 2, axis=(1, 2))
     energies = energy_by_pairs(problem, codes, T, np.ones(3))
@@ -180,7 +180,7 @@ def test_an_unknown_way_is_refused_by_every_solver():
     with pytest.raises(UnknownName, match="parallel"):
         MeanField(order="paralell").check()
     with pytest.raises(UnknownName, match="at_once"):
-        Linearised(blocks="atonce").check()
+        Linearized(blocks="atonce").check()
     with pytest.raises(UnknownName, match="lanczos"):
         Columns(method="lancsoz").check()
     with pytest.raises(UnknownName, match="literal"):
@@ -189,7 +189,7 @@ def test_an_unknown_way_is_refused_by_every_solver():
         Spectral(rotation="prediction").check()
 
 
-# -- linearised --------------------------------------------------------------------------------------
+# -- linearized --------------------------------------------------------------------------------------
 
 
 @given(
@@ -203,7 +203,7 @@ def test_linearised_means_stay_inside_the_clip(seed, law, d, how):
     clip = rng.uniform(0.2, 2.59)
     problem = dense(law, random_targets(rng, 6), d)
     for blocks in ("sequential", "at_once"):
-        found = Linearised(n_sweeps=2, clip=clip, renormalize=how, blocks=blocks).minimise(
+        found = Linearized(n_sweeps=2, clip=clip, renormalize=how, blocks=blocks).minimize(
             problem, np.random.default_rng(seed)
         )
         assert (np.abs(found.means) <= np.tanh(clip / 2) * (1 + 1e-9)).all()
@@ -225,9 +225,9 @@ def test_fact_5_scaling_an_energy_changes_nothing(seed, d):
 
     rng = np.random.default_rng(seed)
     T = random_targets(rng, 8)
-    for solver in (Linearised(n_sweeps=2), Coordinate(n_sweeps=5), Spectral(n_rounds=5, rotation="codes")):
-        plain = solver.minimise(dense(KSH(), T, d), np.random.default_rng(seed)).means
-        scaled = solver.minimise(dense(Scaled(), T, d), np.random.default_rng(seed)).means
+    for solver in (Linearized(n_sweeps=2), Coordinate(n_sweeps=5), Spectral(n_rounds=5, rotation="codes")):
+        plain = solver.minimize(dense(KSH(), T, d), np.random.default_rng(seed)).means
+        scaled = solver.minimize(dense(Scaled(), T, d), np.random.default_rng(seed)).means
         assert np.array_equal(plain, scaled)
 
 
@@ -243,8 +243,8 @@ def test_fact_9_lfh_with_its_bound_fixed_is_ksh():
     rng = np.random.default_rng(2)
     T = random_targets(rng, 9)
     for d in (2, 4, 7):
-        ksh = Linearised(n_sweeps=3).minimise(dense(KSH(), T, d), np.random.default_rng(0)).means
-        lfh = Linearised(n_sweeps=3).minimise(dense(Fixed(), T, d), np.random.default_rng(0)).means
+        ksh = Linearized(n_sweeps=3).minimize(dense(KSH(), T, d), np.random.default_rng(0)).means
+        lfh = Linearized(n_sweeps=3).minimize(dense(Fixed(), T, d), np.random.default_rng(0)).means
         np.testing.assert_allclose(lfh, ksh, atol=1e-9)
 
 
@@ -380,6 +380,6 @@ def test_spectral_refuses_what_it_cannot_solve():
     rng = np.random.default_rng(0)
     for law in (LFH(), ExpH(), SPLH(), Offset()):
         with pytest.raises(InvalidInput, match="ksh or bre"):
-            Spectral().minimise(dense(law, np.eye(3), 2), rng)
+            Spectral().minimize(dense(law, np.eye(3), 2), rng)
     with pytest.raises(InvalidInput, match="positive eigenvalue"):
-        Spectral().minimise(dense(KSH(), -np.ones((3, 3)), 2), rng)
+        Spectral().minimize(dense(KSH(), -np.ones((3, 3)), 2), rng)

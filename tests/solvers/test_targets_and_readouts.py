@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from small_problems import Offset, dense, random_targets
 
-from kinhash._linalg import fit_rotation
+from kinhash._internal.numerics import fit_rotation
 from kinhash.energies.bre import BRE
 from kinhash.energies.exph import ExpH
 from kinhash.energies.ksh import KSH
@@ -18,13 +18,12 @@ from kinhash.energies.splh import SPLH
 from kinhash.errors import InvalidInput, UnknownName
 from kinhash.solvers.coordinate import Coordinate
 from kinhash.solvers.linear_systems import renormalize, solve_each
-from kinhash.solvers.linearised import Linearised
+from kinhash.solvers.linearized import Linearized
 from kinhash.solvers.mean_field import MeanField
 from kinhash.solvers.readout import PolishReadout, SolveReadout, VaryingReadout, pull_sums
-from kinhash.solvers.sample import draw_sample
+from kinhash.solvers.sample import TARGETS, AnchorSums, Targets, draw_sample
 from kinhash.solvers.sigmoid_line import line_slope
 from kinhash.solvers.spectral import Spectral
-from kinhash.solvers.targets import TARGETS, AnchorSums, Targets
 from kinhash.supervision import from_labels
 
 seeds = st.integers(0, 9999)
@@ -92,7 +91,7 @@ def solved(solver, law, S, w, d, rng):
     """The minimum of a sample with targets as given, and the readout for everybody else."""
     targets = Targets.of("given", S, w)
     problem = dense(law, targets.rows(S), d, w)
-    minimum = solver.minimise(problem, rng)
+    minimum = solver.minimize(problem, rng)
     return minimum, solver.readout(problem, targets, minimum)
 
 
@@ -101,7 +100,7 @@ def test_outside_rows_are_solved_as_if_they_met_the_whole_sample(law):
     rng = np.random.default_rng(1)
     d, m = 3, 6
     S, w = random_targets(rng, m), rng.integers(1, 4, m).astype(float)
-    minimum, readout = solved(Linearised(n_sweeps=2), law, S, w, d, rng)
+    minimum, readout = solved(Linearized(n_sweeps=2), law, S, w, d, rng)
     assert isinstance(readout, SolveReadout if law.tangent is None else VaryingReadout)
     row = rng.choice([-1.0, 1.0], (1, m))
     scores = readout.scores(row)
@@ -191,7 +190,7 @@ def learn(y, law, solver, d, seed=0, **settings):
 @given(seed=seeds, d=st.sampled_from([1, 2, 4, 8]))
 def test_fact_5_bre_is_ksh_bit_for_bit_when_d_is_a_power_of_two(seed, d):
     y = np.random.default_rng(seed).integers(0, 4, 25)
-    for solver in (Linearised(n_sweeps=3), Coordinate(), Spectral()):
+    for solver in (Linearized(n_sweeps=3), Coordinate(), Spectral()):
         ksh, _ = learn(y, KSH(), solver, d, seed, merge=False)
         bre, _ = learn(y, BRE(), solver, d, seed, merge=False)
         if isinstance(solver, Coordinate):  # its scores are fields, in the energy's own units
@@ -203,12 +202,12 @@ def test_fact_5_bre_is_ksh_bit_for_bit_when_d_is_a_power_of_two(seed, d):
 @given(seed=seeds, d=st.sampled_from([3, 5, 6, 7]))
 def test_fact_5_bre_is_ksh_up_to_rounding_for_any_d(seed, d):
     y = np.random.default_rng(seed).integers(0, 4, 25)
-    ksh, _ = learn(y, KSH(), Linearised(n_sweeps=2), d, seed, merge=False)
-    bre, _ = learn(y, BRE(), Linearised(n_sweeps=2), d, seed, merge=False)
+    ksh, _ = learn(y, KSH(), Linearized(n_sweeps=2), d, seed, merge=False)
+    bre, _ = learn(y, BRE(), Linearized(n_sweeps=2), d, seed, merge=False)
     np.testing.assert_allclose(bre, ksh, atol=1e-6)
 
 
-SOLVERS = [Linearised(n_sweeps=2), Coordinate(), Spectral(), MeanField(n_sweeps=3)]
+SOLVERS = [Linearized(n_sweeps=2), Coordinate(), Spectral(), MeanField(n_sweeps=3)]
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
@@ -237,7 +236,7 @@ def test_fact_6_permuting_rows_with_the_same_anchors_permutes_codes(solver):
 
 @pytest.mark.parametrize("law", [KSH(), LFH(), ExpH()], ids=repr)
 @pytest.mark.parametrize(
-    "solver", [Linearised(n_sweeps=2), Coordinate(), MeanField(n_sweeps=2)], ids=lambda s: type(s).__name__
+    "solver", [Linearized(n_sweeps=2), Coordinate(), MeanField(n_sweeps=2)], ids=lambda s: type(s).__name__
 )
 def test_fact_7_equal_supervision_gives_equal_codes(law, solver):
     rng = np.random.default_rng(7)

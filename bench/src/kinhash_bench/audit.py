@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from kinhash.codes import Codes
-from kinhash.evaluation import average_precision, code_health, mean_average_precision
-from kinhash.labels import Labels
-from kinhash.plugins import Floats, average_precisions, read_sides
+from kinhash.metrics import average_precision, code_health, mean_average_precision
+from kinhash.plugins import Floats, TieGroups, read_sides
+from kinhash.supervision import Labels
 
 __all__ = ["CUTS", "AtK", "Audit", "audit_codes"]
 
@@ -85,7 +85,7 @@ def audit_codes(
     assert ours is not None
     assert known is not None
     sides = (ours, database, known, database_labels)
-    score = mean_average_precision(*sides, return_details=True, exclude_self=alone)
+    score = mean_average_precision(*sides, exclude_self=alone)
     n, kin = _kin_counts(known, database_labels, alone)
     flat = Codes(np.zeros((len(ours), 1), np.uint8), 8), Codes(np.zeros((len(database), 1), np.uint8), 8)
     health = code_health(database)
@@ -141,7 +141,7 @@ def _random(n: int, kin: Any, top: int | None = None) -> float:
 
 
 def _of_random(n: int, kin: Any, top: int | None) -> Floats:
-    return average_precisions(np.full((len(kin), 1), n), kin[:, None], top)
+    return TieGroups.of_counts(np.full((len(kin), 1), n), kin[:, None]).average_precision(top)
 
 
 def _at_k(sides: tuple[Any, ...], alone: bool, n: int, kin: Any, k: int) -> AtK:

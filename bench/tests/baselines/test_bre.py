@@ -84,7 +84,7 @@ def test_the_map_gives_the_codes_the_objective_was_counted_on():
     bits = fitted.transform(X)
     i, j = np.triu_indices(150, 1)
     by_hand = (((y[i] != y[j]) - (bits[i] != bits[j]).mean(axis=1)) ** 2).sum()
-    assert fitted.report_["objective"][-1] == pytest.approx(by_hand, rel=1e-3)
+    assert fitted.report_.facts["objective"][-1] == pytest.approx(by_hand, rel=1e-3)
     assert fitted.score(X, y) > 0.75
 
 

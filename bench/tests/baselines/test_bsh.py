@@ -104,8 +104,8 @@ def test_it_tells_classes_apart_and_reports_its_bound():
     X, y = clusters()
     fitted = BSH(12, n_anchors=60, random_state=0).fit(X, y)
     assert fitted.score(X, y) > 0.85
-    assert (np.diff(fitted.report_["bound"]) >= 0).all()
-    assert fitted.report_["precision"].shape == (12,)
+    assert (np.diff(fitted.report_.facts["bound"]) >= 0).all()
+    assert fitted.report_.facts["precision"].shape == (12,)
 
 
 def test_pairs_are_enough():

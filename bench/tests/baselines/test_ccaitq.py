@@ -14,7 +14,7 @@ from kinhash_bench.baselines.ccaitq import canonical_directions
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_classes_have_one_direction_less_than_their_number(k):
     X, y = classes(k=k)
-    r = CCAITQ(16, random_state=0).fit(X, y).report_["correlations"]
+    r = CCAITQ(16, random_state=0).fit(X, y).report_.facts["correlations"]
     assert (r[: k - 1] > 0.05).all()
     assert (r[k - 1 :] < 1e-2).all()
 
@@ -46,22 +46,22 @@ def test_correlations_of_a_fit_are_those_of_scikit_learn():
     from sklearn.cross_decomposition import CCA
 
     X, Y = tags(n=300)
-    r = CCAITQ(4, reg=1e-9, random_state=0).fit(X, Y).report_["correlations"]
+    r = CCAITQ(4, reg=1e-9, random_state=0).fit(X, Y).report_.facts["correlations"]
     a, b = CCA(4, max_iter=5000, tol=1e-10).fit_transform(X, Y)
     np.testing.assert_allclose(r, [np.corrcoef(a[:, i], b[:, i])[0, 1] for i in range(4)], atol=1e-4)
 
 
 def test_the_rotation_never_loses():
     X, y = classes()
-    assert never_rises(CCAITQ(8, random_state=0).fit(X, y).report_["quantisation_error"], 1e-9)
+    assert never_rises(CCAITQ(8, random_state=0).fit(X, y).report_.facts["quantisation_error"], 1e-9)
 
 
 def test_rows_of_unknown_class_are_left_out():
     X, y = classes()
     known = np.where(np.arange(120) < 90, y.astype(float), np.nan)
-    some = CCAITQ(8, random_state=0).fit(X, known).report_["correlations"]
+    some = CCAITQ(8, random_state=0).fit(X, known).report_.facts["correlations"]
     np.testing.assert_allclose(
-        some, CCAITQ(8, random_state=0).fit(X[:90], y[:90]).report_["correlations"], atol=1e-5
+        some, CCAITQ(8, random_state=0).fit(X[:90], y[:90]).report_.facts["correlations"], atol=1e-5
     )
 
 

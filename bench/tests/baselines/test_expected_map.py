@@ -7,15 +7,15 @@ import pytest
 from rival_cases import classes, signs, tags
 
 import kinhash
-from kinhash._stages import Stages
+from kinhash._internal.rows import Rows
+from kinhash._internal.stages import Stages
 from kinhash.errors import InvalidInput
 from kinhash.hashers.base import Training
-from kinhash.rows import Rows
 from kinhash.solvers.sample import draw_sample
 from kinhash.supervision import from_labels
 from kinhash.testing import check_hasher
 from kinhash_bench.baselines import BASELINES
-from kinhash_bench.baselines._expected import RIDGE, codes_readout, energy_readout, group_means
+from kinhash_bench.baselines.expected_readout import RIDGE, codes_readout, energy_readout, group_means
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 
@@ -58,14 +58,14 @@ def test_rows_that_are_easy_to_label_get_the_rivals_own_codes(make):
     fitted = rival("SDH", 16).fit(X * 5, y)
     mapped = fitted.transform(X * 5) * 2.0 - 1
     assert (mapped == signs(fitted)).mean() > 0.9
-    assert fitted.report_["readout"] in ("codes", "energy")
-    assert fitted.report_["penalty"] > 0
+    assert fitted.report_.facts["readout"] in ("codes", "energy")
+    assert fitted.report_.facts["penalty"] > 0
 
 
 def test_it_is_chosen_on_rows_split_off_only_where_there_are_enough():
     X, y = classes(n=120)
-    assert rival("SDH").fit(X, y).report_["penalty"] == 1.0
-    assert rival("SDH").fit(X, y).report_["readout"] == "codes"
+    assert rival("SDH").fit(X, y).report_.facts["penalty"] == 1.0
+    assert rival("SDH").fit(X, y).report_.facts["readout"] == "codes"
 
 
 @pytest.mark.parametrize("n", [400, 4400], ids=["all rows are tried", "a part is tried"])
@@ -73,9 +73,9 @@ def test_its_features_are_similarities_where_only_distances_tell_the_classes_apa
     rng = np.random.default_rng(0)
     ring, angle = np.arange(n) % 3, rng.uniform(0, 2 * np.pi, n)
     X = np.c_[ring * np.cos(angle), ring * np.sin(angle), np.full(n, 3.0)] + 0.05 * rng.normal(size=(n, 3))
-    assert rival("COSDISH").fit(X, ring).report_["features"] in ("rbf", "both")
+    assert rival("COSDISH").fit(X, ring).report_.facts["features"] in ("rbf", "both")
     line = np.c_[ring + 0.05 * rng.normal(size=n), rng.normal(size=(n, 2))]
-    assert rival("COSDISH").fit(line, ring).report_["features"] == "plain"
+    assert rival("COSDISH").fit(line, ring).report_.facts["features"] == "plain"
 
 
 def test_codes_readout_repeats_the_codes_of_rows_whose_similarities_are_known():

@@ -103,7 +103,7 @@ def test_the_next_bit_sees_what_the_trees_say():
     B = np.where(fitted.transform(X) > 0, 1.0, -1.0)
     i, j = np.triu_indices(80, 1)
     S = np.where(y[i] == y[j], 1.0, -1.0)
-    inferred, learned = fitted.report_["objective"][-1]
+    inferred, learned = fitted.report_.facts["objective"][-1]
     assert learned == pytest.approx(((S - (B @ B.T)[i, j] / 4) ** 2).sum())
     assert learned != inferred
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*constant on the training rows"
 @pytest.mark.parametrize("nu", [1e-5, 1.0])
 def test_the_objective_never_rises(data, nu):
     X, y = data()
-    assert never_rises(FSDH(12, nu=nu, n_centers=30, random_state=0).fit(X, y).report_["objective"])
+    assert never_rises(FSDH(12, nu=nu, n_centers=30, random_state=0).fit(X, y).report_.facts["objective"])
 
 
 def test_the_reported_objective_is_the_one_in_the_docstring():
@@ -27,7 +27,7 @@ def test_the_reported_objective_is_the_one_in_the_docstring():
     P = np.linalg.solve(phi.T @ phi + 0.5 * np.eye(21), phi.T @ B)
     expected = ((B - L @ W) ** 2).sum() + 2 * (W**2).sum()
     expected += 0.3 * (((B - phi @ P) ** 2).sum() + 0.5 * (P**2).sum())
-    assert fitted.report_["objective"][-1] == pytest.approx(expected, rel=1e-5)
+    assert fitted.report_.facts["objective"][-1] == pytest.approx(expected, rel=1e-5)
 
 
 def test_one_label_per_row_fixes_the_codes_at_the_first_random_class_means():

@@ -25,7 +25,9 @@ def test_similarities_times_labels_need_no_similarities(kind):
 @pytest.mark.parametrize("settings", [{}, {"mu": 0.5, "theta": 50.0}, {"similarity": "binary"}])
 def test_the_objective_never_rises(data, settings):
     X, y = data()
-    objective = FSSH(6, n_centers=20, n_rounds=8, random_state=0, **settings).fit(X, y).report_["objective"]
+    objective = (
+        FSSH(6, n_centers=20, n_rounds=8, random_state=0, **settings).fit(X, y).report_.facts["objective"]
+    )
     assert len(objective) == 8
     assert never_rises(objective)
 
@@ -39,7 +41,7 @@ def test_the_reported_objective_and_the_map_are_those_of_the_docstring():
     P = np.linalg.solve(Z.T @ Z + np.eye(10), Z.T @ B)
     np.testing.assert_allclose(fitted.fitted_.unrounded.scores(X), Z @ P, atol=1e-3)
     # Left alone with these codes, the factors cannot get below the best they could do together.
-    assert fitted.report_["objective"][-1] >= best_with_codes(Z, L, B, 3.0, 2.0) - 1e-6
+    assert fitted.report_.facts["objective"][-1] >= best_with_codes(Z, L, B, 3.0, 2.0) - 1e-6
 
 
 def best_with_codes(Z, L, B, mu, theta, rounds=1500):
@@ -62,7 +64,7 @@ def test_many_rounds_reach_what_exact_steps_reach():
     fitted = FSSH(2, **settings).fit(X, y)
     Z = fitted.fitted_.unrounded.preparation(X).astype(float)
     expected = best_with_codes(Z, one_hot(y), signs(fitted), 3.0, 2.0)
-    assert fitted.report_["objective"][-1] == pytest.approx(expected, rel=1e-4)
+    assert fitted.report_.facts["objective"][-1] == pytest.approx(expected, rel=1e-4)
 
 
 def test_twin_centres_do_no_harm():

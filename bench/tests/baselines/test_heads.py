@@ -9,16 +9,16 @@ from rival_cases import classes, signs, tags
 from kinhash.errors import InvalidInput
 from kinhash.metrics import mean_average_precision
 from kinhash_bench.baselines import BASELINES
-from kinhash_bench.baselines._head import Batch
-from kinhash_bench.baselines._head_losses import (
+from kinhash_bench.baselines.head import Batch
+from kinhash_bench.baselines.head_losses import (
     CSQLoss,
     DPNLoss,
     GreedyHashLoss,
     HashNetLoss,
     OrthoHashLoss,
 )
-from kinhash_bench.baselines._histograms import MutualInformation, TieAwarePrecision
 from kinhash_bench.baselines.heads import hash_centres
+from kinhash_bench.baselines.histograms import MutualInformation, TieAwarePrecision
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 HEADS = ["CSQ", "DPN", "GreedyHash", "HashNet", "MIHash", "OrthoHash", "TALR"]
@@ -142,11 +142,11 @@ def test_hash_centres_are_far_apart_and_differ_by_seed():
 def test_heads_learn(name, make):
     X, y = make(n=200)
     fitted = BASELINES[name](16, random_state=0).fit(X, y)
-    losses = fitted.report_["loss"]
+    losses = fitted.report_.facts["loss"]
     assert losses[-1] < losses[0]
     assert fitted.score(X, y) > (0.9 if make is classes else 0.75)
-    assert fitted.report_["features"] == "plain"
-    assert "held_out_score" not in fitted.report_  # too few rows to hold any out
+    assert fitted.report_.facts["features"] == "plain"
+    assert "held_out_score" not in fitted.report_.facts  # too few rows to hold any out
 
 
 def test_codewords_are_the_learned_codes():
@@ -156,7 +156,7 @@ def test_codewords_are_the_learned_codes():
     assert len(np.unique(B, axis=0)) == 4
     one = np.stack([B[y == c][0] for c in range(4)])
     assert (one @ one.T == 16 * np.eye(4)).all()
-    assert BASELINES["CSQ"](16, map="linear", random_state=0).fit(X, y).report_.get("loss") is None
+    assert BASELINES["CSQ"](16, map="linear", random_state=0).fit(X, y).report_.facts.get("loss") is None
 
 
 def test_what_is_open_is_chosen_on_held_out_rows():
@@ -164,11 +164,11 @@ def test_what_is_open_is_chosen_on_held_out_rows():
     n = 300
     ring, angle = np.arange(n) % 3, rng.uniform(0, 2 * np.pi, n)
     X = np.c_[ring * np.cos(angle), ring * np.sin(angle), np.full(n, 3.0)] + 0.05 * rng.normal(size=(n, 3))
-    chosen = BASELINES["OrthoHash"](8, random_state=0).fit(X, ring).report_
+    chosen = BASELINES["OrthoHash"](8, random_state=0).fit(X, ring).report_.facts
     assert chosen["features"] == "rbf"
     assert chosen["held_out_score"] > 0.8
     given = BASELINES["OrthoHash"](8, features="plain", step=0.01, penalty=0.0, n_epochs=3, random_state=0)
-    report = given.fit(X, ring).report_
+    report = given.fit(X, ring).report_.facts
     assert (report["features"], report["step"], report["penalty"], report["n_epochs"]) == (
         "plain",
         0.01,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinhash_bench.baselines._histograms import count_softly, slopes_of_distances
+from kinhash_bench.baselines.histograms import count_softly, slopes_of_distances
 
 
 @pytest.fixture

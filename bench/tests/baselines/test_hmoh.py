@@ -45,7 +45,7 @@ def test_blocks_are_one_stream():
     for start in range(60, 120, 20):
         parts.partial_fit(X[start : start + 20], y[start : start + 20])
     assert parts.model_id_ == whole.model_id_
-    assert parts.report_["n_rows"] == 120
+    assert parts.report_.n_rows == 120
 
 
 def test_classes_that_come_later_have_codewords_if_they_were_announced():

@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
-from kinhash._stages import Stages
-from kinhash.rows import Rows
-from kinhash.supervision import from_labels
-from kinhash.training import Training
+from kinhash._internal.rows import Rows
+from kinhash._internal.stages import Stages
+from kinhash.supervision import Training, from_labels
 from kinhash.tuning import hold_out
-from kinhash_bench.baselines import _judge
-from kinhash_bench.baselines._judge import MapJudge, average_precision_by_steps
+from kinhash_bench.baselines import judge
+from kinhash_bench.baselines.judge import MapJudge, average_precision_by_steps
 
 
 def distinct_scores(rng, shape):
@@ -72,8 +71,8 @@ def plain_average_precision(asked, database, kin, leave_out_self=False):
 
 @pytest.mark.parametrize("kind", ["classes", "tags"])
 def test_a_map_is_judged_against_three_databases(kind, monkeypatch):
-    monkeypatch.setattr(_judge, "HELD_ROWS", 30)
-    monkeypatch.setattr(_judge, "SEEN_ROWS", 50)
+    monkeypatch.setattr(judge, "HELD_ROWS", 30)
+    monkeypatch.setattr(judge, "SEEN_ROWS", 50)
     rng = np.random.default_rng(0)
     y = rng.integers(0, 5, 300) if kind == "classes" else [set(rng.integers(0, 5, 2)) for _ in range(300)]
     supervision = from_labels(y)
@@ -87,10 +86,10 @@ def test_a_map_is_judged_against_three_databases(kind, monkeypatch):
         sets = [one if kind == "tags" else {one} for one in y]
         return np.array([[bool(sets[i] & sets[j]) for j in rows] for i in held])
 
-    judge = MapJudge.of(training, split)
+    judging = MapJudge.of(training, split)
     by_label = plain_average_precision(bits[held] > 0, learned > 0, kin(seen))
     mapped = plain_average_precision(bits[held] > 0, bits[seen] > 0, kin(seen))
     unseen = plain_average_precision(bits[held] > 0, bits[held] > 0, kin(held), True)
-    assert judge.value(bits[held], bits[seen], None) == pytest.approx((2 * mapped + unseen) / 3)
+    assert judging.value(bits[held], bits[seen], None) == pytest.approx((2 * mapped + unseen) / 3)
     expected = (2 * by_label + 2 * mapped + unseen) / 5
-    assert judge.value(bits[held], bits[seen], learned) == pytest.approx(expected)
+    assert judging.value(bits[held], bits[seen], learned) == pytest.approx(expected)

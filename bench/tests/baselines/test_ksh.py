@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from kinhash import load
-from kinhash.encoders.gaussian import Gaussian, root_mean_square_distance
-from kinhash_bench.baselines._sample import GroupedSimilarity
+from kinhash.encoders.feature_transform import Gaussian, root_mean_square_distance
 from kinhash_bench.baselines.ksh import KSH, Residual, kernel_preparation, nesterov, smooth_objective
+from kinhash_bench.baselines.sample import GroupedSimilarity
 
 
 def problem(l=30, m=6, d=4, seed=0):
@@ -62,15 +62,15 @@ def clusters(n=200, k=4, p=5, seed=0):
 def test_every_bit_agrees_at_least_as_much_as_its_spectral_start():
     X, y = clusters()
     fitted = KSH(6, n_anchors=40, random_state=0).fit(X, y)
-    agreement = np.array(fitted.report_["agreement"])
+    agreement = np.array(fitted.report_.facts["agreement"])
     assert (agreement[:, 1] >= agreement[:, 0]).all()
     # ‖R − yyᵀ‖² = ‖R‖² − 2 yᵀRy + l², for the codes the map gives
-    square = np.array(fitted.report_["residual"]) ** 2
+    square = np.array(fitted.report_.facts["residual"]) ** 2
     np.testing.assert_allclose(np.diff(square), 200**2 - 2 * agreement[:, 1], rtol=1e-9)
     codes = np.where(fitted.transform(X) > 0, 1.0, -1.0)
     S = np.where(y[:, None] == y, 1.0, -1.0)
-    assert fitted.report_["residual"][-1] == pytest.approx(np.linalg.norm(6 * S - codes @ codes.T))
-    assert fitted.report_["residual"][-1] < 0.6 * fitted.report_["residual"][0]
+    assert fitted.report_.facts["residual"][-1] == pytest.approx(np.linalg.norm(6 * S - codes @ codes.T))
+    assert fitted.report_.facts["residual"][-1] < 0.6 * fitted.report_.facts["residual"][0]
 
 
 def test_the_kernel_is_centred_and_as_wide_as_the_mean_squared_distance():
@@ -108,9 +108,9 @@ def test_pairs_are_enough():
 
 
 def test_the_width_does_not_depend_on_blocks(monkeypatch):
-    from kinhash._stages import Stages
+    from kinhash._internal.rows import Rows
+    from kinhash._internal.stages import Stages
     from kinhash.hashers.base import Training
-    from kinhash.rows import Rows
     from kinhash.supervision import from_labels
 
     X, y = clusters(n=1000)

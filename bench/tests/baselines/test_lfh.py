@@ -105,7 +105,7 @@ def test_the_row_step_is_newton_with_the_gradient_of_finite_differences():
 @pytest.mark.parametrize("data", [classes, tags])
 def test_every_round_gains(data):
     X, y = data()
-    gains = LFH(8, random_state=0).fit(X, y).report_["gains"]
+    gains = LFH(8, random_state=0).fit(X, y).report_.facts["gains"]
     assert len(gains) == 50
     assert min(gains) > -1e-5
 

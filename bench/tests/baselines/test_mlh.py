@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from kinhash_bench.baselines._pair_bits import ListedPairs
 from kinhash_bench.baselines.mlh import MLH, batch_gradient, draw_batch, hinge_table, loss_augmented
+from kinhash_bench.baselines.pair_bits import ListedPairs
 
 
 @pytest.mark.parametrize("d", [1, 3, 4])
@@ -75,7 +75,7 @@ def clusters(n=120, k=4, p=6, seed=0):
 def test_it_learns_and_its_bound_falls():
     X, y = clusters()
     fitted = MLH(8, n_epochs=6, n_pairs=5000, random_state=0).fit(X, y)
-    bound, loss = np.array(fitted.report_["bound"]), np.array(fitted.report_["loss"])
+    bound, loss = np.array(fitted.report_.facts["bound"]), np.array(fitted.report_.facts["loss"])
     assert (bound >= loss).all()
     assert bound[-1] < 0.8 * bound[0]
     assert fitted.score(X, y) > 0.85

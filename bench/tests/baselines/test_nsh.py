@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kinhash.errors import InvalidInput
-from kinhash.labels import read_labels
+from kinhash.supervision import read_labels
 from kinhash_bench.baselines.nsh import NSH, leading_directions, orthonormal_rows, unit_labels
 
 # Uncentred label vectors may leave a bit on one side for all rows.
@@ -46,7 +46,7 @@ def test_fewer_bits_than_labels_keep_the_inner_products_as_well_as_they_can():
 def test_no_round_raises_the_objective(mu, n_bits, center):
     X, Y = tagged()
     fitted = NSH(n_bits, mu=mu, n_rounds=12, center=center, random_state=0).fit(X, Y)
-    objective = np.array(fitted.report_["objective"])
+    objective = np.array(fitted.report_.facts["objective"])
     assert (np.diff(objective) <= 1e-4 * objective[:-1]).all()  # features are float32
 
 

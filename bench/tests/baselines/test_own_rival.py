@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsRegressor
 
-from kinhash.baselines import Baseline, Solved, Training, Unsupervised
-from kinhash.encoders import Map
+from kinhash.baselines import Baseline, Solved, Unsupervised
 from kinhash.errors import InvalidInput
+from kinhash.models import Map
+from kinhash.plugins import Training
 from kinhash.testing import check_hasher
 from kinhash_bench.baselines import BASELINES, TwoStepBaseline
 
@@ -87,7 +88,7 @@ def test_its_codes_combine_with_every_map(map_):
 
 def test_facts_are_reported_and_labels_are_not_read_without_need():
     X = np.random.default_rng(0).normal(size=(20, 2))
-    assert KinMean(4, random_state=0).fit(X, np.arange(20) % 2).report_["seen"] == 20
+    assert KinMean(4, random_state=0).fit(X, np.arange(20) % 2).report_.facts["seen"] == 20
     np.testing.assert_array_equal(Quantiles(4).fit(X).encode(X), Quantiles(4).fit(X, ["a"] * 20).encode(X))
 
 

@@ -40,7 +40,7 @@ def test_similarities_act_without_being_formed():
 @pytest.mark.parametrize("settings", [{}, {"lam": 0.1, "alpha_z": 5.0}])
 def test_the_objective_never_rises(data, settings):
     X, y = data()
-    objective = SCDH(12, n_centers=40, random_state=0, **settings).fit(X, y).report_["objective"]
+    objective = SCDH(12, n_centers=40, random_state=0, **settings).fit(X, y).report_.facts["objective"]
     assert len(objective) == 10
     assert never_rises(objective)
 

@@ -12,7 +12,7 @@ from rival_cases import classes, never_rises, one_hot, signs, tags
 
 from kinhash.errors import InvalidInput
 from kinhash_bench.baselines import SDH
-from kinhash_bench.baselines._bit_step import settle_bits
+from kinhash_bench.baselines.bit_step import settle_bits
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*constant on the training rows")  # a few classes
 
@@ -72,7 +72,7 @@ def test_one_flip_more_never_helps_after_the_bit_step():
 def test_the_objective_never_rises(data, nu):
     X, y = data()
     fitted = SDH(12, nu=nu, n_centers=30, random_state=0).fit(X, y)
-    objective = fitted.report_["objective"]
+    objective = fitted.report_.facts["objective"]
     assert len(objective) >= 2
     assert never_rises(objective)
 
@@ -86,7 +86,7 @@ def test_the_reported_objective_is_the_one_in_the_docstring():
     P = np.linalg.solve(phi.T @ phi + 0.5 * np.eye(21), phi.T @ B)
     expected = ((L - B @ W) ** 2).sum() + 2 * (W**2).sum()
     expected += 0.3 * (((B - phi @ P) ** 2).sum() + 0.5 * (P**2).sum())
-    assert fitted.report_["objective"][-1] == pytest.approx(expected, rel=1e-5)
+    assert fitted.report_.facts["objective"][-1] == pytest.approx(expected, rel=1e-5)
     np.testing.assert_allclose(fitted.decision_function(X), phi @ P, atol=1e-3)
 
 
@@ -110,7 +110,7 @@ def test_weights_count_rows():
     W = np.linalg.solve(unit * B.T @ B + np.eye(8), unit * B.T @ L)
     expected = unit * ((L - B @ W) ** 2).sum() + (W**2).sum()
     expected += 1e-5 * (unit * ((B - phi @ P) ** 2).sum() + 0.01 * (P**2).sum())
-    assert fitted.report_["objective"][-1] == pytest.approx(expected, rel=1e-4)
+    assert fitted.report_.facts["objective"][-1] == pytest.approx(expected, rel=1e-4)
 
 
 def test_codes_and_map_are_chosen_apart():

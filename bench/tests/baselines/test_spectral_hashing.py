@@ -33,7 +33,7 @@ def test_bits_are_signs_of_cosines_along_principal_components():
     vectors = np.linalg.svd(centred, full_matrices=False)[2].T
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(5)]
     V = centred @ (vectors * np.sign(peaks))
-    sides, waves = fitted.report_["sides"], fitted.report_["waves"]
+    sides, waves = fitted.report_.facts["sides"], fitted.report_.facts["waves"]
     low, length = V.min(axis=0), np.ptp(V, axis=0)
     angle = np.pi * waves * (V[:, sides] - low[sides]) / length[sides]
     np.testing.assert_allclose(fitted.fitted_.unrounded.scores(X), np.sin(angle + np.pi / 2), atol=1e-3)

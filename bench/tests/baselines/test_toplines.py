@@ -9,10 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from kinhash.errors import InvalidInput
-from kinhash.evaluation import Cosine
 from kinhash.metrics import average_precision_from_scores
 from kinhash_bench.baselines.toplines import ClassScores, PredictedClass
-from kinhash_bench.protocols import evaluate
+from kinhash_bench.protocols import Cosine, evaluate
 
 X, Y = classes(n=300)
 

@@ -9,11 +9,11 @@ import pytest
 import scipy.sparse as sp
 
 from kinhash import load
-from kinhash._stages import Stages
+from kinhash._internal.rows import Rows
+from kinhash._internal.stages import Stages
 from kinhash.hashers.base import Training
-from kinhash.rows import Rows
 from kinhash.supervision import from_labels, from_pairs, from_similarity
-from kinhash_bench.baselines._pair_bits import LOSSES, ListedPairs, bit_weights
+from kinhash_bench.baselines.pair_bits import LOSSES, ListedPairs, bit_weights
 from kinhash_bench.baselines.tsh import TSH, refined_bit, spectral_bit
 
 
@@ -130,7 +130,7 @@ def test_every_loss_learns_and_its_model_is_stored(loss, tmp_path):
     X, y = clusters()
     fitted = TSH(8, loss=loss, n_partners=20, random_state=0).fit(X, y)
     assert fitted.score(X, y) > 0.9
-    objective = fitted.report_["objective"]
+    objective = fitted.report_.facts["objective"]
     assert objective[-1] < 0.7 * objective[0]
     fitted.save(tmp_path / "tsh.kin")
     assert np.array_equal(load(tmp_path / "tsh.kin").encode(X), fitted.encode(X))

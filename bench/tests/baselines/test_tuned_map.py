@@ -9,7 +9,7 @@ from rival_cases import classes, signs
 import kinhash
 from kinhash.testing import check_hasher
 from kinhash_bench.baselines import BASELINES
-from kinhash_bench.baselines import _tuned as tuned
+from kinhash_bench.baselines import tuned_penalty as tuned
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 
@@ -33,9 +33,12 @@ def test_it_keeps_the_contract_and_the_codes(tmp_path):
 
 def test_features_are_chosen():
     X, y = rings(400)
-    assert BASELINES["SDH"](8, map="tuned", random_state=0).fit(X, y).report_["features"] in ("rbf", "both")
+    assert BASELINES["SDH"](8, map="tuned", random_state=0).fit(X, y).report_.facts["features"] in (
+        "rbf",
+        "both",
+    )
     X, y = classes(n=400)
-    report = BASELINES["SDH"](8, map="tuned", random_state=0).fit(X, y).report_
+    report = BASELINES["SDH"](8, map="tuned", random_state=0).fit(X, y).report_.facts
     assert report["penalty"] in tuned.PENALTIES
     assert report["held_out_score"] > 0.8
 
@@ -46,18 +49,16 @@ def test_a_penalty_is_chosen_that_noise_needs():
     y = np.arange(300) % 5
     X = rng.normal(size=(300, 200)) + 0.25 * rng.normal(size=(5, 200))[y]
     chosen = BASELINES["RandomCodewords"](16, map="tuned", random_state=0).fit(X, y)
-    assert chosen.report_["penalty"] >= 10
+    assert chosen.report_.facts["penalty"] >= 10
 
 
 def test_the_path_is_ridge_with_an_intercept():
     from sklearn.linear_model import Ridge
 
-    from kinhash._stages import Stages
-    from kinhash.encoders.features import Plain
-    from kinhash.encoders.labelled import labelled_set
-    from kinhash.rows import Rows
-    from kinhash.supervision import from_labels
-    from kinhash.training import Training
+    from kinhash._internal.rows import Rows
+    from kinhash._internal.stages import Stages
+    from kinhash.encoders.features import Plain, labelled_set
+    from kinhash.supervision import Training, from_labels
 
     X, y = classes(n=120)
     weights = np.random.default_rng(0).uniform(0.5, 2, 120)
@@ -72,7 +73,7 @@ def test_the_path_is_ridge_with_an_intercept():
 
 def test_few_rows_or_pairs_take_a_plain_ridge():
     X, y = classes(n=100)
-    report = BASELINES["COSDISH"](8, map="tuned", random_state=0).fit(X, y).report_
+    report = BASELINES["COSDISH"](8, map="tuned", random_state=0).fit(X, y).report_.facts
     assert (report["features"], report["penalty"]) == ("plain", tuned.UNTUNED)
     assert "held_out_score" not in report
     paired = BASELINES["COSDISH"](8, map="tuned", random_state=0).fit_pairs(

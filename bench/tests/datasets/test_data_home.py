@@ -15,20 +15,21 @@ import pytest
 from compact_cases import compact_arrays
 from official import write_cifar10, write_espgame, write_mnist
 
-from kinhash._table import Table
+from kinhash._internal.registry import Table
 from kinhash.errors import DamagedFile, FileProblem, InvalidInput, MissingExtra
 from kinhash_bench.datasets import (
     DATASETS,
     Facts,
     Source,
     Wanted,
-    _home,
     check,
     data_folder,
     load,
     prepare,
     read_compact,
 )
+
+TABLE = "kinhash_bench.datasets.home.DATASETS"
 
 
 def test_the_argument_beats_the_environment(tmp_path, monkeypatch):
@@ -140,7 +141,7 @@ def test_downloads_only_when_asked_and_verified(tmp_path, server, monkeypatch):
     right = hashlib.sha256((site / "own.npz").read_bytes()).hexdigest()
     home = tmp_path / "home"
 
-    monkeypatch.setattr(_home, "DATASETS", own_table(f"{address}/own.npz", f"sha256:{right}"))
+    monkeypatch.setattr(TABLE, own_table(f"{address}/own.npz", f"sha256:{right}"))
     with pytest.raises(FileProblem, match="lacks"):
         load("own", home)
     assert not home.exists()
@@ -148,12 +149,12 @@ def test_downloads_only_when_asked_and_verified(tmp_path, server, monkeypatch):
     assert dataset.checksum == right
     assert len(load("own", home)) == 12
 
-    monkeypatch.setattr(_home, "DATASETS", own_table(f"{address}/own.npz", f"sha256:{'0' * 64}"))
+    monkeypatch.setattr(TABLE, own_table(f"{address}/own.npz", f"sha256:{'0' * 64}"))
     with pytest.raises(DamagedFile, match="does not have the published checksum"):
         load("own", tmp_path / "other", download=True)
     assert not [path for path in (tmp_path / "other").rglob("*") if path.is_file()]
 
-    monkeypatch.setattr(_home, "DATASETS", own_table(f"{address}/gone.npz", f"sha256:{right}"))
+    monkeypatch.setattr(TABLE, own_table(f"{address}/gone.npz", f"sha256:{right}"))
     with pytest.raises(FileProblem, match="could not be fetched"):
         load("own", tmp_path / "third", download=True)
 

@@ -9,8 +9,8 @@ import pytest
 from metric_oracles import ap
 
 from kinhash.codes import Codes
-from kinhash.labels import read_labels
 from kinhash.metrics import mean_average_precision
+from kinhash.supervision import read_labels
 from kinhash_bench.audit import audit_codes
 
 
@@ -40,7 +40,7 @@ def test_figures_are_those_of_the_metrics(alone):
     found = audit_codes(*args, cuts=(50, 1000))
     sides = (database, database, y, y) if alone else (queries, database, yq, y)
     own = {"exclude_self": alone}
-    details = mean_average_precision(*sides, return_details=True, **own)
+    details = mean_average_precision(*sides, **own)
     assert (found.expected, found.worst, found.best) == pytest.approx((details.value, *details.band))
     assert found.index == pytest.approx(mean_average_precision(*sides, ties="index", **own))
     (at,) = found.at_k  # 1,000 is more than there are

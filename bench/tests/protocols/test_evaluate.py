@@ -12,14 +12,13 @@ import scipy.sparse as sp
 from protocol_methods import SignBits, blobs
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from kinhash import EMKSH, EnergyHasher, Fields
+from kinhash import EMKSH, BitLayout, EnergyHasher
 from kinhash.codes import Codes, unpack_bits
 from kinhash.errors import CodesMismatch, InvalidInput, KinhashWarning, UnknownName
-from kinhash.evaluation import Cosine
-from kinhash.evaluation.nearest_kin import NearestKin
 from kinhash.metrics import mean_average_precision, near_kin, near_kin_from_scores
+from kinhash.metrics.nearest_kin import NearestKin
 from kinhash_bench import datasets
-from kinhash_bench.protocols import PROTOCOLS, Partition, Protocol, evaluate, nearest_kin_of
+from kinhash_bench.protocols import PROTOCOLS, Cosine, Partition, Protocol, evaluate, nearest_kin_of
 
 PAPER = PROTOCOLS["paper"]
 
@@ -44,9 +43,7 @@ def test_learned_and_mapped_are_what_the_metrics_say():
     method = SignBits().fit(X[part.train], y[part.train])
     queries = method.encode(X[part.query])
     for score, packed in ((record.learned, method.codes_), (record.mapped, method.encode(X[part.train]))):
-        wanted = mean_average_precision(
-            queries, packed, y[part.query], y[part.train], n_bits=4, return_details=True
-        )
+        wanted = mean_average_precision(queries, packed, y[part.query], y[part.train], n_bits=4)
         assert score.value == wanted.value
         assert score.band == wanted.band
         assert score.band[0] <= score.value <= score.band[1]
@@ -76,7 +73,7 @@ def test_bits_count_what_their_fields_say(protocol):
 
     class Weighted(SignBits):
         def encode(self, X):
-            return Codes(super().encode(X), self.n_bits, fields=Fields(alike=2, kin_weight=3))
+            return Codes(super().encode(X), self.n_bits, fields=BitLayout(alike=2, kin_weight=3))
 
     class Repeated(SignBits):
         def encode(self, X):
@@ -409,7 +406,7 @@ def test_what_cannot_be_evaluated(call, kind, message):
 
 def test_codes_and_floats_agree_on_the_same_ranking():
     """Hamming distance handed over as a float score gives the same record, tie band included."""
-    from kinhash.evaluation import FloatRanking
+    from kinhash_bench.protocols import FloatRanking
 
     class Bits(FloatRanking):
         def fit(self, X, y):

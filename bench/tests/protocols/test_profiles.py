@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kinhash import metrics
-from kinhash_bench.protocols.profiles import RECALLS, ranking_profile
+from kinhash_bench.protocols.ranking_summary import RECALLS, ranking_profile
 
 
 @pytest.mark.parametrize("exclude_self", [False, True])

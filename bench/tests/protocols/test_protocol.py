@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from kinhash.errors import InvalidInput, UnknownName
-from kinhash.evaluation.mean_score import NO_KIN, TIES
+from kinhash.metrics.mean_score import NO_KIN
+from kinhash.metrics.tie_groups import TIES
 from kinhash_bench.protocols import PROTOCOLS, Protocol
 from kinhash_bench.protocols.protocol import CHOICES
 

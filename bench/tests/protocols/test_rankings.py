@@ -12,9 +12,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from kinhash.errors import InvalidInput
-from kinhash.evaluation import Cosine, LabelScores
 from kinhash_bench.datasets import load
-from kinhash_bench.protocols import PROTOCOLS, evaluate
+from kinhash_bench.protocols import PROTOCOLS, Cosine, LabelScores, evaluate
 
 
 def unit(Z):

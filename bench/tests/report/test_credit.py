@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kinhash_bench.report.credit import maps
-from kinhash_bench.report.field import field
+from kinhash_bench.report.all_methods import field
+from kinhash_bench.report.encoder_swap import maps
 from kinhash_bench.report.tables import TUNING
 from kinhash_bench.tasks.task import read_task
 from records import result

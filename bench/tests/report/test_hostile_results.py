@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from kinhash.errors import DamagedFile, KinhashError
-from kinhash_bench.report.field import multi_label
-from kinhash_bench.report.grid import Column, Entry, ResultTable
+from kinhash_bench.report.all_methods import multi_label
 from kinhash_bench.report.report import make_report
+from kinhash_bench.report.result_table import Column, Entry, ResultTable
 from kinhash_bench.tasks import Result, read_results
 from records import every_section, failed, result
 

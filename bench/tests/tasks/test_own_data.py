@@ -11,7 +11,7 @@ from kinhash.baselines import LSH
 from kinhash.errors import FileProblem, InvalidInput, UnknownName
 from kinhash.metrics import mean_average_precision
 from kinhash_bench.tasks import Store, plan, read_task, run, run_cell
-from kinhash_bench.tasks.own_data import load_own
+from kinhash_bench.tasks.custom_data import load_own
 
 TASK = """
 about = "Mine"

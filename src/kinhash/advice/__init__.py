@@ -6,9 +6,8 @@ advice.recommendation.n_bits           # the same for programs; all of it in adv
 advice.draw("advice.png")              # mAP against bits, with intervals
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from ._advice import Advice, Measurement, Recommendation
-from ._advise import advise
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = ["Advice", "Measurement", "Recommendation", "advise"]
+__all__ = ["Advice", "advise"]

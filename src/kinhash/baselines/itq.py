@@ -6,16 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._check import check_integer
-from .._linalg import fit_rotation
-from .._types import Floats
-from ..encoders.linear import LinearMap
-from ..encoders.moments import Standardised
-from ..encoders.prepared import prepare_rows
-from ..training import Training
-from ._base import Solved, Unsupervised
-from ._card import FEATURES, Card
-from ._centred import centred_moments
+from .._internal.numerics import fit_rotation
+from .._internal.types import Floats
+from .._internal.validation import check_integer
+from ..encoders import LinearMap, Standardised, prepare_rows
+from ..supervision import Training
+from .base import Solved, Unsupervised
+from .card import FEATURES, Card
+from .centered import centered_moments
 
 __all__ = ["ITQ", "itq_rotation", "principal_directions", "rotated_map"]
 
@@ -26,7 +24,7 @@ class ITQ(Unsupervised):
 
     Steps: centre the columns; V = their top d principal components; R = a random rotation; then 51 times
     B = sign(V R) and R = the rotation nearest to taking V to B (from the SVD of Bᵀ V). Each step can only
-    lower the error, which ``report_["quantisation_error"]`` records (mean over entries, V scaled to
+    lower the error, which ``report_.facts["quantisation_error"]`` records (mean over entries, V scaled to
     mean square 1).
 
     Differs from the authors' program: with fewer columns than bits R is r × d with orthonormal rows (theirs
@@ -58,7 +56,7 @@ class ITQ(Unsupervised):
         check_integer("n_rounds", self.n_rounds, 1)
 
     def _solve(self, training: Training) -> Solved:
-        moments, shares = centred_moments(training)
+        moments, shares = centered_moments(training)
         directions = shares[:, None] * principal_directions(moments, shares, self.n_bits)[0]
         found, errors = rotated_map(training, moments, directions, self.n_bits, self.n_rounds)
         return Solved(None, found, {"quantisation_error": errors})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..encoders.linear import LinearMap
-from ..evaluation.code_references import random_directions
-from ..training import Training
-from ._base import Solved, Unsupervised
-from ._card import FEATURES, Card
-from ._centred import centre_columns
+from ..encoders import LinearMap
+from ..metrics import random_directions
+from ..supervision import Training
+from .base import Solved, Unsupervised
+from .card import FEATURES, Card
+from .centered import center_columns
 
 __all__ = ["LSH"]
 
@@ -37,7 +37,7 @@ class LSH(Unsupervised):
     )
 
     def _solve(self, training: Training) -> Solved:
-        preparation, shares = centre_columns(training)
+        preparation, shares = center_columns(training)
         directions = random_directions(len(shares), self.n_bits, training.rng)
         weights = (shares[:, None] * directions).astype(np.float32)
         return Solved(None, LinearMap(preparation, weights, np.zeros(self.n_bits, np.float32)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..encoders.linear import LinearMap
-from ..training import Training
-from ._base import Solved, Unsupervised
-from ._card import FEATURES, Card
-from ._centred import centre_columns
+from ..encoders import LinearMap
+from ..supervision import Training
+from .base import Solved, Unsupervised
+from .card import FEATURES, Card
+from .centered import center_columns
 
 __all__ = ["SignBits"]
 
@@ -25,14 +25,14 @@ class SignBits(Unsupervised):
     """
 
     card = Card(
-        "a line nobody prints: signs of centred columns",
+        "signs of centered columns",
         FEATURES,
         "one column per bit",
         "all of it",
     )
 
     def _solve(self, training: Training) -> Solved:
-        preparation, shares = centre_columns(training)
+        preparation, shares = center_columns(training)
         chosen = np.resize(np.argsort(-shares, kind="stable"), self.n_bits)
         weights = np.zeros((len(shares), self.n_bits), np.float32)
         weights[chosen, np.arange(self.n_bits)] = 1.0

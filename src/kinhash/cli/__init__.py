@@ -20,15 +20,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from .. import __version__
-from .._files import remove_unfinished
+from .._internal.files import remove_unfinished
 from ..errors import KinhashError, KinhashWarning, MissingExtra, UnknownName
-from ._interrupt import INTERRUPTED, stopped, stopping_within_a_second, was_interrupted
-from ._streams import open_closed_streams
-from ._terminal import bar, counted, emit, json_option, table, visible
+from .process import INTERRUPTED, open_closed_streams, stopped, stopping_within_a_second, was_interrupted
+from .terminal import bar, counted, emit, json_option, table, visible
 
 if TYPE_CHECKING:
-    from ._files import expect_output, open_codes
-    from ._supervision import read_some_labels
+    from .files import expect_output, open_codes
+    from .supervision_options import read_some_labels
 
 # The command line, and what commands of other packages print and read with.
 __all__ = [
@@ -159,14 +158,9 @@ def kinhash() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("expect_output", "open_codes"):
-        from . import _files
-
-        return getattr(_files, name)
-    if name == "read_some_labels":
-        from ._supervision import read_some_labels
-
-        return read_some_labels
+    homes = {"expect_output": "files", "open_codes": "files", "read_some_labels": "supervision_options"}
+    if name in homes:
+        return getattr(import_module(f".{homes[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ._terminal import array_option, bar, emit, header_option, json_option, separator_option, talk
+from .terminal import array_option, bar, emit, header_option, json_option, separator_option, talk
 
 __all__ = ["advise"]
 
@@ -51,7 +51,7 @@ def advise(features: str, picture: str | None, as_json: bool, **options: Any) ->
       kinhash advise X.npy --tags tags.txt --bits 16,32,64 --picture advice.png
       kinhash advise table.csv --label-column species --leave-out name --json
     """
-    from ._files import expect_output
+    from .files import expect_output
 
     if options["pairs"]:
         raise click.UsageError(
@@ -62,7 +62,7 @@ def advise(features: str, picture: str | None, as_json: bool, **options: Any) ->
     if picture is not None and not picture.lower().endswith(".png"):
         raise click.UsageError(f"--picture {picture}: the picture is a PNG, so its name must end in .png.")
     if picture is not None:
-        from ..plot._axes import bare_page
+        from ..plot import bare_page
 
         bare_page(1, 1)  # said before the work starts, if there is nothing to draw with
     with bar("starting", 1) as move:
@@ -80,10 +80,10 @@ def advise(features: str, picture: str | None, as_json: bool, **options: Any) ->
 def _work(features: str, bits: tuple[int, ...] | None, options: dict[str, Any], move: Any) -> Any:
     """Read the files and ask the engine."""
     from ..advice import advise as ask
-    from ._fitting import Request, read_features
-    from ._reading import summary, warn_of_columns
-    from ._supervision import read_supervision, require_one_kind
-    from ._table import settled
+    from .fitting import Request, read_features
+    from .reading import summary, warn_of_columns
+    from .supervision_options import read_supervision, require_one_kind
+    from .text_table import settled
 
     move(0, "reading")
     told = ("labels", "tags", "label_column", "leave_out", "array", "header", "tag_separator")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._terminal import bar, emit, json_option, wrapped
+from .terminal import bar, emit, json_option, wrapped
 
 __all__ = ["demo"]
 
@@ -35,11 +35,11 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
     from sklearn.datasets import load_digits
 
     from ..errors import MissingExtra
-    from ..evaluation import compare_labels, hold_out_rows
-    from ..evaluation.verdict import verdict as sentences
-    from ..hashers.energy import EnergyHasher
-    from ..labels import read_labels
-    from ._files import expect_output
+    from ..hashers import EnergyHasher
+    from ..metrics import compare_labels, hold_out_rows
+    from ..metrics import verdict as sentences
+    from ..supervision import read_labels
+    from .files import expect_output
 
     expect_output(output)
     start = time.perf_counter()
@@ -78,10 +78,9 @@ def _draw(hasher: Any, X: Any, labels: Any, train: Any, queries: Any, rng: Any, 
     """What some queries find by our codes and by LSH: every second class's first, and the worst of ours."""
     import numpy as np
 
-    from ..evaluation import CodeReferences
     from ..index import HammingIndex
-    from ..plot import neighbours
-    from ..plot._axes import INK, bare_page, save_png
+    from ..metrics import CodeReferences
+    from ..plot import INK, bare_page, neighbors, save_png
 
     size, classes = hasher.codes_.shape[1], labels.classes
     shapes = X.reshape(len(X), 8, 8)
@@ -100,7 +99,7 @@ def _draw(hasher: Any, X: Any, labels: Any, train: Any, queries: Any, rng: Any, 
         axes = page.add_axes(place)
         share = f"{kin[number].mean():.0%} of the first {PLACES[-1]} are kin, over {len(queries)} queries"
         shown = None if number else shapes[queries]
-        neighbours(
+        neighbors(
             found[number], shapes[train], queries=shown, kin=kin[number], rows=rows, places=PLACES, ax=axes
         )
         axes.set_title(f"{ways[number][0]}\n", fontsize=12, weight="bold", color=INK)

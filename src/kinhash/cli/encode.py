@@ -6,7 +6,7 @@ import time
 
 import click
 
-from ._terminal import array_option, counted, emit, header_option, json_option
+from .terminal import array_option, counted, emit, header_option, json_option
 
 __all__ = ["encode"]
 
@@ -44,10 +44,10 @@ def encode(
       zcat huge.csv.gz | kinhash encode model.kin - -o codes.npy
     """
     from ..codes import Codes
-    from ..model_file import load_model
-    from ._features import encode_file
-    from ._files import expect_output, read_ids, write_codes
-    from ._table import ids_of_rows
+    from ..hashers import load_model
+    from .features import encode_file
+    from .files import expect_output, read_ids, write_codes
+    from .text_table import ids_of_rows
 
     expect_output(output, model, features, ids)
     start = time.perf_counter()

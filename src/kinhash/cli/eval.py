@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ._terminal import emit, json_option
-from ._verdict import worst_labels
+from .terminal import emit, json_option
+from .verdict import worst_labels
 
 __all__ = ["evaluate"]
 
@@ -54,8 +54,8 @@ def evaluate(
       kinhash eval queries.kin db.kin --labels query_y.txt --labels y.txt
       kinhash eval queries.kin db.kin --labels query_y.txt --labels y.txt --features XQ.npy --features X.npy
     """
-    from ._files import open_codes
-    from ._supervision import read_some_labels
+    from .files import open_codes
+    from .supervision_options import read_some_labels
 
     files = labels or tags
     if len(codes) > 2 or (labels and tags) or len(files) != len(codes):
@@ -94,7 +94,7 @@ def _warn_of_learned(path: str) -> None:
 
 def _rows_of(path: str, n_rows: int) -> Any:
     """The features in a file, one row for each code."""
-    from .._check import check_finite
+    from .._internal.validation import check_finite
     from ..datasets import open_matrix
     from ..errors import InvalidInput
 
@@ -114,11 +114,18 @@ def _looks(codes: list[Any], labels: list[Any], features: list[Any]) -> tuple[di
     import numpy as np
 
     from ..codes import n_bytes
-    from ..evaluation import Comparison, distinct_answers, some_queries
-    from ..evaluation.answers import MEASURES, AnswerSheet
-    from ..evaluation.comparison import RANDOM, Line
-    from ..evaluation.label_model import Classifier, unseen_chances
-    from ..evaluation.labels_comparison import reference_lines
+    from ..metrics import (
+        MEASURES,
+        RANDOM,
+        AnswerSheet,
+        Classifier,
+        Comparison,
+        Line,
+        distinct_answers,
+        reference_lines,
+        some_queries,
+        unseen_chances,
+    )
 
     alone, known = len(codes) == 1, [np.flatnonzero(one.known) for one in labels]
     own = some_queries(len(known[0]))
@@ -151,7 +158,7 @@ def _looks(codes: list[Any], labels: list[Any], features: list[Any]) -> tuple[di
 def _scores(
     codes: list[Any], labels: list[Any], ties: str, top: int | None, k: int, radius: int
 ) -> tuple[dict[str, Any], str]:
-    from ..evaluation import (
+    from ..metrics import (
         bootstrap_interval,
         code_health,
         mean_average_precision,
@@ -162,7 +169,7 @@ def _scores(
 
     alone = len(codes) == 1
     sides = (codes[0], codes[-1], labels[0], labels[-1])
-    score = mean_average_precision(*sides, ties=ties, top=top, exclude_self=alone, return_details=True)
+    score = mean_average_precision(*sides, ties=ties, top=top, exclude_self=alone)
     at_k = precision_at_k(*sides, k=k, ties=ties, exclude_self=alone)
     within = precision_within_radius(*sides, radius=radius, exclude_self=alone)
     health = code_health(codes[-1])

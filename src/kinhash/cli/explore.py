@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._terminal import bar, counted, emit, json_option, separator_option, talk
+from .terminal import bar, counted, emit, json_option, separator_option, talk
 
 __all__ = ["explore"]
 
@@ -52,7 +52,7 @@ def explore(codes: str, output: str, as_json: bool, **options: Any) -> None:
       kinhash explore db.kin --model m.kin --features table.csv --label-column kind -o page.html
     """
     from ..explorer import explore as make
-    from ._files import expect_output
+    from .files import expect_output
 
     options = _with_columns(options)
     files = ("labels", "tags", "text", "model", "features", "ids")
@@ -99,7 +99,7 @@ def _read(codes: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     n_rows = len(opened)
     # Ids in a codes file are in the order of its rows; an index has lost that order.
     given: dict[str, Any] = {"labels": _labels(options, n_rows)}
-    from ._files import read_ids
+    from .files import read_ids
 
     given["ids"] = read_ids(options["ids"], options["id_column"], n_rows)
     given["text"] = _texts(options["text"], options["text_column"], n_rows)
@@ -118,7 +118,7 @@ def _open(path: str) -> Any:
     from ..errors import FileProblem
     from ..files import load
     from ..index import HammingIndex
-    from ._files import open_codes
+    from .files import open_codes
 
     if path.lower().endswith(".npy"):
         return open_codes(path)
@@ -131,7 +131,7 @@ def _open(path: str) -> Any:
 
 
 def _labels(options: dict[str, Any], n_rows: int) -> Any:
-    from ._supervision import read_supervision
+    from .supervision_options import read_supervision
 
     labels, tags = options["labels"], options["tags"]
     if labels is None and tags is None:
@@ -162,8 +162,8 @@ def _features(model: str | None, path: str) -> dict[str, Any]:
 
     if model is None:
         return {"features": open_matrix(path).read()}
-    from ..model_file import load_model
-    from ._features import open_for_model
+    from ..hashers import load_model
+    from .features import open_for_model
 
     hasher = load_model(model)
     return {"model": hasher, "features": open_for_model(hasher, path, None, None).read()}

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from ..engines import ENGINES
-from ._interrupt import now_complete
-from ._terminal import counted, emit, json_option
+from .process import now_complete
+from .terminal import counted, emit, json_option
 
 __all__ = ["export"]
 
@@ -53,14 +53,11 @@ def export(
     codes: str,
     engine: str,
     target: str,
-    table: str,
-    n_bits: int | None,
-    ids: str | None,
-    id_column: str | None,
-    overwrite: bool,
     double: bool,
+    overwrite: bool,
     n_queries: int,
     as_json: bool,
+    **more: Any,
 ) -> int:
     """Write CODES to an engine, print the statement that searches them there, and check its answers.
 
@@ -73,30 +70,30 @@ def export(
       kinhash export db.kin --to elasticsearch -o elastic/
       kinhash export model.kin --to onnx -o model.onnx
     """
-    from ._onnx import export_onnx, refuse_options
+    from .onnx import export_onnx, refuse_options
 
     if engine == "onnx":
         refuse_options(OF_CODES, "on a model that is exported to ONNX")
         return export_onnx(codes, target, double, overwrite, n_queries, as_json)
     refuse_options(("double",), "on codes")
-    return _export_codes(codes, engine, target, table, n_bits, ids, id_column, overwrite, n_queries, as_json)
+    return _export_codes(codes, engine, target, overwrite, n_queries, as_json, **more)
 
 
 def _export_codes(
     codes: str,
     engine: str,
     target: str,
+    overwrite: bool,
+    n_queries: int,
+    as_json: bool,
+    *,
     table: str,
     n_bits: int | None,
     ids: str | None,
     id_column: str | None,
-    overwrite: bool,
-    n_queries: int,
-    as_json: bool,
 ) -> int:
-    from ..engines import statement, write
-    from ..engines._run import without_password
-    from ._files import expect_output, open_codes, read_ids
+    from ..engines import statement, without_password, write
+    from .files import expect_output, open_codes, read_ids
 
     kind = ENGINES[engine]
     if kind.file:
@@ -146,7 +143,7 @@ def _numbers(ids: Any) -> Any:
 
 def _note(codes: Any, weighs: bool) -> str:
     """What the bits count, and what a query must look like where the engine cannot count so."""
-    from ..fields import KIN_ONLY
+    from ..codes import KIN_ONLY
 
     said = f"{codes.fields.describe(codes.n_bits)}."
     if codes.fields.plain or weighs:

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ._held_out import USUAL, read_held_out
-from ._terminal import (
+from .held_out import USUAL, read_held_out
+from .terminal import (
     array_option,
     bar,
     counted,
@@ -20,7 +20,7 @@ from ._terminal import (
     unless_told,
     wrapped,
 )
-from ._verdict import shortfalls
+from .verdict import shortfalls
 
 __all__ = ["fit"]
 
@@ -122,8 +122,8 @@ def fit(features: str, output: str, codes: str | None, as_json: bool, **options:
 
 
 def _work(features: str, output: str, codes: str | None, options: dict[str, Any], move: Any) -> Any:
-    from ._files import expect_output
-    from ._fitting import Request, run
+    from .files import expect_output
+    from .fitting import Request, run
 
     expect_output(output, features, options["labels"], options["tags"], options["pairs"], options["kinship"])
     expect_output(codes, features, options["labels"], options["tags"], options["pairs"], options["ids"])
@@ -142,7 +142,7 @@ def _work(features: str, output: str, codes: str | None, options: dict[str, Any]
 
 
 def _text(result: dict[str, Any], verdict: Any) -> str:
-    from ..evaluation.verdict import verdict as sentences
+    from ..metrics import verdict as sentences
 
     seconds = result["seconds"]
     lines = unless_told(result["read"])

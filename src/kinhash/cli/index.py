@@ -6,7 +6,7 @@ import time
 
 import click
 
-from ._terminal import counted, emit, json_option
+from .terminal import counted, emit, json_option
 
 __all__ = ["index"]
 
@@ -28,7 +28,7 @@ def index(
       kinhash index db.kin -o index.kin
     """
     from ..index import HammingIndex
-    from ._files import expect_output, open_codes, read_ids
+    from .files import expect_output, open_codes, read_ids
 
     expect_output(output, codes, ids)
     start = time.perf_counter()

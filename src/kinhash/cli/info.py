@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._terminal import emit, json_option, visible
+from .terminal import emit, json_option, visible
 
 __all__ = ["info"]
 
@@ -25,7 +25,7 @@ def info(file: str, as_json: bool) -> None:
     if file.lower().endswith(".npy"):
         facts = _plain_codes(file)
     else:
-        from ..container import FORMAT, container_kind
+        from ..codes import FORMAT, container_kind
 
         describe = {"model": _model, "codes": _codes, "index": _index}
         kind = container_kind(file)
@@ -48,7 +48,7 @@ def _shown(value: Any) -> str:
 
 
 def _model(file: str) -> dict[str, Any]:
-    from ..model_file import read_model
+    from ..hashers import read_model
 
     arrays, header = read_model(file)
     return {
@@ -66,7 +66,7 @@ def _model(file: str) -> dict[str, Any]:
 
 
 def _codes(file: str) -> dict[str, Any]:
-    from ..codes_file import load_codes
+    from ..codes import load_codes
 
     codes = load_codes(file)
     return _facts_of(codes, codes.model_id)
@@ -98,12 +98,12 @@ def _index(file: str) -> dict[str, Any]:
 
 
 def _plain_codes(file: str) -> dict[str, Any]:
-    from ._files import open_codes
+    from .files import open_codes
 
     return {"kind": "packed codes in .npy, without digest", **_facts_of(open_codes(file), None)}
 
 
 def _other(file: str) -> dict[str, Any]:
-    from ..container import read_container
+    from ..codes import read_container
 
     return {"arrays": {name: list(array.shape) for name, array in read_container(file)[0].items()}}

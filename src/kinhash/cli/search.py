@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._terminal import counted, emit, json_option, table
+from .terminal import counted, emit, json_option, table
 
 if TYPE_CHECKING:
     from ..index import HammingIndex
@@ -21,7 +21,7 @@ SHOWN_QUERIES = 20
 @click.command()
 @click.argument("index")
 @click.argument("queries")
-@click.option("-k", type=click.IntRange(0), default=10, show_default=True, help="Neighbours of each query.")
+@click.option("-k", type=click.IntRange(0), default=10, show_default=True, help="Neighbors of each query.")
 @click.option("--radius", type=click.IntRange(0), help="All rows within this distance, instead of -k.")
 @click.option("--model", metavar="FILE", help="Encode QUERIES with this model first: they are features.")
 @click.option(
@@ -52,7 +52,7 @@ def search(
       kinhash search index.kin new.npy --model model.kin --json
       kinhash search index.kin new.npy --model model.kin --floats alike
     """
-    from ._files import open_codes
+    from .files import open_codes
 
     if floats and (model is None or radius is not None):
         raise click.UsageError("--floats needs --model, and goes with -k alone")
@@ -78,14 +78,14 @@ def search(
     ]
     result = {"index": index, "n_bits": opened.n_bits, "rows": len(opened), "seconds": seconds}
     text = _text(answers if show_all else answers[:SHOWN_QUERIES], len(answers), len(opened))
-    emit({**result, "neighbours": answers}, text, as_json)
+    emit({**result, "neighbors": answers}, text, as_json)
 
 
 def _opened(path: str) -> HammingIndex:
     """The index in a file, or one of the codes in it."""
-    from ..container import container_kind
+    from ..codes import container_kind
     from ..index import HammingIndex
-    from ._files import open_codes
+    from .files import open_codes
 
     if container_kind(path) == "codes":
         return HammingIndex.from_codes(open_codes(path))
@@ -99,8 +99,8 @@ def _bits(queries: str, n_bits: int) -> int | None:
 def _encoded(model: str, features: str, floats: str | None) -> Any:
     """The codes of a file of features, and their margins where these are asked for."""
     from ..codes import Codes, pack_bits
-    from ..model_file import load_model
-    from ._features import BLOCK_ROWS, encode_file, open_for_model
+    from ..hashers import load_model
+    from .features import BLOCK_ROWS, encode_file, open_for_model
 
     hasher = load_model(model)
     facts = {"model_id": hasher.model_id_, "fields": hasher.fitted_.fields}

@@ -18,7 +18,7 @@ for _package in ("dask", "distributed"):
     if find_spec(_package) is None:
         raise MissingExtra.of(_package, "dask")
 
-from ._hasher import DaskBlocks, EnergyHasher  # noqa: E402
-from ._shards import ShardedIndex  # noqa: E402
+from .hasher import DaskBlocks, EnergyHasher  # noqa: E402
+from .shards import ShardedIndex  # noqa: E402
 
 __all__ = ["DaskBlocks", "EnergyHasher", "ShardedIndex"]

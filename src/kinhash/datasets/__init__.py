@@ -4,25 +4,8 @@ They read .npy, .npz, CSV, Parquet and SVMlight files. The data sets of papers a
 ``kinhash-bench``.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ._labels_file import open_labels
-    from ._matrix import Matrix, open_matrix
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = ["Matrix", "open_labels", "open_matrix"]
-
-_LATER = {"Matrix": "_matrix", "open_labels": "_labels_file", "open_matrix": "_matrix"}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(f".{_LATER[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return __all__

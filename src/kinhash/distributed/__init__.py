@@ -9,20 +9,8 @@ by block over one fixed tree. So equal blocks give the same model, bit for bit, 
 (`kinhash.dask`) with any number of workers, and under Spark (`kinhash.spark`).
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from .blocks import Blocks, LocalBlocks, cut_rows
-from .fit import SAMPLE_ROWS, fit_blocks, learn_from
-from .shards import merge_neighbours
-from .tree import merge_in_order
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = [
-    "SAMPLE_ROWS",
-    "Blocks",
-    "LocalBlocks",
-    "cut_rows",
-    "fit_blocks",
-    "learn_from",
-    "merge_in_order",
-    "merge_neighbours",
-]
+__all__ = ["Blocks", "LocalBlocks", "cut_rows", "fit_blocks"]

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import scipy.sparse as sp
 
-from .._blocks import block_slices, map_blocks
-from .._check import check_integer
-from .._types import Ints
+from .._internal.blocks import block_slices, map_blocks
+from .._internal.types import Ints
+from .._internal.validation import check_integer
 from ..errors import InvalidInput
 from .tree import merge_in_order
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from .._internal.types import Bytes
 from ..codes import n_bytes
-from ..hashers.base import Hasher
+from ..hashers import Hasher
 
 __all__ = ["code_block", "for_workers"]
 
@@ -22,7 +22,7 @@ def for_workers(hasher: Hasher) -> Hasher:
     return light
 
 
-def code_block(X: Any, *, model: Hasher, how: str = "encode") -> npt.NDArray[np.uint8]:
+def code_block(X: Any, *, model: Hasher, how: str = "encode") -> Bytes:
     """Codes (``how`` = "encode") or bits ("transform") of a block, which may be empty."""
     if not X.shape[0]:
         bits = model.fitted_.map.n_bits

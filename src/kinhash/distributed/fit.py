@@ -1,4 +1,4 @@
-"""The fit over blocks: one short story, whatever engine holds the rows.
+"""The fit over blocks, for any engine that holds the rows.
 
 Two kinds of settings, which the hasher itself can distinguish:
 
@@ -16,17 +16,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from .._blocks import single_blas_thread
-from .._check import check_features, make_rng
-from ..encoders.features import GUESS_ROWS, RBF, feature_map
-from ..encoders.labelled import LABEL_ROWS
-from ..encoders.moments import Moments
+from .._internal.blocks import single_blas_thread
+from .._internal.rows import Rows
+from .._internal.validation import check_features, make_rng
+from ..encoders import GUESS_ROWS, LABEL_ROWS, RBF, Moments, feature_map
 from ..errors import InvalidInput
-from ..hashers.anchored import Anchored
-from ..hashers.base import Hasher
-from ..hashers.stream import Stream
-from ..hashers.streaming import StreamingHasher, StreamPlan
-from ..rows import Rows
+from ..hashers import Anchored, Hasher, Stream, StreamingHasher, StreamPlan
 from .blocks import Blocks, LocalBlocks
 from .steps import Taken, join, sum_block, take_rows
 from .survey import Survey, choose_rows, spread_rows, survey_block
@@ -86,7 +81,7 @@ def learn_from(hasher: H, blocks: Blocks, *, sample_rows: int = SAMPLE_ROWS) -> 
             wanted = choose_rows(survey, GUESS_ROWS + features.n_centers, rng)
         taken = join(blocks.gather(take_rows, wanted))
         _reduce(hasher, plan, taken, survey, blocks)
-    hasher.report_["seconds"]["all blocks"] = time.perf_counter() - start
+    hasher.report_.seconds["all blocks"] = time.perf_counter() - start
     return hasher
 
 
@@ -98,7 +93,8 @@ def _setting(hasher: Hasher, name: str, otherwise: Any) -> Any:
 def _fit_sample(hasher: Hasher, taken: Taken, survey: Survey) -> None:
     """The ordinary fit of the gathered rows."""
     hasher.fit(taken.X, taken.labels)
-    hasher.report_ |= {"n_rows": survey.n_rows, "n_sampled": len(taken.labels)}
+    hasher.report_.n_rows = survey.n_rows
+    hasher.report_.facts["n_sampled"] = len(taken.labels)
     if len(taken.labels) < survey.n_rows:  # codes of some rows, whose numbers nobody knows
         hasher.adopt(replace(hasher.fitted_, codes=None, group_of_row=None, marginals=None))
 

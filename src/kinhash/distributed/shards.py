@@ -7,14 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import InvalidInput
-from ..index.ids import sort_keys
-from ..index.neighbours import Neighbours
-from ..index.segments import best_of
+from ..index import Neighbors, best_of, sort_keys
 
-__all__ = ["merge_neighbours"]
+__all__ = ["merge_neighbors"]
 
 
-def merge_neighbours(parts: Sequence[Neighbours], k: int | None = None) -> Neighbours:
+def merge_neighbors(parts: Sequence[Neighbors], k: int | None = None) -> Neighbors:
     """The ``k`` nearest of what the shards found, in the order (distance, id); all of it without ``k``.
 
     Every shard must have been asked for ``k`` neighbours, or for the same radius, and no id may occur in
@@ -34,10 +32,10 @@ def merge_neighbours(parts: Sequence[Neighbours], k: int | None = None) -> Neigh
     distances, ids = best_of(
         [(part.distances, part.ids) for part in found], most if k is None else k, len(parts[0])
     )
-    return Neighbours(ids, distances, None, parts[0].full)
+    return Neighbors(ids, distances, None, parts[0].full)
 
 
-def _merge_flat(parts: Sequence[Neighbours], k: int | None) -> Neighbours:
+def _merge_flat(parts: Sequence[Neighbors], k: int | None) -> Neighbors:
     splits = [part.splits for part in parts if part.splits is not None]
     query = np.concatenate([np.repeat(np.arange(len(s) - 1), np.diff(s)) for s in splits])
     ids = np.concatenate([part.ids for part in parts])
@@ -47,4 +45,4 @@ def _merge_flat(parts: Sequence[Neighbours], k: int | None) -> Neighbours:
         place = np.arange(len(order)) - np.searchsorted(query[order], query[order])
         order = order[place < k]
     ends = np.searchsorted(query[order], np.arange(len(splits[0])))
-    return Neighbours(ids[order], distances[order], ends, parts[0].full)
+    return Neighbors(ids[order], distances[order], ends, parts[0].full)

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._blocks import single_blas_thread
-from .._check import check_finite
-from ..encoders.moments import Moments, moments_of_block, moments_of_rows
+from .._internal.blocks import single_blas_thread
+from .._internal.rows import Rows
+from .._internal.types import Ints
+from .._internal.validation import check_finite
+from ..encoders import Moments, moments_of_block, moments_of_rows
 from ..errors import InvalidInput
-from ..hashers.anchored import Anchored
-from ..labels import Labels, read_labels
-from ..rows import Rows
+from ..hashers import Anchored
+from ..supervision import Labels, read_labels
 from .tree import merge_in_order
 
 __all__ = ["Taken", "join", "sum_block", "take_rows"]
@@ -29,7 +29,7 @@ class Taken:
     labels: Labels
 
 
-def take_rows(number: int, X: Any, y: Any, places: npt.NDArray[np.int64]) -> Taken:
+def take_rows(number: int, X: Any, y: Any, places: Ints) -> Taken:
     """Some of the rows with labels; ``places`` count among those."""
     X = _features(number, X)
     labels = _labels(number, y, X.shape[0])

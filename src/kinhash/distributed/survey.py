@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Floats, Ints
-from ..labels import Labels, read_labels
-from ..supervision import from_labels
+from .._internal.types import Floats, Ints
+from ..supervision import Labels, from_labels, read_labels
 
 __all__ = ["RARE", "Survey", "choose_rows", "spread_rows", "survey_block"]
 
@@ -71,8 +70,8 @@ class Survey:
 
 def survey_block(number: int, y: Any, *, most: int, seed: int) -> Survey:
     """Survey of one block's labels."""
-    everybody = read_labels(y)
-    labels = everybody[np.flatnonzero(everybody.known)]
+    every = read_labels(y)
+    labels = every[np.flatnonzero(every.known)]
     kinds, counts = _distinct(labels, np.ones(len(labels)), most)
     lots = np.random.default_rng([seed, number]).random(len(labels))
     first = np.sort(np.argsort(lots, kind="stable")[:most])
@@ -83,11 +82,11 @@ def survey_block(number: int, y: Any, *, most: int, seed: int) -> Survey:
         rows = columns.indices[start : min(end, start + RARE)].tolist()
         if rows:
             seen[name] = (end - start, tuple((number, int(row)) for row in rows))
-    return Survey(most, len(everybody), (len(labels),), kinds, counts, labels[first], lots[first], seen)
+    return Survey(most, len(every), (len(labels),), kinds, counts, labels[first], lots[first], seen)
 
 
 def choose_rows(survey: Survey, most: int, rng: np.random.Generator) -> dict[int, Ints]:
-    """All known rows if there are at most so many, else a fair draw and a few rows of every rare name.
+    """All known rows if there are at most ``most``, else a uniform draw and a few rows of every rare name.
 
     Rows are given as places among the known rows of their block, ascending.
     """

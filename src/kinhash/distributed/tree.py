@@ -1,4 +1,4 @@
-"""One fixed way to add things up, so that the last digits do not depend on who added first."""
+"""Sums in a fixed order, so that the last digits do not depend on which block finishes first."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Kin bits bring rows of one label together; among those, these bits rank by cosine. What all rows of a label
 share would be wasted on them. So the part of a row that its labels predict (by a linear map, which new rows
 have too) is mostly taken away, the rest goes through principal directions and a rotation, as in ITQ, and
-gradient steps make the bits rank neighbors (`near_kin`). Rows count at unit length, around their mean.
+gradient steps make the bits rank neighbors (`ranking`). Rows count at unit length, around their mean.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .._linalg import fit_rotation
-from .._types import Floats, Floats32, Ints
-from ..labels import Labels
-from ..rows import Rows
-from ..training import Training
-from .least_squares import choose_alpha, ridge_weights
-from .linear import LinearMap
-from .moments import moments_of_rows
-from .near_kin import rank_near_kin
-from .preparation import Preparation
-from .prepared import prepare_rows
+from .._internal.numerics import fit_rotation
+from .._internal.rows import Rows
+from .._internal.types import Bytes, Floats, Floats32, Ints
+from ..codes import pack_bits, unpack_bits
+from ..models import Map
+from ..supervision import Labels, Training
+from .codes_of_rows import mapped_codes
+from .feature_transform import Preparation, prepare_rows
+from .least_squares import choose_alpha, moments_of_rows, ridge_weights
+from .maps import LinearMap, StackedMap
+from .ranking import rank_alike
 
 __all__ = ["AlikeMaps", "fit_alike"]
 
@@ -49,6 +49,15 @@ class AlikeMaps:
     features: LinearMap
     looks: LinearMap
 
+    def beside(self, kin: Map) -> StackedMap:
+        """Kin bits, then look-alike bits."""
+        return StackedMap((kin, self.features))
+
+    def recoded(self, codes: Bytes, n_kin: int, looks: Rows, n_jobs: int | None) -> Bytes:
+        """Packed codes with the same kin bits, and with the look-alike bits of rows given by ``alike_to``."""
+        alike = unpack_bits(mapped_codes(self.looks.whole(), looks, n_jobs), self.looks.n_bits)
+        return pack_bits(np.concatenate([unpack_bits(codes, n_kin), alike], axis=1))
+
 
 def fit_alike(training: Training, n_bits: int) -> AlikeMaps:
     """Maps to ``n_bits`` look-alike bits, from at most `MOST_ROWS` rows.
@@ -71,7 +80,7 @@ def fit_alike(training: Training, n_bits: int) -> AlikeMaps:
     every = -(-len(unit) // DIRECTION_ROWS)
     found = _rotated_directions(unit[::every], labels, some[::every], n_bits, training.rng)
     indicator = None if labels is None else sp.csr_array(labels.indicator()[some])
-    found = rank_near_kin(found, unit, indicator, training.rng)
+    found = rank_alike(found, unit, indicator, training.rng)
     weights: Floats = back @ found.astype(np.float64)
     typical = float(np.sqrt((weights**2).sum(axis=0).mean())) or 1.0
     own = LinearMap(preparation, (weights / typical).astype(np.float32), np.zeros(n_bits, np.float32))

@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._types import Bools, Bytes, Floats, Floats32, Ints
-from ..codes import pack_bits
-from ..fields import KIN_ONLY, Fields
+from .._internal.registry import Table
+from .._internal.types import Bools, Bytes, Floats, Floats32, Ints
+from ..codes import KIN_ONLY, BitLayout, pack_bits
+from ..energies import Energy
 from ..models import Arrays, Map, Seen
-from ..solvers import Solution
-from ..training import Training
+from ..solvers import Solver
+from ..supervision import Training
 
 if TYPE_CHECKING:
-    from .label_codes import LabelCodes
+    from .codes_of_rows import LabelCodes
 
-__all__ = ["Candidate", "Encoder", "Fitted", "HoldOut", "select"]
+__all__ = ["ENCODERS", "ENOUGH_ROWS", "Candidate", "Encoder", "Fitted", "HoldOut", "hold_out", "select"]
+
+ENOUGH_ROWS = 250  # fewer than 50 held-out rows cannot tell candidates apart
+MOST_ROWS = 5_000  # candidates are compared on at most this many rows
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,8 @@ class Fitted:
     which the supervision alone gives. ``facts`` go into the report, ``fields`` say how much each bit counts,
     ``labels`` which scores a label has, ``seen`` what rows look like, ``mapped_share`` whether learned and
     mapped rows mix (see `Codes`), ``warnings`` what to warn of. ``unrounded`` is the map in floating point
-    that ``map`` was rounded from.
+    that ``map`` was rounded from. ``codes_are_learned`` says that codes follow from labels, not from features
+    alone; the hasher sets it.
     """
 
     map: Map
@@ -40,13 +45,14 @@ class Fitted:
     group_of_row: Ints | None = None
     marginals: Floats32 | None = None
     scores: Floats32 | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
-    fields: Fields = KIN_ONLY
+    facts: dict[str, object] = field(default_factory=dict)
+    fields: BitLayout = KIN_ONLY
     labels: LabelCodes | None = None
     seen: Seen | None = None
     unrounded: Map | None = None
     mapped_share: float | None = None
     warnings: tuple[str, ...] = ()
+    codes_are_learned: bool = False
 
     @classmethod
     def of_groups(
@@ -56,7 +62,7 @@ class Fitted:
         marginals: Floats,
         group_of_row: Ints,
         scores: Floats | None = None,
-        **facts: Any,
+        **facts: object,
     ) -> Fitted:
         """Every row takes the bits (g, d) of its group: the signs of ``scores``, if there are any."""
         codes = pack_bits(bits)[group_of_row]
@@ -82,7 +88,8 @@ class Candidate:
     """An encoder with nothing left open, fitted on a part of the rows.
 
     ``losses`` (h,) are those of the held-out rows, ``chance`` (h,) those of not looking at the features;
-    ``cost`` ranks candidates by the time they take to encode. ``weights`` (h,) say how much rows count.
+    ``cost`` ranks candidates by the time they take to encode. ``weights`` (h,) say how much rows count, and
+    ``errors`` by how many standard errors another candidate must be better.
     """
 
     encoder: Encoder
@@ -90,16 +97,17 @@ class Candidate:
     chance: Floats
     cost: int
     weights: Floats | None = None
+    errors: float = 1.0
 
     def mean(self, losses: Floats) -> float:
         """Weighted mean over the held-out rows."""
         return float(np.average(losses, weights=self.weights))
 
     def is_better(self, than: Candidate) -> bool:
-        """Whether the mean loss is lower by more than one standard error of the paired differences."""
+        """Whether the mean loss is lower by ``than.errors`` standard errors of paired differences or more."""
         gains = than.losses - self.losses
         mean, w = self.mean(gains), np.ones(len(gains)) if self.weights is None else self.weights
-        return bool(mean > np.sqrt((w**2 * (gains - mean) ** 2).sum()) / w.sum())
+        return bool(mean > than.errors * np.sqrt((w**2 * (gains - mean) ** 2).sum()) / w.sum())
 
 
 class Encoder(BaseEstimator, ABC):
@@ -108,15 +116,52 @@ class Encoder(BaseEstimator, ABC):
     def check(self) -> None:
         """Refuse settings outside their range."""
 
-    def candidates(self, training: Training, split: HoldOut) -> Iterator[Candidate]:
+    def solve(self, training: Training, solver: Solver, energy: Energy, n_bits: int) -> Any:
+        """What `fit` learns to encode: the solution of the solver."""
+        return solver.solve(training.supervision, energy, n_bits, training.rng, training.weights)
+
+    def linear_in_columns(self) -> bool:
+        """Whether what it learns is linear in the columns, so that a fit may combine many into fewer."""
+        return False
+
+    def candidates(self, training: Training, solution: Any) -> Iterator[Candidate]:
         """What this encoder leaves open, settled in several ways; nothing if all is settled."""
         return iter(())
 
     @abstractmethod
-    def fit(self, training: Training, solution: Solution) -> Fitted:
-        """Learn the map from rows to the codes of a solution."""
+    def fit(self, training: Training, solution: Any) -> Fitted:
+        """Learn the map from rows to what `solve` gave."""
+
+
+def hold_out(training: Training) -> HoldOut | None:
+    """A fifth of at most `MOST_ROWS` labeled rows; None if there are fewer than `ENOUGH_ROWS`.
+
+    No class loses its last row.
+    """
+    rows = training.some_known_rows(training.rng, MOST_ROWS)
+    if len(rows) < ENOUGH_ROWS:
+        return None
+    order = training.rng.permutation(rows)
+    labels = training.supervision.labels
+    spare = np.ones(len(order), bool)
+    if labels is not None and labels.classes is not None:
+        spare[np.unique(labels.classes[order], return_index=True)[1]] = False
+    held = np.flatnonzero(spare)[: len(order) // 5]
+    return HoldOut(np.delete(order, held), order[held]) if len(held) else None
 
 
 def select(arrays: Arrays, prefix: str) -> Arrays:
     """The arrays whose names start with ``prefix``, without it."""
     return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+ENCODERS = Table(
+    "encoder",
+    {
+        "amortized": "kinhash.encoders.amortized:Amortized",
+        "expected": "kinhash.encoders.expected_labels:ExpectedLabels",
+        "regressor": "kinhash.encoders.regressor:Regressor",
+        "ridge": "kinhash.encoders.ridge:Ridge",
+    },
+    entry_points="kinhash.encoders",
+)

@@ -14,22 +14,30 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._check import check_number
-from .._linalg import fit_rotation
-from .._types import Floats, Ints
+from .._internal.numerics import fit_rotation
+from .._internal.types import Floats, Ints
+from .._internal.validation import check_number
 from ..errors import InvalidInput, UnknownName
-from ..labels import Labels
-from ..solvers import Solution
-from ..solvers.spectral import needs_codewords
-from ..supervision import ClassSupervision, Supervision, TagSupervision
-from ..training import Training
-from .base import Candidate, Encoder, Fitted, HoldOut
-from .expected import ClassSimilarity, ExpectedMap, LabelSimilarity, TagSimilarity
-from .features import FEATURES, RBF, FeatureMap, Plain, feature_map, worth_trying
-from .kin_ranking import rank_kin
-from .label_models import ClassifierLabels, LabelModel, LinearLabels, log_losses
-from .labelled import LabelledSet, labelled_set, prepared_like
-from .logistic import Coefficients, logistic_labels
+from ..solvers import Solution, needs_codewords
+from ..supervision import ClassSupervision, Labels, Supervision, TagSupervision, Training, TreeTagSupervision
+from .base import Candidate, Encoder, Fitted, HoldOut, hold_out
+from .features import (
+    FeatureMap,
+    LabelledSet,
+    Plain,
+    feature_map,
+    labelled_set,
+    prepared_like,
+    worth_trying,
+)
+from .label_models import (
+    ClassifierLabels,
+    LabelModel,
+    log_losses,
+    logistic_labels,
+)
+from .maps import ClassSimilarity, ExpectedMap, ExpectedSimilarity, TagSimilarity, TreeTagSimilarity
+from .ranking import rank_kin
 from .ridge import ROTATION_ROWS
 
 __all__ = ["ExpectedLabels", "expected_similarity"]
@@ -38,6 +46,7 @@ PENALTIES = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)  # decades; 100 serves most em
 UNTUNED_PENALTY = 1.0  # scikit-learn's C = 1
 CLASS_TEMPERATURE = 2.0  # softened classes let the runners-up shape the code: later rows gain .02 mAP
 CODEWORD_TEMPERATURE = 0.25  # a mean of many random codewords says nothing: the likeliest class decides
+TREE_TEMPERATURE = 1.0  # codewords of siblings have most bits in common, so their mean says something
 TAG_TEMPERATURE = 1.0  # tags are not exclusive, so there is no runner-up to make room for
 MOST_LABELS_OF_RBF = 100  # ten of the 1,000 centers a label; with fewer, most labels have no center near by
 TRIAL_STEPS, TRIAL_TOLERANCE = 12, 2e-2  # of a candidate's fit, enough to compare by
@@ -50,6 +59,11 @@ class _Start:
 
     labelled: LabelledSet
     model: LabelModel
+
+    @property
+    def n_centers(self) -> int:
+        rbf = self.labelled.preparation.rbf
+        return 0 if rbf is None else len(rbf.centers)
 
 
 @dataclass(repr=False, kw_only=True)
@@ -69,9 +83,9 @@ class ExpectedLabels(Encoder):
     """
 
     label_model: Any = "logistic"
-    penalty: Any = "auto"
-    temperature: Any = "auto"
-    features: Any = "auto"
+    penalty: float | str = "auto"
+    temperature: float | str = "auto"
+    features: str | FeatureMap = "auto"
     _start: _Start | None = field(default=None, init=False)
 
     def check(self) -> None:
@@ -92,18 +106,31 @@ class ExpectedLabels(Encoder):
                         "label_model='logistic', which has this setting",
                         f"Leave {name} out",
                     )
-        if not isinstance(self.features, str) or self.features not in ("auto", *FEATURES):
-            feature_map(self.features).check()
+        self._untuned_features.check()
 
     @property
     def _is_logistic(self) -> bool:
         return isinstance(self.label_model, str)
 
-    def candidates(self, training: Training, split: HoldOut) -> Iterator[Candidate]:
+    @property
+    def _open_features(self) -> bool:
+        return isinstance(self.features, str) and self.features == "auto"
+
+    @property
+    def _untuned_features(self) -> FeatureMap:
+        return Plain() if self._open_features else feature_map(self.features)
+
+    def linear_in_columns(self) -> bool:
+        return self._is_logistic and not self._untuned_features.has_centers
+
+    def candidates(self, training: Training, solution: Any) -> Iterator[Candidate]:
         """Features, cheapest first, as long as each kind lowers the loss by more than one standard error.
 
         The same for the penalties of each kind, strongest first: what gains less would not be taken.
         """
+        split = hold_out(training)
+        if split is None:
+            return
         kinds = self._kinds(training)
         open_penalty = self._is_logistic and self.penalty == "auto"
         penalties = PENALTIES if open_penalty else (self.penalty,)
@@ -123,7 +150,7 @@ class ExpectedLabels(Encoder):
             best = best_of_kind
 
     def _path(
-        self, training: Training, split: HoldOut, features: FeatureMap, penalties: Sequence[Any]
+        self, training: Training, split: HoldOut, features: FeatureMap, penalties: Sequence[float | str]
     ) -> Iterator[Candidate]:
         """One kind of features with one penalty after the other, each fit starting from the last."""
         indicator = _required_labels(training).indicator()[split.held]
@@ -143,22 +170,18 @@ class ExpectedLabels(Encoder):
             yield Candidate(found, losses, chance, int(labelled.preparation.rbf is not None), weights)
 
     def _kinds(self, training: Training) -> list[FeatureMap]:
-        if not isinstance(self.features, str) or self.features != "auto":
-            return [feature_map(self.features)]
+        if not self._open_features:
+            return [self._untuned_features]
         n_labels = len(_required_labels(training).names)
         return [Plain()] if n_labels > MOST_LABELS_OF_RBF else worth_trying(training.rows)
 
     def fit(self, training: Training, solution: Solution) -> Fitted:
         supervision, rng = training.supervision, training.rng
         _require_zero_rounding(solution)
-        labels = _required_labels(training)
-        features = Plain() if isinstance(self.features, str) and self.features == "auto" else self.features
-        features, start = feature_map(features), self._start
-        if start is not None and isinstance(features, RBF):
-            tried = start.labelled.preparation.rbf
-            assert tried is not None
-            if min(features.n_centers, len(training.known_rows)) > len(tried.centers):
-                start = None  # rows that were held out may become centers now
+        _required_labels(training)
+        features, start = self._untuned_features, self._start
+        if start is not None and features.count_centers(len(training.known_rows)) > start.n_centers:
+            start = None  # rows that were held out may become centers now
         with training.stages("features"):
             centers = None if start is None else start.labelled.preparation.rbf
             labelled = labelled_set(training, features, rng, rbf=centers)
@@ -166,8 +189,8 @@ class ExpectedLabels(Encoder):
             short = start is not None and len(labelled.rows) > MANY_ROWS
             limits = {"max_steps": WARM_STEPS} if short else {}
             model = self._fit_label_model(labelled, self.penalty, start, **limits)
-            temperature = self._temperature(labels, solution.n_bits)
-            expected = expected_similarity(softened(model, temperature), supervision, solution)
+            temperature = self._temperature(supervision, solution.n_bits)
+            expected = expected_similarity(model.softened(temperature), supervision, solution)
         with training.stages("codes"):
             if solution.embedding is not None:
                 solution = _rotated(solution, training, labelled, expected)
@@ -184,29 +207,33 @@ class ExpectedLabels(Encoder):
         return Fitted.of_groups(found, scores > 0, marginals, supervision.group_of_row, scores, **facts)
 
     def _fit_label_model(
-        self, rows: LabelledSet, penalty: Any, start: _Start | None = None, **limits: Any
+        self, rows: LabelledSet, penalty: float | str, start: _Start | None = None, **limits: Any
     ) -> LabelModel:
         if not self._is_logistic:
             return _fit_classifier(self.label_model, rows)
-        begin = None if start is None else _carried_over(start.labelled, start.model, rows)
+        begin = None if start is None else start.model.start_for(start.labelled.preparation, rows.preparation)
         return logistic_labels(rows, _number(penalty), begin, **limits)
 
-    def _temperature(self, labels: Labels, n_bits: int) -> float:
+    def _temperature(self, supervision: Supervision, n_bits: int) -> float:
         if not self._is_logistic:
             return 1.0
         if self.temperature != "auto":
             return float(self.temperature)
-        if labels.is_tags:
+        if not isinstance(supervision, ClassSupervision):
             return TAG_TEMPERATURE
-        many = needs_codewords(len(labels.names), n_bits)
+        many = needs_codewords(supervision.n_groups, n_bits)
+        if many and supervision.levels is not None:
+            return TREE_TEMPERATURE
         return CODEWORD_TEMPERATURE if many else CLASS_TEMPERATURE
 
 
-def _number(penalty: Any) -> float:
+def _number(penalty: float | str) -> float:
     return UNTUNED_PENALTY if penalty == "auto" else float(penalty)
 
 
-def expected_similarity(model: LabelModel, supervision: Supervision, solution: Solution) -> LabelSimilarity:
+def expected_similarity(
+    model: LabelModel, supervision: Supervision, solution: Solution
+) -> ExpectedSimilarity:
     """Similarities to the anchors of a solution, expected by a label model."""
     labels = supervision.labels
     assert labels is not None
@@ -216,11 +243,13 @@ def expected_similarity(model: LabelModel, supervision: Supervision, solution: S
         return ClassSimilarity(model, labels.classes[rows], supervision.between)
     assert isinstance(supervision, TagSupervision)
     patterns = labels.indicator()[rows].toarray().astype(np.uint8)
+    if isinstance(supervision, TreeTagSupervision):
+        return TreeTagSimilarity.of_levels(model, patterns, supervision.level_of_tag)
     return TagSimilarity(model, patterns, supervision.graded)
 
 
 def _rotated(
-    solution: Solution, training: Training, labelled: LabelledSet, expected: LabelSimilarity
+    solution: Solution, training: Training, labelled: LabelledSet, expected: ExpectedSimilarity
 ) -> Solution:
     """Rotate relaxed codes so that they round well, then let their bits rank rows by S.
 
@@ -272,22 +301,3 @@ def _fit_classifier(classifier: Any, rows: LabelledSet) -> LabelModel:
     if rows.exclusive:
         target = target.argmax(axis=1)
     return ClassifierLabels.fit(classifier, rows.features[counted], target, labels.shape[1], weights)
-
-
-def _carried_over(fitted_on: LabelledSet, model: LabelModel, rows: LabelledSet) -> Coefficients | None:
-    """A model of rows prepared one way, for rows prepared another way: only mean and scale differ."""
-    if not isinstance(model, LinearLabels):
-        return None
-    old, new = fitted_on.preparation, rows.preparation
-    weights = model.weights.astype(np.float64)
-    shift = ((new.mean - old.mean) / old.scale) @ weights
-    scaled = (new.scale / old.scale)[:, None] * weights
-    return Coefficients(scaled.astype(np.float32), (model.intercept + shift).astype(np.float32))
-
-
-def softened(model: LabelModel, temperature: float) -> LabelModel:
-    """A linear label model whose scores are divided by ``temperature``."""
-    if isinstance(model, LinearLabels) and temperature != 1:
-        scale = np.float32(1 / temperature)
-        return LinearLabels(scale * model.weights, scale * model.intercept, model.link)
-    return model

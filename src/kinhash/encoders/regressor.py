@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from .._internal.types import Array, Floats, Floats32
 from ..errors import InvalidInput
 from ..models import Map
 from ..solvers import Solution
-from ..training import Training
+from ..supervision import Training
 from .base import Encoder, Fitted
-from .features import feature_map, first_preparation, standardised_moments
-from .preparation import Preparation
-from .prepared import prepare_rows
+from .feature_transform import Preparation, prepare_rows
+from .features import FeatureMap, feature_map, first_preparation, standardised_moments
 
 __all__ = ["Regressor", "RegressorMap"]
 
@@ -29,7 +28,7 @@ class Regressor(Encoder):
     """
 
     estimator: Any = None
-    features: Any = "plain"
+    features: str | FeatureMap = "plain"
 
     def check(self) -> None:
         feature_map(self.features).check()
@@ -79,9 +78,9 @@ class RegressorMap(Map):
         cls,
         regressor: Any,
         preparation: Preparation,
-        features: npt.NDArray[np.float32],
-        targets: npt.NDArray[np.float64],
-        weights: npt.NDArray[np.float64] | None = None,
+        features: Floats32,
+        targets: Floats,
+        weights: Floats | None = None,
     ) -> RegressorMap:
         """Fit a clone of ``regressor`` on prepared features (n, q) and targets (n, d)."""
         from sklearn.base import clone
@@ -103,6 +102,6 @@ class RegressorMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
-    def scores(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def scores(self, block: Array) -> Array:
         predicted = np.asarray(self.regressor.predict(self.preparation(block)))
         return predicted.reshape(len(block), self.n_bits)

@@ -8,31 +8,19 @@ targets, the map is rotated afterwards for free.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .._check import check_choice, check_number
-from .._linalg import fit_rotation
-from .._types import Floats, Ints
-from ..solvers import Solution
-from ..solvers.linear_systems import sigmoid
-from ..solvers.readout import LinearReadout
-from ..solvers.solution import GroupCodes
-from ..training import Training
+from .._internal.numerics import fit_rotation, sigmoid
+from .._internal.types import Floats, Ints
+from .._internal.validation import check_choice, check_number
+from ..solvers import GroupCodes, LinearReadout, Solution
+from ..supervision import Training
 from .base import Encoder, Fitted
-from .features import (
-    RBF,
-    FeatureMap,
-    feature_map,
-    first_preparation,
-    standardised_moments,
-    targets_by_row,
-)
-from .least_squares import choose_alpha, leverage_factor, ridge_weights
-from .linear import LinearMap
-from .moments import Standardised
-from .prepared import prepare_rows
+from .feature_transform import Preparation, prepare_rows
+from .features import FeatureMap, feature_map, first_preparation, standardised_moments, targets_by_row
+from .least_squares import Standardised, choose_alpha, leverage_factor, ridge_weights
+from .maps import LinearMap
 
 __all__ = ["ROTATION_ROWS", "Ridge", "leave_one_out"]
 
@@ -50,8 +38,8 @@ class Ridge(Encoder):
     features : "plain", "rbf", "both", or a `Plain`, `RBF` or `Both` object.
     """
 
-    alpha: Any = "auto"
-    features: Any = "plain"
+    alpha: float | str = "auto"
+    features: str | FeatureMap = "plain"
 
     def check(self) -> None:
         feature_map(self.features).check()
@@ -60,10 +48,13 @@ class Ridge(Encoder):
         else:
             check_number("alpha", self.alpha, 0.0)
 
+    def linear_in_columns(self) -> bool:
+        return not feature_map(self.features).has_centers
+
     def penalty(self, features: FeatureMap, complete: bool = True) -> float | str:
         """What "auto" stands for."""
         automatic = isinstance(self.alpha, str) and self.alpha == "auto"
-        return "gcv" if automatic and (isinstance(features, RBF) or not complete) else self.alpha
+        return "gcv" if automatic and (features.has_centers or not complete) else self.alpha
 
     def fit(self, training: Training, solution: Solution) -> Fitted:
         supervision, features = training.supervision, feature_map(self.features)
@@ -91,7 +82,12 @@ class Ridge(Encoder):
         )
 
     def _fit_rotated(
-        self, training: Training, solution: Solution, features: FeatureMap, preparation: Any, alpha: Any
+        self,
+        training: Training,
+        solution: Solution,
+        features: FeatureMap,
+        preparation: Preparation,
+        alpha: float | str,
     ) -> Fitted:
         """Embed the groups, regress the embedding, rotate both. Memory: groups × rank beside the moments."""
         assert solution.embedding is not None

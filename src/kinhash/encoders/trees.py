@@ -13,30 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._forms import Form, check_forms
-from .._types import Array, Bytes, Floats, Ints
-from ..models import Arrays, Builder, Inexact, Map
+from .._internal.types import Array, Bytes, Floats, Floats32, Ints
+from ..models import SPREAD_BITS, Builder, Inexact, Map, walk
 from ..models import steps as whole
-from ..models.builder import SPREAD_BITS
-from ..models.kernels import walk
-from ..models.readout_steps import require_edges
-from .preparation import Preparation
+from .feature_transform import Preparation
 
 __all__ = ["Steps", "Trees", "TreesMap"]
 
 LEAF_BITS = 30  # the largest leaf has this many
-
-FORMS = {  # N nodes in T trees of d bits
-    "edges": Form("f4", "*"),
-    "edge_starts": Form("i8", "*", low=0),
-    "base": Form("f8", "d"),
-    "feature": Form("i4", "N", low=0),
-    "threshold": Form("u1", "N"),
-    "right": Form("i4", "N", low=0),
-    "value": Form("f8", "N"),
-    "nodes": Form("i8", "T", low=1),
-    "trees": Form("i8", "d", low=0),
-}
 
 
 @dataclass(frozen=True)
@@ -44,11 +28,11 @@ class Steps:
     """Features in at most 255 steps of about equal numbers of rows: ``edges`` of column j are between
     ``starts[j]`` and ``starts[j + 1]``."""
 
-    edges: npt.NDArray[np.float32]
+    edges: Floats32
     starts: Ints
 
     @classmethod
-    def of(cls, X: npt.NDArray[np.float32], rng: np.random.Generator) -> Steps:
+    def of(cls, X: Floats32, rng: np.random.Generator) -> Steps:
         """From prepared rows, at most 10,000 of them."""
         some = X if len(X) <= 10_000 else X[np.sort(rng.choice(len(X), 10_000, replace=False))]
         quantiles = np.quantile(some, np.linspace(0, 1, 256)[1:-1], axis=0)
@@ -56,7 +40,7 @@ class Steps:
         starts = np.cumsum([0, *map(len, edges)])
         return cls(np.concatenate(edges), starts)
 
-    def __call__(self, X: npt.NDArray[np.float32]) -> Bytes:
+    def __call__(self, X: Floats32) -> Bytes:
         """Steps (k, q) of prepared rows (k, q)."""
         found = np.empty(X.shape, np.uint8)
         for j in range(X.shape[1]):
@@ -131,7 +115,7 @@ class TreesMap(Map):
         """Columns of the raw rows."""
         return self.preparation.n_features
 
-    def scores(self, block: npt.NDArray[Any]) -> Floats:
+    def scores(self, block: Array) -> Floats:
         places = self.steps_(self.preparation(block))
         return np.stack([trees.scores(places) for trees in self.bits], axis=1)
 
@@ -167,23 +151,3 @@ class TreesMap(Map):
     def _column(self) -> Ints:
         """The column of every edge."""
         return np.repeat(np.arange(len(self.steps_.starts) - 1), np.diff(self.steps_.starts))
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> TreesMap:
-        check_forms(arrays, {**FORMS, **Preparation.forms(arrays)})
-        preparation = Preparation.from_arrays(arrays)
-        require_edges(arrays["edges"], arrays["edge_starts"], len(arrays["mean"]))
-        steps = Steps(arrays["edges"], arrays["edge_starts"])
-        if arrays["nodes"].sum(dtype=np.float64) != len(arrays["right"]):
-            raise ValueError("trees that do not fit their nodes")
-        if arrays["trees"].sum(dtype=np.float64) != len(arrays["nodes"]):
-            raise ValueError("bits that do not fit their trees")
-        bits, tree, node = [], 0, 0
-        for base, count in zip(arrays["base"], arrays["trees"], strict=True):
-            starts = np.cumsum([0, *arrays["nodes"][tree : tree + count]])
-            part = slice(node, node + int(starts[-1]))
-            feature, threshold = arrays["feature"][part], arrays["threshold"][part]
-            right, value = arrays["right"][part], arrays["value"][part]
-            bits.append(Trees(float(base), feature, threshold, right, value, starts))
-            tree, node = tree + int(count), part.stop
-        return cls(preparation, steps, bits)

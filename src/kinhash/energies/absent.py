@@ -1,20 +1,20 @@
-"""The energy of a model whose energy is not at hand: it encodes, and cannot be fitted again."""
+"""Placeholder for an energy that is not installed. The model encodes but cannot be fitted again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NoReturn
 
-from .._types import Floats
+from .._internal.types import Floats
 from ..errors import InvalidInput
-from ._base import Energy
+from .base import Energy
 
 __all__ = ["Absent"]
 
 
 @dataclass(frozen=True)
 class Absent(Energy):
-    """Stands for an energy of somebody's own, which a model file names and does not hold."""
+    """Stands for a user-defined energy, which a model file names but does not contain."""
 
     name: str
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ._base import Energy, Floats, PairTerms
+from .base import Energy, Floats, PairTerms
 
 
 @dataclass(frozen=True)

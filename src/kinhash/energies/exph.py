@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ._base import Energy, Floats, PairTerms
+from .base import Energy, Floats, PairTerms
 
 __all__ = ["ExpH"]
 

@@ -1,4 +1,4 @@
-"""LFH: inner products as log-odds of being kin.
+"""LFH: inner products are log-odds of similarity.
 
 Zhang, Zhang, Li, Guo. Supervised hashing with latent factor models. SIGIR 2014.
 """
@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from ..errors import InvalidInput
-from ._base import Energy, Floats, PairTerms
+from .base import Energy, Floats, PairTerms
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""SPLH: reward agreement with kin and disagreement with strangers, bit by bit.
+"""SPLH: reward agreement with similar rows and disagreement with dissimilar ones, bit by bit.
 
 Wang, Kumar, Chang. Sequential projection learning for hashing with compact codes. ICML 2010.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ._base import Energy, Floats, PairTerms
+from .base import Energy, Floats, PairTerms
 
 
 @dataclass(frozen=True)

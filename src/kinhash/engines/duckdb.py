@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._blocks import block_slices
+from .._internal.blocks import block_slices
 from ..codes import Codes
-from ._base import Engine, EngineFacts, Place, Reader, driver, has_text_ids
-from ._columns import Column, columns, weighted
-from ._sql import already_there, fresh_file, not_there, quoted, select, sql_reader
+from .base import Engine, EngineFacts, Place, Reader, driver, has_text_ids
+from .code_columns import Column, columns, weighted
+from .sql import already_there, fresh_file, not_there, quoted, select, sql_reader
 
 __all__ = ["DuckDB"]
 

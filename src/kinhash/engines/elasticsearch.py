@@ -9,8 +9,8 @@ import json
 from typing import Any, ClassVar
 
 from ..codes import Codes, UInt8, n_bytes
-from ._base import EngineFacts, Place, has_text_ids
-from ._documents import DocumentFiles, signed
+from .base import EngineFacts, Place, has_text_ids
+from .documents import DocumentFiles, signed
 
 __all__ = ["Elasticsearch"]
 

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._files import replace_file
+from .._internal.files import replace_file
 from ..codes import Codes
 from ..index import HammingIndex
-from ._base import Engine, EngineFacts, Place, Reader, driver, with_ties
-from ._sql import already_there
+from .base import Engine, EngineFacts, Place, Reader, driver, with_ties
+from .sql import already_there
 
 __all__ = ["Faiss"]
 
@@ -32,7 +32,7 @@ class Faiss(Engine):
         return (RuntimeError,)
 
     def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
-        from ..index.exchange import to_faiss
+        from ..index import to_faiss
 
         if os.path.exists(place.target) and not overwrite:
             raise already_there(place, "file")

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
 from ..codes import Codes
-from ._base import Engine, EngineFacts, Place, Reader, driver, has_text_ids, with_ties
-from ._sql import already_there, not_there
+from .base import Engine, EngineFacts, Place, Reader, driver, has_text_ids, with_ties
+from .sql import already_there, not_there
 
 __all__ = ["Lance"]
 

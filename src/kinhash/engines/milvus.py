@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from .._blocks import block_slices
+from .._internal.blocks import block_slices
 from ..codes import Codes, n_bytes
 from ..errors import InvalidInput
-from ._base import Engine, EngineFacts, Place, Reader, driver, has_text_ids, with_ties
-from ._sql import already_there, fresh_file, not_there
+from .base import Engine, EngineFacts, Place, Reader, driver, has_text_ids, with_ties
+from .sql import already_there, fresh_file, not_there
 
 __all__ = ["Milvus"]
 
@@ -137,7 +137,9 @@ def _connected(place: Place) -> Iterator[Any]:
     try:
         if "://" not in place.target:
             lite = driver("milvus_lite.server_manager", "milvus", "milvus-lite").server_manager_instance
-            running = os.path.realpath(place.target) in lite._servers  # somebody else's: leave it alone
+            running = (
+                os.path.realpath(place.target) in lite._servers
+            )  # started by other code: leave it running
         client = _milvus().MilvusClient(place.target)
         try:
             yield client

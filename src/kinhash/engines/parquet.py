@@ -9,11 +9,11 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from .._files import replace_file
+from .._internal.files import replace_file
 from ..codes import Codes
-from ._base import Engine, EngineFacts, Place, Reader, driver, has_text_ids
-from ._columns import Column, columns, weighted
-from ._sql import already_there, quoted, select, sql_reader
+from .base import Engine, EngineFacts, Place, Reader, driver, has_text_ids
+from .code_columns import Column, columns, weighted
+from .sql import already_there, quoted, select, sql_reader
 
 __all__ = ["Parquet"]
 

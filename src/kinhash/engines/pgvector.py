@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ._postgres import PostgresTable
+from .postgres_table import PostgresTable
 
 __all__ = ["PgVector"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._postgres import PostgresTable
+from .postgres_table import PostgresTable
 
 __all__ = ["Postgres"]
 

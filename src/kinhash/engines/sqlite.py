@@ -17,13 +17,13 @@ from typing import ClassVar
 from urllib.parse import quote
 
 import numpy as np
-import numpy.typing as npt
 
-from .._blocks import block_slices
+from .._internal.blocks import block_slices
+from .._internal.types import Ints
 from ..codes import Codes
-from ._base import Engine, EngineFacts, Place, Reader, has_text_ids
-from ._columns import Column, columns, weighted
-from ._sql import already_there, fresh_file, not_there, sql_reader
+from .base import Engine, EngineFacts, Place, Reader, has_text_ids
+from .code_columns import Column, columns, weighted
+from .sql import already_there, fresh_file, not_there, sql_reader
 
 __all__ = ["SQLite"]
 
@@ -104,7 +104,7 @@ def _total(part: Column, numbers: list[int]) -> str:
     return f"({total})" if part.weight > 1 else total
 
 
-def _words(part: Column) -> dict[str, npt.NDArray[np.int64]]:
+def _words(part: Column) -> dict[str, Ints]:
     """Columns of words of 56 bits, the first byte highest: ceil(bytes / 7) of them, (n,) each."""
     prefix = "w" if part.name == "code" else part.name
     n_rows, width = part.packed.shape

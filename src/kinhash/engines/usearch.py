@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._files import replace_file
+from .._internal.files import replace_file
 from ..codes import Codes
 from ..errors import InvalidInput
-from ._base import Engine, EngineFacts, Place, Reader, driver, with_ties
-from ._sql import already_there
+from .base import Engine, EngineFacts, Place, Reader, driver, with_ties
+from .sql import already_there
 
 __all__ = ["USearch"]
 

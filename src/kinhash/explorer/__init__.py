@@ -4,8 +4,8 @@ page = kinhash.explore(index, y, model=hasher, features=X)
 page.save("page.html")
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from ._explore import Explorer, explore
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = ["Explorer", "explore"]

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._bit_planes import SAFETY, whole_weights
-from .._blocks import block_slices
-from .questions import Questions
+from .._internal.bit_planes import SAFETY, whole_weights
+from .._internal.blocks import block_slices
+from .._internal.types import Array, Floats, Ints
+from .queries import Queries
 from .rows import ROW, SHIFT, Notes, Rows, Tiles, samples
 
 __all__ = ["nearest", "nearest_by_margins", "within"]
@@ -33,7 +34,7 @@ MOST_QUERIES = 1024  # of one sorting: their numbers share a key with distance a
 FOUND, TOO_FEW, TOO_MANY, TOO_TIED = range(4)
 
 
-def nearest(card: Any, rows: Rows, asked: Questions, k: int) -> Keys:
+def nearest(card: Any, rows: Rows, asked: Queries, k: int) -> Keys:
     """Sorted keys (q, k) of the k nearest rows; k must not exceed the number of rows that pass the mask."""
     out = np.empty((len(asked), k), np.uint64)
     if not k:
@@ -47,7 +48,7 @@ def nearest(card: Any, rows: Rows, asked: Questions, k: int) -> Keys:
     return out
 
 
-def _nearest(card: Any, rows: Rows, asked: Questions, k: int, cap: int) -> Keys:
+def _nearest(card: Any, rows: Rows, asked: Queries, k: int, cap: int) -> Keys:
     notes = card.notes(len(asked), cap)
     limits = None
     # Few queries wait for every launch, many for every row that is noted.
@@ -71,7 +72,7 @@ def _enough(expected: float) -> int:
     return ceil(expected + 3 * sqrt(expected) + 3)
 
 
-def _counted(card: Any, rows: Rows, asked: Questions, k: int) -> Keys:
+def _counted(card: Any, rows: Rows, asked: Queries, k: int) -> Keys:
     """As `nearest`, by counting first: a limit with k rows within it and fewer than k below."""
     upto = np.cumsum(card.histogram(rows, asked), axis=1)
     limits = (upto < k).sum(axis=1).astype(np.int32)
@@ -87,7 +88,7 @@ def _counted(card: Any, rows: Rows, asked: Questions, k: int) -> Keys:
 
 
 def _first_ties(
-    card: Any, rows: Rows, asked: Questions, limits: npt.NDArray[np.int32], wanted: dict[int, int]
+    card: Any, rows: Rows, asked: Queries, limits: npt.NDArray[np.int32], wanted: dict[int, int]
 ) -> dict[int, list[Keys]]:
     """The first rows at exactly the limit, as many as are wanted, of queries that have very many of them."""
     found: dict[int, list[Keys]] = {q: [] for q in wanted}
@@ -110,8 +111,8 @@ def _first_ties(
 
 
 def within(
-    card: Any, rows: Rows, asked: Questions, limits: npt.NDArray[Any], tiles: Tiles | None = None
-) -> tuple[npt.NDArray[np.int64], Keys]:
+    card: Any, rows: Rows, asked: Queries, limits: Array, tiles: Tiles | None = None
+) -> tuple[Ints, Keys]:
     """Query numbers and keys of all rows (of these tiles) within a limit for each query, in that order."""
     everything = Tiles(0, card.n_tiles(rows)) if tiles is None else tiles
     cap = min(card.least_room, everything.count * card.tile)
@@ -134,16 +135,14 @@ def within(
     return query[order], keys[order]
 
 
-def _numbered(
-    card: Any, notes: Notes, queries: npt.NDArray[np.int64], first: int
-) -> list[tuple[npt.NDArray[np.int64], Keys]]:
+def _numbered(card: Any, notes: Notes, queries: Ints, first: int) -> list[tuple[Ints, Keys]]:
     if not len(queries):
         return []
     number, keys = card.flat(notes, queries)
     return [(first + queries[number], keys)]
 
 
-def _by_size(queries: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> Iterator[Any]:
+def _by_size(queries: Ints, counts: Ints) -> Iterator[Any]:
     """Queries with many rows in groups that can be noted at a time, each at least of one query."""
     queries, counts = queries[np.argsort(counts)], np.sort(counts)
     start = 0
@@ -155,9 +154,7 @@ def _by_size(queries: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> I
         start = stop
 
 
-def nearest_by_margins(
-    card: Any, rows: Rows, words: Keys, weights: npt.NDArray[np.float64], k: int
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+def nearest_by_margins(card: Any, rows: Rows, words: Keys, weights: Floats, k: int) -> tuple[Floats, Ints]:
     """Weighted distances (q, k) and rows (q, k) in the order (distance, row), for float weights (q, 64 W).
 
     Weights rounded down to whole steps never count too much. So the k nearest by these, counted in floats,
@@ -167,7 +164,7 @@ def nearest_by_margins(
     if not k:
         return np.empty((n_queries, 0)), np.empty((n_queries, 0), np.int64)
     whole, step = whole_weights(weights)
-    asked = Questions(words, whole, int(whole.sum(axis=1, dtype=np.int64).max(initial=0)))
+    asked = Queries(words, whole, int(whole.sum(axis=1, dtype=np.int64).max(initial=0)))
     near = nearest(card, rows, asked, k) & np.uint64(ROW)
     number = np.repeat(np.arange(n_queries), k)
     lost = card.margins_lost(rows, words, weights, number, near.ravel()).reshape(n_queries, k)
@@ -181,14 +178,14 @@ def nearest_by_margins(
     return distances, found
 
 
-def _counts(card: Any, rows: Rows, asked: Questions, limits: npt.NDArray[np.int32]) -> Any:
+def _counts(card: Any, rows: Rows, asked: Queries, limits: npt.NDArray[np.int32]) -> Any:
     """How many rows are within the limits (q,)."""
     notes = card.notes(len(asked), 1)
     card.collect(rows, asked, card.put(limits), Tiles(0, card.n_tiles(rows)), notes)
     return card.get(notes.counts).astype(np.int64)
 
 
-def _by_tiles(card: Any, rows: Rows, counts: npt.NDArray[np.int64]) -> Iterator[Any]:
+def _by_tiles(card: Any, rows: Rows, counts: Ints) -> Iterator[Any]:
     """Queries whose rows can be noted at a time, with all tiles; those with more rows, with fewer tiles."""
     few = counts <= card.most_ties
     for some in _by_size(np.flatnonzero(few), counts[few]):
@@ -200,18 +197,18 @@ def _by_tiles(card: Any, rows: Rows, counts: npt.NDArray[np.int64]) -> Iterator[
 
 @dataclass(frozen=True, eq=False)
 class _InFloats:
-    """Queries whose nearest rows are told apart in floats."""
+    """Queries whose nearest rows are compared by floating-point distances."""
 
     card: Any
     rows: Rows
-    asked: Questions
+    asked: Queries
     words: Keys
-    weights: npt.NDArray[np.float64]
-    step: npt.NDArray[np.float64]
+    weights: Floats
+    step: Floats
     k: int
 
     def nearest(self, limits: npt.NDArray[np.int32], n_tiles: int) -> tuple[Any, Any]:
-        """Distances and rows (q, k), looking at so many tiles at a time; limits fall on the way."""
+        """Distances and rows (q, k). Scans ``n_tiles`` at a time and lowers the limits after each scan."""
         query, row, lost = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
         for start in range(0, self.card.n_tiles(self.rows), n_tiles):
             tiles = Tiles(start, min(n_tiles, self.card.n_tiles(self.rows) - start))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._internal.types import Bytes, Ints
+
 __all__ = ["Counted", "tally", "tally_bytes"]
 
 THREADS = 256
@@ -19,7 +21,7 @@ class Counted:
     """A database on a card: words (W, stride) of codes and (V, stride) of labels, and what a bit counts.
 
     ``kin`` (W,) has ones at the bits that count ``weights[0]``; the others count ``weights[1]``. ``how``
-    grades are found is as in `kinhash.evaluation.kernels`: 0 by equal labels, 1 by tags in common, 2 given.
+    grades are found is as in `kinhash.metrics.kernels`: 0 by equal labels, 1 by tags in common, 2 given.
     """
 
     words: Any
@@ -40,10 +42,10 @@ def tally(
     database: Counted,
     codes: npt.NDArray[np.uint64],
     labels: npt.NDArray[np.uint64],
-    grades: npt.NDArray[np.uint8],
+    grades: Bytes,
     largest: int,
     top_grade: int,
-) -> npt.NDArray[np.int64]:
+) -> Ints:
     """Rows (q, largest + 1, top_grade + 1) at every distance and grade from the queries.
 
     Peak memory on the card beside the database: 8 bytes for each of these numbers, and ``grades``.
@@ -69,5 +71,5 @@ def tally(
         blocks = max(1, min(-(-database.n_rows // THREADS), 16 * card.n_processors // groups + 1))
         shared = card.allow(kernel, per * each)
         kernel((blocks, groups), (THREADS,), given, shared_mem=shared)
-        table: npt.NDArray[np.int64] = cp.asnumpy(counts).astype(np.int64)
+        table: Ints = cp.asnumpy(counts).astype(np.int64)
     return table.reshape(len(codes), largest + 1, top_grade + 1)

@@ -1,4 +1,4 @@
-"""Which card is to be used, if any."""
+"""The GPU in use, if any."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from .._check import check_integer
+from .._internal.validation import check_integer
 
 __all__ = ["card_in_use", "on_gpu"]
 
@@ -16,7 +16,7 @@ _card: ContextVar[Any] = ContextVar("card", default=None)
 
 @contextmanager
 def on_gpu(card: int = 0) -> Iterator[None]:
-    """Encode, score and sum on a graphics card (extra ``gpu``) inside this block; ``card`` is its number.
+    """Encode, score and sum on a GPU (extra ``gpu``) inside this block; ``card`` is its number.
 
         with kinhash.on_gpu():
             codes = hasher.encode(X)
@@ -29,7 +29,7 @@ def on_gpu(card: int = 0) -> Iterator[None]:
     ridge regressions on the card: codes may differ from those of a fit on the processor as those of two
     processors may, in rows near zero.
     """
-    from .card import all_cards
+    from . import all_cards
 
     cards = all_cards()
     token = _card.set(cards[check_integer("card", card, 0, len(cards) - 1)])

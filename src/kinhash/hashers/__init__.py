@@ -1,12 +1,8 @@
 """Hashers: the contract all of them keep, `EnergyHasher`, the paper's methods, learning from blocks."""
 
-from __future__ import annotations
+import lazy_loader
 
-from .base import Explanation, Hasher
-from .energy import EnergyHasher
-from .paper import EMBRE, EMKSH, EMLFH, EMSPLH, EMExpH, PaperMethod
-from .report import FitReport
-from .streaming import StreamingHasher
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "EMBRE",
@@ -18,6 +14,4 @@ __all__ = [
     "Explanation",
     "FitReport",
     "Hasher",
-    "PaperMethod",
-    "StreamingHasher",
 ]

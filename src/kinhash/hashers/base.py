@@ -14,37 +14,51 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._blocks import keep_threads, map_padded_rows, map_rows, single_blas_thread
-from .._callbacks import CallbackSupportMixin, FitTask, with_callbacks
-from .._check import check_choice, check_features, check_integer, check_n_bits, check_weights, make_rng
-from .._inputs import in_order_of
-from .._stages import Listener, Stages
-from .._types import Array, Bytes
+from .._internal.blocks import keep_threads, map_padded_rows, map_rows, single_blas_thread
+from .._internal.rows import Rows
+from .._internal.stages import FitTask, Listener, Stages
+from .._internal.types import Array, Bytes, Floats32, Ints
+from .._internal.validation import (
+    check_choice,
+    check_features,
+    check_integer,
+    check_n_bits,
+    check_weights,
+    in_order_of,
+    make_rng,
+)
 from ..codes import Codes, pack_bits
-from ..encoders import Fitted
-from ..encoders.mapped_codes import mapped_codes
+from ..encoders import Fitted, mapped_codes
 from ..errors import InvalidInput, KinhashWarning
 from ..models import Seen, Watch, WholeMap
-from ..rows import Rows
-from ..supervision import from_labels, from_pairs, from_similarity
-from ..training import Training
+from ..supervision import Training, from_labels, from_pairs, from_similarity
 from .equal_rows import merge_equal_rows, names_rows, of_all_rows
-from .fit_checks import (
+from .fit_warnings import (
     all_equal_warning,
-    check_supervision,
     classes_sharing_codes,
     count_distinct,
     shared_codes_warning,
 )
 from .report import FitReport, dead_bits_warning
 
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in where scikit-learn has no callbacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Leave the method as it is."""
+        return method
+
+
 if TYPE_CHECKING:
-    from ..index import HammingIndex, Neighbours
+    from ..index import HammingIndex, Neighbors
 
 __all__ = ["Explanation", "Hasher"]
 
@@ -60,8 +74,8 @@ class Explanation:
     """
 
     distance: int
-    differing: npt.NDArray[np.int64]
-    margins: npt.NDArray[Any]
+    differing: Ints
+    margins: Array
 
     def __str__(self) -> str:
         lines = [f"{len(self.differing)} of {self.margins.shape[1]} bits differ: distance {self.distance}"]
@@ -105,7 +119,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn codes from rows X (n, p) and labels y: classes, a 0/1 indicator matrix, or tag sets.
 
-        ``None`` or NaN in place of a label means unknown; see `kinhash.labels` for all the rules.
+        ``None`` or NaN in place of a label means unknown; see `kinhash.supervision` for all the rules.
         ``sample_weight`` (n,) says how much each row counts beside the others: a row of weight k counts as
         the same row k times, and a row of weight 0 is left out.
         """
@@ -134,7 +148,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         X = check_features(self, X, reset=True)
         weights = check_weights(sample_weight, X.shape[0])
         supervision = supervise(X.shape[0])
-        check_supervision(supervision, weights)
+        supervision.check(weights)
         rng = make_rng(self.random_state)
         task = FitTask(self, X, y)
         stages = Stages(self._listener, task.stage, bool(self.verbose))
@@ -148,29 +162,28 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             fitted = self._learn(learned_from)
             if fitted.seen is None:
                 fitted = replace(fitted, seen=Seen.of(learned_from.rows, learned_from.weights))
-            fitted = of_all_rows(fitted.whole(), place)
-            self._finish(fitted, replace(training, supervision=learned_from.supervision))
+            self._finish(
+                of_all_rows(fitted.whole(), place), replace(training, supervision=learned_from.supervision)
+            )
         task.end()
         return self
 
     def _finish(self, fitted: Fitted, training: Training) -> None:
         """Take over what was learned, with a code for every training row, and describe it."""
-        how = "mapped" if fitted.codes is None else "learned"
+        learned = fitted.codes is not None
         with training.stages("training codes"):
             codes = _training_codes(fitted, training.rows, self.n_jobs)
-        self.adopt(replace(fitted, codes=codes))
-        self.report_ = self._describe(how, training)
-        for text in self.report_["warnings"]:
+        self.adopt(replace(fitted, codes=codes, codes_are_learned=learned))
+        self.report_ = self._describe(training)
+        for text in self.report_.warnings:
             warnings.warn(text, KinhashWarning, stacklevel=4)
 
     def adopt(self, fitted: Fitted) -> Self:
         """Install the fitted state: for files, engines and other places that learn a map."""
-        from ..model_file import model_id
-
         self.fitted_ = fitted = fitted.whole()
         self._watch = Watch(fitted.seen)
         self._n_features_out = fitted.map.n_bits
-        self.model_id_ = model_id(fitted.map)
+        self.model_id_ = fitted.map.id()
         return self
 
     def listen(self, listener: Listener | None) -> Self:
@@ -185,12 +198,11 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             light.__dict__.pop(name, None)
         kept = replace(self.fitted_, codes=None, group_of_row=None, marginals=None, scores=None, facts={})
         light.adopt(replace(kept, unrounded=None))
-        light.model_id_ = self.model_id_  # of an older file it is not that of its rounded map
         return light
 
     # -- using ---------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> npt.NDArray[Any]:
+    def decision_function(self, X: Any) -> Array:
         """Margins (n, d): a bit is 1 where its margin is above zero, and firm where it is far from it.
 
         They are whole numbers times powers of two, the same on every machine; their signs are the bits of
@@ -201,7 +213,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         self._look_at(rows)
         return self._scores(rows)
 
-    def transform(self, X: Any) -> npt.NDArray[np.uint8]:
+    def transform(self, X: Any) -> Bytes:
         """Bits (n, d) as 0 and 1, for scikit-learn pipelines."""
         return self.encode(X).bits()
 
@@ -223,7 +235,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def search(
         self, index: HammingIndex, X: Any, k: int, floats: str | None = "alike", **how: Any
-    ) -> Neighbours:
+    ) -> Neighbors:
         """The ``k`` rows of an index nearest to each row of X, in one call.
 
         ``floats`` names the field whose bits count by the margins of X: "alike", "kin", "both", or None for
@@ -248,13 +260,13 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         if doubt is not None:
             warnings.warn(doubt, KinhashWarning, stacklevel=3)
 
-    def _scores(self, rows: Rows) -> npt.NDArray[Any]:
+    def _scores(self, rows: Rows) -> Array:
         map_ = self.fitted_.map
         if isinstance(map_, WholeMap):
             return map_rows(map_.scores, rows.plain, len(rows), self.n_jobs)
         return map_padded_rows(map_.scores, rows.read, len(rows), self.n_jobs)
 
-    def _encode_rows(self, rows: Rows) -> npt.NDArray[np.uint8]:
+    def _encode_rows(self, rows: Rows) -> Bytes:
         return mapped_codes(self.fitted_.map, rows, self.n_jobs)
 
     @property
@@ -264,17 +276,16 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         codes = self.fitted_.codes
         if codes is None:
             raise AttributeError("codes_ is kept only right after fit; use encode(X), or learned_codes(y, X)")
-        learned = getattr(self, "report_", {}).get("codes") == "learned"
-        return self._as_codes(codes, learned=learned)
+        return self._as_codes(codes, learned=self.fitted_.codes_are_learned)
 
     @property
-    def marginals_(self) -> npt.NDArray[np.float32]:
+    def marginals_(self) -> Floats32:
         """P(bit = 1) of the training rows (n, d) as inference left them; rows without supervision are NaN."""
         check_is_fitted(self, "fitted_")
         marginals, group = self.fitted_.marginals, self.fitted_.group_of_row
         if marginals is None or group is None:
             raise AttributeError("marginals_ exist only right after fit, for methods that learn codes")
-        phi: npt.NDArray[np.float32] = marginals[group]
+        phi: Floats32 = marginals[group]
         phi[group < 0] = np.nan
         return phi
 
@@ -283,7 +294,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
         Codes are mapped on both sides. 1 is perfect; the share of kin is chance.
         """
-        from ..evaluation import mean_average_precision
+        from ..metrics import mean_average_precision
 
         codes = self.encode(X)
         return float(mean_average_precision(codes, codes, y, y, exclude_self=True))
@@ -311,18 +322,18 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def save(self, path: Any) -> None:
         """Write the fitted model to one verified file; `kinhash.load` reads it. No pickle."""
-        from ..model_file import save_model
+        from .model_file import save_model
 
         check_is_fitted(self, "fitted_")
         save_model(self, path)
 
     # -- housekeeping --------------------------------------------------------------------------
 
-    def _describe(self, how: str, training: Training) -> FitReport:
+    def _describe(self, training: Training) -> FitReport:
         codes, fitted = self.codes_, self.fitted_
         share = codes.bits().mean(axis=0, dtype=np.float64)
         dead = np.flatnonzero((share == 0) | (share == 1))
-        sharing = classes_sharing_codes(fitted, training.supervision) if how == "learned" else 0
+        sharing = classes_sharing_codes(fitted, training.supervision) if codes.learned else 0
         n_groups = training.supervision.n_groups
         doubts = [dead_bits_warning(len(dead), len(share))] if len(dead) else []
         if sharing and self.one_code_per_class:
@@ -332,14 +343,15 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             n_rows=len(training.rows),
             n_groups=n_groups,
             n_bits=codes.n_bits,
-            codes=how,
+            codes="learned" if codes.learned else "mapped",
             unique_codes=count_distinct(codes.packed, fitted.group_of_row),
             classes_sharing_a_code=sharing,
             dead_bits=dead.tolist(),
             bit_balance=share,
             warnings=doubts,
+            fields=fitted.fields,
             seconds=dict(training.stages.seconds),
-            **fitted.facts,
+            facts=fitted.facts,
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -355,7 +367,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return hasattr(self, "fitted_")
 
 
-def _training_codes(fitted: Fitted, rows: Rows, n_jobs: int | None) -> npt.NDArray[np.uint8]:
+def _training_codes(fitted: Fitted, rows: Rows, n_jobs: int | None) -> Bytes:
     """Learned codes of the training rows; those of which nothing is known take the map's."""
     if fitted.codes is None:
         return mapped_codes(fitted.map, rows, n_jobs)
@@ -366,5 +378,5 @@ def _training_codes(fitted: Fitted, rows: Rows, n_jobs: int | None) -> npt.NDArr
     return fitted.codes
 
 
-def _one_row(row: Any) -> npt.NDArray[Any]:
+def _one_row(row: Any) -> Array:
     return np.ravel(row.toarray() if sp.issparse(row) else np.asarray(row))

@@ -2,31 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._check import check_features, check_integer, check_number
-from ..codes import Codes, pack_bits, unpack_bits
-from ..encoders import ENCODERS, Encoder, Fitted
-from ..encoders.mapped_codes import Evidence, mapped_codes
+from .._internal.rows import Rows
+from .._internal.types import Bytes, Floats32
+from .._internal.validation import check_features, check_integer, check_number
+from ..codes import KIN_ONLY, MAX_WEIGHT, BitLayout, Codes, pack_bits
+from ..encoders import (
+    ENCODERS,
+    WIDE,
+    Amortized,
+    Encoder,
+    Evidence,
+    Fitted,
+    label_codes,
+    mapped_codes,
+    narrowed,
+)
 from ..energies import ENERGIES, Energy
 from ..errors import InvalidInput, UnknownName
-from ..fields import KIN_ONLY, MAX_WEIGHT, Fields
-from ..labels import Labels, read_labels
 from ..models import Map, Seen
-from ..rows import Rows
-from ..solvers import SOLVERS, Solution, Solver
-from ..supervision import PairSupervision, TagSupervision, check_kinship, from_labels
-from ..training import Training
-from .fit_checks import share_of_mapped, weak_labels, weak_pairs
-from .streaming import StreamingHasher, StreamPlan, require_streamable
+from ..solvers import SOLVERS, Solver, most_directions
+from ..supervision import (
+    Labels,
+    MixedSupervision,
+    Supervision,
+    Training,
+    check_kinship,
+    from_kin,
+    from_labels,
+    from_pairs,
+    from_similarity,
+    from_triplets,
+    read_labels,
+)
+from .fit_warnings import share_of_mapped, weak_examples, weak_labels, weak_pairs
+from .stream import StreamPlan
+from .streaming import StreamingHasher, require_streamable
+
+if TYPE_CHECKING:
+    from ..encoders import AlikeMaps
+    from ..tuning import Choice
 
 __all__ = ["EnergyHasher"]
 
 MOST_ALIKE = 0.95  # some bits must know the labels
+HALF = 0.5  # look-alike bits beside labels; pairs lose by them, as bits that start at ITQ keep looks anyway
 
 
 class EnergyHasher(StreamingHasher):
@@ -50,7 +75,7 @@ class EnergyHasher(StreamingHasher):
         the more they share, the more similar), "any" (at least one shared tag, as in the paper), or a K × K
         matrix in [−1, 1] between the classes in sorted order.
     alike : share of the bits that are look-alike bits, 0 to 0.95. 0 gives all bits to the labels (the paper's
-        protocol).
+        protocol). "auto" is 0.5 with labels, and 0 with pairs, clicks and triplets, whose bits keep looks.
     kin_weight : how much a kin bit counts in a distance where a look-alike bit counts 1; 1 to 15. Smaller
         values rank by looks more, which suits items of kinds that had no label in the fit.
     trust : how much the label of a row counts against its features in its code: 1 is labels alone (the
@@ -88,7 +113,7 @@ class EnergyHasher(StreamingHasher):
         solver: str | Solver = "auto",
         encoder: str | Encoder = "auto",
         kinship: Any = "auto",
-        alike: float = 0.5,
+        alike: Any = "auto",
         kin_weight: int = 3,
         trust: float = 0.4,
         random_state: Any = None,
@@ -107,7 +132,8 @@ class EnergyHasher(StreamingHasher):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_number("alike", self.alike, 0.0, MOST_ALIKE)
+        if self.alike != "auto":
+            check_number("alike", self.alike, 0.0, MOST_ALIKE)
         check_integer("kin_weight", self.kin_weight, 1, MAX_WEIGHT)
         check_number("trust", self.trust, 0.0, 1.0)
         check_kinship(self.kinship)
@@ -130,7 +156,7 @@ class EnergyHasher(StreamingHasher):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, alike_to: Any = None) -> Self:
         """Learn codes from rows X (n, p) and labels y: classes, a 0/1 indicator matrix, or tag sets.
 
-        ``None`` or NaN in place of a label means unknown; see `kinhash.labels` for all the rules.
+        ``None`` or NaN in place of a label means unknown; see `kinhash.supervision` for all the rules.
         ``sample_weight`` (n,) says how much each row counts. Rows look alike by the cosine of their features,
         or by that of ``alike_to`` (n, any width): embeddings of the pictures, say, where X are those of the
         texts. New rows need only X.
@@ -146,99 +172,96 @@ class EnergyHasher(StreamingHasher):
             looks = Rows(_check_looks(alike_to, X))
         return self._fit(X, lambda n: from_labels(y, n, self.kinship), sample_weight, y, looks)
 
+    def fit_pairs(
+        self,
+        X: Any,
+        left: Any,
+        right: Any,
+        verdict: Any = None,
+        *,
+        weight: Any = None,
+        y: Any = None,
+        y_weight: float = 1.0,
+    ) -> Self:
+        """Learn from pairs of row numbers.
+
+        ``verdict`` is True or 1 for similar rows, False or −1 for others, or a grade in [−1, 1]. Leave it out
+        if all pairs are similar, as clicks and duplicates are: then other rows count as dissimilar, unless a
+        short path of pairs leads to them. Pairs that are not listed are unknown. ``weight`` says how much a
+        pair counts. Labels ``y`` of some rows (None where unknown) may come beside pairs, and count
+        ``y_weight`` times as much.
+
+        The map starts at codes that read no pairs (ITQ) and leaves them only as far as held-out pairs gain.
+        """
+        if verdict is None and weight is not None:
+            raise InvalidInput("weight came without verdict", "weights of verdicts", "Pass verdict, too")
+
+        def supervise(n: int) -> Supervision:
+            return (
+                from_kin(left, right, n) if verdict is None else from_pairs(left, right, verdict, n, weight)
+            )
+
+        return self._fit_examples(X, supervise, y, y_weight)
+
+    def fit_triplets(
+        self, X: Any, anchor: Any, nearer: Any, further: Any, *, y: Any = None, y_weight: float = 1.0
+    ) -> Self:
+        """Learn from row numbers: each row of ``anchor`` is more similar to ``nearer`` than to ``further``.
+
+        Labels ``y`` of some rows may come beside them, as in `fit_pairs`.
+        """
+        return self._fit_examples(X, lambda n: from_triplets(anchor, nearer, further, n), y, y_weight)
+
+    def fit_similarity(
+        self, X: Any, S: Any, anchors: Any = None, *, y: Any = None, y_weight: float = 1.0
+    ) -> Self:
+        """Learn from similarities S in [−1, 1]: (n, n), or (n, m) with the row number of each column.
+
+        Dense or sparse; 0 means unknown, and the diagonal is ignored. Time and memory grow with what is
+        listed. Labels ``y`` of some rows may come beside them, as in `fit_pairs`.
+        """
+        return self._fit_examples(X, lambda n: from_similarity(S, anchors, n), y, y_weight)
+
+    def _fit_examples(self, X: Any, supervise: Any, y: Any, y_weight: float) -> Self:
+        if y is None:
+            return self._fit(X, supervise, None)
+        check_number("y_weight", y_weight, 0.0, open_low=True)
+
+        def both(n: int) -> Supervision:
+            parts = supervise(n), from_labels(y, n, self.kinship)
+            return MixedSupervision(parts, (1.0, float(y_weight)), np.random.default_rng(0))
+
+        return self._fit(X, both, None)
+
     def _learn(self, training: Training) -> Fitted:
-        from ..encoders.narrow import narrowed, widened
-
-        fields, looks = self._fields(), None
-        narrow = narrowed(training) if self._uses_columns() else training
-        found = self._learn_kin(narrow, fields.kin(self.n_bits))
-        found = replace(found, map=widened(found.map, narrow.rows))
-        if fields.alike:
-            with training.stages("look-alike bits"):
-                found, looks = with_alike_bits(found, fields, narrow)
-        found = self._rounded(found, training)
-        with training.stages("training codes"):
-            found = self._with_codes(found, training, looks)
-        return replace(found, mapped_share=share_of_mapped(found, training))
-
-    def _fields(self) -> Fields:
-        """Kin bits and look-alike bits; at least one bit knows the labels."""
-        n_alike = min(int(self.alike * self.n_bits + 1e-9), self.n_bits - 1)
-        return Fields(n_alike, int(self.kin_weight)) if n_alike else KIN_ONLY
-
-    def _learn_kin(self, training: Training, n_bits: int) -> Fitted:
-        """Solve, choose what the encoder leaves open, learn the map, and check that supervision helps."""
         from ..tuning import tune
 
-        energy, (solver, encoder) = ENERGIES.make(self.energy), self._parts(training)
+        parts = self._resolve(training)
+        training = parts.suited(training)
+        narrow = parts.narrowed(training)
+        solution = parts.solve(narrow)
+        choice = tune(narrow, parts.encoder, solution)
+        kin = choice.encoder.fit(narrow, solution)
+        report = {**solution.facts, **kin.facts}
+        return parts.joined(training, narrow, kin, report, parts.doubts(narrow, choice, kin.map))
 
-        def solve(part: Training) -> Solution:
-            return solver.solve(part.supervision, energy, n_bits, part.rng, part.weights)
-
-        with training.stages("solver"):
-            solution = solve(training)
-        choice = tune(training, encoder)
-        kin = choice.encoder.fit(training, solution)
-        if training.supervision.labels is not None:
-            doubts = weak_labels(training, choice)
+    def _resolve(self, training: Training) -> Parts:
+        """The settings as objects; "auto" becomes what suits the supervision."""
+        energy, supervision = ENERGIES.make(self.energy), training.supervision
+        if self.solver != "auto":
+            solver = SOLVERS.make(self.solver)
+        elif not supervision.complete:
+            solver = SOLVERS["polished"]()
         else:
-            with training.stages("held-out pairs"):
-                listed = isinstance(training.supervision, PairSupervision)
-                again = (
-                    (lambda part: encoder.fit(part, solve(part)).map) if listed else (lambda part: kin.map)
-                )
-                doubts = weak_pairs(training, again, n_bits)
-        facts = {"energy": solution.minimum.energies, **kin.facts}
-        if solution.minimum.divergences:
-            facts["divergence"] = solution.minimum.divergences
-        return replace(kin, facts=facts, warnings=doubts)
-
-    def _rounded(self, found: Fitted, training: Training) -> Fitted:
-        """The same with a map of whole numbers, and with what labels alone say about kin bits."""
-        from ..encoders.label_codes import label_codes, scores_of_tags
-
-        found = replace(found, seen=Seen.of(training.rows, training.weights)).whole()
-        labels = label_codes(found, training)
-        if labels is not None and labels.table is None:  # tag sets go through the rounded map
-            assert isinstance(training.supervision, TagSupervision)
-            scores = scores_of_tags(found.map, training.supervision.tag_sets, found.fields.kin(self.n_bits))
-            found = replace(found, scores=scores.astype(np.float32))
-        return replace(found, labels=labels)
-
-    def _with_codes(self, found: Fitted, training: Training, looks: Map | None) -> Fitted:
-        """The same with codes of the training rows, which follow from labels and features.
-
-        ``looks`` gives look-alike bits of rows whose looks are not their features.
-        """
-        rows, n_kin = training.rows, found.fields.kin(found.map.n_bits)
-        evidence = None
-        if found.codes is not None and found.scores is not None:
-            assert found.group_of_row is not None
-            if self.trust == 1 and not found.fields.alike and (found.group_of_row >= 0).all():
-                return replace(found, codes=pack_bits(found.scores > 0)[found.group_of_row])
-            evidence = Evidence(found.scores, found.group_of_row, float(self.trust))
-        elif not found.fields.alike:
-            return found
-        codes = mapped_codes(found.map, rows, training.n_jobs, evidence)
-        if looks is not None:
-            assert training.looks is not None
-            alike = mapped_codes(looks, training.looks, training.n_jobs)
-            bits = [unpack_bits(codes, found.map.n_bits)[:, :n_kin], unpack_bits(alike, looks.n_bits)]
-            codes = pack_bits(np.concatenate(bits, axis=1))
-        return replace(found, codes=codes)
-
-    def _uses_columns(self) -> bool:
-        """Whether what is learned is linear in the columns, so that a fit may narrow them."""
-        if isinstance(self.encoder, str):
-            return self.encoder in ("auto", "expected", "ridge")
-        from ..encoders.expected_labels import ExpectedLabels
-        from ..encoders.features import Plain
-        from ..encoders.ridge import Ridge
-
-        features = getattr(self.encoder, "features", None)
-        plain = features in ("auto", "plain") if isinstance(features, str) else isinstance(features, Plain)
-        ours = isinstance(self.encoder, ExpectedLabels | Ridge)
-        return ours and plain and isinstance(getattr(self.encoder, "label_model", ""), str)
+            solver = SOLVERS["spectral" if _spectral_can(energy, self.n_bits) else "coordinate"]()
+        # Energies that solve a system for every row have no readout of whole numbers.
+        readable = supervision.labels is not None and energy.shared_quadratic(self.n_bits) is not None
+        usual = "expected" if readable else "amortized" if supervision.examples else "ridge"
+        encoder = ENCODERS.make(usual if self.encoder == "auto" else self.encoder)
+        alike = self.alike if self.alike != "auto" else 0.0 if supervision.examples else HALF
+        n_alike = min(int(alike * self.n_bits + 1e-9), self.n_bits - 1)  # one bit knows the labels
+        fields = BitLayout(n_alike, int(self.kin_weight)) if n_alike else KIN_ONLY
+        return Parts(energy, solver, encoder, fields, fields.kin(self.n_bits), float(self.trust))
 
     def learned_codes(self, y: Any, X: Any = None) -> Codes:
         """Codes of rows with labels y and features X (n, p): where a new or a relabeled item belongs.
@@ -298,22 +321,8 @@ class EnergyHasher(StreamingHasher):
         self.fitted_ = replace(self.fitted_, labels=known.with_classes(labels, kin))
         return self
 
-    def _parts(self, training: Training) -> tuple[Solver, Encoder]:
-        """Solver and encoder as objects; "auto" becomes what suits the supervision."""
-        energy, supervision = ENERGIES.make(self.energy), training.supervision
-        if self.solver != "auto":
-            solver = SOLVERS.make(self.solver)
-        elif not supervision.complete:
-            solver = SOLVERS["polished"]()
-        else:
-            solver = SOLVERS["spectral" if _spectral_can(energy, self.n_bits) else "coordinate"]()
-        # Energies that solve a system for every row have no readout of whole numbers.
-        readable = supervision.labels is not None and energy.shared_quadratic(self.n_bits) is not None
-        usual = "expected" if readable else "ridge"
-        return solver, ENCODERS.make(usual if self.encoder == "auto" else self.encoder)
-
     def stream_plan(self) -> StreamPlan:
-        from ..encoders.ridge import Ridge
+        from ..encoders import Ridge
 
         solver = None if self.solver == "auto" else SOLVERS.make(self.solver)
         encoder = None if self.encoder == "auto" else ENCODERS.make(self.encoder)
@@ -332,21 +341,99 @@ class EnergyHasher(StreamingHasher):
         return StreamPlan(ENERGIES.make(self.energy), solver, encoder, self.n_bits, self.kinship)
 
 
-def with_alike_bits(kin: Fitted, fields: Fields, training: Training) -> tuple[Fitted, Map | None]:
-    """Kin bits, then look-alike bits; and the map of rows given by their looks, if these are no features.
+@dataclass(frozen=True)
+class Parts:
+    """The settings of a fit as objects: ``n_kin`` kin bits, and look-alike bits as ``fields`` say."""
 
-    ``training`` has narrow rows where there are too many columns.
-    """
-    from ..encoders.alike import fit_alike
-    from ..encoders.narrow import widened
-    from ..encoders.stacked import StackedMap
+    energy: Energy
+    solver: Solver
+    encoder: Encoder
+    fields: BitLayout
+    n_kin: int
+    trust: float
 
-    found = fit_alike(training, fields.alike)
-    both = StackedMap((kin.map, widened(found.features, training.rows)))
-    facts = {**kin.facts, "kin_bits": kin.map.n_bits, "alike_bits": fields.alike}
-    facts |= {"kin_weight": fields.kin_weight, "alike_weight": fields.alike_weight}
-    looks = None if training.looks is None else found.looks.whole()
-    return replace(kin, map=both, facts=facts, fields=fields), looks
+    def suited(self, training: Training) -> Training:
+        """The same training with supervision that the number of kin bits can follow."""
+        suited = training.supervision.suited_to(most_directions(self.n_kin))
+        return replace(training, supervision=suited)
+
+    def narrowed(self, training: Training) -> Training:
+        """The same training on fewer columns, where there are too many and the encoder allows it."""
+        if training.rows.shape[1] <= WIDE or not self.encoder.linear_in_columns():
+            return training
+        return narrowed(training)
+
+    def solve(self, training: Training) -> Any:
+        """What the encoder learns to encode: kin bits of a sample, by the supervision alone."""
+        with training.stages("solver"):
+            return self.encoder.solve(training, self.solver, self.energy, self.n_kin)
+
+    def doubts(self, training: Training, choice: Choice, kin: Map) -> tuple[str, ...]:
+        """Warnings about supervision that does not help."""
+        if training.supervision.labels is not None:
+            return weak_labels(training, choice)
+        if isinstance(self.encoder, Amortized):
+            return weak_examples(choice)
+        with training.stages("sampled pairs"):
+            return weak_pairs(training, kin)
+
+    def joined(
+        self,
+        training: Training,
+        narrow: Training,
+        kin: Fitted,
+        facts: dict[str, object],
+        warnings: tuple[str, ...],
+    ) -> Fitted:
+        """Kin bits and look-alike bits side by side, in whole numbers; and the codes of the training rows."""
+        alike = self._fit_alike(narrow)
+        map_ = kin.map if alike is None else alike.beside(kin.map)
+        if narrow is not training:
+            map_ = map_.widened(narrow.rows)
+        seen = Seen.of(training.rows, training.weights)
+        whole = map_.whole(None if seen is None else seen.spread)
+        labels, scores = label_codes(whole, kin.scores, training.supervision, self.n_kin)
+        with training.stages("training codes"):
+            codes = self._training_codes(training, whole, kin, scores)
+            if alike is not None and training.looks is not None:
+                assert codes is not None
+                codes = alike.recoded(codes, self.n_kin, training.looks, training.n_jobs)
+        return Fitted(
+            map=whole,
+            codes=codes,
+            group_of_row=kin.group_of_row,
+            marginals=kin.marginals,
+            scores=scores,
+            facts=facts,
+            fields=self.fields,
+            labels=labels,
+            seen=seen,
+            unrounded=None if whole is map_ else map_,
+            mapped_share=share_of_mapped(whole, self.fields, codes, kin.group_of_row, training),
+            warnings=warnings,
+        )
+
+    def _fit_alike(self, training: Training) -> AlikeMaps | None:
+        if not self.fields.alike:
+            return None
+        from ..encoders import fit_alike
+
+        with training.stages("look-alike bits"):
+            return fit_alike(training, self.fields.alike)
+
+    def _training_codes(
+        self, training: Training, map_: Map, kin: Fitted, scores: Floats32 | None
+    ) -> Bytes | None:
+        """Codes that follow from labels and features; None where the encoder learned none."""
+        evidence, group = None, kin.group_of_row
+        if kin.codes is not None and scores is not None:
+            assert group is not None
+            if self.trust == 1 and not self.fields.alike and (group >= 0).all():
+                return pack_bits(scores > 0)[group]
+            evidence = Evidence(scores, group, self.trust)
+        elif not self.fields.alike:
+            return kin.codes
+        return mapped_codes(map_, training.rows, training.n_jobs, evidence)
 
 
 def _check_looks(looks: Any, X: Any) -> Any:

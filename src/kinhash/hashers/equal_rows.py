@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
-from .._blocks import block_slices
-from .._check import check_weights
-from .._types import Floats, Ints
+from .._internal.blocks import block_slices
+from .._internal.rows import PickedRows, Rows
+from .._internal.types import Array, Floats, Ints
+from .._internal.validation import check_weights
 from ..encoders import Fitted
-from ..labels import Labels
-from ..rows import PickedRows, Rows
-from ..training import Training
+from ..supervision import Labels, Training
 
 __all__ = ["merge_equal_rows", "names_rows", "of_all_rows"]
 
@@ -32,7 +32,7 @@ SUMS = 2  # ways to hash by sums, before bytes are hashed
 HASHED_VALUES = 1 << 17  # values of a block: 1 MB, which stays in the cache
 
 
-def names_rows(hasher: Any) -> bool:
+def names_rows(hasher: BaseEstimator) -> bool:
     """Whether a setting holds row numbers, which refer to the rows as they were given."""
     settings = hasher.get_params(deep=True).items()
     return any(name.rsplit("__", 1)[-1] == "anchors" and value is not None for name, value in settings)
@@ -82,7 +82,7 @@ def of_all_rows(fitted: Fitted, place: Ints | None) -> Fitted:
     return replace(fitted, codes=None if fitted.codes is None else fitted.codes[place], group_of_row=group)
 
 
-def _summed(which: Ints, weights: npt.NDArray[Any] | None) -> Floats | None:
+def _summed(which: Ints, weights: Array | None) -> Floats | None:
     """Weight of each distinct row with the mean 1; None if all are equal."""
     if weights is not None:
         weights = weights.astype(np.float64)

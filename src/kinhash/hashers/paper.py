@@ -13,23 +13,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._check import check_flag
-from .._types import Ints
-from ..encoders import Fitted
-from ..encoders.features import Plain
-from ..encoders.ridge import Ridge
+from .._internal.types import Ints
+from .._internal.validation import check_flag
+from ..encoders import Fitted, Plain, Ridge
 from ..energies import ENERGIES, Energy
-from ..rounding import round_marginals
-from ..solvers import Solution, Solver
-from ..solvers.solution import GroupCodes
-from ..training import Training
-from .streaming import StreamingHasher, StreamPlan, require_streamable
+from ..solvers import GroupCodes, Solution, Solver, round_marginals
+from ..supervision import Training
+from .stream import StreamPlan
+from .streaming import StreamingHasher, require_streamable
 
 __all__ = ["EMBRE", "EMKSH", "EMLFH", "EMSPLH", "EMExpH", "PaperMethod"]
 
 
 class PaperMethod(StreamingHasher):
-    """Linearised mean field on one energy, then a ridge map.
+    """Linearized mean field on one energy, then a ridge map.
 
     Parameters
     ----------
@@ -97,12 +94,12 @@ class PaperMethod(StreamingHasher):
         return energy
 
     def _solver(self) -> Solver:
-        from ..solvers.linearised import Linearised
+        from ..solvers import Linearized
 
         sweeps = self.n_sweeps
         if sweeps is None:
             sweeps = 3 if self.literal else 10 if self.n_bits <= 32 else 5
-        return Linearised(
+        return Linearized(
             n_sweeps=sweeps,
             clip=self.clip,
             renormalize=self.renormalize,
@@ -222,7 +219,7 @@ class EMSPLH(PaperMethod):
         self.which = which
 
     def _solver(self) -> Solver:
-        from ..solvers.columns import Columns
+        from ..solvers import Columns
 
         # Rows of one group share their entry of the eigenvector, so merging them loses nothing.
         return Columns(

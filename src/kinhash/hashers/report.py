@@ -1,79 +1,91 @@
-"""What a fit chose and found, as a dictionary that reads well when printed and in a notebook."""
+"""What a fit chose and found, for people: printed, or a table in a notebook. Nothing reads it back."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
 
-from .._html import bullets, document, escape, table
-from ..fields import Fields
+from .._internal.html import bullets, document, escape, table
+from .._internal.types import Floats
+from ..codes import KIN_ONLY, BitLayout
 
 __all__ = ["FitReport", "dead_bits_warning"]
 
-# What has a place of its own in the text; everything else is what the method chose or measured.
-TOLD = (
-    "n_rows", "n_groups", "n_bits", "codes", "unique_codes", "classes_sharing_a_code", "dead_bits",
-    "bit_balance", "warnings", "seconds", "kin_bits", "alike_bits", "kin_weight", "alike_weight",
-)  # fmt: skip
+ORIGINS = {"learned": "learned from labels", "mapped": "mapped from features"}
 
 
-class FitReport(dict[str, Any]):
-    """The dictionary ``report_`` of a fitted hasher: what was chosen, bits, distinct codes, warnings.
+@dataclass
+class FitReport:
+    """``report_`` of a fitted hasher: what was chosen, bits, distinct codes, warnings.
 
-    Common keys: ``n_rows``, ``n_groups`` (rows of different supervision), ``n_bits``, ``codes`` ("learned"
-    from labels or "mapped" from features), ``unique_codes``, ``classes_sharing_a_code``, ``dead_bits``,
-    ``bit_balance``, ``warnings``, ``seconds`` per stage; with alike bits ``kin_bits``, ``alike_bits`` and
-    their weights. Methods add what they chose and measured.
+    Parameters
+    ----------
+    n_rows, n_bits : numbers of training rows and of bits.
+    n_groups : number of different labels, tag sets, or rows of pairs.
+    codes : "learned" from labels, "mapped" from features, or None if there are no codes of training rows.
+    unique_codes : number of different codes among the training rows.
+    classes_sharing_a_code : number of classes that have the kin bits of another one.
+    dead_bits : bits that are the same on all training rows.
+    bit_balance : share of ones in each bit.
+    fields : how many kin and look-alike bits there are, and what each counts.
+    warnings : what the fit warned of.
+    seconds : by stage.
+    facts : what the method chose and measured, such as "features" and "penalty".
 
     Examples
     --------
-    >>> print(FitReport(n_rows=1500, n_bits=8, codes="learned", unique_codes=10, penalty=0.01))
+    >>> print(FitReport(n_rows=1500, n_bits=8, codes="learned", unique_codes=10, facts={"penalty": 0.01}))
     rows       1,500
     bits       8
     codes      learned from labels, 10 distinct among the rows
     penalty    0.01
     """
 
+    n_rows: int
+    n_bits: int
+    n_groups: int = 0
+    codes: str | None = None
+    unique_codes: int = 0
+    classes_sharing_a_code: int = 0
+    dead_bits: list[int] = field(default_factory=list)
+    bit_balance: Floats | None = None
+    fields: BitLayout = KIN_ONLY
+    warnings: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    facts: dict[str, object] = field(default_factory=dict)
+
     def lines(self) -> list[tuple[str, str]]:
         """Names and values, in words."""
         said = [("rows", self._rows()), ("bits", self._bits()), ("codes", self._codes())]
-        said += [(name.replace("_", " "), _value(value)) for name, value in self.items() if name not in TOLD]
-        if self.get("seconds"):
-            said.append(("seconds", f"{sum(self['seconds'].values()):.2f}"))
+        said += [(name.replace("_", " "), _value(value)) for name, value in self.facts.items()]
+        if self.seconds:
+            said.append(("seconds", f"{sum(self.seconds.values()):.2f}"))
         return [(name, value) for name, value in said if value]
 
     def __str__(self) -> str:
         lines = self.lines()
-        width = max(10, *(len(name) for name, _ in lines)) if lines else 10
+        width = max(10, *(len(name) for name, _ in lines))
         text = [f"{name:<{width}} {value}" for name, value in lines]
-        return "\n".join([*text, *(f"Beware: {doubt}" for doubt in self.get("warnings", ()))])
+        return "\n".join([*text, *(f"Beware: {doubt}" for doubt in self.warnings)])
 
     def _repr_html_(self) -> str:
         rows = [(f"<b>{escape(name)}</b>", escape(value)) for name, value in self.lines()]
-        doubts = self.get("warnings", ())
-        return document(table(rows), f"<p><b>Beware</b></p>{bullets(doubts)}" if doubts else "")
+        doubts = f"<p><b>Beware</b></p>{bullets(self.warnings)}" if self.warnings else ""
+        return document(table(rows), doubts)
 
     def _rows(self) -> str:
-        if "n_rows" not in self:
-            return ""
-        groups = self.get("n_groups", 0)
-        return f"{self['n_rows']:,}" + (f" in {groups:,} groups of equal supervision" if groups else "")
+        groups = f" in {self.n_groups:,} groups of equal supervision" if self.n_groups else ""
+        return f"{self.n_rows:,}{groups}"
 
     def _bits(self) -> str:
-        if "n_bits" not in self:
-            return ""
-        dead = self.get("dead_bits", ())
-        constant = f"; {len(dead)} constant" if len(dead) else ""
-        if not self.get("alike_bits"):
-            return f"{self['n_bits']}{constant}"
-        fields = Fields(self["alike_bits"], self["kin_weight"], self["alike_weight"])
-        return f"{self['n_bits']}: {fields.describe(self['n_bits'])}{constant}"
+        constant = f"; {len(self.dead_bits)} constant" if self.dead_bits else ""
+        shares = f": {self.fields.describe(self.n_bits)}" if self.fields.alike else ""
+        return f"{self.n_bits}{shares}{constant}"
 
     def _codes(self) -> str:
-        if "codes" not in self:
+        if self.codes is None:
             return ""
-        come = {"learned": "learned from labels", "mapped": "mapped from features"}[self["codes"]]
-        sharing = self.get("classes_sharing_a_code", 0)
-        return f"{come}, {self['unique_codes']:,} distinct among the rows" + (
+        sharing = self.classes_sharing_a_code
+        return f"{ORIGINS[self.codes]}, {self.unique_codes:,} distinct among the rows" + (
             f"; {sharing:,} classes share a code" if sharing else ""
         )
 
@@ -86,7 +98,7 @@ def dead_bits_warning(dead: int, n_bits: int) -> str:
     )
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     """A number with four digits, the last of a history, a text as it is."""
     if isinstance(value, float):
         return f"{value:.4g}"

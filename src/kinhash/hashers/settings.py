@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from ..errors import InvalidInput, UnknownName
-from ..model_file import part_tables
+from .model_file import part_tables
 
 __all__ = ["with_settings"]
 

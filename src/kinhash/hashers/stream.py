@@ -1,27 +1,109 @@
 """Learning from blocks of rows, in any order, with memory that does not grow with their number.
 
 The first block gives the anchors, and with them the codes of every kind of supervision; from then on a
-row's code follows from its labels alone, and the ridge map needs only sums. So blocks add up to the
-model that one ``fit`` on all rows with the same anchors gives, up to rounding.
+row's code follows from its labels alone, and the ridge map needs only sums. So blocks can be summed anywhere,
+and they add up to the model that one ``fit`` on all rows with the same anchors gives, up to rounding.
 """
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._types import Floats
-from ..encoders.linear import LinearMap
-from ..encoders.moments import Moments, moments_of_block
+from .._internal.rows import Rows
+from .._internal.types import Floats, Floats32, Ints
+from ..encoders import (
+    LinearMap,
+    Moments,
+    Preparation,
+    Ridge,
+    choose_alpha,
+    feature_map,
+    first_preparation,
+    moments_of_block,
+)
+from ..energies import Energy
 from ..errors import InvalidInput, KinhashWarning
-from ..labels import Labels
-from ..rows import Rows
-from .anchored import Anchored
+from ..models import Seen
+from ..solvers import Solution, Solver
+from ..supervision import Labels, from_labels
 
-__all__ = ["Stream"]
+__all__ = ["Anchored", "Stream", "StreamPlan"]
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """Settings with nothing left to choose: a solver that turns its own codes, and a ridge encoder."""
+
+    energy: Energy
+    solver: Solver
+    encoder: Ridge
+    n_bits: int
+    kinship: str = "any"
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """Fixed settings with their anchors solved: targets of any labels, and the map of any moments."""
+
+    plan: StreamPlan
+    solution: Solution
+    anchor_labels: Labels
+    preparation: Preparation
+    seen: Seen | None = None
+
+    @classmethod
+    def of(
+        cls, plan: StreamPlan, labels: Labels, weights: Floats | None, rows: Rows, rng: np.random.Generator
+    ) -> Anchored:
+        """Anchors drawn among rows with these labels; ``rows`` (these or others) give first statistics."""
+        supervision = from_labels(labels, kinship=plan.kinship)
+        supervision.check(weights)
+        solution = plan.solver.solve(supervision, plan.energy, plan.n_bits, rng, weights)
+        anchor_labels = labels[solution.sample.one_row_each(supervision.group_of_row)]
+        features = feature_map(plan.encoder.features)
+        preparation = first_preparation(rows, features, rng)
+        return cls(plan, solution, anchor_labels, preparation, Seen.of(rows))
+
+    def scores(self, labels: Labels) -> tuple[Floats, Ints]:
+        """Scores (g, d) of the distinct labels among these rows, and which each row has (−1 = unknown)."""
+        together = from_labels(self.anchor_labels.followed_by(labels), kinship=self.plan.kinship)
+        anchors = together.group_of_row[: len(self.anchor_labels)]
+        own = together.group_of_row[len(self.anchor_labels) :]
+        unique, inverse = np.unique(own[own >= 0], return_inverse=True)
+        place = np.full(len(own), -1, np.int64)
+        place[own >= 0] = inverse
+        readout = self.solution.readout
+        assert readout is not None
+        if not len(unique):
+            return np.zeros((1, self.plan.n_bits)), place
+        parts = [
+            readout.scores(together.similarity(unique[start : start + 1024], anchors))
+            for start in range(0, len(unique), 1024)
+        ]
+        return np.concatenate(parts), place
+
+    def targets(self, scores: Floats) -> Floats:
+        """What the map should predict for rows with these scores."""
+        if self.solution.rounding == "zero":
+            return self.solution.soft_targets(scores)
+        return self.solution.marginals(scores)
+
+    def threshold(self, mean: Floats) -> Floats:
+        """Where bits turn, given the mean target of all rows."""
+        if self.solution.rounding == "zero":
+            return np.zeros_like(mean)
+        return mean if self.solution.rounding == "mean" else np.full_like(mean, 0.5)
+
+    def map_of(self, moments: Moments) -> LinearMap:
+        """The map of the rows these moments sum up. Costs O(p³), whatever their number."""
+        features = feature_map(self.plan.encoder.features)
+        centred = moments.standardised(features.standardize)
+        alpha = choose_alpha(self.plan.encoder.penalty(features), centred)
+        return LinearMap.fit(centred, alpha, self.threshold(centred.target_mean))
 
 
 class Stream:
@@ -36,7 +118,7 @@ class Stream:
         self.n_rows = 0
         self.seconds = 0.0
         self.strange: set[Any] = set()  # classes and tags that no anchor has
-        self.waiting: list[tuple[Floats, npt.NDArray[np.float32], Floats]] = []
+        self.waiting: list[tuple[Floats, Floats32, Floats]] = []
 
     def add(self, X: Any, labels: Labels, weights: Floats | None) -> None:
         """Take in rows with their labels."""
@@ -101,7 +183,7 @@ class Stream:
                 [(x[self.block :], t[self.block :], w[self.block :])] if len(x) > self.block else []
             )
 
-    def _moments_of(self, x: Floats, t: Any, w: Floats) -> Moments:
+    def _moments_of(self, x: Floats, t: Floats32, w: Floats) -> Moments:
         return moments_of_block(self.anchored.preparation, x, t, None if (w == 1).all() else w)
 
 

@@ -4,39 +4,49 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from functools import update_wrapper
+from types import MethodType
+from typing import Any, Self, TypeVar, cast
 
-from sklearn.utils.metaestimators import available_if
-
-from .._blocks import single_blas_thread
-from .._check import check_features, check_weights, make_rng, weight_unit
-from .._types import Floats
+from .._internal.blocks import single_blas_thread
+from .._internal.rows import Rows
+from .._internal.types import Floats
+from .._internal.validation import check_features, check_weights, make_rng, weight_unit
 from ..codes import Codes, pack_bits
 from ..encoders import Fitted
-from ..encoders.ridge import Ridge
-from ..energies import Energy
 from ..errors import InvalidInput
-from ..labels import Labels, read_labels
-from ..solvers import Solver
+from ..supervision import Labels, read_labels
 from .base import Hasher
 from .report import FitReport
+from .stream import Anchored, Stream, StreamPlan
 
-if TYPE_CHECKING:
-    from .stream import Stream
-
-__all__ = ["StreamPlan", "StreamingHasher", "require_streamable"]
+__all__ = ["StreamingHasher", "require_streamable"]
 
 
-@dataclass(frozen=True)
-class StreamPlan:
-    """Settings with nothing left to choose: a solver that turns its own codes, and a ridge encoder."""
+M = TypeVar("M", bound=Callable[..., Any])
 
-    energy: Energy
-    solver: Solver
-    encoder: Ridge
-    n_bits: int
-    kinship: str = "any"
+
+class _IfStreamable:
+    """A method of hashers whose settings allow it; elsewhere the error says why not, and what to do."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, hasher: StreamingHasher | None, owner: type) -> Any:
+        if hasher is None:
+            return self.method
+        try:
+            hasher.stream_plan()
+        except InvalidInput as error:
+            name = self.method.__name__
+            raise AttributeError(f"This {owner.__name__} has no attribute {name!r}. {error}") from error
+        return MethodType(self.method, hasher)
+
+
+def _if_streamable(method: M) -> M:
+    return cast(M, _IfStreamable(method))
 
 
 class StreamingHasher(Hasher):
@@ -48,22 +58,10 @@ class StreamingHasher(Hasher):
     def stream_plan(self) -> StreamPlan:
         """The fixed settings, or an error that says which options exclude it."""
 
-    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            """Say why there is no ``partial_fit`` with these settings, and what to do."""
-            if name == "partial_fit":
-                try:
-                    self.stream_plan()
-                except InvalidInput as error:
-                    kind = type(self).__name__
-                    raise AttributeError(f"This {kind} has no attribute 'partial_fit'. {error}") from error
-            return object.__getattribute__(self, name)  # raises what brought us here
-
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name != "partial_fit" or hasattr(self, name)]
 
-    @available_if(lambda self: self.stream_plan() is not None)
+    @_if_streamable
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more block of rows with labels; blocks may come in any order.
 
@@ -84,17 +82,13 @@ class StreamingHasher(Hasher):
         weights = check_weights(1.0 if sample_weight is None else sample_weight, X.shape[0], unit)
         with single_blas_thread():
             if first:
-                from ..rows import Rows
-                from .anchored import Anchored
-                from .stream import Stream
-
                 rows = Rows(X)
                 anchored = Anchored.of(plan, labels, weights, rows, make_rng(self.random_state))
                 self._stream = Stream(anchored, rows.block_rows(), unit)
             self._stream.add(X, labels, weights)
             self.become(self._stream)
         self._stream.seconds += time.perf_counter() - start
-        self.report_["seconds"] = {"all blocks": self._stream.seconds}
+        self.report_.seconds = {"all blocks": self._stream.seconds}
         return self
 
     def _weight_unit(self, weights: Any, n_rows: int) -> float:
@@ -109,8 +103,8 @@ class StreamingHasher(Hasher):
         self.report_ = FitReport(
             n_rows=stream.n_rows,
             n_bits=self.n_bits,
-            energy=stream.anchored.solution.minimum.energies,
             seconds={"all blocks": stream.seconds},
+            facts={"energy": stream.anchored.solution.minimum.energies},
         )
 
     def learned_codes(self, y: Any) -> Codes:

@@ -1,4 +1,4 @@
-"""To and from other homes of codes: FAISS and ``.npy``."""
+"""Conversion of indexes to and from FAISS and ``.npy``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._files import replacing_file
-from ..codes import Codes, as_codes, n_bytes, unpack_bits
+from .._internal.files import replacing_file
+from ..codes import KIN_ONLY, BitLayout, Codes, as_codes, n_bytes, unpack_bits
 from ..errors import FileProblem, InvalidInput, MissingExtra
-from ..fields import KIN_ONLY, Fields
 from .hamming_index import HammingIndex
 
 __all__ = ["from_faiss", "from_npy", "to_faiss", "to_npy"]
@@ -54,7 +53,7 @@ def to_faiss(index: HammingIndex) -> Any:
 
 
 def from_faiss(
-    index: Any, n_bits: int | None = None, model_id: str | None = None, fields: Fields = KIN_ONLY
+    index: Any, n_bits: int | None = None, model_id: str | None = None, fields: BitLayout = KIN_ONLY
 ) -> HammingIndex:
     """The codes of an ``IndexBinaryFlat``, or of one inside ``IndexBinaryIDMap`` or ``IndexBinaryIDMap2``.
 
@@ -75,7 +74,7 @@ def from_faiss(
     return HammingIndex.from_codes(_unrepeated(packed, n_bits or index.d, fields), ids=ids, model_id=model_id)
 
 
-def _unrepeated(packed: npt.NDArray[np.uint8], n_bits: int, fields: Fields) -> Codes:
+def _unrepeated(packed: npt.NDArray[np.uint8], n_bits: int, fields: BitLayout) -> Codes:
     """Undo `Codes.repeated`: the first of each bit's copies."""
     if fields.plain:
         return Codes(packed, n_bits, fields=fields)
@@ -100,7 +99,7 @@ def to_npy(index: HammingIndex, path: str | os.PathLike[str]) -> None:
 
 
 def from_npy(
-    path: str | os.PathLike[str], n_bits: int | None = None, fields: Fields = KIN_ONLY
+    path: str | os.PathLike[str], n_bits: int | None = None, fields: BitLayout = KIN_ONLY
 ) -> HammingIndex:
     """An index of packed codes from ``.npy``, numbered from 0; it carries no model id and no digest."""
     try:

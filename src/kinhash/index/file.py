@@ -1,7 +1,7 @@
-"""An index as one file: the arrays of its segment in the container all kinhash files share.
+"""Index files: the arrays of one segment in the container format of all kinhash files.
 
-What the digest cannot promise is checked here: a file written by a stranger may hold numbers that point
-outside the arrays, and the kernels trust what they are given.
+A valid digest does not prove that the contents are sound, so they are checked here: a forged file may hold
+numbers that point outside the arrays, and the kernels trust what they are given.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._check import is_integer
-from .._texts import STRING, from_bytes, to_bytes
-from ..codes import MAX_BITS, n_bytes, pack_bits, to_words
-from ..container import read_container, write_container
+from .._internal.texts import STRING, from_bytes, to_bytes
+from .._internal.validation import is_integer
+from ..codes import MAX_BITS, BitLayout, n_bytes, pack_bits, read_container, to_words, write_container
 from ..errors import DamagedFile
-from ..fields import Fields
 from .ids import MOST_IDS, Ids, is_ascending
 from .segment import EMPTY, Segment
 
@@ -31,12 +29,12 @@ KIND = "index"
 
 
 class IndexFile(NamedTuple):
-    """What a file holds: the rows, the next free id, the model, what each bit counts."""
+    """Contents of a file: rows, next free id, model id, bit weights."""
 
     segment: Segment
     next_id: int
     model_id: str | None
-    fields: Fields
+    fields: BitLayout
     kinds: frozenset[bool] = frozenset()  # whether rows were learned from labels, or mapped
 
 
@@ -106,7 +104,7 @@ def _assemble(arrays: Arrays, header: Mapping[str, Any]) -> IndexFile:
     _need(len(payload) == len(names) and all(column.shape == (n_rows,) for column in payload.values()))
     model_id = header["model_id"]
     _need(model_id is None or isinstance(model_id, str))
-    fields = Fields.from_dict(header["fields"])
+    fields = BitLayout.from_dict(header["fields"])
     fields.check(n_bits)
     segment = Segment(n_bits, blocks, n_codes, starts, rows, ids, payload)
     kinds = header.get("learned", [])
@@ -115,13 +113,13 @@ def _assemble(arrays: Arrays, header: Mapping[str, Any]) -> IndexFile:
 
 
 def _check_padding(blocks: npt.NDArray[Any], n_bits: int) -> None:
-    """No bits after the last one of a code: they would count as differing."""
+    """Raise unless the padding bits of all codes are zero: they would count as differing."""
     ones = to_words(pack_bits(np.ones((1, n_bits))))[0, -1]
     _need(np.bitwise_or.reduce(blocks[:, :, -1], axis=None) & ~ones == 0)
 
 
 def _check_lists(starts: npt.NDArray[Any], rows: npt.NDArray[Any], n_codes: int, n_rows: int) -> None:
-    """Every row in exactly one list, lists not empty, ascending, and in the order of their first rows."""
+    """Raise unless every row is in one list, and lists are not empty, ascending, and ordered by first row."""
     _need(starts.dtype == np.uint32 and starts.shape == (n_codes + 1,))
     _need(rows.dtype == np.uint32 and rows.shape == (n_rows,))
     _need(starts[0] == 0 and starts[-1] == n_rows and bool((starts[1:] > starts[:-1]).all()))

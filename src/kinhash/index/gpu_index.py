@@ -1,4 +1,4 @@
-"""The same search on graphics cards: same arguments, same answers, same order."""
+"""Hamming search on GPUs, with the arguments, answers and order of `HammingIndex`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from .._check import check_integer
+from .._internal.validation import check_integer
+from ..codes import KIN_ONLY, BitLayout
 from ..errors import InvalidInput
-from ..fields import KIN_ONLY, Fields
 from .gpu_segment import Cards, CardSegment
 from .hamming_index import HammingIndex, IndexStats
 from .ids import Ids
@@ -21,12 +21,12 @@ __all__ = ["GpuIndex"]
 
 
 class GpuIndex(HammingIndex):
-    """A `HammingIndex` whose codes lie on graphics cards (extra ``gpu``: CuPy and an NVIDIA card).
+    """A `HammingIndex` whose codes are in GPU memory (extra ``gpu``: CuPy and an NVIDIA GPU).
 
     Made by `HammingIndex.to_gpu`, or like any index by ``GpuIndex.from_codes``, which takes codes of NumPy.
     Every method of `HammingIndex` is there and gives the same answers, ties included. A boolean mask in
     ``where`` may be an array of CuPy, which stays on the card as long as the index has one segment. Rows are
-    added and removed by building the segments on the cards anew.
+    added and removed by rebuilding the segments on the cards.
 
     ``cards`` are the numbers of the cards to use (default: all), ``memory`` the bytes of each that codes may
     take in each segment (default: what is free, less what searching needs). Codes beyond that stay in the
@@ -38,7 +38,7 @@ class GpuIndex(HammingIndex):
         self,
         n_bits: int,
         model_id: str | None = None,
-        fields: Fields = KIN_ONLY,
+        fields: BitLayout = KIN_ONLY,
         *,
         cards: Sequence[int] | None = None,
         memory: int | None = None,
@@ -51,7 +51,7 @@ class GpuIndex(HammingIndex):
         return super().__getstate__() | {"named": self._named}
 
     def __setstate__(self, facts: dict[str, Any]) -> None:
-        """On the cards that were named, where these are there."""
+        """Restore on the same GPUs if they exist."""
         cards, memory = facts["named"]
         index = GpuIndex(facts["n_bits"], facts["model_id"], facts["fields"], cards=cards, memory=memory)
         self.__dict__ = index.__dict__
@@ -62,20 +62,20 @@ class GpuIndex(HammingIndex):
 
     @property
     def card_names(self) -> list[str]:
-        """Names of the cards in use."""
+        """Names of the GPUs in use."""
         return [card.name for card in self._cards.cards]
 
     def to_cpu(self) -> HammingIndex:
-        """The same rows in an index on the processor."""
+        """Return an index of the same rows in main memory."""
         words, ids, payload = in_order(self._state.segments, self.n_bits)
         return self._moved_to(HammingIndex(self.n_bits, self.model_id, self.fields), words, ids, payload)
 
     def stats(self) -> IndexStats:
-        """As `HammingIndex.stats`, of the index that `save` would write; that index is built for it."""
+        """Statistics of the index that `save` would write. Builds that index."""
         return self.to_cpu().stats()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save as an index that opens on any machine, with or without a card."""
+        """Save as an index that opens on any machine, with or without a GPU."""
         self.to_cpu().save(path)
 
     @classmethod
@@ -87,7 +87,7 @@ class GpuIndex(HammingIndex):
         cards: Sequence[int] | None = None,
         memory: int | None = None,
     ) -> GpuIndex:
-        """Open a saved index and copy its codes to the cards."""
+        """Open a saved index and copy its codes to the GPUs."""
         return HammingIndex.load(path, mmap).to_gpu(cards=cards, memory=memory)
 
     def _build(
@@ -105,7 +105,7 @@ class GpuIndex(HammingIndex):
 
 
 def _cards(numbers: Sequence[int] | None, memory: int | None) -> Cards:
-    from ..gpu.card import all_cards
+    from ..gpu import all_cards
 
     if memory is not None:
         memory = check_integer("memory", memory, 1)

@@ -1,4 +1,4 @@
-"""Rows of an index on graphics cards: what `Segment` is on the processor.
+"""Rows of an index in GPU memory: the counterpart of `Segment`.
 
 Codes are not made distinct: a card reads equal codes faster than it could leave them out. Each part of the
 rows lies on one card, or, where no card has room, in the memory of the machine, from where it is copied to a
@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..codes import KIN_ONLY, BitLayout
 from ..errors import NotEnoughMemory
-from ..fields import KIN_ONLY, Fields
-from ..gpu.questions import Questions
-from ..gpu.rows import ROW, SHIFT, Rows
-from ..gpu.search import nearest, nearest_by_margins, within
+from ..gpu import ROW, SHIFT, Queries, Rows, nearest, nearest_by_margins, within
 from .ids import Ids
 from .segment import Finds, Pair, Words
 
@@ -114,7 +112,7 @@ class CardSegment:
 
     # ---- searching ---------------------------------------------------------------------------
 
-    def top_k(self, queries: Words, k: int, fields: Fields = KIN_ONLY) -> Pair:
+    def top_k(self, queries: Words, k: int, fields: BitLayout = KIN_ONLY) -> Pair:
         """Distances (q, k) uint16 and ranks (q, k) of the nearest rows; k at most the number of rows."""
         asked = self._questions(queries, fields)
         found = [np.empty((len(queries), 0), np.uint64)]
@@ -128,7 +126,7 @@ class CardSegment:
         return (keys >> np.uint64(SHIFT)).astype(np.uint16), (keys & np.uint64(ROW)).astype(np.int64)
 
     def top_k_weighted(
-        self, queries: Words, weights: npt.NDArray[np.float64], k: int, fields: Fields = KIN_ONLY
+        self, queries: Words, weights: npt.NDArray[np.float64], k: int, fields: BitLayout = KIN_ONLY
     ) -> Pair:
         """Weighted distances (q, k) float64 and ranks (q, k)."""
         distances, ranks = [np.empty((len(queries), 0))], [np.empty((len(queries), 0), np.int64)]
@@ -143,7 +141,7 @@ class CardSegment:
         order = np.argsort(lost, axis=1, kind="stable")[:, :k]  # parts come in the order of their ranks
         return np.take_along_axis(lost, order, axis=1), np.take_along_axis(found, order, axis=1)
 
-    def within(self, queries: Words, radius: int, fields: Fields = KIN_ONLY) -> Finds:
+    def within(self, queries: Words, radius: int, fields: BitLayout = KIN_ONLY) -> Finds:
         """Number of its query, distance and rank of every row within the radius, in that order."""
         asked = self._questions(queries, fields)
         query, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
@@ -161,12 +159,12 @@ class CardSegment:
         distances = (found >> np.uint64(SHIFT)).astype(np.uint16)
         return number, distances, (found & np.uint64(ROW)).astype(np.int64)
 
-    def _questions(self, queries: Words, fields: Fields) -> Questions:
+    def _questions(self, queries: Words, fields: BitLayout) -> Queries:
         weights = None
         if not fields.plain:
             weights = np.zeros((1, 64 * queries.shape[1]), np.uint8)
             weights[0, : self.n_bits] = fields.weights(self.n_bits)
-        return Questions(queries, weights, fields.max_distance(self.n_bits))
+        return Queries(queries, weights, fields.max_distance(self.n_bits))
 
     def _each_part(self, search: Callable[[_Part, Rows, int], None]) -> None:
         """Search the parts with rows that count: the part, its rows on the card, and how many count.
@@ -181,11 +179,11 @@ class CardSegment:
                 with _plain_words():
                     search(part, part.load(self.mask), passing)
 
-    def build_groups(self, fields: Fields) -> None:
-        """Nothing to build: a card scans."""
+    def build_groups(self, fields: BitLayout) -> None:
+        """Do nothing: a GPU always scans."""
 
     def build_tables(self) -> None:
-        """Nothing to build: a card scans."""
+        """Do nothing: a GPU always scans."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Exact search by differing bits: every distinct code once, every answer in one order.
+"""Exact Hamming search. Distinct codes are stored once, and answers have one defined order.
 
     index = HammingIndex.from_codes(hasher.encode(X), ids=names)
     found = index.search(hasher.encode(queries), k=10)
@@ -20,19 +20,18 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from .._check import check_integer, check_n_bits
-from .._locks import new_lock
-from ..codes import Codes, as_codes, n_bytes
+from .._internal.locks import new_lock
+from .._internal.validation import check_integer, check_n_bits
+from ..codes import KIN_ONLY, BitLayout, Codes, as_codes, n_bytes
 from ..errors import InvalidInput, KinhashWarning
-from ..fields import KIN_ONLY, Fields
-from . import door
+from . import validation as door
 from .file import IndexFile, read_index, write_index
 from .filters import filters_of
 from .ids import as_ids, sorting_order
-from .nearest import Asked, answer
-from .neighbours import Neighbours, joined
+from .nearest import QueryBatch, answer
+from .neighbors import Neighbors, joined
 from .payload import Where, as_payload, select
-from .radius import around, together
+from .radius_search import around, together
 from .rerank import Vectors, second_look
 from .segment import Segment
 from .segments import all_ids, in_order, merged, segment_of, settled, without
@@ -49,7 +48,7 @@ MOST_ROWS = 2**32 - 1
 
 @dataclass(frozen=True)
 class _State:
-    """What one search sees."""
+    """Immutable state that one search reads."""
 
     segments: tuple[Segment, ...] = ()
     next_id: int = 0
@@ -57,10 +56,10 @@ class _State:
 
 @dataclass(frozen=True)
 class IndexStats:
-    """Sizes of an index; bytes by what they are for."""
+    """Sizes of an index, with its bytes by purpose."""
 
     n_bits: int
-    fields: Fields
+    fields: BitLayout
     n_rows: int
     n_codes: int  # distinct ones, counted per segment
     n_segments: int
@@ -76,7 +75,7 @@ class IndexStats:
 class HammingIndex:
     """Codes of ``n_bits`` bits (1 to 1024), searched exactly in the order (distance, id).
 
-    ``fields`` (`kinhash.Fields`) say what a differing bit counts: one, unless kin bits count more than the
+    ``fields`` (`kinhash.BitLayout`) say what a differing bit counts: one, unless kin bits count more than the
     bits that say what a row looks like. Bare uint8 arrays are taken as codes with the fields of the index.
 
     Ids are 64-bit integers or strings, all of one type; without ids rows are numbered. ``payload`` columns
@@ -89,7 +88,7 @@ class HammingIndex:
     ([[0, 2]], [[1, 1]])
     """
 
-    def __init__(self, n_bits: int, model_id: str | None = None, fields: Fields = KIN_ONLY) -> None:
+    def __init__(self, n_bits: int, model_id: str | None = None, fields: BitLayout = KIN_ONLY) -> None:
         self.n_bits = check_n_bits(n_bits)
         self.model_id = model_id
         fields.check(self.n_bits)
@@ -107,7 +106,7 @@ class HammingIndex:
         payload: Any = None,
         model_id: str | None = None,
     ) -> HammingIndex:
-        """An index of these codes: `Codes`, or packed uint8 rows (``n_bits`` defaults to 8 per byte).
+        """Build an index of `Codes`, or of packed uint8 rows (``n_bits`` defaults to 8 per byte).
 
         Peak memory beyond the codes: 20 to 40 bytes per row for 64-bit codes.
         """
@@ -125,8 +124,8 @@ class HammingIndex:
         return f"HammingIndex({len(self)} rows of {self.n_bits} bits)"
 
     @property
-    def fields(self) -> Fields:
-        """What a differing bit counts."""
+    def fields(self) -> BitLayout:
+        """Weights of the bits."""
         return self._fields
 
     @property
@@ -146,7 +145,7 @@ class HammingIndex:
         return Codes(packed, self.n_bits, ids, self.model_id, self.fields, learned=True in self._kinds)
 
     def stats(self) -> IndexStats:
-        """Sizes, for people and for `kinhash info`."""
+        """Return the sizes of the index."""
         segments = self._state.segments
         tables = [segment.hashing.tables for segment in segments]
         groups = [segment.grouping.groups for segment in segments]
@@ -179,8 +178,8 @@ class HammingIndex:
         vectors: Vectors | None = None,
         rerank: str = "shortlist",
         shortlist: int | None = None,
-    ) -> Neighbours:
-        """The ``k`` nearest rows of every query: ``min(k, rows that pass the filter)`` of them.
+    ) -> Neighbors:
+        """Find the ``k`` nearest rows of every query, or all rows that pass the filter if they are fewer.
 
         ``where`` filters before the selection: a boolean mask in the order of `ids`, a list of ids, a mapping
         of payload columns to a wanted value or list of values, or a function from the payload to a mask,
@@ -215,7 +214,7 @@ class HammingIndex:
             )
         words = door.query_words(codes, self.n_bits, self.model_id, self.fields)
         segments = self._state.segments
-        asked = Asked(words, self.fields, weights, *door.left_out(exclude, len(words), segments))
+        asked = QueryBatch(words, self.fields, weights, *door.left_out(exclude, len(words), segments))
         look = second_look(vectors, rerank, shortlist, k, len(words))
         if look is not None and not look.ties:
             full = None
@@ -223,7 +222,7 @@ class HammingIndex:
         if filters is None:
             found = answer(self._select(segments, cast(Where, where)), asked, k, look)
             if found[2] is None:
-                return Neighbours(found[1], found[0], full=full)
+                return Neighbors(found[1], found[0], full=full)
             return joined([(np.arange(len(words)), found)], len(words), full)
         parts = []
         for one, rows in filters:
@@ -233,8 +232,8 @@ class HammingIndex:
 
     def search_radius(
         self, codes: CodesLike, r: int, *, where: Where | Sequence[Where] = None, exclude: Any = None
-    ) -> Neighbours:
-        """All rows within distance ``r`` of every query; ``found[i]`` is query ``i``.
+    ) -> Neighbors:
+        """Find all rows within distance ``r`` of every query; ``found[i]`` is query ``i``.
 
         ``where`` and ``exclude`` are those of `search`. Small radii on many distinct codes use multi-index
         hashing, once enough time went into scanning to pay for its tables (or after `prepare_radius`); the
@@ -244,7 +243,7 @@ class HammingIndex:
         r = min(check_integer("r", r, 0), full)
         words = door.query_words(codes, self.n_bits, self.model_id, self.fields)
         segments = self._state.segments
-        asked = Asked(words, self.fields, None, *door.left_out(exclude, len(words), segments))
+        asked = QueryBatch(words, self.fields, None, *door.left_out(exclude, len(words), segments))
         filters = filters_of(where, len(words))
         if filters is None:
             query, distances, ids = around(self._select(segments, cast(Where, where)), asked, r)
@@ -255,7 +254,7 @@ class HammingIndex:
                 parts.append((rows[query], distances, ids))
             query, distances, ids = together(parts)
         splits = np.searchsorted(query, np.arange(len(words) + 1))
-        return Neighbours(ids, distances, splits, float(full))
+        return Neighbors(ids, distances, splits, float(full))
 
     def prepare(self) -> None:
         """Build the groups of kin codes for `search` now. Memory: 12 bytes per distinct 64-bit code.
@@ -273,9 +272,9 @@ class HammingIndex:
             segment.build_tables()
 
     def to_gpu(self, *, cards: Sequence[int] | None = None, memory: int | None = None) -> GpuIndex:
-        """The same rows on graphics cards (extra ``gpu``); arguments as of `GpuIndex`.
+        """Return a `GpuIndex` of the same rows (extra ``gpu``); arguments as of `GpuIndex`.
 
-        What happens to one of the two indexes afterwards does not change the other.
+        The two indexes are independent afterwards.
         """
         from .gpu_index import GpuIndex
 
@@ -286,7 +285,7 @@ class HammingIndex:
     # ---- changing ----------------------------------------------------------------------------
 
     def add(self, codes: CodesLike, ids: IdsLike | None = None, payload: Any = None) -> npt.NDArray[Any]:
-        """Add rows, all or none; ids that are there already are refused. Returns the ids.
+        """Add all rows or none, and return their ids. Raises `InvalidInput` if an id exists already.
 
         Without ids, rows are numbered on from the largest number ever used. Rows go to small segments that
         are merged as they grow, so adding one by one costs little more than adding all at once.
@@ -294,13 +293,13 @@ class HammingIndex:
         return self._put(codes, ids, payload, replace=False)
 
     def upsert(self, codes: CodesLike, ids: IdsLike, payload: Any = None) -> npt.NDArray[Any]:
-        """Add rows, replacing those whose id is there already, in one step."""
+        """Add rows and replace those with existing ids, in one step."""
         return self._put(codes, ids, payload, replace=True)
 
     def remove(self, ids: IdsLike) -> None:
-        """Remove rows by id, all or none. Costs one pass over their segments.
+        """Remove all of these rows, or none. Takes one pass over their segments.
 
-        Ids that are not there are refused, and so is an id that comes twice.
+        Raises `InvalidInput` if an id does not exist or comes twice.
         """
         with self._writing:
             state = self._state
@@ -316,7 +315,7 @@ class HammingIndex:
             self._state = _State(segments, state.next_id)
 
     def compact(self) -> None:
-        """Merge all segments into one; searching is fastest then. Adding all rows at once needs none."""
+        """Merge all segments into one, which is fastest to search. Rows added at once are one segment."""
         with self._writing:
             whole = merged(self._state.segments, self.n_bits, self._build)
             self._state = _State((whole,) if len(whole) else (), self._state.next_id)
@@ -324,7 +323,7 @@ class HammingIndex:
     # ---- files -------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save as one checksummed file, all or nothing: an earlier file stays whole until this one is."""
+        """Save as one checksummed file. An earlier file stays intact until the new one is complete."""
         with self._writing:
             self.compact()
             state = self._state
@@ -333,7 +332,7 @@ class HammingIndex:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], mmap: bool = True) -> HammingIndex:
-        """Open a saved index and verify it, by default mapped into memory instead of read."""
+        """Open and verify a saved index, by default memory-mapped."""
         segment, next_id, model_id, fields, kinds = read_index(path, mmap)
         index = cls(segment.n_bits, model_id, fields)
         index._kinds = set(kinds)
@@ -351,7 +350,7 @@ class HammingIndex:
         }
 
     def __setstate__(self, facts: dict[str, Any]) -> None:
-        """Build anew: a pickled array does not come back aligned as the kernels need it."""
+        """Rebuild the index: unpickled arrays lack the alignment that the kernels need."""
         self.__init__(facts["n_bits"], facts["model_id"], facts["fields"])  # type: ignore[misc]
         self._fill(facts)
 
@@ -374,7 +373,7 @@ class HammingIndex:
         return index
 
     def _note_kind(self, codes: Codes) -> None:
-        """Warn once if mapped rows join learned ones, or the other way round, and would crowd them out."""
+        """Warn once if learned and mapped rows are mixed and mapped ones would be ranked first."""
         if not len(codes) or codes.model_id is None:
             return
         joins = bool(self._kinds) and codes.learned not in self._kinds

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._check import is_integer
-from .._texts import STRING
+from .._internal.texts import STRING
+from .._internal.validation import is_integer
 from ..errors import InvalidInput
 
 __all__ = ["MOST_IDS", "Ids", "as_ids", "is_ascending", "sort_keys", "sorting_order"]

@@ -9,27 +9,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Fields
+from ..codes import BitLayout
 from .rerank import Answer, SecondLook, looked_again
 from .segment import Segment
 from .segments import best_of
 
-__all__ = ["Asked", "answer"]
+__all__ = ["QueryBatch", "answer"]
 
 Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # distances and ids
-MORE = 4  # so many times the rows are asked for while ties go on
+MORE = 4  # factor by which a shortlist grows while its last rows tie
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """Queries as segments take them.
+class QueryBatch:
+    """A batch of queries in the form that segments take.
 
     ``weights`` (q, 64 W), for queries with margins, say what each bit counts. ``own`` are ids (m,) to be left
     out, one each for the queries ``owners`` (m,).
     """
 
     words: npt.NDArray[np.uint64]
-    fields: Fields
+    fields: BitLayout
     weights: npt.NDArray[np.float64] | None = None
     own: npt.NDArray[Any] | None = None
     owners: npt.NDArray[np.int64] | None = None
@@ -37,7 +37,7 @@ class Asked:
     def __len__(self) -> int:
         return len(self.words)
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Asked:
+    def take(self, rows: npt.NDArray[np.int64]) -> QueryBatch:
         """Some of the queries."""
         part = replace(self, words=np.ascontiguousarray(self.words[rows]))
         part.words.flags.writeable = False
@@ -51,7 +51,7 @@ class Asked:
         return part
 
 
-def answer(segments: Sequence[Segment], asked: Asked, k: int, look: SecondLook | None) -> Answer:
+def answer(segments: Sequence[Segment], asked: QueryBatch, k: int, look: SecondLook | None) -> Answer:
     """Distances and ids in the order of the result, at most k for each query."""
     if look is None:
         return _even_or_flat(*_nearest(segments, asked, k))
@@ -66,7 +66,9 @@ def _even_or_flat(distances: Any, ids: Any, counts: Any) -> Answer:
     return distances.ravel()[kept], ids.ravel()[kept], counts
 
 
-def _nearest(segments: Sequence[Segment], asked: Asked, k: int) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+def _nearest(
+    segments: Sequence[Segment], asked: QueryBatch, k: int
+) -> tuple[Any, Any, npt.NDArray[np.int64]]:
     """The k nearest rows (q, at most k) by (distance, id), and how many of them each query has.
 
     A row that is left out is replaced by the next; if there is none, the query has one row less.
@@ -88,7 +90,7 @@ def _nearest(segments: Sequence[Segment], asked: Asked, k: int) -> tuple[Any, An
     return *best_of(parts, int(counts.max(initial=0)), len(asked)), counts
 
 
-def _of_segment(segment: Segment, asked: Asked, k: int) -> tuple[Any, Any, Any]:
+def _of_segment(segment: Segment, asked: QueryBatch, k: int) -> tuple[Any, Any, Any]:
     depth = min(k, len(segment))
     if asked.weights is None:
         distances, ranks = segment.top_k(asked.words, depth, asked.fields)
@@ -97,7 +99,7 @@ def _of_segment(segment: Segment, asked: Asked, k: int) -> tuple[Any, Any, Any]:
     return distances, segment.ids.take(ranks), ranks
 
 
-def _shortlists(segments: Sequence[Segment], asked: Asked, cut: int) -> list[Pair]:
+def _shortlists(segments: Sequence[Segment], asked: QueryBatch, cut: int) -> list[Pair]:
     """Of each query the first ``cut`` rows, and every other row as near as the last of these."""
     distances, ids, counts = _nearest(segments, asked, cut + 1)
     lists = []

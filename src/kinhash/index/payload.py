@@ -1,4 +1,4 @@
-"""Columns that travel with the rows, and filters over them."""
+"""Payload columns of the rows, and filters over them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._texts import STRING
+from .._internal.texts import STRING
 from ..errors import InvalidInput, UnknownName
 from .ids import as_ids, sorting_order
 from .segment import Segment
@@ -23,7 +23,7 @@ Where = npt.ArrayLike | Mapping[str, Any] | Callable[[Mapping[str, Any]], Any] |
 
 
 def as_payload(payload: Any, n_rows: int) -> Columns:
-    """Columns of booleans, numbers or strings, one value per row; a copy. None is no columns."""
+    """Columns of booleans, numbers or strings, one value per row; a copy. None gives no columns."""
     if payload is None:
         return {}
     names = list(payload.columns) if hasattr(payload, "columns") else list(payload)

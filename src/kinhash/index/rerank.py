@@ -1,4 +1,4 @@
-"""A second look at the nearest rows: distances between the original vectors."""
+"""Reranking of the nearest rows by distances between the original vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._check import check_choice, check_integer
+from .._internal.validation import check_choice, check_integer
 from ..errors import InvalidInput
 from .ids import sort_keys
 

@@ -1,4 +1,4 @@
-"""Rows that never change: distinct codes, who has them, their ids and payload.
+"""Immutable rows: distinct codes, the rows that have them, their ids and payload.
 
 An index is a few of these. A change makes new segments and leaves the old ones to searches that still
 read them. Arrays are read-only, which also gives the kernels one type to compile for, mapped or not.
@@ -14,20 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._blocks import n_threads
-from .._locks import new_lock
-from ..codes import n_bytes
-from ..fields import KIN_ONLY, Fields
-from .asymmetric import bit_planes, top_k_weighted
-from .dedupe import aligned_blocks, group_codes, list_rows
-from .grouped import Groups, build_groups, top_k_grouped
-from .grouped_margins import top_k_weighted_grouped
+from .._internal.blocks import n_threads
+from .._internal.locks import new_lock
+from ..codes import KIN_ONLY, BitLayout, n_bytes
 from .ids import Ids
-from .multi_index import Tables, build_tables, expected_candidates, least_seconds
+from .kernels.asymmetric import bit_planes, top_k_weighted
+from .kernels.bit_weights import Weighing, weighing_of
+from .kernels.dedupe import aligned_blocks, group_codes, list_rows
+from .kernels.grouped import Groups, build_groups, top_k_grouped
+from .kernels.grouped_margins import top_k_weighted_grouped
+from .kernels.multi_index import Tables, build_tables, expected_candidates, least_seconds
+from .kernels.radius import CODE_BITS, DISTANCE_BITS, scan_within
+from .kernels.top_k import top_k
 from .threads import map_threads
-from .top_k import top_k
-from .weighing import Weighing, weighing_of
-from .within import CODE_BITS, DISTANCE_BITS, scan_within
 
 __all__ = ["Segment", "read_only"]
 
@@ -181,7 +180,7 @@ class Segment:
 
     # ---- searching ---------------------------------------------------------------------------
 
-    def top_k(self, queries: Words, k: int, fields: Fields = KIN_ONLY) -> Pair:
+    def top_k(self, queries: Words, k: int, fields: BitLayout = KIN_ONLY) -> Pair:
         """Distances (q, k) uint16 and ranks (q, k) of the nearest rows; k at most the number of rows."""
         groups = self._groups_for(len(queries), fields)
         begin = time.perf_counter()
@@ -190,7 +189,7 @@ class Segment:
             self.grouping.seconds_scanning += time.perf_counter() - begin
         return found
 
-    def _ranker(self, queries: Words, k: int, fields: Fields, groups: Groups | None) -> Callable[[], Any]:
+    def _ranker(self, queries: Words, k: int, fields: BitLayout, groups: Groups | None) -> Callable[[], Any]:
         """The work of `top_k`: a flat scan, or by groups."""
         weighing, tag = weighing_of(fields, self.n_bits), (0,) * queries.shape[1]
         distances = np.empty((len(queries), k), np.uint16)
@@ -214,7 +213,7 @@ class Segment:
         return work
 
     def top_k_weighted(
-        self, queries: Words, weights: npt.NDArray[np.float64], k: int, fields: Fields = KIN_ONLY
+        self, queries: Words, weights: npt.NDArray[np.float64], k: int, fields: BitLayout = KIN_ONLY
     ) -> Pair:
         """Weighted distances (q, k) float64 and ranks (q, k), see `asymmetric`."""
         kin, tag = weighing_of(fields, self.n_bits).kin, (0,) * queries.shape[1]
@@ -248,7 +247,7 @@ class Segment:
                 self.grouping.seconds_scanning += time.perf_counter() - begin
         return distances, ranks
 
-    def within(self, queries: Words, radius: int, fields: Fields = KIN_ONLY) -> Finds:
+    def within(self, queries: Words, radius: int, fields: BitLayout = KIN_ONLY) -> Finds:
         """Number of its query, distance and rank of every row within the radius, in that order.
 
         Codes within the radius differ in at most ``radius / light`` bits, so the tables find all of them.
@@ -310,7 +309,7 @@ class Segment:
 
     # ---- groups of kin codes -----------------------------------------------------------------
 
-    def _groups_for(self, n_queries: int, fields: Fields) -> Groups | None:
+    def _groups_for(self, n_queries: int, fields: BitLayout) -> Groups | None:
         """The groups, if they exist or are due; they are due as the tables below are."""
         if not 0 < fields.alike < self.n_bits:
             return None
@@ -319,7 +318,7 @@ class Segment:
             self.build_groups(fields)
         return self.grouping.groups
 
-    def build_groups(self, fields: Fields) -> None:
+    def build_groups(self, fields: BitLayout) -> None:
         """Build the groups of kin codes now, and keep them if they are large and beat the scan."""
         with self.grouping.lock:
             if self.grouping.built or not 0 < fields.alike < self.n_bits:
@@ -329,7 +328,7 @@ class Segment:
                 self.grouping.groups = groups
             self.grouping.built = True
 
-    def _groups_win(self, groups: Groups, fields: Fields) -> bool:
+    def _groups_win(self, groups: Groups, fields: BitLayout) -> bool:
         """Whether the nearest ten of a few stored codes are found clearly faster by groups than by scanning.
 
         Kin bits that say little, or count little, leave all groups to be visited.

@@ -1,4 +1,4 @@
-"""Neighbours as a table, for notebooks and terminals."""
+"""Neighbors as a table, for notebooks and terminals."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._html import document, escape, picture, table
-from .._pictures import pixels, png, png_address
+from .._internal.html import document, escape, picture, table
+from .._internal.pictures import pixels, png, png_address
 from ..errors import InvalidInput
 
 if TYPE_CHECKING:
-    from .neighbours import Neighbours
+    from .neighbors import Neighbors
 
-__all__ = ["NeighboursTable", "marks", "number"]
+__all__ = ["NeighborsTable", "marks", "number"]
 
 MOST_QUERIES, MOST_PLACES, MOST_LETTERS = 8, 10, 40
 SIDE = "width:44px;height:44px;object-fit:contain;display:block;margin:0 auto 2px;background:white;"
@@ -24,10 +24,10 @@ WORDS = {True: "kin", False: "stranger", None: ""}
 
 
 @dataclass(frozen=True, eq=False)
-class NeighboursTable:
+class NeighborsTable:
     """The first queries with their first neighbours: ids, distances, and pictures where given."""
 
-    found: Neighbours
+    found: Neighbors
     pictures: Any = None
     queries: Any = None
     kin: Any = None
@@ -75,8 +75,8 @@ class NeighboursTable:
         return cells + [""] * (width - len(cells))
 
 
-def marks(found: Neighbours, kin: Any) -> list[npt.NDArray[np.bool_]] | None:
-    """Kin or not, query by query; None where nobody says."""
+def marks(found: Neighbors, kin: Any) -> list[npt.NDArray[np.bool_]] | None:
+    """Whether each neighbor is relevant, query by query; None if unknown."""
     if kin is None:
         return None
     kin = np.asarray(kin, bool)

@@ -1,4 +1,4 @@
-"""One pool of threads for all searches; the kernels let go of the interpreter while they run."""
+"""One thread pool for all searches. Kernels release the GIL."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from .._blocks import n_threads
+from .._internal.blocks import n_threads
 
 __all__ = ["map_threads"]
 

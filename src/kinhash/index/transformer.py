@@ -40,7 +40,7 @@ class HammingNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMi
         return self
 
     def transform(self, X: Any) -> sp.csr_matrix:
-        """Neighbours of each row among the training rows (n, n_fit), nearest first in every row."""
+        """Neighbors of each row among the training rows (n, n_fit), nearest first in every row."""
         check_is_fitted(self)
         bits = validate_data(self, X, reset=False) > 0
         k = self.n_neighbors + (self.mode == "distance")

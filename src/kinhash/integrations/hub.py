@@ -4,7 +4,8 @@
     push_to_hub(hasher, "me/shoe-codes")
     hasher = from_pretrained("me/shoe-codes")        # or the folder
 
-A model file holds arrays and no code, and is checked when it is opened, so a stranger's can be loaded safely.
+A model file holds arrays and no code, and is checked when it is opened, so a model from an untrusted source
+can be loaded safely.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import FileProblem, InvalidInput, MissingExtra
-from ..hashers.base import Hasher
-from ..model_file import load_model
+from ..hashers import Hasher, load_model
 
 try:
     from huggingface_hub import ModelCard, ModelHubMixin, hf_hub_download

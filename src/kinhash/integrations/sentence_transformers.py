@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from .._check import check_choice
-from .._types import Floats
+from .._internal.types import Floats
+from .._internal.validation import check_choice
 from ..errors import FileProblem, InvalidInput, MissingExtra
-from ..hashers.base import Hasher
-from ..model_file import load_model
+from ..hashers import Hasher, load_model
 from ..models import WholeMap
 
 try:

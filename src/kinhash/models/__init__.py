@@ -2,26 +2,11 @@
 
 A fit learns a map in floating point. At its end the map is rounded once (`Map.whole`), and everything else
 uses the rounded one: it gives a row the same bits on every machine, alone or in any batch, in NumPy, on a
-graphics card, in ONNX and in a browser.
+GPU, in ONNX and in a browser.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from .base import Arrays, Map
-from .bounds import Bound, Inexact, Unsupported
-from .builder import Builder
-from .seen import Seen, Watch
-from .whole import WholeMap, require_whole
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = [
-    "Arrays",
-    "Bound",
-    "Builder",
-    "Inexact",
-    "Map",
-    "Seen",
-    "Unsupported",
-    "Watch",
-    "WholeMap",
-    "require_whole",
-]
+__all__ = ["Map", "WholeMap", "to_onnx"]

@@ -1,4 +1,4 @@
-"""From floating point to whole numbers: the units in which a model counts, chosen at the end of a fit."""
+"""Rounding of a map to whole numbers: chooses the units of each step at the end of a fit."""
 
 from __future__ import annotations
 
@@ -6,21 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._forms import check_forms
-from .._types import Array, Floats
-from .bounds import DOUBLE, SINGLE, Bound, Inexact
-from .step import CHANCE_BITS, SHARE_BITS, SIMILARITY_BITS, Step
-from .steps import (
-    Columns,
-    Join,
-    Linear,
-    Lookup,
-    Relative,
-    Similarities,
-    Softmax,
-    TagSimilarities,
-    Unit,
-)
+from .._internal.types import Array, Floats
+from ..codes import check_forms
+from .step import CHANCE_BITS, DOUBLE, SHARE_BITS, SIMILARITY_BITS, SINGLE, Bound, Inexact, Step
+from .steps import Columns, Join, Linear, Lookup, Relative, Similarities, Softmax, TagSimilarities, Unit
 from .whole import WholeMap, prove_step
 
 __all__ = ["LOGIT_BITS", "Builder"]
@@ -97,7 +86,7 @@ class Builder:
         scale: Floats,
         weights: Array,
         constant: Array,
-        units: Any = None,
+        units: int | Array | None = None,
         spread: Array | None = None,
     ) -> tuple[int, Array]:
         """``((x − mean) / scale) @ weights + constant`` in parts of 2^−units, chosen here where None."""
@@ -151,7 +140,7 @@ class Builder:
         bits: int,
         weights: Array,
         constant: Array,
-        units: Any = None,
+        units: int | Array | None = None,
         plus: int | None = None,
     ) -> tuple[int, Array]:
         """``v @ weights + constant``, and a value ``plus`` in the same units; v counts in parts of 2^−bits.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._compile import njit
+from .._internal.compile import njit
 
 __all__ = [
     "lengthened",

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Array
+from .._internal.types import Array
 from ..codes import n_bytes
 from ..errors import InvalidInput, MissingExtra
 from .step import BY_ROW, NONE, RELATIVE_BITS, SHARE_BITS, SIMILARITY_BITS, SOLVE_BITS

@@ -1,4 +1,4 @@
-"""Last steps that are no product: settled bits, linear systems, trees, values side by side."""
+"""Last steps that are no product: settled bits, linear systems, trees."""
 
 from __future__ import annotations
 
@@ -8,20 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._forms import POSITIVE, Form
-from .._types import Array
-from ..codes import MAX_BITS
-from .bounds import Bound, Inexact, require_exact
-from .step import (
-    LARGEST,
-    NONE,
-    SMALLEST,
-    SOLVE_BITS,
-    SYMMETRIC,
-    Step,
-)
+from .._internal.types import Array
+from ..codes import POSITIVE, Form
+from .step import LARGEST, NONE, SMALLEST, SOLVE_BITS, SYMMETRIC, Bound, Inexact, Step, require_exact
 
-__all__ = ["Join", "Settle", "Solve", "Trees", "require_edges"]
+__all__ = ["Settle", "Solve", "Trees", "require_edges"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +53,7 @@ class Settle(Step):
 
 @dataclass(frozen=True, eq=False)
 class Solve(Step):
-    """The linearised system ``(λI − 2c₁A) v = b`` through the eigenvectors of A, which all rows share.
+    """The linearized system ``(λI − 2c₁A) v = b`` through the eigenvectors of A, which all rows share.
 
     ``λ = max(Σ|A| + |b|) / c``. ``vectors`` (d, d) are in parts of 2¹⁶; ``values``, 2c₁ times the
     eigenvalues, and ``sums``, the row sums of |A|, are in the units of b. ``how`` says how v is stretched to
@@ -175,23 +166,6 @@ class Trees(Step):
             own = starts[first[bit] : first[bit + 1] + 1]
             walk(places, self.feature, self.threshold, self.right, value, own, out[:, bit])
         return out
-
-
-@dataclass(frozen=True, eq=False)
-class Join(Step):
-    """Values side by side."""
-
-    kind = "join"
-    n_inputs = (1, 64)
-
-    def bound(self, *given: Bound) -> Bound:
-        width = sum(one.width for one in given)
-        if width > MAX_BITS:  # joined again and again, a few values would fill any memory
-            raise Inexact(f"{width} values side by side, and codes have at most {MAX_BITS} bits")
-        return Bound.of(width, max(one.entry for one in given), positive=all(one.positive for one in given))
-
-    def run(self, xp: Any, *given: Any) -> Any:
-        return xp.concatenate(given, axis=1)
 
 
 def require_edges(edges: Array, starts: Array, n_columns: int) -> None:

@@ -1,4 +1,4 @@
-"""What a model remembers of the rows it was fitted on, so that `encode` can say when other rows come.
+"""Statistics of the rows of a fit. `encode` compares new rows with them and warns if they differ.
 
 Another embedding model upstream, a forgotten normalization or columns in another order give codes that look
 fine and find nothing. Each moves rows away from those that the fit has seen: they are longer or shorter, far
@@ -14,9 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from .._forms import Form, check_forms
-from .._types import Array, Bools, Floats
-from ..rows import Rows
+from .._internal.rows import Rows
+from .._internal.types import Array, Bools, Floats
+from ..codes import Form, check_forms
 
 __all__ = ["Seen", "Watch"]
 
@@ -126,13 +126,13 @@ class Seen:
         return np.ascontiguousarray(_of_length_one(self.directions.astype(np.float64)).T)
 
     def arrays(self) -> dict[str, Array]:
-        """For a model file."""
+        """Return the arrays for a model file."""
         limits = {name: np.array([getattr(self, name)]) for name in LIMITS}
         return {name: getattr(self, name) for name in FORMS if name not in LIMITS} | limits
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array], n_features: int) -> Seen:
-        """Undo `arrays`; a stranger may have written them."""
+        """Undo `arrays`. Raises ValueError if they are malformed."""
         if check_forms(arrays, FORMS)["p"] != n_features:
             raise ValueError("statistics of other columns")
         farthest, least, normalized = (float(arrays[name][0]) for name in LIMITS)
@@ -148,14 +148,14 @@ class Seen:
 
 
 class Watch:
-    """Compares rows with those seen; speaks once, when more than half of the last 16 are far."""
+    """Compares new rows with those of the fit, and reports once if more than half of the last 16 differ."""
 
     def __init__(self, seen: Seen | None) -> None:
         self.seen, self.done = seen, seen is None
         self.last: deque[bool] = deque(maxlen=LAST)
 
     def look(self, rows: Rows) -> str | None:
-        """Compare at most 16 of these rows; what to warn of, if anything."""
+        """Compare at most 16 of these rows, and return the text of a warning or None."""
         if self.done or self.seen is None or not len(rows):
             return None
         some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), LAST)).astype(np.int64))

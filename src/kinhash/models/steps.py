@@ -5,9 +5,8 @@ Translations are in `onnx.py` and `explorer/model.js`.
 
 from __future__ import annotations
 
-from .feature_steps import Columns, Linear, Relative, Similarities, Unit
-from .label_steps import Lookup, Softmax, TagSimilarities
-from .readout_steps import Join, Settle, Solve, Trees
+from .readout_steps import Settle, Solve, Trees
+from .score_steps import Columns, Join, Linear, Lookup, Relative, Similarities, Softmax, TagSimilarities, Unit
 from .step import Step
 
 __all__ = [

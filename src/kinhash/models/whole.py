@@ -1,34 +1,110 @@
-"""A map as whole numbers: a list of steps that gives the same bits in every runtime.
+"""Maps: scores of rows, in floating point while a fit lasts, then as whole numbers.
 
-Stored as arrays: ``steps`` is JSON, a list of ``[kind, inputs, settings]``; the arrays of step i are called
-``i.name``; ``units`` (d,) are exponents: a score is its whole number times 2^−unit.
+A `WholeMap` is a list of steps that gives the same bits in every runtime. Stored as arrays: ``steps`` is
+JSON, a list of ``[kind, inputs, settings]``; the arrays of step i are called ``i.name``; ``units`` (d,) are
+exponents: a score is its whole number times 2^−unit.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import logging
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._forms import Form, check_forms
-from .._json import require_shallow
-from .._types import Array, Floats
-from ..errors import InvalidInput
-from .base import Arrays, Map
-from .bounds import Bound, Inexact
-from .step import CHANCE_BITS, SHARE_BITS, Step
+from .._internal.json import require_shallow
+from .._internal.types import Array, Floats
+from ..codes import Form, check_forms
+from ..errors import InvalidInput, KinhashWarning
+from .step import CHANCE_BITS, SHARE_BITS, Bound, Inexact, Step, Unsupported
 from .steps import STEPS, TagSimilarities
 
-__all__ = ["WholeMap"]
+if TYPE_CHECKING:
+    from .builder import Builder
 
+__all__ = ["Arrays", "Map", "WholeMap", "arrays_id"]
+
+Arrays = dict[str, Array]
+log = logging.getLogger("kinhash")
 MOST_STEPS = 100
 UNITS = Form("i2", "d", -1000, 1000)  # `Builder` makes no others
+
+
+class Map(ABC):
+    """Scores of rows. `fit` learns a map in floating point, and rounds it to a `WholeMap` at its end."""
+
+    kind: ClassVar[str]
+    n_bits: int
+    n_features: int
+
+    @abstractmethod
+    def scores(self, block: Array) -> Array:
+        """Scores (k, d) of raw rows (k, p)."""
+
+    def steps(self, builder: Builder) -> tuple[int, Array]:
+        """Write the map as steps: the place of its scores, and their units (d,) as exponents.
+
+        Raises `Inexact` with the reason where that cannot be done.
+        """
+        raise Unsupported(f"a {type(self).__name__} has no steps of whole numbers")
+
+    def widened(self, rows: Any) -> Map:
+        """The same map of raw rows, where this one takes combinations of their columns (`NarrowRows`)."""
+        raise Unsupported(f"a {type(self).__name__} is not linear in the columns")
+
+    def arrays(self) -> Arrays:
+        """What a model file stores; `from_arrays` undoes it."""
+        raise InvalidInput(
+            f"The model cannot be written to a model file: {self.why_not_whole()}",
+            "a map that can be rounded to whole numbers",
+            "Fit with encoder='ridge', or keep this model with joblib",
+        )
+
+    def id(self) -> str | None:
+        """Digest of the arrays, 32 hex digits; None where the map cannot be stored."""
+        return None
+
+    def whole(self, spread: Array | None = None) -> Map:
+        """The same map in whole numbers; the map itself where it cannot be rounded.
+
+        ``spread`` (p,) are the standard deviations of the columns, for maps that take columns as they come.
+        """
+        try:
+            return self._rounded(spread)
+        except Unsupported as reason:
+            log.info("The map stays in floating point: %s", reason)
+        except Inexact as reason:
+            warnings.warn(
+                f"The map stays in floating point, because {reason}. It encodes, but bits near zero may "
+                "differ between machines, and it cannot be saved or exported. Standardize the columns of X.",
+                KinhashWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def why_not_whole(self) -> str:
+        """The reason why the map cannot be rounded."""
+        try:
+            self._rounded(None)
+        except Inexact as reason:
+            return str(reason)
+        return "it was not rounded"
+
+    def _rounded(self, spread: Array | None) -> WholeMap:
+        from .builder import Builder
+
+        if type(self).steps is Map.steps:  # another package's map
+            raise Unsupported(f"a {type(self).__name__} has no steps of whole numbers")
+        builder = Builder(self.n_features, spread)
+        return builder.build(*self.steps(builder))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,20 +136,23 @@ class WholeMap(Map):
         """The width of the widest value."""
         return max(bound.width for bound in self.bounds)
 
+    def id(self) -> str:
+        return arrays_id(self.arrays())
+
     def whole(self, spread: Array | None = None) -> Map:
         return self
 
-    def scores(self, block: npt.NDArray[Any]) -> Floats:
+    def scores(self, block: Array) -> Floats:
         """Scores (k, d) of raw rows (k, p), float32 or float64; the same on every machine."""
         found: Floats = self.run(block) * self._scale
         return found
 
-    def run(self, block: npt.NDArray[Any]) -> Floats:
+    def run(self, block: Array) -> Floats:
         """Whole scores (k, d), by compiled kernels."""
         whole: Floats = self._values(block, len(self.steps_))[-1]
         return whole
 
-    def _values(self, block: npt.NDArray[Any], n_steps: int) -> list[Any]:
+    def _values(self, block: Array, n_steps: int) -> list[Any]:
         """The row itself and the first values."""
         values: list[Any] = [np.ascontiguousarray(block)]
         for step in self.steps_[:n_steps]:
@@ -93,7 +172,7 @@ class WholeMap(Map):
 
     # -- labels -------------------------------------------------------------------------------
 
-    def chances(self, block: npt.NDArray[Any]) -> Floats:
+    def chances(self, block: Array) -> Floats:
         """Probabilities (k, t) of the labels of rows, of a model that predicts labels."""
         for place, step in enumerate(self.steps_, 1):
             if step.kind in ("softmax", "tags"):
@@ -111,28 +190,26 @@ class WholeMap(Map):
     @property
     def n_tags(self) -> int | None:
         """How many tags the model predicts; None for models of something else."""
-        return None if self._tags is None else int(self.steps_[self._tags].patterns.shape[1])  # type: ignore[attr-defined]
+        return sum(step.patterns.shape[1] for _, step in self._tags) if self._tags else None
 
     @cached_property
-    def _tags(self) -> int | None:
-        found = [i for i, step in enumerate(self.steps_) if isinstance(step, TagSimilarities)]
-        return found[0] if len(found) == 1 else None
+    def _tags(self) -> list[tuple[int, TagSimilarities]]:
+        """Places of the steps that turn tags into similarities: one, or one for each level of a tree."""
+        return [(i, step) for i, step in enumerate(self.steps_) if isinstance(step, TagSimilarities)]
 
     def scores_of_tags(self, tags: sp.csr_array, n_bits: int) -> Floats:
         """The first ``n_bits`` scores (k, n_bits) of rows whose tags, an indicator (k, t), are known.
 
         They go the way that predicted tags go, with probabilities of 0 and 1.
         """
-        assert self._tags is not None
-        known = tags.toarray().astype(np.float64)
-        step = self.steps_[self._tags]
-        logs = self.bounds[step.inputs[1] - 1].entry
-        values: dict[int, Any] = {
-            step.inputs[0]: known * 2.0**CHANCE_BITS,
-            step.inputs[1]: known * logs,
-        }
-        for place, one in enumerate(self.steps_[self._tags :], self._tags + 1):
-            if all(i in values for i in one.inputs):
+        assert self._tags
+        known, values = tags.toarray().astype(np.float64), dict[int, Any]()
+        for _, step in self._tags:
+            own, known = np.split(known, [step.patterns.shape[1]], axis=1)
+            values[step.inputs[0]] = own * 2.0**CHANCE_BITS
+            values[step.inputs[1]] = own * self.bounds[step.inputs[1] - 1].entry
+        for place, one in enumerate(self.steps_, 1):
+            if place not in values and all(i in values for i in one.inputs):
                 values[place] = one.fast(*(values[i] for i in one.inputs))
         last = self.steps_[-1]
         part = last.inputs[0] if last.kind == "join" else len(self.steps_)
@@ -203,7 +280,7 @@ def _read_steps(arrays: Arrays) -> list[tuple[str, list[int], dict[str, int]]]:
     """The list of steps, whose kinds, inputs and settings are known to be of the right types and ranges."""
     text = arrays["steps"]
     if text.dtype != np.uint8 or text.ndim != 1 or text.size > 100_000:
-        raise ValueError("steps that are no text")
+        raise ValueError("the list of steps is not text")
     raw = text.tobytes().decode("ascii")
     require_shallow(raw)
     listed = json.loads(raw)
@@ -215,7 +292,7 @@ def _read_steps(arrays: Arrays) -> list[tuple[str, list[int], dict[str, int]]]:
         kind, inputs, numbers = entry
         ranges = STEPS[kind].settings
         if not isinstance(inputs, list) or not all(type(place) is int for place in inputs):
-            raise ValueError("inputs of a step that are no places")
+            raise ValueError("a step has an invalid input")
         if not isinstance(numbers, dict) or numbers.keys() != ranges.keys():
             raise ValueError(f"settings of a step {kind!r} that are missing or unknown")
         for name, (low, high) in ranges.items():
@@ -233,3 +310,13 @@ def require_whole(map_: Map) -> WholeMap:
         "a model of whole numbers",
         "Fit with encoder='ridge', which any energy can use",
     )
+
+
+def arrays_id(arrays: Arrays) -> str:
+    """The id of the map of whole numbers that has these arrays."""
+    digest = hashlib.blake2b(WholeMap.kind.encode(), digest_size=16)
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()

@@ -1,9 +1,9 @@
-"""Pictures of codes and of what they find, on matplotlib axes::
+"""Charts of codes and of search results, on matplotlib axes::
 
     import kinhash
 
-    kinhash.plot.neighbours(found, pictures)                  # what queries find, kin framed
-    kinhash.plot.distances(queries, database, y_new, y)       # how far kin and strangers are
+    kinhash.plot.neighbors(found, pictures)                  # what queries find, relevant rows framed
+    kinhash.plot.distances(queries, database, y_new, y)       # distances of relevant and other rows
     kinhash.plot.bits(hasher.codes_, y)                       # what each bit says
     kinhash.plot.advice(kinhash.advise(X, y))                 # mAP against bits
 
@@ -11,11 +11,8 @@ Every function takes ``ax``, or makes a figure of its own, and returns the axes 
 "plot" (matplotlib).
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from ._advice import advice
-from ._bits import bits
-from ._distances import distances
-from ._neighbours import neighbours
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = ["advice", "bits", "distances", "neighbours"]
+__all__ = ["advice", "bits", "distances", "neighbors"]

@@ -1,6 +1,6 @@
-"""What a solver is: it owns its settings, and answers with codes and the readout that extends them.
+"""Base class of solvers: settings in, codes of a sample and a readout out.
 
-A solver implements two methods: `Solver.minimise` lowers the energy of a sample of rows, and `Solver.readout`
+A solver implements two methods: `Solver.minimize` lowers the energy of a sample of rows, and `Solver.readout`
 says how any other row gets its code from its similarities to that sample. `Solver.solve` does the rest, the
 same for all: it draws the sample, sets the targets and puts the answer together.
 """
@@ -8,26 +8,112 @@ same for all: it draws the sample, sets the targets and puts the answer together
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._blocks import require_memory
-from .._check import check_choice, check_flag, check_integer, check_number
-from .._types import Floats
+from .._internal.blocks import require_memory
+from .._internal.numerics import fit_rotation
+from .._internal.types import Bools, Floats
+from .._internal.validation import check_choice, check_flag, check_integer, check_number
 from ..energies import Energy
 from ..errors import InvalidInput
-from ..rounding import ROUNDING
 from ..supervision import PairSupervision, Supervision
 from .problem import Background, DenseProblem, Problem, SparseProblem
-from .readout import Readout
-from .sample import Sample, draw_sample
-from .solution import Minimum, Solution
-from .targets import TARGETS, Targets
+from .readout import Embedding, LinearReadout, Readout
+from .rounding import ROUNDING, round_marginals
+from .sample import TARGETS, Sample, Targets, draw_sample
 
-__all__ = ["Solver", "SweepingSolver", "random_means"]
+__all__ = ["GroupCodes", "Minimum", "Solution", "Solver", "SweepingSolver", "random_means"]
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Means q (m, d) of the sample's bits, the energy after each sweep, and the KL divergence if asked for.
+
+    The divergence leaves out ln Z, which no q can change.
+    """
+
+    means: Floats
+    energies: list[float] = field(default_factory=list)
+    divergences: list[float] = field(default_factory=list)
+
+    def facts(self) -> dict[str, object]:
+        """For the report of a fit."""
+        found: dict[str, object] = {"energy": self.energies}
+        return found | {"divergence": self.divergences} if self.divergences else found
+
+
+@dataclass(frozen=True)
+class GroupCodes:
+    """Codes of every group: what an encoder should predict (g, d), where its bits turn (d,), bits and φ."""
+
+    targets: Floats
+    threshold: Floats
+    bits: Bools
+    marginals: Floats
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Codes of the sample, and a readout for everybody else.
+
+    ``readout`` is None for listed pairs, whose rows are all in the sample: their scores are the means.
+    """
+
+    sample: Sample
+    n_bits: int
+    minimum: Minimum
+    readout: Readout | None
+    rounding: str = "zero"
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """For the report of a fit."""
+        return self.minimum.facts()
+
+    @property
+    def embedding(self) -> Embedding | None:
+        """Relaxed codes before rotation, where the solver leaves the rotation to the encoder (spectral)."""
+        return self.readout.embedding if isinstance(self.readout, LinearReadout) else None
+
+    def group_scores(self, supervision: Supervision, n_jobs: int | None = None) -> Floats:
+        """Scores (groups, d); a bit is 1 where its score is above zero."""
+        if self.readout is None:
+            return self.minimum.means
+        return self.readout.of_groups(supervision, self.sample.groups, n_jobs)
+
+    def marginals(self, scores: Floats) -> Floats:
+        """φ of scores."""
+        if self.readout is None:
+            return (1 + np.clip(scores, -1, 1)) / 2
+        return self.readout.marginals(scores)
+
+    def soft_targets(self, scores: Floats) -> Floats:
+        """What an encoder should predict: means in (−1, 1) instead of hard bits, worth about .01 mAP."""
+        return scores if self.readout is None else self.readout.soft_targets(scores)
+
+    def group_codes(self, scores: Floats, counts: Floats) -> GroupCodes:
+        """Round the scores (g, d) of groups that stand for ``counts`` (g,) rows each."""
+        phi = self.marginals(scores)
+        if self.rounding == "zero":
+            return GroupCodes(self.soft_targets(scores), np.zeros(scores.shape[1]), scores > 0, phi)
+        rounded = round_marginals(phi, counts, self.rounding)
+        return GroupCodes(phi, rounded.threshold, rounded.bits, phi)
+
+    def turned(self, weights: Floats) -> Solution:
+        """The same solution with the bits that ``weights`` (r, d) make of relaxed codes."""
+        assert self.embedding is not None
+        return replace(self, readout=LinearReadout.rotated(self.embedding, weights))
+
+    def rotated_for_itself(self, rng: np.random.Generator) -> Solution:
+        """The same solution, turned so that the sample's own codes round well."""
+        if self.embedding is None:
+            return self
+        entries, n_rounds = self.embedding.entries, self.embedding.n_rounds
+        return self.turned(fit_rotation(entries, self.n_bits, rng, n_rounds, self.sample.weights))
 
 
 @dataclass(repr=False, kw_only=True)
@@ -36,7 +122,7 @@ class Solver(BaseEstimator, ABC):
 
     Parameters
     ----------
-    targets : what inner products should be, made from who is kin; see `kinhash.solvers.targets`.
+    targets : what inner products should be, made from who is kin; see `kinhash.solvers.sample`.
     rounding : where marginals turn into bits: "zero" (of the score, which keeps how popular an item's labels
         are), or each bit's "mean" (the paper), "median", or "half".
     n_anchors : rows sampled as columns of S; where there are fewer distinct labels, and of classes, all rows
@@ -56,21 +142,21 @@ class Solver(BaseEstimator, ABC):
     needs_kin: ClassVar[bool] = False  # entries without any kin, not even their like, are left out
 
     def check(self) -> None:
-        """Refuse settings outside their range; subclasses check theirs and call this."""
+        """Raise if a setting is out of range. Subclasses check theirs and call this."""
         check_choice("targets", self.targets, tuple(TARGETS))
         check_choice("rounding", self.rounding, ("zero", *ROUNDING))
         check_integer("n_anchors", self.n_anchors, 2)
 
     def refuse(self, energy: Energy, n_bits: int) -> None:
-        """Raise where this solver cannot treat that energy."""
+        """Raise if this solver does not support the energy."""
 
     @abstractmethod
-    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
         """Lower the energy from ``start`` (m, d), or from seeded random means."""
 
     @abstractmethod
     def readout(self, problem: DenseProblem, targets: Targets, minimum: Minimum) -> Readout:
-        """How rows outside the sample get their scores from their similarities to it."""
+        """Return the readout: scores of rows outside the sample from their similarities to it."""
 
     def solve(
         self,
@@ -80,7 +166,7 @@ class Solver(BaseEstimator, ABC):
         rng: np.random.Generator,
         row_weights: Floats | None = None,
     ) -> Solution:
-        """Draw the sample, lower its energy, and say how everybody else follows.
+        """Draw the sample, minimize its energy, and derive the readout for all other rows.
 
         Memory: a few (m, m) arrays for m anchors; for listed pairs, the pairs.
         """
@@ -110,12 +196,12 @@ class Solver(BaseEstimator, ABC):
             curvature=self.curvature,
             background=outside,
         )
-        minimum = self.minimise(problem, rng)
+        minimum = self.minimize(problem, rng)
         readout = self.readout(problem, targets, minimum)
         return Solution(sample, n_bits, minimum, readout, self.rounding)
 
     def entry_weights(self, similarity: Floats, sample: Sample, n_bits: int) -> Floats:
-        """How much each entry of the sample counts: as many rows as it stands for."""
+        """Weight of each entry of the sample: the number of rows it stands for."""
         return sample.weights
 
     def _solve_listed(
@@ -123,8 +209,8 @@ class Solver(BaseEstimator, ABC):
     ) -> Solution:
         """Listed pairs: every row with one is in the sample.
 
-        They are mostly strangers, or mostly kin; unless targets are to be taken as given, their mean says
-        nothing and is taken off.
+        Most of them are dissimilar, or most are similar; unless targets are to be taken as given, their mean
+        says nothing and is taken off.
         """
         everyone = np.arange(supervision.n_groups)
         listed = supervision.among_groups()
@@ -132,12 +218,12 @@ class Solver(BaseEstimator, ABC):
             listed.data -= listed.data.mean()
         problem = SparseProblem(energy, listed, n_bits, curvature=self.curvature)
         sample = Sample(everyone, np.ones(len(everyone)), supervision.rows)
-        return Solution(sample, n_bits, self.minimise(problem, rng), None, self.rounding)
+        return Solution(sample, n_bits, self.minimize(problem, rng), None, self.rounding)
 
 
 @dataclass(repr=False, kw_only=True)
 class SweepingSolver(Solver):
-    """Solvers that pass over the sample again and again.
+    """Base of solvers that sweep over the sample repeatedly.
 
     ``curvature`` multiplies the energy's quadratic term. ``merge`` gathers anchors of equal supervision into
     weighted entries. ``sums="all"`` lets rows outside the sample, whose bits stay random, add to the sums,

@@ -19,16 +19,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._check import check_choice
-from .._types import Floats
+from .._internal.types import Floats
+from .._internal.validation import check_choice
 from ..energies import Energy
 from ..errors import InvalidInput, KinhashWarning
-from .base import Solver
+from .base import Minimum, Solver
 from .problem import DenseProblem, Problem, SparseProblem
 from .readout import LinearReadout, Readout
+from .sample import AnchorSums, Targets
 from .sigmoid_line import line_slope
-from .solution import Minimum
-from .targets import AnchorSums, Targets
 
 __all__ = ["Columns", "Eigenvector", "leading_eigenvector"]
 
@@ -71,7 +70,7 @@ class Columns(Solver):
             raise InvalidInput(
                 f"The solver by columns was asked to solve {energy!r}",
                 "an energy without a quadratic term, such as splh",
-                "Use solver='linearised', 'coordinate' or 'spectral'",
+                "Use solver='linearized', 'coordinate' or 'spectral'",
             )
         if n_bits > 1:
             warnings.warn(
@@ -81,7 +80,7 @@ class Columns(Solver):
                 stacklevel=2,
             )
 
-    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
         found = self.eigenvector(problem, rng)
         gain, shift = self._stretch(found)
         means = np.tile(np.tanh((gain * found.entries - shift) / 2)[:, None], (1, problem.n_bits))

@@ -16,16 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from .._compile import njit
-from .._types import Floats
+from .._internal.compile import njit
+from .._internal.types import Floats
 from ..energies import Energy
 from ..errors import InvalidInput
-from .base import Solver, SweepingSolver, random_means
-from .linearised import Linearised
+from .base import Minimum, Solver, SweepingSolver, random_means
+from .linearized import Linearized
 from .problem import DenseProblem, Problem, SparseProblem
 from .readout import PolishReadout, Readout, VaryingReadout, pull_sums
-from .solution import Minimum
-from .targets import Targets
+from .sample import Targets
 
 __all__ = ["Coordinate", "Polished"]
 
@@ -37,7 +36,7 @@ SHARED = {"targets", "rounding", "n_anchors", "anchors", "curvature", "merge", "
 class Coordinate(SweepingSolver):
     """Sweeps over all bits until none moves, at most ``n_sweeps``."""
 
-    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
         start = random_means(problem, rng) if start is None else start
         bits = np.where(start > 0, 1.0, -1.0)
         energies = [problem.energy(bits)]
@@ -56,7 +55,7 @@ class Coordinate(SweepingSolver):
 class Polished(SweepingSolver):
     """Another solver's answer, rounded and improved: coordinate descent started where ``first`` ends.
 
-    ``first`` None is five sweeps of `Linearised`. Where few pairs are listed, many codes are equally good,
+    ``first`` None is five sweeps of `Linearized`. Where few pairs are listed, many codes are equally good,
     and sweeps of means find better ones than flips alone.
     """
 
@@ -84,10 +83,10 @@ class Polished(SweepingSolver):
         if self.first is not None:
             self.first.refuse(energy, n_bits)
 
-    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
-        first = Linearised(n_sweeps=5) if self.first is None else self.first
-        begin = first.minimise(problem, rng, start)
-        end = Coordinate(n_sweeps=self.n_sweeps).minimise(problem, rng, begin.means)
+    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+        first = Linearized(n_sweeps=5) if self.first is None else self.first
+        begin = first.minimize(problem, rng, start)
+        end = Coordinate(n_sweeps=self.n_sweeps).minimize(problem, rng, begin.means)
         return Minimum(end.means, begin.energies + end.energies, begin.divergences)
 
     def readout(self, problem: DenseProblem, targets: Targets, minimum: Minimum) -> Readout:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._types import Floats
+from .._internal.types import Floats
 from ..errors import UnknownName
 
 __all__ = [
     "RENORMALIZE",
     "renormalize",
     "row_scale",
-    "sigmoid",
     "solve_each",
     "solve_near",
     "solve_shared",
@@ -28,11 +27,6 @@ SMALLEST = 1e-290  # numbers below lose digits
 RENORMALIZE = ("row", "symmetric", "none")
 
 
-def sigmoid(x: Floats) -> Floats:
-    """1 / (1 + e⁻ˣ), without overflow."""
-    return 0.5 * (1 + np.tanh(0.5 * x))
-
-
 def row_scale(A: Floats, b: Floats, clip: float) -> Floats:
     """λ (k,) of rows with pulls b (k, d): one A (d, d) for all, or one each (k, d, d)."""
     scale: Floats = (np.abs(A).sum(axis=-1) + np.abs(b)).max(axis=1) / clip
@@ -42,7 +36,7 @@ def row_scale(A: Floats, b: Floats, clip: float) -> Floats:
 def solve_each(A: Floats, b: Floats, clip: float, slope: float) -> Floats:
     """One system per row: A (k, d, d), b (k, d). Rows whose system is zero stay zero.
 
-    Where λ is no number, or too small to have digits, v is b: such a matrix might be singular.
+    If λ is NaN, or too small for float64, v is b: such a matrix may be singular.
     """
     lam = row_scale(A, b, clip)
     sound = (lam > SMALLEST) & (lam < np.inf)

@@ -1,6 +1,6 @@
-"""Mean field as it stands: ``φ_i = σ(A_i q_i + b_i)``, iterated.
+"""Mean field without linearization: ``φ_i = σ(A_i q_i + b_i)``, iterated.
 
-In sequence, each bit's update minimises KL(q ‖ p) with the others fixed, so the divergence never rises.
+In sequence, each bit's update minimizes KL(q ‖ p) with the others fixed, so the divergence never rises.
 All rows in parallel it may rise, and often oscillates: the contrast the paper starts from.
 """
 
@@ -10,14 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._check import check_choice
-from .._types import Floats
-from .base import SweepingSolver, random_means
-from .linear_systems import sigmoid
+from .._internal.numerics import sigmoid
+from .._internal.types import Floats
+from .._internal.validation import check_choice
+from .base import Minimum, SweepingSolver, random_means
 from .problem import DenseProblem, Problem
 from .readout import Readout, solve_readout
-from .solution import Minimum
-from .targets import Targets
+from .sample import Targets
 
 __all__ = ["MeanField"]
 
@@ -34,7 +33,7 @@ class MeanField(SweepingSolver):
         super().check()
         check_choice("order", self.order, ORDERS)
 
-    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
         q = random_means(problem, rng) if start is None else start.copy()
         energies, divergences = [], []
         everyone = np.arange(problem.n_entries)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .._types import Floats, Ints
+from .._internal.types import Floats, Ints
 from ..energies import Energy
 
 __all__ = ["Background", "DenseProblem", "Problem", "SparseProblem", "System", "offdiagonal"]
@@ -190,7 +190,9 @@ class DenseProblem(Problem):
     def _with_extras(self, b: Floats, rows: Ints) -> Floats:
         if self.background is not None:
             high, low = self.law.terms(np.array([1.0, -1.0]), self.n_bits).linear
-            means = self.background.means.sum(axis=0)  # met by the part of the slope that is no multiple of S
+            means = self.background.means.sum(
+                axis=0
+            )  # multiplied by the part of the slope that does not depend on S
             b = b - (high - low) * self.background.sums[rows] - (high + low) * means
         if self.field is not None:
             b = b + self.field[rows]

@@ -1,4 +1,4 @@
-"""How a row that was not in the sample gets its scores from its similarities to the anchors.
+"""Out-of-sample extension: scores of a row from its similarities to the anchors.
 
 Each solver extends itself by its own rule. A readout is that rule as plain arrays, so that it can be
 stored in a model file and applied to a row of S that is known (learned codes) or predicted
@@ -14,17 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from .._blocks import block_slices, map_blocks
-from .._types import Array, Floats, Ints
+from .._internal.blocks import block_slices, map_blocks
+from .._internal.numerics import sigmoid
+from .._internal.types import Array, Floats, Ints
 from ..energies import Energy
-from ..models import Builder, Inexact, Unsupported
-from ..models.step import SOLVE_BITS
-from ..models.steps import Settle, Solve
+from ..models import SOLVE_BITS, Builder, Inexact, Settle, Solve, Unsupported
 from ..supervision import Supervision
-from .linear_systems import RENORMALIZE, renormalize, sigmoid, solve_each, solve_shared
+from .linear_systems import RENORMALIZE, renormalize, solve_each, solve_shared
 from .problem import DenseProblem, varying_terms, weighted_grams
+from .sample import AnchorSums, Targets
 from .sigmoid_line import line_slope
-from .targets import AnchorSums, Targets
 
 __all__ = [
     "Embedding",
@@ -49,18 +48,24 @@ class Expectation:
     """Expected similarities in a model of whole numbers: the place of a value, and its units.
 
     ``fold`` turns ``S @ matrix − constant`` into a product with that value, where it is not S itself.
+    ``others`` are further values, whose products are added.
     """
 
     place: int
     bits: int
     fold: Callable[[Floats, Floats], tuple[Floats, Floats]] = lambda matrix, constant: (matrix, constant)
+    others: tuple[Expectation, ...] = ()
 
     def product(
         self, builder: Builder, matrix: Floats, constant: Floats, units: int | None = None
     ) -> tuple[int, Array]:
         """``S @ matrix − constant``: its place and its units."""
         folded, less = self.fold(matrix, constant)
-        return builder.linear(self.place, self.bits, folded, -less, units)
+        place, exponents = builder.linear(self.place, self.bits, folded, -less, units)
+        for other in self.others:
+            folded, less = other.fold(matrix, np.zeros_like(constant))
+            place, exponents = builder.linear(other.place, other.bits, folded, -less, exponents, plus=place)
+        return place, exponents
 
 
 class Readout(ABC):
@@ -148,7 +153,7 @@ class LinearReadout(Readout):
 
 @dataclass(frozen=True)
 class SolveReadout(Readout):
-    """The linearised system with the A all outside rows share; scores are its renormalized solution."""
+    """The linearized system with the A all outside rows share; scores are its renormalized solution."""
 
     matrix: Floats
     constant: Floats
@@ -202,8 +207,8 @@ class PolishReadout(Readout):
         return self.settle(similarity @ self.matrix - self.constant)
 
     def settle(self, b: Floats) -> Floats:
-        """Fields of rows with pulls ``b`` (k, d)."""
-        from ..models.kernels import settle_rows  # compiled code waits until it is needed
+        """BitLayout of rows with pulls ``b`` (k, d)."""
+        from ..models import settle_rows  # compiled code waits until it is needed
 
         bits = np.where(b > 0, 1.0, -1.0)
         off = self.gram - np.diag(np.diag(self.gram))
@@ -284,7 +289,7 @@ def pull_sums(law: Energy, targets: Targets, means: Floats, weights: Floats) -> 
 
 
 def solve_readout(problem: DenseProblem, targets: Targets, q: Floats, clip: float, how: str) -> Readout:
-    """The linearised system of a row outside the sample, which meets all of the sample and only it."""
+    """The linearized system of a row outside the sample, which meets all of the sample and only it."""
     if problem.shared(q) is None:
         return VaryingReadout(problem.law, targets, q, problem.weights, clip, how, problem.curvature)
     matrix, constant = pull_sums(problem.law, targets, q, problem.weights).folded()

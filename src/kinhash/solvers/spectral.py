@@ -20,25 +20,30 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from .._check import check_choice, check_flag, check_integer
-from .._linalg import fit_rotation
-from .._types import Floats
+from .._internal.numerics import fit_rotation
+from .._internal.types import Floats, Ints
+from .._internal.validation import check_choice, check_flag, check_integer
 from ..energies import Energy
 from ..errors import InvalidInput
 from ..supervision import ClassSupervision, Supervision
-from .base import Solver
-from .codewords import spread_codewords
+from .base import Minimum, Solution, Solver
+from .codewords import spread_codewords, tree_codewords
 from .problem import DenseProblem, Problem, SparseProblem
 from .readout import Embedding, LinearReadout, linear_slope
-from .sample import Sample, draw_sample
-from .solution import Minimum, Solution
-from .targets import AnchorSums, Targets
+from .sample import AnchorSums, Sample, Targets, draw_sample
 
-__all__ = ["Spectral", "SpectralBasis", "n_directions", "needs_codewords", "spectral_basis"]
+__all__ = [
+    "Spectral",
+    "SpectralBasis",
+    "most_directions",
+    "n_directions",
+    "needs_codewords",
+    "spectral_basis",
+]
 
 SMALLEST = 1e-3  # eigenvalues below this share of the largest are noise
 NEARLY = 0.3  # directions beyond the bits are kept down to this share of the last one needed
-MOST = 3  # ... up to so many per bit
+MOST = 3  # ... and at most this number per bit
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,7 @@ class Spectral(Solver):
                 f"The spectral solver was asked to solve {energy!r}",
                 "an energy whose pairs all share one quadratic term, with a linear term that is a multiple "
                 "of S, such as ksh or bre",
-                "Use solver='linearised' or solver='coordinate'",
+                "Use solver='linearized' or solver='coordinate'",
             )
 
     def solve(
@@ -108,13 +113,14 @@ class Spectral(Solver):
         rng: np.random.Generator,
         row_weights: Floats | None = None,
     ) -> Solution:
-        of_classes = isinstance(supervision, ClassSupervision) and supervision.between is None
-        if of_classes and self.balance and self.anchors is None:
+        plain = isinstance(supervision, ClassSupervision) and supervision.between is None
+        if plain and self.balance and self.anchors is None:
+            assert isinstance(supervision, ClassSupervision)
             sample = draw_sample(supervision, self.n_anchors, rng, row_weights=row_weights)
             if needs_codewords(len(sample.groups), n_bits):
                 self.check()
                 self.refuse(energy, n_bits)
-                return _with_codewords(sample, n_bits, rng, self.rounding)
+                return _with_codewords(sample, n_bits, rng, self.rounding, supervision.levels)
         return super().solve(supervision, energy, n_bits, rng, row_weights)
 
     def entry_weights(self, similarity: Floats, sample: Sample, n_bits: int) -> Floats:
@@ -122,7 +128,7 @@ class Spectral(Solver):
             return np.ones(len(sample.weights))
         return sample.weights
 
-    def minimise(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
         self.refuse(problem.law, problem.n_bits)
         basis = spectral_basis(problem)
         free = self.rotation == "predictions" and isinstance(problem, DenseProblem)
@@ -144,20 +150,30 @@ class Spectral(Solver):
         return LinearReadout.of(AnchorSums.of(targets, minimum.basis.readout @ minimum.rotation), scale)
 
 
+def most_directions(n_bits: int) -> int:
+    """The most classes that get a direction of their own."""
+    return MOST * n_bits + 1
+
+
 def needs_codewords(n_classes: int, n_bits: int) -> bool:
     """Whether there are more classes than directions, so that each gets a codeword."""
-    return n_classes - 1 > MOST * n_bits
+    return n_classes > most_directions(n_bits)
 
 
-def _with_codewords(sample: Sample, n_bits: int, rng: np.random.Generator, rounding: str) -> Solution:
+def _with_codewords(
+    sample: Sample, n_bits: int, rng: np.random.Generator, rounding: str, levels: Ints | None
+) -> Solution:
     """A codeword for every class, the largest classes the farthest apart.
 
     A row that belongs to class j with probability p_j has S̄ = 2p − 1 and the scores Σ p_j c_j, since
     ``S̄ C/2 + Σ C/2 = p C``.
     """
-    codewords = np.empty((len(sample.groups), n_bits))
-    largest_first = np.argsort(-sample.weights, kind="stable")
-    codewords[largest_first] = np.where(spread_codewords(len(codewords), n_bits, rng), 1.0, -1.0)
+    bits = np.empty((len(sample.groups), n_bits), bool)
+    if levels is None:
+        bits[np.argsort(-sample.weights, kind="stable")] = spread_codewords(len(bits), n_bits, rng)
+    else:
+        bits = tree_codewords(levels[sample.groups], n_bits, rng)
+    codewords = np.where(bits, 1.0, -1.0)
     readout = LinearReadout(codewords / 2, -codewords.sum(axis=0) / 2)
     return Solution(sample, n_bits, Minimum(codewords), readout, rounding)
 
@@ -195,7 +211,7 @@ def spectral_basis(problem: Problem) -> SpectralBasis:
 
 
 def n_directions(values: Floats, n_bits: int) -> int:
-    """How many of the directions with these eigenvalues, in falling order, so many bits should know."""
+    """Number of leading directions to keep for ``n_bits``; eigenvalues are in descending order."""
     last = values[min(n_bits, len(values)) - 1]
     return max(n_bits, int((values[: MOST * n_bits] >= NEARLY * last).sum()))
 

@@ -20,6 +20,6 @@ for _package in ("pyspark", "pyarrow"):
     if find_spec(_package) is None:
         raise MissingExtra.of(_package, "spark")
 
-from ._estimator import EnergyHasher, EnergyHasherModel  # noqa: E402
+from .estimator import EnergyHasher, EnergyHasherModel  # noqa: E402
 
 __all__ = ["EnergyHasher", "EnergyHasherModel"]

@@ -1,7 +1,7 @@
 """Choices that a fit makes on rows it holds out of itself: one split, one loss, one rule."""
 
-from __future__ import annotations
+import lazy_loader
 
-from .tuner import ENOUGH_ROWS, Choice, hold_out, tune
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = ["ENOUGH_ROWS", "Choice", "hold_out", "tune"]
+__all__ = []

@@ -8,22 +8,23 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from kinhash.baselines import Baseline, Card, Solved
+from kinhash.baselines import Baseline, Solved
 from kinhash.plugins import (
+    Card,
     Floats,
     Ints,
     LinearMap,
+    PairSupervision,
     Training,
-    centre_columns,
+    center_columns,
     check_integer,
     check_number,
     njit,
     prepare_rows,
 )
-from kinhash.supervision import PairSupervision
 
-from ._cards import PAIRS
-from ._sample import draw_rows
+from .cards import PAIRS
+from .sample import draw_rows
 
 __all__ = ["BRE", "PairList", "best_place", "descend"]
 
@@ -42,7 +43,7 @@ class BRE(Baseline):
     Coordinate descent: a sweep visits every bit and one random weight of it. As that weight moves along
     the line, row i flips at ``W_qb − (KW)_ib / K_iq``; between two neighbouring thresholds nothing changes,
     so trying one place in each gap finds the exact minimum. No step raises the objective, which stands per
-    sweep in ``report_["objective"]``.
+    sweep in ``report_.facts["objective"]``.
 
     Constants are those of the authors' release as a toolkit copies it: s = 50, weights started at
     0.001·N(0, 1), partners of a row 5 % of the sample, tolerance 1e-6. What differs: a pair counts once
@@ -85,7 +86,7 @@ class BRE(Baseline):
         check_number("tolerance", self.tolerance, 0.0)
 
     def _solve(self, training: Training) -> Solved:
-        preparation, shares = centre_columns(training)
+        preparation, shares = center_columns(training)
         rows, rng, d = draw_rows(training, self.n_labelled), training.rng, self.n_bits
         X = prepare_rows(training.rows, preparation, rows, training.n_jobs).astype(np.float64) * shares
         X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-30)

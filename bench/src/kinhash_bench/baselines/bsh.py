@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.baselines import Card, Solved
+from kinhash.baselines import Solved
 from kinhash.plugins import (
+    Card,
     Floats,
     Ints,
+    PairSupervision,
     Training,
     block_slices,
     check_integer,
@@ -20,12 +22,11 @@ from kinhash.plugins import (
     curvature,
     require_memory,
 )
-from kinhash.supervision import PairSupervision
 
-from ._cards import PAIRS
-from ._sample import draw_rows, known_rows
-from ._two_step import TwoStepBaseline
-from ._without_intercept import centred_ridge
+from .cards import PAIRS
+from .sample import draw_rows, known_rows
+from .two_step import TwoStepBaseline
+from .without_intercept import centred_ridge
 
 __all__ = ["BSH", "Posterior", "lower_bound", "sweep"]
 
@@ -52,11 +53,11 @@ class BSH(TwoStepBaseline):
         Σ_i⁻¹ = diag(E a) − 2α² Σ_j λ(ξ_ij) E_j,    μ_i = Σ_i (α/2) Σ_j S_ij μ_j
 
     and after each sweep ``E a_k = (e + n/2) / (f + ½ Σ_i E_i,kk)``. No step lowers the bound on the evidence,
-    which stands per sweep in ``report_["bound"]``. Rows outside the sample are then solved for given the
-    sample, one problem per group of equal supervision. Bits are μ rounded at its mean over rows; new rows
+    which stands per sweep in ``report_.facts["bound"]``. Rows outside the sample are then solved for given
+    the sample, one problem per group of equal supervision. Bits are μ rounded at its mean over rows; new rows
     by ridge onto those bits from standardised columns, without intercept.
 
-    ``report_["precision"]`` holds E a_k: small for informative bits. Classes, tags, pairs, and graded
+    ``report_.facts["precision"]`` holds E a_k: small for informative bits. Classes, tags, pairs, and graded
     similarities, whose size counts as the pair's weight. Among pairs, every listed row is in the sample.
 
     Memory beyond X: sample × d(d+1)/2 float64 (17 MB for 1,000 rows and 64 bits), and codes.

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinhash.baselines import Baseline, Card, Solved
-from kinhash.plugins import Floats, Training, centred_moments, check_integer, check_number, rotated_map
+from kinhash.baselines import Baseline, Solved
+from kinhash.plugins import Card, Floats, Training, centered_moments, check_integer, check_number, rotated_map
 
-from ._cards import LABELS
-from ._rows import safe_cholesky
-from ._two_step import label_matrix
+from .cards import LABELS
+from .row_sets import safe_cholesky
+from .two_step import label_matrix
 
 __all__ = ["CCAITQ"]
 
@@ -27,7 +27,7 @@ class CCAITQ(Baseline):
     factors the correlations are the singular values of ``Rx⁻ᵀ Cxy Ry⁻¹``; 51 rounds of ITQ.
 
     There are at most min(p, C) directions, C − 1 of any weight for C classes: further bits repeat them in
-    other rotations, so mAP hardly grows with the number of bits. ``report_["correlations"]`` has r.
+    other rotations, so mAP hardly grows with the number of bits. ``report_.facts["correlations"]`` has r.
 
     Differs from the authors' program: columns are standardised (theirs centres only, so the effect of its
     ``reg`` depends on the units of X); the eigenproblem is solved as an SVD, which cannot give negative
@@ -62,7 +62,7 @@ class CCAITQ(Baseline):
 
     def _solve(self, training: Training) -> Solved:
         labels = label_matrix(training, "CCAITQ")
-        moments, _ = centred_moments(training, lambda part: labels[part].toarray().astype(np.float32))
+        moments, _ = centered_moments(training, lambda part: labels[part].toarray().astype(np.float32))
         weights = training.known_weights
         weighted = labels if weights is None else labels.multiply(weights[:, None]).tocsr()
         second = (weighted.T @ labels.astype(np.float64)).toarray()

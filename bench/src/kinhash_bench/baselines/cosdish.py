@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.baselines import Card, Solved
-from kinhash.plugins import Floats, Ints, Training, check_choice, check_integer
+from kinhash.baselines import Solved
+from kinhash.plugins import Card, Floats, Ints, Training, check_choice, check_integer
 
-from ._cards import PAIRS
-from ._sample import known_rows
-from ._two_step import TwoStepBaseline
-from ._without_intercept import centred_ridge
+from .cards import PAIRS
+from .sample import known_rows
+from .two_step import TwoStepBaseline
+from .without_intercept import centred_ridge
 
 __all__ = ["COSDISH", "balanced_cluster", "bit_problem"]
 
@@ -31,7 +31,7 @@ class COSDISH(TwoStepBaseline):
 
     Codes start at random. ``n_samplings`` times: draw Ω, call the other rows Γ; ``n_alternations`` times:
 
-    1. for each bit k, given the bits before it, the bits of Ω minimise ``bᵀQb + pᵀb`` with
+    1. for each bit k, given the bits before it, the bits of Ω minimize ``bᵀQb + pᵀb`` with
        ``Q = −2d·S̃_ΩΩ + 2 Σ_{t<k} b_t b_tᵀ`` (zero diagonal) and
        ``p = −2 (d·S̃_ΓΩ − Σ_{t<k} B_t b_tᵀ)ᵀ B_k``, by a balanced 2-approximation: half of the points, one of
        them the constant 1 that carries p, are set to +1;
@@ -48,7 +48,7 @@ class COSDISH(TwoStepBaseline):
     constant; "-r" (default) is what the rebalancing is for.
 
     Classes, tags and pairs. With few bits not every label is seen in a drawn column: rows whose labels
-    never were keep random bits. ``report_["objective"]`` holds the sum above for each Ω, at its end.
+    never were keep random bits. ``report_.facts["objective"]`` holds the sum above for each Ω, at its end.
 
     Memory beyond X: codes (n, d) as bytes and float64, and S̃ of groups × d.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kinhash.baselines import Card, Solved
+from kinhash.baselines import Solved
 from kinhash.energies import KSH
-from kinhash.plugins import Training, check_integer
+from kinhash.plugins import Card, Training, check_integer
 from kinhash.solvers import Spectral
 
-from ._cards import PAIRS
-from ._two_step import TwoStepBaseline
+from .cards import PAIRS
+from .two_step import TwoStepBaseline
 
 __all__ = ["EigenITQ"]
 

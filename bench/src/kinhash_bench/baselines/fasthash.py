@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from kinhash.baselines import Baseline, Card, Solved
+from kinhash.baselines import Baseline, Solved
 from kinhash.encoders import Plain
 from kinhash.plugins import (
+    Card,
     Floats,
     Ints,
     Steps,
@@ -30,8 +31,8 @@ from kinhash.plugins import (
     prepare_rows,
 )
 
-from ._cards import PAIRS
-from ._pair_bits import LOSSES, ListedPairs, bit_weights
+from .cards import PAIRS
+from .pair_bits import LOSSES, ListedPairs, bit_weights
 
 __all__ = ["FastHash", "block_bits", "coordinate_sweep", "cut_block"]
 
@@ -68,7 +69,7 @@ class FastHash(Baseline):
     again from a random sign per block.
 
     Mapped codes only, as the method is made. A model file holds the trees as arrays (8 MB for 64 bits).
-    ``report_["objective"]`` holds Σℓ of the inferred bit and then of the learned one, for each bit.
+    ``report_.facts["objective"]`` holds Σℓ of the inferred bit and then of the learned one, for each bit.
 
     Memory beyond X: prepared rows (n, p) as float32, and about 50 bytes per pair.
 

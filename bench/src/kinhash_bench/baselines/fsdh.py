@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinhash.baselines import Card, Solved
-from kinhash.plugins import Floats, Training, check_integer, check_number
+from kinhash.baselines import Solved
+from kinhash.plugins import Card, Floats, Training, check_integer, check_number
 
-from ._cards import LABELS
-from ._rows import RidgeRows, TrainingRows, count_rows, rbf_preparation, safe_cholesky, sign_or
-from ._two_step import TwoStepBaseline, label_matrix
+from .cards import LABELS
+from .row_sets import RidgeRows, TrainingRows, count_rows, rbf_preparation, safe_cholesky, sign_or
+from .two_step import TwoStepBaseline, label_matrix
 
 __all__ = ["FSDH"]
 
@@ -26,8 +26,8 @@ class FSDH(TwoStepBaseline):
     ``‖B − L W‖² + λ‖W‖² + ν (‖B − φ P‖² + λ_F ‖P‖²)``, φ as in `SDH`.
 
     Steps: B random; W and P by ridge regression; then up to 5 times ``B = sign(ν φ P + L W)``, W, P. No step
-    can raise the objective (``report_["objective"]``). With one label per row and a small ν the code of a
-    class is the sign of its mean random code, and stays so: a random codeword per class, in effect.
+    can raise the objective (``report_.facts["objective"]``). With one label per row and a small ν the code
+    of a class is the sign of its mean random code, and stays so: a random codeword per class, in effect.
 
     Differs from the authors' program: a score of exactly 0 keeps its bit. Learns from classes or tags.
     Their demo maps the database; `codes_` are the learned codes.

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kinhash.baselines import Card, Solved
+from kinhash.baselines import Solved
 from kinhash.encoders import RBF
 from kinhash.plugins import (
+    Card,
     Floats,
     Training,
     check_choice,
@@ -19,9 +20,9 @@ from kinhash.plugins import (
     standardised_moments,
 )
 
-from ._cards import LABELS
-from ._rows import RidgeRows, TrainingRows, count_rows, safe_cholesky, sign_or
-from ._two_step import TwoStepBaseline, label_matrix
+from .cards import LABELS
+from .row_sets import RidgeRows, TrainingRows, count_rows, safe_cholesky, sign_or
+from .two_step import TwoStepBaseline, label_matrix
 
 __all__ = ["FSSH", "similarity_times_labels"]
 
@@ -38,7 +39,8 @@ class FSSH(TwoStepBaseline):
     Steps: G and W random; 5 times ``B = sign(μ L G + θ Z W)``,
     ``G = (LᵀL)⁻¹ (μ LᵀB + Aᵀ W)(μI + WᵀZᵀZW)⁻¹`` and
     ``W = (ZᵀZ)⁻¹ (θ ZᵀB + A G)(θI + GᵀLᵀLG)⁻¹``, ``A = Zᵀ S L``. Each solves its block exactly, so the
-    objective cannot rise: ``report_["objective"]``, less ``‖S‖²``. The own map is ridge onto B, penalty 1.
+    objective cannot rise: ``report_.facts["objective"]``, less ``‖S‖²``. The own map is ridge onto B,
+    penalty 1.
 
     Differs from the authors' program: ``similarity="signed"`` is their paper's S = ±1, while the file their
     program loads holds 0 and 1 ("binary"); inverses are Cholesky factors with the least jitter that makes

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from kinhash.baselines import Card, Solved
-from kinhash.plugins import Floats, Training
+from kinhash.baselines import Solved
+from kinhash.plugins import Card, Floats, Training
 
-from ._cards import LABELS
-from ._rows import RidgeRows, TrainingRows, count_rows, rbf_preparation
-from ._two_step import TwoStepBaseline, label_matrix
+from .cards import LABELS
+from .row_sets import RidgeRows, TrainingRows, count_rows, rbf_preparation
+from .two_step import TwoStepBaseline, label_matrix
 
 __all__ = ["HadamardHashing"]
 
@@ -27,7 +27,7 @@ class HadamardHashing(TwoStepBaseline):
     we take signs of random projections of Hadamard rows of the next order that holds all classes (as
     HMOH does). With tags (ours) a row takes the majority of its tags' rows, ties going to its first tag.
     The first row of the matrix is all ones, and some bits are the same for all classes when
-    there are few classes: ``report_["dead_bits"]``.
+    there are few classes: ``report_.dead_bits``.
 
     Learns from classes or tags. Their demo maps the database; `codes_` are the class codes.
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from kinhash.baselines import Baseline, Card, Solved
-from kinhash.plugins import Floats, Training
+from kinhash.baselines import Baseline, Solved
+from kinhash.plugins import Card, Floats, Training
 
-from ._cards import LABELS
-from ._head import AUTO, HeadLoss, OpenSettings, fit_head
-from ._head_losses import CentredLoss, CSQLoss, DPNLoss, GreedyHashLoss, HashNetLoss, OrthoHashLoss
-from ._two_step import TwoStepBaseline, label_matrix
+from .cards import LABELS
 from .hadamard import majority
+from .head import AUTO, HeadLoss, OpenSettings, fit_head
+from .head_losses import CentredLoss, CSQLoss, DPNLoss, GreedyHashLoss, HashNetLoss, OrthoHashLoss
+from .two_step import TwoStepBaseline, label_matrix
 
 __all__ = ["CSQ", "DPN", "CentredHead", "GreedyHash", "HashNet", "Head", "OrthoHash"]
 

@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.baselines import Baseline, Card, Solved
+from kinhash.baselines import Baseline, Solved
 from kinhash.encoders import Fitted
 from kinhash.errors import InvalidInput
 from kinhash.hashers import FitReport
-from kinhash.labels import Labels, read_labels
 from kinhash.plugins import (
+    Card,
     Floats,
     Ints,
     LinearMap,
@@ -24,17 +24,18 @@ from kinhash.plugins import (
     Stages,
     Training,
     block_slices,
-    centre_columns,
+    center_columns,
     check_features,
     check_integer,
     make_rng,
     single_blas_thread,
 )
+from kinhash.supervision import Labels, read_labels
 
-from ._cards import LABELS
-from ._rows import count_rows
-from ._two_step import label_matrix
+from .cards import LABELS
 from .hadamard import hadamard_codewords, majority
+from .row_sets import count_rows
+from .two_step import label_matrix
 
 __all__ = ["HMOH"]
 
@@ -83,7 +84,7 @@ class HMOH(Baseline):
         counted = count_rows(training, label_matrix(training, "HMOH"))
         rng = training.rng
         codewords = hadamard_codewords(counted.labels.shape[1], self.n_bits, rng)
-        learner = Perceptrons(centre_columns(counted.training)[0], codewords)
+        learner = Perceptrons(center_columns(counted.training)[0], codewords)
         targets, order = majority(counted.labels, codewords), rng.permutation(len(counted))
         learner.see(counted.training.rows, targets, counted.weights, order)
         return Solved(None, learner.map())
@@ -147,7 +148,7 @@ class _Stream:
         n_labels = len(labels.names) if hasher.n_labels is None else hasher.n_labels
         codewords = hadamard_codewords(max(n_labels, 1), hasher.n_bits, rng)
         block = Training(Rows(X), NoSupervision(X.shape[0]), None, rng, Stages())
-        return cls(Perceptrons(centre_columns(block)[0], codewords))
+        return cls(Perceptrons(center_columns(block)[0], codewords))
 
     def add(self, X: Any, labels: Labels) -> None:
         codewords = self._codewords(labels)

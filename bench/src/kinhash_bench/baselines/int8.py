@@ -8,7 +8,7 @@ import numpy as np
 
 from kinhash.plugins import Floats, Floats32
 
-from ._quantised import Quantised, principal_axes
+from .quantised import Quantised, principal_axes
 from .toplines import required_classes
 
 __all__ = ["LDAInt8", "PCAInt8", "round_to_bytes"]

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinhash.baselines import Baseline, Card, Solved
+from kinhash.baselines import Baseline, Solved
 from kinhash.plugins import (
+    Card,
     Floats,
     Gaussian,
     LinearMap,
@@ -21,8 +22,8 @@ from kinhash.plugins import (
     root_mean_square_distance,
 )
 
-from ._cards import PAIRS
-from ._sample import GroupedSimilarity, draw_rows
+from .cards import PAIRS
+from .sample import GroupedSimilarity, draw_rows
 
 __all__ = ["KSH", "Residual", "smooth_objective"]
 
@@ -31,7 +32,7 @@ __all__ = ["KSH", "Residual", "smooth_objective"]
 class KSH(Baseline):
     """Supervised hashing with kernels (Liu, Wang, Ji, Jiang, Chang, CVPR 2012).
 
-    Over l labelled rows with centred kernel features K (l, m), minimise ``‖Y Yᵀ/d − S‖²`` with
+    Over l labelled rows with centred kernel features K (l, m), minimize ``‖Y Yᵀ/d − S‖²`` with
     ``Y = sign(K A)``, greedily: bit k maximises ``yᵀ R_k y`` with ``R_1 = d·S`` and ``R_{k+1} = R_k − y yᵀ``.
 
     1. ``K = exp(−D²/(2σ))`` to m random training rows, σ the mean of all D², columns centred by their mean
@@ -46,8 +47,8 @@ class KSH(Baseline):
     eigenproblem is solved as a symmetric one, with ``ridge``·trace/m on the diagonal of KᵀK.
 
     The method has no codes of its own but for the l rows: ``codes_`` are mapped ones. Classes, tags and
-    pairs; unlisted pairs are 0 in S. ``report_["residual"]`` holds ‖R_k‖ before each bit and after the last,
-    ``report_["agreement"]`` yᵀR_k y of the spectral start and of the bit that was kept.
+    pairs; unlisted pairs are 0 in S. ``report_.facts["residual"]`` holds ‖R_k‖ before each bit and after the
+    last, ``report_.facts["agreement"]`` yᵀR_k y of the spectral start and of the bit that was kept.
 
     Memory beyond X: O(l·m + m² + blocks of rows).
 

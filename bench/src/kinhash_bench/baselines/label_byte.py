@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 
-from kinhash.evaluation import FloatRanking
 from kinhash.plugins import check_integer, make_rng
 
-from ._quantised import faiss_or_refuse, require_rows, unit_around
+from ..protocols import FloatRanking
+from .quantised import faiss_or_refuse, require_rows, unit_around
 from .toplines import default_classifier, required_classes
 
 __all__ = ["LabelByte", "LabelBytePQ"]

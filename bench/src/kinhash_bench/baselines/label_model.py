@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash.encoders import ExpectedLabels
-from kinhash.evaluation import LabelScores
 from kinhash.hashers import EnergyHasher
-from kinhash.labels import read_labels
-from kinhash.models import require_whole
-from kinhash.plugins import Rows, map_rows
+from kinhash.plugins import Rows, map_rows, require_whole
+from kinhash.supervision import read_labels
+
+from ..protocols import LabelScores
 
 __all__ = ["LabelModelScores"]
 

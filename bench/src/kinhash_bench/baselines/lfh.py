@@ -6,25 +6,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinhash.baselines import Card, Solved
+from kinhash.baselines import Solved
 from kinhash.plugins import (
+    Card,
     Floats,
     Floats32,
     Ints,
+    Supervision,
     Training,
     block_slices,
-    centred_moments,
+    centered_moments,
     check_integer,
     check_number,
     map_blocks,
     prepare_rows,
     principal_directions,
 )
-from kinhash.supervision import Supervision
 
-from ._cards import PAIRS
-from ._rows import RidgeRows, TrainingRows
-from ._two_step import TwoStepBaseline
+from .cards import PAIRS
+from .row_sets import RidgeRows, TrainingRows
+from .two_step import TwoStepBaseline
 
 __all__ = ["LFH", "Block", "columns_step", "row_step", "start_from_features"]
 
@@ -42,7 +43,7 @@ class LFH(TwoStepBaseline):
     Steps: U starts as the principal components of the standardised features; 50 times, draw d columns Ω and
     move all other rows at once by ``u ← u − g H⁻¹`` with ``g = (s − σ(Θ)) U_Ω − u/β'`` and
     ``H = −⅛ U_Ωᵀ U_Ω − I/β'``. H bounds the curvature, so no step can lower the sampled objective:
-    ``report_["gains"]`` has what each round gained per pair. Fitted codes are the signs of U. The own
+    ``report_.facts["gains"]`` has what each round gained per pair. Fitted codes are the signs of U. The own
     map is ridge regression of the real U, penalty ``lam·n/p``, without intercept.
 
     Differs from the authors' program: theirs also stops on a window of validation mAP and keeps the
@@ -90,7 +91,7 @@ class LFH(TwoStepBaseline):
             check_integer("n_columns", self.n_columns, 1)
 
     def _solve(self, training: Training) -> Solved:
-        moments, shares = centred_moments(training)
+        moments, shares = centered_moments(training)
         rows = TrainingRows(training, moments.preparation)
         ones = (shares > 0).astype(np.float64)  # standardised columns, constant ones left out
         directions = principal_directions(moments, ones, self.n_bits)[0] * ones[:, None]

@@ -8,20 +8,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.baselines import Baseline, Card, Solved
+from kinhash.baselines import Baseline, Solved
 from kinhash.plugins import (
+    Card,
     Floats,
     Ints,
     LinearMap,
     Training,
-    centre_columns,
+    center_columns,
     check_integer,
     check_number,
     prepare_rows,
 )
 
-from ._cards import PAIRS
-from ._pair_bits import ListedPairs
+from .cards import PAIRS
+from .pair_bits import ListedPairs
 
 __all__ = ["MLH", "hinge_table", "loss_augmented"]
 
@@ -42,8 +43,9 @@ class MLH(Baseline):
     number of differing bits is tried.
 
     Stochastic descent over drawn pairs: batches of 100, momentum 0.9, weight decay on W but not on the
-    offset, a step that falls linearly to 0, at least a share λ of kin in each batch. ``report_["bound"]`` and
-    ``report_["loss"]`` hold their means over each epoch; the bound is never below the loss.
+    offset, a step that falls linearly to 0, at least a share λ of kin in each batch.
+    ``report_.facts["bound"]`` and
+    ``report_.facts["loss"]`` hold their means over each epoch; the bound is never below the loss.
 
     Constants are those of the authors' later program for this loss (ρ = 0.35·d rounded, λ = 0.5, 100,000
     pairs per epoch, start at 0.1·N(0, 1) with offsets at the median; step and decay are validated there).
@@ -100,7 +102,7 @@ class MLH(Baseline):
         check_integer("n_partners", self.n_partners, 1)
 
     def _solve(self, training: Training) -> Solved:
-        preparation, shares = centre_columns(training)
+        preparation, shares = center_columns(training)
         pairs = ListedPairs.draw(training, self.n_partners)
         X = prepare_rows(training.rows, preparation, pairs.rows, training.n_jobs)
         X *= shares.astype(np.float32)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.baselines import Card, Solved
-from kinhash.plugins import Floats, Training, centred_moments, check_integer, check_number
+from kinhash.baselines import Solved
+from kinhash.plugins import Card, Floats, Training, centered_moments, check_integer, check_number
 
-from ._cards import LABELS
-from ._rows import RidgeRows, TrainingRows
-from ._sample import known_rows
-from ._two_step import TwoStepBaseline, label_matrix
+from .cards import LABELS
+from .row_sets import RidgeRows, TrainingRows
+from .sample import known_rows
+from .two_step import TwoStepBaseline, label_matrix
 
 __all__ = ["NSH", "orthonormal_rows", "unit_labels"]
 
@@ -30,7 +30,7 @@ class NSH(TwoStepBaseline):
     .6, 1.4 and 2 at 16; 3 costs .13 in learned codes. Leaving the mean in (``center``) cost .002 to .03.
 
     With Z (n, C) the label vectors at unit length, less their mean, over codes B, ``R Rᵀ = I`` (so that
-    ``(Z R)(Z R)ᵀ = Z Zᵀ``) and W, minimise ``‖B − √d·Z R‖² + μ(‖B − X W‖² + λ‖W‖²)``, in turn:
+    ``(Z R)(Z R)ᵀ = Z Zᵀ``) and W, minimize ``‖B − √d·Z R‖² + μ(‖B − X W‖² + λ‖W‖²)``, in turn:
 
     * ``B = sign(√d·Z R + μ X W)``,
     * R from the singular vectors of ``Zᵀ B`` (Procrustes),
@@ -38,7 +38,7 @@ class NSH(TwoStepBaseline):
 
     Where there are fewer bits than labels, Z is first reduced to its d leading right singular vectors, and
     inner products are preserved as well as d dimensions can. No step raises the objective, which stands per
-    round in ``report_["objective"]``. X is standardised; there is no intercept.
+    round in ``report_.facts["objective"]``. X is standardised; there is no intercept.
 
     Classes and tags only: pairs have no label vectors.
 
@@ -80,7 +80,7 @@ class NSH(TwoStepBaseline):
         if self.n_bits < Z.shape[1]:
             V = leading_directions(Z[known], mean, self.n_bits)
             Z, mean = Z @ V, mean @ V
-        moments, _ = centred_moments(training)
+        moments, _ = centered_moments(training)
         penalty = moments.weight / len(moments.gram) if self.penalty == "auto" else float(self.penalty)
         ridge = RidgeRows(TrainingRows(training, moments.preparation), penalty, False, moments.gram)
         R = orthonormal_rows(training.rng.normal(size=(Z.shape[1], self.n_bits)))

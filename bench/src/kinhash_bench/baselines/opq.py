@@ -8,7 +8,7 @@ import numpy as np
 
 from kinhash.plugins import Floats32, check_integer, make_rng
 
-from ._quantised import Quantised, faiss_or_refuse, require_rows
+from .quantised import Quantised, faiss_or_refuse, require_rows
 
 __all__ = ["OPQ"]
 

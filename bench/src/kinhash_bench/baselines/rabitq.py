@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from kinhash.plugins import Floats32, check_integer, make_rng
 
-from ._quantised import Quantised, principal_axes
 from .int8 import round_to_bytes
+from .quantised import Quantised, principal_axes
 
 __all__ = ["PCARaBitQ"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kinhash.baselines import Card, Solved
-from kinhash.plugins import Training
+from kinhash.baselines import Solved
+from kinhash.plugins import Card, Training
 
-from ._cards import LABELS
-from ._two_step import TwoStepBaseline, label_matrix
+from .cards import LABELS
+from .two_step import TwoStepBaseline, label_matrix
 
 __all__ = ["RandomCodewords"]
 

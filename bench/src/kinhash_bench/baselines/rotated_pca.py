@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash.baselines import Card, Solved, Unsupervised
-from kinhash.plugins import LinearMap, Training, centred_moments, fit_rotation, principal_directions
+from kinhash.baselines import Solved, Unsupervised
+from kinhash.plugins import Card, LinearMap, Training, centered_moments, fit_rotation, principal_directions
 
-from ._cards import FEATURES
+from .cards import FEATURES
 
 __all__ = ["RotatedPCA"]
 
@@ -32,7 +32,7 @@ class RotatedPCA(Unsupervised):
     )
 
     def _solve(self, training: Training) -> Solved:
-        moments, shares = centred_moments(training)
+        moments, shares = centered_moments(training)
         directions = shares[:, None] * principal_directions(moments, shares, self.n_bits)[0]
         rotation = fit_rotation(directions, self.n_bits, training.rng, n_rounds=0)
         weights = (directions @ rotation).astype(np.float32)

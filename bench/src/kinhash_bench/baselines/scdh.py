@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.baselines import Card, Solved
-from kinhash.plugins import Floats, Training, check_integer, check_number
+from kinhash.baselines import Solved
+from kinhash.plugins import Card, Floats, Training, check_integer, check_number
 
-from ._cards import LABELS
-from ._rows import RidgeRows, TrainingRows, count_rows, rbf_preparation, sign_or
-from ._two_step import TwoStepBaseline, label_matrix
+from .cards import LABELS
+from .row_sets import RidgeRows, TrainingRows, count_rows, rbf_preparation, sign_or
+from .two_step import TwoStepBaseline, label_matrix
 
 __all__ = ["SCDH", "balanced_factor", "similarity_times"]
 
@@ -31,7 +31,7 @@ class SCDH(TwoStepBaseline):
 
     Steps: B random; 10 times: P by ridge regression; Z from the SVD of the centred ``d S̃ B + α_z B``,
     missing directions filled by random ones; ``B = sign(d S̃ Z + λ φ P + α_z Z)``. Each solves its block
-    exactly, so the objective cannot rise: ``report_["objective"]``, without its constant terms. The own
+    exactly, so the objective cannot rise: ``report_.facts["objective"]``, without its constant terms. The own
     map is P.
 
     Differs from the authors' program: directions come from a QR and an SVD with a relative rank threshold

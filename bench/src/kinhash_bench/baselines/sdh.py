@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinhash.baselines import Card, Solved
-from kinhash.plugins import Floats, Training, check_integer, check_number
+from kinhash.baselines import Solved
+from kinhash.plugins import Card, Floats, Training, check_integer, check_number
 
-from ._bit_step import settle_bits
-from ._cards import LABELS
-from ._rows import Counted, RidgeRows, TrainingRows, count_rows, rbf_preparation
-from ._two_step import TwoStepBaseline, label_matrix
+from .bit_step import settle_bits
+from .cards import LABELS
+from .row_sets import Counted, RidgeRows, TrainingRows, count_rows, rbf_preparation
+from .two_step import TwoStepBaseline, label_matrix
 
 __all__ = ["SDH"]
 
@@ -29,7 +29,7 @@ class SDH(TwoStepBaseline):
 
     Steps: B random; W and P by ridge regression; then up to 5 times: bits one by one in up to 10 sweeps,
     ``b_k = sign(q_k − B₋ₖ W₋ₖ w_kᵀ)`` with ``Q = L Wᵀ + ν φ P``; W; P. No step can raise the objective;
-    ``report_["objective"]`` has it after every round. ν is so small that rows of equal labels
+    ``report_.facts["objective"]`` has it after every round. ν is so small that rows of equal labels
     end up with few different codes. The own map is P.
 
     Differs from the authors' program: a score of exactly 0 keeps its bit (theirs may write a 0).

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash.baselines import Card, Solved, Unsupervised
+from kinhash.baselines import Solved, Unsupervised
 from kinhash.plugins import (
+    Card,
     Floats,
     Ints,
     PeriodicMap,
     Standardised,
     Training,
     block_slices,
-    centred_moments,
+    centered_moments,
     map_blocks,
     principal_directions,
 )
 
-from ._cards import FEATURES
+from .cards import FEATURES
 
 __all__ = ["SpectralHashing", "slowest_waves"]
 
@@ -49,7 +50,7 @@ class SpectralHashing(Unsupervised):
     )
 
     def _solve(self, training: Training) -> Solved:
-        moments, shares = centred_moments(training)
+        moments, shares = centered_moments(training)
         directions, values = principal_directions(moments, shares, self.n_bits)
         varying = values > 1e-12 * max(values[0], 1e-300)
         directions = shares[:, None] * directions[:, varying]

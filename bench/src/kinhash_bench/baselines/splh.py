@@ -6,19 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinhash.baselines import Baseline, Card, Solved
+from kinhash.baselines import Baseline, Solved
 from kinhash.plugins import (
+    Card,
     Floats,
     LinearMap,
     Training,
-    centred_moments,
+    centered_moments,
     check_integer,
     check_number,
     prepare_rows,
 )
 
-from ._cards import PAIRS
-from ._sample import draw_rows
+from .cards import PAIRS
+from .sample import draw_rows
 
 __all__ = ["SPLH", "raise_violated"]
 
@@ -65,7 +66,7 @@ class SPLH(Baseline):
         check_number("eta", self.eta, 0.0)
 
     def _solve(self, training: Training) -> Solved:
-        moments, shares = centred_moments(training)
+        moments, shares = centered_moments(training)
         covariance = moments.gram * np.outer(shares, shares) / moments.weight
         length = np.sqrt(max(float(np.trace(covariance)), 1e-30))
         factors = shares / length

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash.baselines import Card
+from kinhash.plugins import Card
 
-from ._cards import LABELS
-from ._head import HeadLoss
-from ._histograms import TieAwarePrecision
+from .cards import LABELS
+from .head import HeadLoss
 from .heads import OWN_MAP, TUNED, Head
+from .histograms import TieAwarePrecision
 
 __all__ = ["TALR"]
 

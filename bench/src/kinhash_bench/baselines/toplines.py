@@ -1,8 +1,8 @@
 """Toplines: rankings by float scores that codes are measured against. They are not hashers.
 
-What is searched here is a predicted class or the scores of a classifier; `kinhash.evaluation.Cosine` searches
-the features themselves. No code on the same features is expected to beat all of them. Each is a
-`kinhash.evaluation.FloatRanking`, so ``evaluate(ClassScores(), data, "paper")`` puts it into the same table,
+What is searched here is a predicted class or the scores of a classifier; `Cosine` searches the features
+themselves. No code on the same features is expected to beat all of them. Each is a `FloatRanking` of
+`kinhash_bench.protocols`, so ``evaluate(ClassScores(), data, "paper")`` puts it into the same table,
 and its ``scores`` go into `kinhash.metrics.average_precision_from_scores`.
 """
 
@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 from kinhash.errors import InvalidInput
-from kinhash.evaluation import FloatRanking, LabelScores
-from kinhash.labels import read_labels
+from kinhash.supervision import read_labels
+
+from ..protocols import FloatRanking, LabelScores
 
 __all__ = ["ClassScores", "PredictedClass", "default_classifier", "required_classes"]
 

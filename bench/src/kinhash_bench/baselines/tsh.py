@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.baselines import Card, Solved
+from kinhash.baselines import Solved
 from kinhash.plugins import (
+    Card,
     Floats,
     Gaussian,
     LinearMap,
@@ -23,9 +24,9 @@ from kinhash.plugins import (
     root_mean_square_distance,
 )
 
-from ._cards import PAIRS
-from ._pair_bits import LOSSES, ListedPairs, bit_weights
-from ._two_step import RowCodes, TwoStepBaseline
+from .cards import PAIRS
+from .pair_bits import LOSSES, ListedPairs, bit_weights
+from .two_step import RowCodes, TwoStepBaseline
 
 __all__ = ["TSH", "refined_bit", "spectral_bit"]
 
@@ -37,7 +38,7 @@ class TSH(TwoStepBaseline):
     """Two-step hashing (Lin, Shen, Suter, van den Hengel, ICCV 2013).
 
     ``min Σ_{(i,j)∈N} ℓ(Hamming_ij; S_ij)`` over listed pairs N, bit by bit. Given the earlier bits, the next
-    one has to minimise ``Σ a_ij z_i z_j``, ``a_ij = ℓ(H⁰) − ℓ(H⁰ + 1)``. D below is Hamming over all d bits.
+    one has to minimize ``Σ a_ij z_i z_j``, ``a_ij = ℓ(H⁰) − ℓ(H⁰ + 1)``. D below is Hamming over all d bits.
 
     * ``loss``: "ksh" ``(S − (1 − 2D))²``, "bre" ``([S<0] − D)²``, "hinge" (kin D², strangers max(0, ½ − D)²),
       or "exph" ``exp(−½·S·(1 − 2D))``. **The constant of ExpH is ours: the paper's could not be read.**
@@ -50,8 +51,8 @@ class TSH(TwoStepBaseline):
     and 100 strangers per row). The SVM's penalty C and width are ours (1, and half of the mean squared
     distance as twice the squared width); the paper chose by validation.
 
-    Classes, tags and pairs. ``report_["objective"]`` holds Σℓ before the first bit (all distances 0) and
-    after each.
+    Classes, tags and pairs. ``report_.facts["objective"]`` holds Σℓ before the first bit (all distances 0)
+    and after each.
 
     Memory beyond X: about 50 bytes per pair (600 MB for 58,000 rows), the kernel among ``svm_rows``.
 

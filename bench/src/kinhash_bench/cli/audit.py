@@ -69,9 +69,10 @@ def read_codes(path: str, packed: bool, n_bits: int | None) -> Codes:
     import numpy as np
 
     from kinhash.cli import open_codes
-    from kinhash.codes import Codes, as_codes, pack_bits
+    from kinhash.codes import Codes, pack_bits
     from kinhash.datasets import open_matrix
     from kinhash.errors import FileProblem
+    from kinhash.plugins import as_codes
 
     if not path.lower().endswith(".npy"):
         return open_codes(path, n_bits)

@@ -4,20 +4,9 @@
 pictures.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from ._base import Dataset, Facts, Source, Wanted
-from ._home import DATASETS, Status, check, data_folder, load
-
-if TYPE_CHECKING:
-    from ._compact_write import write_compact
-    from ._gist import gist
-    from ._prepare import prepare
-    from .compact import read_compact
-    from .mulan import read_mulan
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "DATASETS",
@@ -35,21 +24,3 @@ __all__ = [
     "read_mulan",
     "write_compact",
 ]
-
-_LATER = {
-    "gist": "_gist",
-    "prepare": "_prepare",
-    "read_compact": "compact",
-    "read_mulan": "mulan",
-    "write_compact": "_compact_write",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(f".{_LATER[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return __all__

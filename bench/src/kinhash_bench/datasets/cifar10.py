@@ -15,8 +15,8 @@ import numpy.typing as npt
 from kinhash.errors import FileProblem
 from kinhash.plugins import damaged, read_bytes, reading
 
-from ._base import Dataset, Facts, Source, Wanted, class_labels, rows_between
-from ._files import digest_of, inflated_size_limit
+from .base import Dataset, Facts, Source, Wanted, class_labels, rows_between
+from .files import digest_of, inflated_size_limit
 
 __all__ = ["FACTS", "SOURCE", "read"]
 
@@ -70,14 +70,10 @@ def read(folder: Path) -> Dataset:
         records = batches.pop(name)
         pixels[start : start + len(records)] = records[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         start += len(records)
-    return Dataset(
-        name=FACTS.name,
-        features=pixels.reshape(len(classes), -1),
-        labels=class_labels(classes, CLASSES),
-        checksum=digest_of(files),
-        licence=FACTS.licence,
-        citation=FACTS.citation,
-        source=FACTS.source,
+    return FACTS.dataset(
+        pixels.reshape(len(classes), -1),
+        class_labels(classes, CLASSES),
+        digest_of(files),
         train=rows_between(0, n_train),
         queries=rows_between(n_train, len(classes)),
         image_shape=(32, 32, 3),

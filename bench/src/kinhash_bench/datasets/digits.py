@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._base import Dataset, Facts, Source, class_labels
+from .base import Dataset, Facts, Source, class_labels
 
 __all__ = ["FACTS", "SOURCE", "read"]
 
@@ -29,14 +29,10 @@ def read(folder: Path | None = None) -> Dataset:
 
     pixels, classes = load_digits(return_X_y=True)
     features = np.ascontiguousarray(pixels, np.float32)
-    return Dataset(
-        name=FACTS.name,
-        features=features,
-        labels=class_labels(classes, [str(digit) for digit in range(10)]),
-        checksum=hashlib.sha256(features.tobytes() + classes.astype("<i8").tobytes()).hexdigest(),
-        licence=FACTS.licence,
-        citation=FACTS.citation,
-        source=FACTS.source,
+    return FACTS.dataset(
+        features,
+        class_labels(classes, [str(digit) for digit in range(10)]),
+        hashlib.sha256(features.tobytes() + classes.astype("<i8").tobytes()).hexdigest(),
         image_shape=(8, 8),
     )
 

@@ -13,11 +13,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from kinhash.errors import FileProblem
-from kinhash.labels import Labels
 from kinhash.plugins import damaged, read_bytes, read_lines, reading
+from kinhash.supervision import Labels
 
-from ._base import Dataset, Facts, Source, Wanted, rows_between
-from ._files import digest_of
+from .base import Dataset, Facts, Source, Wanted, rows_between
+from .files import digest_of
 
 __all__ = ["FACTS", "SOURCE", "read", "read_vectors"]
 
@@ -84,14 +84,10 @@ def read(folder: Path) -> Dataset:
     if not np.isfinite(features).all():
         raise damaged(paths[2], "the features hold NaN or infinity", "finite numbers")
     tags = sp.csr_array(np.concatenate(parts[:2]).astype(np.int8))
-    return Dataset(
-        name=FACTS.name,
-        features=features,
-        labels=Labels(np.asarray(words), np.ones(len(features), bool), tags=tags),
-        checksum=digest_of(paths),
-        licence=FACTS.licence,
-        citation=FACTS.citation,
-        source=FACTS.source,
+    return FACTS.dataset(
+        features,
+        Labels(np.asarray(words), np.ones(len(features), bool), tags=tags),
+        digest_of(paths),
         names=_names(folder, [len(part) for part in parts[:2]]),
         train=rows_between(0, len(parts[0])),
         queries=rows_between(len(parts[0]), len(features)),

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from kinhash.errors import FileProblem
 from kinhash.plugins import damaged, inflated, read_bytes
 
-from ._base import Dataset, Facts, Source, Wanted, class_labels, rows_between
-from ._files import digest_of, inflated_size_limit
+from .base import Dataset, Facts, Source, Wanted, class_labels, rows_between
+from .files import digest_of, inflated_size_limit
 
 __all__ = ["FASHION_MNIST", "MNIST", "read_idx"]
 
@@ -68,14 +68,10 @@ def _source(facts: Facts, classes: Sequence[str]) -> Source:
                 files[2], f"its pictures have shape {test_pictures.shape[1:]}", f"{pictures.shape[1:]}"
             )
         pixels = np.concatenate([pictures, test_pictures])
-        return Dataset(
-            name=facts.name,
-            features=pixels.reshape(len(pixels), -1),
-            labels=class_labels(np.concatenate([numbers, test_numbers]), classes),
-            checksum=digest_of(files),
-            licence=facts.licence,
-            citation=facts.citation,
-            source=facts.source,
+        return facts.dataset(
+            pixels.reshape(len(pixels), -1),
+            class_labels(np.concatenate([numbers, test_numbers]), classes),
+            digest_of(files),
             train=rows_between(0, len(pictures)),
             queries=rows_between(len(pictures), len(pixels)),
             image_shape=pixels.shape[1:],

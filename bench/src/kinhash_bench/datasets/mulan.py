@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from kinhash.labels import Labels
 from kinhash.plugins import damaged, reading
+from kinhash.supervision import Labels
 
-from ._arff import Arff, read_arff
-from ._base import Dataset, Facts, Source, Wanted, rows_between
-from ._files import digest_of
+from .arff import Arff, read_arff
+from .base import Dataset, Facts, Source, Wanted, rows_between
+from .files import digest_of
 
 __all__ = ["BIBTEX", "COREL5K", "DELICIOUS", "EMOTIONS", "MEDIAMILL", "SCENE", "YEAST", "read_mulan"]
 
@@ -41,14 +41,10 @@ def read_mulan(folder: str | Path, name: str, facts: Facts | None = None) -> Dat
     features, tags, feature_names = _divided(parts, label_names, xml, files[0])
     n_train = parts[0].values.shape[0]
     split = len(files) == 2
-    return Dataset(
-        name=name,
-        features=features,
-        labels=Labels(np.asarray(label_names), np.ones(tags.shape[0], bool), tags=tags),
-        checksum=digest_of([xml, *files]),
-        licence=facts.licence if facts else "unknown",
-        citation=facts.citation if facts else "",
-        source=facts.source if facts else str(folder),
+    return (facts or Facts(name, "", str(folder))).dataset(
+        features,
+        Labels(np.asarray(label_names), np.ones(tags.shape[0], bool), tags=tags),
+        digest_of([xml, *files]),
         feature_names=np.asarray(feature_names),
         train=rows_between(0, n_train) if split else None,
         queries=rows_between(n_train, tags.shape[0]) if split else None,

@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from kinhash.datasets import open_matrix
 from kinhash.errors import FileProblem
-from kinhash.labels import Labels
-from kinhash.plugins import damaged, number_blocks, read_lines, reading, text_lines
+from kinhash.plugins import damaged, read_lines, reading
+from kinhash.supervision import Labels
 
-from ._base import Dataset, Facts, Source, Wanted
-from ._files import digest_of
+from .base import Dataset, Facts, Source, Wanted
+from .files import digest_of
 
 __all__ = ["FACTS", "SOURCE", "read"]
 
@@ -68,14 +69,10 @@ def read(folder: Path) -> Dataset:
     train, queries = (
         _part(image_list.with_name(f"{part}Imagelist.txt"), names) for part in ("Train", "Test")
     )
-    return Dataset(
-        name=FACTS.name,
-        features=features,
-        labels=labels,
-        checksum=digest_of([*label_files, words, image_list]),
-        licence=FACTS.licence,
-        citation=FACTS.citation,
-        source=FACTS.source,
+    return FACTS.dataset(
+        features,
+        labels,
+        digest_of([*label_files, words, image_list]),
         names=np.asarray(names),
         train=train,
         queries=queries,
@@ -126,12 +123,9 @@ def _read_words(path: Path, n_rows: int) -> npt.NDArray[np.float32]:
             raise damaged(path, "the file is too short", kind)
         out = np.empty((n_rows, N_WORDS), np.float32)
         start = 0
-        blocks = number_blocks(
-            text_lines(stream), path, delimiter=None, n_columns=N_WORDS, rows=ROWS_PER_BLOCK, dtype=np.float32
-        )
-        for block in blocks:
-            if start + len(block) > n_rows:
-                raise damaged(path, f"it has more than {n_rows:,} rows", kind)
+        for block in open_matrix(stream, header=False).blocks(ROWS_PER_BLOCK):
+            if block.shape[1] != N_WORDS or start + len(block) > n_rows:
+                raise damaged(path, f"it has {block.shape[1]} columns, or more than {n_rows:,} rows", kind)
             out[start : start + len(block)] = block
             start += len(block)
     if start != n_rows:

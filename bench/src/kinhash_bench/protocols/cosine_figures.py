@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinhash.errors import InvalidInput
-from kinhash.evaluation import Cosine, score_rows
 from kinhash.plugins import Floats, Sides, block_slices, precision_of_scores, read_sides
 
 from ..datasets import Dataset
+from .float_rankings import Cosine, score_rows
 
 __all__ = ["CosineRanking", "cosine_ranking"]
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInput
-from kinhash.evaluation import MeanScore, read_data
-from kinhash.plugins import Stages, check_integer
+from kinhash.metrics import MeanScore
+from kinhash.plugins import Stages, check_integer, read_data
 
 from . import PROTOCOLS
 from .data import kin_labels, training_labels

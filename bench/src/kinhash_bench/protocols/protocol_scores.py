@@ -13,23 +13,23 @@ import numpy.typing as npt
 
 from kinhash.codes import Codes
 from kinhash.errors import KinhashWarning
-from kinhash.evaluation import MeanScore, mean_average_precision
-from kinhash.labels import Labels
+from kinhash.metrics import MeanScore, mean_average_precision
 from kinhash.plugins import (
     Floats,
     ScoreRows,
     Sides,
-    block_slices,
-    mean_of,
+    name_of,
     own_rows,
     precision_of_scores,
     query_blocks,
     read_ranking,
     read_sides,
     require_memory,
-    spread,
+    scored_rows,
     strangers_below,
+    summarize,
 )
+from kinhash.supervision import Labels
 
 if TYPE_CHECKING:
     from .protocol import Protocol
@@ -39,7 +39,6 @@ __all__ = ["score_codes", "score_floats"]
 Counts = npt.NDArray[np.int64]
 
 AUC = "ROC AUC over pairs"
-SCORE_ROWS = 64
 
 
 def score_codes(
@@ -58,15 +57,14 @@ def score_codes(
             divide_by=protocol.divide_by,
             no_kin=protocol.no_kin,
             exclude_self=own,
-            return_details=True,
         )
     ranking = read_ranking(queries, database, query_labels, database_labels, None, own)
     wins = np.zeros((len(ranking.queries), 3))
     kin, strangers = np.zeros((2, database.max_distance + 1), np.int64)
-    for block in query_blocks(ranking):
-        wins[block.rows] = _wins_of_counts(block.kin, block.sizes - block.kin)
-        kin += block.kin.sum(axis=0)
-        strangers += (block.sizes - block.kin).sum(axis=0)
+    for rows, groups in query_blocks(ranking):
+        wins[rows] = _wins_of_counts(groups.r, groups.n - groups.r)
+        kin += groups.r.sum(axis=0)
+        strangers += (groups.n - groups.r).sum(axis=0)
     return _auc_report(protocol, _wins_of_counts(kin, strangers), wins, ranking.sides)
 
 
@@ -82,40 +80,13 @@ def score_floats(
     sides = read_sides(query_labels, database_labels, n_queries, n_database, own)
     if protocol.measure == "pair auc":
         return _auc_report(protocol, *_wins_of_floats(scores, sides), sides)
-    mine, worst, best = (
-        precision_of_scores(scores, sides, ties, protocol.top, protocol.divide_by)
-        for ties in (protocol.ties, "pessimistic", "optimistic")
-    )
-    metric = "mean average precision" if protocol.top is None else f"mean average precision at {protocol.top}"
-    metric += " by kin found" if protocol.top is not None and protocol.divide_by == "found" else ""
     known = slice(None) if sides.known_queries is None else sides.known_queries
-    value = mean_of(mine[known], protocol.no_kin)
-    means = [value] * 3
-    if not np.isnan(value):
-        means[1:] = (mean_of(values[known], protocol.no_kin) for values in (worst, best))
-    return _report(protocol, metric, means, (mine, worst, best), sides)
-
-
-def _report(
-    protocol: Protocol, metric: str, means: list[float], rows: tuple[Floats, Floats, Floats], sides: Sides
-) -> MeanScore:
-    """A `MeanScore` from values and scores per query, each as (ties of the protocol, worst, best)."""
-    mine = rows[0]
-    return MeanScore(
-        metric=metric,
-        value=means[0],
-        band=(means[1], means[2]),
-        ties=protocol.ties,
-        no_kin=protocol.no_kin,
-        per_query=mine,
-        worst=rows[1],
-        best=rows[2],
-        n_queries=sides.n_queries,
-        n_without_kin=int(np.isnan(mine).sum()) - sides.n_unknown_queries,
-        n_unknown_queries=sides.n_unknown_queries,
-        n_database=sides.n_database,
-        n_unknown_rows=sides.n_unknown_rows,
+    orders = (protocol.ties, "pessimistic", "optimistic")
+    found = np.stack(
+        [precision_of_scores(scores, sides, ties, protocol.top, protocol.divide_by) for ties in orders]
     )
+    metric = name_of(protocol.top, protocol.divide_by)
+    return summarize(metric, found[:, known], sides, protocol.ties, protocol.no_kin)
 
 
 # -- pairs: how often is a pair of kin nearer than a pair of strangers? ----------------------------
@@ -140,27 +111,13 @@ def _wins_of_scores(kin: npt.NDArray[Any], strangers: npt.NDArray[Any]) -> Float
 
 def _wins_of_floats(scores: ScoreRows, sides: Sides) -> tuple[Floats, Floats]:
     """Wins over all pairs (3,) and of every known query (q, 3)."""
-    queries = np.arange(sides.n_queries)
-    queries = queries if sides.known_queries is None else queries[sides.known_queries]
     require_memory(
-        24 * len(queries) * sides.n_database, "Comparing all pairs by float scores", "Use fewer queries"
+        24 * sides.n_queries * sides.n_database, "Comparing all pairs by float scores", "Use fewer queries"
     )
-    wins = np.zeros((len(queries), 3))
-    all_kin, all_strangers = [], []
-    for part in block_slices(len(queries), SCORE_ROWS):
-        block = np.asarray(scores(queries[part]))
-        block = block if sides.known_rows is None else block[:, sides.known_rows]
-        kin = sides.kin.grades(part) > 0
-        other = ~kin
-        if sides.own is not None:
-            own = sides.own[part]
-            there = np.flatnonzero(own >= 0)
-            kin[there, own[there]] = other[there, own[there]] = False
-        for i, row in enumerate(block):
-            wins[part.start + i] = _wins_of_scores(row[kin[i]], row[other[i]])
-        all_kin.append(block[kin])
-        all_strangers.append(block[other])
-    return _wins_of_scores(np.concatenate(all_kin), np.concatenate(all_strangers)), wins
+    pairs = [(row[grades > 0], row[grades == 0]) for row, grades in scored_rows(scores, sides)]
+    wins = np.array([_wins_of_scores(*pair) for pair in pairs]).reshape(-1, 3)
+    kin, strangers = (np.concatenate([np.empty(0), *some]) for some in zip(*pairs, strict=True))
+    return _wins_of_scores(kin, strangers), wins
 
 
 def _auc_report(protocol: Protocol, together: Floats, wins: Floats, sides: Sides) -> MeanScore:
@@ -179,5 +136,5 @@ def _auc_report(protocol: Protocol, together: Floats, wins: Floats, sides: Sides
 
     orders = (protocol.ties, "pessimistic", "optimistic")
     means = [float(auc(together, ties)) for ties in orders]
-    mine, worst, best = (spread(auc(wins, ties), sides) for ties in orders)
-    return _report(protocol, AUC, means, (mine, worst, best), sides)
+    scores = np.stack([auc(wins, ties) for ties in orders])
+    return summarize(AUC, scores, sides, protocol.ties, protocol.no_kin, means)

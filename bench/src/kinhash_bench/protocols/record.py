@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.evaluation import CodeHealth, MeanScore, NearKin
-from kinhash.plugins import replace_file
+from kinhash.metrics import MeanScore, NearKin
+from kinhash.plugins import CodeHealth, replace_file
 
 __all__ = ["Record", "health_summary", "plain_parameters"]
 
@@ -71,9 +71,8 @@ class Record:
         """Plain values for JSON, NaN as None; without ``per_query``, only what fits on a page."""
         out: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         for which in ("learned", "mapped"):
-            score = out[which]
-            if score is not None:
-                out[which] = {entry.name: getattr(score, entry.name) for entry in fields(score)}
+            if out[which] is not None:
+                out[which] = {"value": out[which].value, **vars(out[which])}
         out["near_kin"] = {which: asdict(near) for which, near in self.near_kin.items()}
         if not per_query:
             del out["queries"]

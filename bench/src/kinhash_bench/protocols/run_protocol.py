@@ -10,23 +10,24 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash import __version__
-from kinhash.codes import Codes, n_bytes
+from kinhash.codes import Codes
 from kinhash.errors import CodesMismatch, InvalidInput
-from kinhash.evaluation import (
+from kinhash.metrics import MeanScore, code_health
+from kinhash.plugins import (
+    KIN_ONLY,
     Data,
-    FloatRanking,
-    MeanScore,
     NearestKin,
-    code_health,
+    Stages,
+    check_choice,
+    n_bytes,
     read_data,
-    score_rows,
     some_queries,
 )
-from kinhash.labels import Labels
-from kinhash.plugins import KIN_ONLY, Stages, check_choice
+from kinhash.supervision import Labels
 
 from . import PROTOCOLS
 from .data import kin_labels, standardised, training_labels
+from .float_rankings import FloatRanking, score_rows
 from .partition import Partition
 from .protocol import Protocol
 from .protocol_scores import score_codes, score_floats
@@ -89,7 +90,7 @@ def evaluate(
     if not (hasattr(method, "fit") and hasattr(method, "encode")):
         raise InvalidInput(
             f"{type(method).__name__} can neither encode nor score",
-            "a hasher with fit and encode, or a kinhash.evaluation.FloatRanking",
+            "a hasher with fit and encode, or a kinhash_bench.protocols.FloatRanking",
             "Wrap it in one of these",
         )
     return _evaluate_codes(task, method, look)

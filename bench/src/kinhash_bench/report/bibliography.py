@@ -7,7 +7,7 @@ from importlib import resources
 
 from ..baselines import BASELINES
 from ..tasks.result import Result
-from .grid import slug
+from .result_table import slug
 
 __all__ = ["METHODS", "SETS", "bibliography", "works"]
 

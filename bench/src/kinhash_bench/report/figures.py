@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from kinhash.plugins import Floats
 
-from ..protocols.profiles import RECALLS
+from ..protocols.ranking_summary import RECALLS
 from ..tasks.result import Result
+from .all_methods import MADE_BY, OURS, Setting, settings
 from .chart import MOST, Axis, ChartLine, line_chart
 from .commands import command_of
-from .field import MADE_BY, OURS, Setting, settings
-from .grid import Column, Entry, ResultTable
+from .result_table import Column, Entry, ResultTable
 from .rows import KINDS, Group, deviation, entry, is_plain, seconds_entry, without_band
 from .sections import Part, Section
 from .tables import Cells
 
 __all__ = ["curves"]
 
+Across = Callable[[int, Group], float]  # a length and its cell → where it stands
 SHOWN = 2  # every second recall of a curve stands in its table
 
 
@@ -36,11 +37,12 @@ def curves(results: Sequence[Result]) -> Section:
         done.add((setting.dataset, setting.protocol))
         parts.append(Part.fold(setting.name, _setting_parts(setting, cells, command_of(some, *MADE_BY))))
     if not parts:
-        words = "No data set with two methods, so no curves."
-        return Section("curves", title, (), ((words, "kinhash bench field"),))
+        return Section.of(
+            "curves", title, (), "No data set with two methods, so no curves.", "kinhash bench field"
+        )
     lead = (
-        f"At most {MOST} lines each: {OURS}, EM-KSH, and the best others. Lines differ by marker, dashes and "
-        "the letter at their end; the numbers are in the table below each group. Precision is that along the "
+        f"At most {MOST} lines each: {OURS}, EM-KSH, and the best others. Lines differ by marker and dashes; "
+        "the numbers are in the table below each group. Precision is that along the "
         "ranking, at every share of the kin found, in expectation over the order of ties; results of older "
         "versions, which kept look-ups within radii instead, have no such curve."
     )
@@ -54,25 +56,27 @@ def _setting_parts(setting: Setting, cells: Cells, command: str) -> list[Part]:
     name = f"curves-{setting.dataset}-{setting.protocol}"
     charts, tables = [], []
     for kind in KINDS:
-        by_bits = _bits_lines(cells, chosen, lengths, kind)
+        by_bits = _lines(cells, chosen, lengths, kind, lambda n, group: float(n))
         if not by_bits:
             continue
         ticks = tuple(float(n) for n in lengths)
         if len(lengths) > 1:
             caption = f"{setting.name}: mAP against bits, {kind} database"
             axis = Axis("bits", log=True, ticks=ticks)
-            charts.append(line_chart(f"{name}-bits-{kind}", caption, by_bits, axis, Axis("mAP")))
-        precision = _precision_lines(cells.column(longest), chosen, kind)
-        if precision:
+            charts.append(line_chart(f"{name}-bits-{kind}", caption, tuple(by_bits), axis, Axis("mAP")))
+        ranked = _ranked(cells.column(longest), chosen, kind)
+        if ranked:
+            recalls = tuple(RECALLS.tolist())
+            precision = [ChartLine(label, recalls, tuple(one.mean(axis=0))) for label, one in ranked.items()]
             caption = f"{setting.name}, {longest} bits: precision against recall, {kind} database"
             axes = Axis("recall"), Axis("precision")
-            charts.append(line_chart(f"{name}-precision-{kind}", caption, precision, *axes))
-            tables.append(_precision_table(name, setting, cells.column(longest), chosen, kind, command))
-        times = _seconds_lines(cells, chosen, lengths, kind)
+            charts.append(line_chart(f"{name}-precision-{kind}", caption, tuple(precision), *axes))
+            tables.append(_precision_table(name, setting, ranked, kind, command))
+        times = _lines(cells, chosen, lengths, kind, lambda n, group: float(np.mean(group.seconds() or 0)))
         if times:
             caption = f"{setting.name}: mAP against training seconds, {kind} database"
             axis = Axis("training seconds", log=True)
-            charts.append(line_chart(f"{name}-seconds-{kind}", caption, times, axis, Axis("mAP")))
+            charts.append(line_chart(f"{name}-seconds-{kind}", caption, tuple(times), axis, Axis("mAP")))
     tables.append(_seconds_table(name, setting, cells, chosen, lengths, command))
     folded = Part.folded(f"The numbers of these curves, {setting.name}", *tables)
     return [Part(f'<div class="charts">{"".join(charts)}</div>'), folded]
@@ -85,62 +89,34 @@ def _chosen(cells: Cells) -> list[str]:
     return [*head, *(label for label in labels if label not in head)][:MOST]
 
 
-def _bits_lines(cells: Cells, chosen: list[str], lengths: list[int], kind: str) -> list[ChartLine]:
+def _lines(cells: Cells, chosen: list[str], lengths: list[int], kind: str, x: Across) -> list[ChartLine]:
+    """mAP of every method at every length, against what ``x`` gives for that cell."""
     lines = []
     for label in chosen:
-        groups = [(n, cells.groups.get((label, n))) for n in lengths]
-        values = [
-            (n, [s.value for s in group.scores(kind).values()]) for n, group in groups if group is not None
-        ]
-        known = [(float(n), float(np.mean(some)), deviation(some)) for n, some in values if some]
+        groups = [(n, group) for n in lengths if (group := cells.groups.get((label, n))) is not None]
+        found = [(x(n, group), [s.value for s in group.scores(kind).values()]) for n, group in groups]
+        known = [(at, float(np.mean(some)), deviation(some)) for at, some in found if at > 0 and some]
         if known:
-            xs, ys, spread = zip(*known, strict=True)
-            lines.append(ChartLine(label, xs, ys, spread))
+            lines.append(ChartLine(label, *zip(*known, strict=True)))
     return lines
 
 
-def _precision_lines(groups: Mapping[str, Group], chosen: list[str], kind: str) -> list[ChartLine]:
-    lines = []
-    for label in chosen:
-        found = _ranked(groups[label], kind) if label in groups else None
-        if found is not None:
-            lines.append(ChartLine(label, tuple(RECALLS.tolist()), tuple(found.mean(axis=0).tolist())))
-    return lines
-
-
-def _ranked(group: Group, kind: str) -> Floats | None:
-    """Precisions (partitions, recalls) along the rankings, None where no result has them."""
-    found = [score.ranked_precision for score in group.scores(kind).values() if score.ranked_precision]
-    return np.array(found) if found else None
-
-
-def _seconds_lines(cells: Cells, chosen: list[str], lengths: list[int], kind: str) -> list[ChartLine]:
-    lines = []
-    for label in chosen:
-        known = []
-        for n in lengths:
-            group = cells.groups.get((label, n))
-            values = [score.value for score in group.scores(kind).values()] if group is not None else []
-            spent = group.seconds() if group is not None else []
-            if values and spent and np.mean(spent) > 0:
-                known.append((float(np.mean(spent)), float(np.mean(values)), deviation(values)))
-        if known:
-            xs, ys, spread = zip(*known, strict=True)
-            lines.append(ChartLine(label, xs, ys, spread))
-    return lines
+def _ranked(groups: Mapping[str, Group], chosen: list[str], kind: str) -> dict[str, Floats]:
+    """Precisions (partitions, recalls) along the rankings, of the methods whose results have them."""
+    scores = {label: groups[label].scores(kind).values() for label in chosen if label in groups}
+    found = {
+        label: [s.ranked_precision for s in some if s.ranked_precision] for label, some in scores.items()
+    }
+    return {label: np.array(some) for label, some in found.items() if some}
 
 
 def _precision_table(
-    name: str, setting: Setting, groups: Mapping[str, Group], chosen: list[str], kind: str, command: str
+    name: str, setting: Setting, ranked: Mapping[str, Floats], kind: str, command: str
 ) -> ResultTable:
-    rows = []
-    for label in chosen:
-        found = _ranked(groups[label], kind) if label in groups else None
-        if found is not None:
-            columns = found[:, ::SHOWN].T
-            rows.append(
-                (label, tuple(Entry(float(c.mean()), deviation(c.tolist()), n=len(c)) for c in columns))
-            )
+    rows = [
+        (label, tuple(Entry(float(c.mean()), deviation(c.tolist()), n=len(c)) for c in found[:, ::SHOWN].T))
+        for label, found in ranked.items()
+    ]
     heads = tuple(Column(f"{recall:.1f}", "precision at recall") for recall in RECALLS[::SHOWN])
     caption = f"{setting.name}, {kind} database: precision at recall, along the ranking"
     note = (

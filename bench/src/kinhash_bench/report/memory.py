@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ..tasks.result import Result
 from .commands import command_of, paper_command
-from .grid import NOT_RUN, Column, Entry, ResultTable
 from .paper_tables import bits_of
+from .result_table import NOT_RUN, Column, Entry, ResultTable
 from .rows import Group, failure, group_by, in_section
 from .sections import Part, Section
 
@@ -21,12 +21,10 @@ def memory(results: Sequence[Result]) -> Section:
     """A table for every data set it was measured on."""
     title = "Peak memory at 64 to 256 bits"
     chosen = [r for r in results if in_section(r, "memory") and r.n_bits is not None]
-    if not chosen:
-        words = "No results for the peak memory of EM-KSH beside BSH."
-        return Section("memory", title, (), ((words, paper_command("memory")),))
     sets = group_by(chosen, lambda r: r.dataset)
     parts = [Part.fold(name, [Part.table(_table(name, some))]) for name, some in sets.items()]
-    return Section("memory", title, tuple(parts))
+    words = "No results for the peak memory of EM-KSH beside BSH."
+    return Section.of("memory", title, parts, words, paper_command("memory"))
 
 
 def _table(dataset: str, some: Sequence[Result]) -> ResultTable:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .grid import Entry
+from .result_table import Entry
 from .rows import Group
 
 __all__ = ["Difference", "difference", "first_of", "gap", "mark_first", "shared"]

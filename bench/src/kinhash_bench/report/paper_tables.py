@@ -8,10 +8,10 @@ from typing import Any
 from ..tasks.result import Result
 from . import paper
 from .commands import command_of, paper_command
-from .grid import ResultTable
+from .result_table import ResultTable
 from .rows import is_plain
 from .sections import Part, Section
-from .tables import Cells, Printed, method_table, paired_table
+from .tables import Cells, Printed, method_parts, method_table
 
 __all__ = ["bits_of", "stand_ins", "table_1", "table_2", "table_3", "table_4"]
 
@@ -151,11 +151,5 @@ def _absent(title: str, name: str, section: str) -> Missing:
 def _with_pairs(
     cells: Cells, places: dict[Any, str], empty: ResultTable, printed: Printed | None, seconds: bool = False
 ) -> list[Part]:
-    """A table, and the paired differences to EM-KSH below it."""
-    parts: list[Part] = [Part.table(method_table(cells, places, empty, printed, seconds=seconds))]
-    caption = f"{empty.caption}: paired differences"
-    pairs = ResultTable(f"{empty.id}-paired", caption, "method", (), (), (), empty.command)
-    filled = paired_table(cells, places, pairs, REFERENCE)
-    if filled is not None:
-        parts.append(Part.folded(f"Paired differences to {REFERENCE}, with 95 % intervals", filled))
-    return [Part.fold(empty.caption, parts)]
+    """A table and its paired differences to EM-KSH, folded."""
+    return [Part.fold(empty.caption, method_parts(cells, places, empty, REFERENCE, printed, seconds=seconds))]

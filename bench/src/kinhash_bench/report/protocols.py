@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..tasks.result import Result
+from .all_methods import ABOUT, MADE_BY, OURS, PROTOCOLS, settings
 from .commands import command_of
-from .field import ABOUT, MADE_BY, OURS, PROTOCOLS, settings
-from .grid import ResultTable
+from .result_table import ResultTable
 from .rows import group_by, is_plain
 from .sections import Part, Section
-from .tables import Cells, method_table, paired_table
+from .tables import Cells, method_parts
 
 __all__ = ["protocols"]
 
@@ -48,11 +48,5 @@ def _dataset_parts(dataset: str, some: Sequence[Result]) -> list[Part]:
         cells = Cells.of(rows, "protocol")
         name, caption = f"protocols-{dataset}-{n_bits}", f"{dataset}, {n_bits} bits: mAP under each protocol"
         empty = ResultTable(name, caption, "method", (), (), (), command_of(rows, *MADE_BY))
-        parts.append(Part.table(method_table(cells, places, empty)))
-        pairs = ResultTable(
-            f"{name}-paired", f"{caption}, paired differences", "method", (), (), (), empty.command
-        )
-        filled = paired_table(cells, places, pairs, OURS)
-        if filled is not None:
-            parts.append(Part.folded(f"Paired differences to {OURS}, with 95 % intervals", filled))
+        parts += method_parts(cells, places, empty, OURS)
     return parts

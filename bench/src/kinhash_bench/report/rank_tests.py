@@ -14,7 +14,7 @@ import numpy as np
 from kinhash.plugins import Floats
 
 from ..tasks.result import Result
-from .field import OURS
+from .all_methods import OURS
 from .rows import Group, group_by
 from .tables import Cells
 
@@ -68,14 +68,16 @@ def compare(results: Sequence[Result], kind: str) -> Comparison | None:
     if len(known) < LEAST_SETS or len(chosen) < LEAST_METHODS:
         return None
     scores = np.array(list(known.values()))
-    order = np.argsort(_ranks(scores).mean(axis=0), kind="stable")
+    from scipy.stats import friedmanchisquare, rankdata
+
+    order = np.argsort(rankdata(-scores, axis=1).mean(axis=0), kind="stable")
     chosen, scores = [chosen[i] for i in order], scores[:, order]
     return Comparison(
         tuple(known),
         tuple(chosen),
         scores,
-        tuple(_ranks(scores).mean(axis=0).tolist()),
-        _friedman(scores),
+        tuple(rankdata(-scores, axis=1).mean(axis=0).tolist()),
+        float(friedmanchisquare(*scores.T).pvalue),
         _critical_distance(*scores.shape),
         tuple(label for label in every if label not in chosen),
         _against(chosen, scores),
@@ -97,18 +99,6 @@ def _means(cells: Cells, methods: Sequence[str], kind: str) -> list[float] | Non
             if both:
                 found.append([group.on(both).mean(kind) or 0.0 for group in own])
     return np.mean(found, axis=0).tolist() if found else None
-
-
-def _ranks(scores: Floats) -> Floats:
-    from scipy.stats import rankdata
-
-    return np.asarray(rankdata(-scores, axis=1))
-
-
-def _friedman(scores: Floats) -> float:
-    from scipy.stats import friedmanchisquare
-
-    return float(friedmanchisquare(*scores.T).pvalue)
 
 
 def _critical_distance(n_sets: int, n_methods: int) -> float:

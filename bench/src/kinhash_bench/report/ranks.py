@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 from ..tasks.result import Result
-from .field import OURS, PROTOCOLS
-from .grid import Column, Entry, ResultTable, slug
+from .all_methods import OURS, PROTOCOLS
+from .chart import STYLE, figure, picture
 from .rank_tests import Comparison, compare
+from .result_table import Column, Entry, ResultTable
 from .rows import KINDS, is_plain
 from .sections import Part, Section
 
 __all__ = ["ranks"]
-
-WIDTH, SIDE, TOP, STEP = 760, 215, 62, 20
 
 
 def ranks(results: Sequence[Result]) -> Section:
@@ -35,10 +33,8 @@ def ranks(results: Sequence[Result]) -> Section:
                 parts.append(Part.fold(f"{where}: tests against each method", [tests]))
             else:
                 parts.append(Part.fold(f"{where}: ranks and tests", [drawn, tests]))
-    if not parts:
-        words = f"Fewer than four data sets on which {OURS} meets two others, so no ranks over data sets."
-        return Section("ranks", title, (), ((words, "kinhash bench field"),))
-    return Section("ranks", title, tuple(parts))
+    words = f"Fewer than four data sets on which {OURS} meets two others, so no ranks over data sets."
+    return Section.of("ranks", title, parts, words, "kinhash bench field")
 
 
 def _comparison_parts(where: str, name: str, found: Comparison) -> list[Part]:
@@ -70,50 +66,34 @@ def _comparison_parts(where: str, name: str, found: Comparison) -> list[Part]:
 
 def _diagram(where: str, name: str, found: Comparison) -> str:
     """Mean ranks on a line, best to the left; a bar joins methods that cannot be told apart."""
-    k = len(found.methods)
+    from matplotlib import rc_context
+
+    k, bars = len(found.methods), _joined(found)
     half = (k + 1) // 2
-    bars = _joined(found)
-    base = TOP + 9 + 9 * len(bars)
-    height = base + STEP * half + 14
-
-    def at(rank: float) -> float:
-        return SIDE + (rank - 1) / (k - 1) * (WIDTH - 2 * SIDE)
-
-    parts = [f'<path d="M{at(1):.1f} {TOP}H{at(k):.1f}"/>']
-    for tick in range(1, k + 1):
-        parts.append(f'<path d="M{at(tick):.1f} {TOP}v-6"/>')
-        parts.append(f'<text x="{at(tick):.1f}" y="{TOP - 10}" text-anchor="middle">{tick}</text>')
-    reach = at(1 + found.distance) - at(1)
-    parts.append(f'<path d="M{at(1):.1f} 22v-8v4h{reach:.1f}v-4v8"/>')
-    parts.append(f'<text x="{at(1) + reach + 8:.1f}" y="23">critical difference {found.distance:.2f}</text>')
-    for number, (first, last) in enumerate(bars):
-        left, right = at(found.ranks[first]) - 4, at(found.ranks[last]) + 4
-        parts.append(f'<path class="bar" d="M{left:.1f} {TOP + 9 + 9 * number}H{right:.1f}"/>')
-    for place, (method, rank) in enumerate(zip(found.methods, found.ranks, strict=True)):
-        on_left = place < half
-        y = base + STEP * (place if on_left else k - 1 - place) + 10
-        end, anchor, words = (
-            (SIDE - 8, "end", SIDE - 12) if on_left else (WIDTH - SIDE + 8, "start", WIDTH - SIDE + 12)
+    with rc_context(STYLE):
+        made, axes = picture(9, 0.9 + 0.09 * len(bars) + 0.24 * half)
+        axes.plot([1, k], [0, 0], "k")
+        for tick in range(1, k + 1):
+            axes.plot([tick, tick], [0, 0.4], "k")
+            axes.text(tick, 0.6, str(tick), ha="center")
+        axes.errorbar(1 + found.distance / 2, 2.2, xerr=found.distance / 2, color="k", capsize=4)
+        axes.text(1.1 + found.distance, 2.2, f"critical difference {found.distance:.2f}", va="center")
+        for number, (first, last) in enumerate(bars, 1):
+            axes.plot([found.ranks[first], found.ranks[last]], [-0.4 * number] * 2, "k", linewidth=4)
+        for place, (method, rank) in enumerate(zip(found.methods, found.ranks, strict=True)):
+            left = place < half
+            below = -0.4 * len(bars) - 1 - (place if left else k - 1 - place)
+            end = 0.8 if left else 0.2 + k
+            axes.plot([rank, rank, end], [0, below, below], "k", linewidth=0.8)
+            axes.text(end, below, f" {method} {rank:.2f} ", ha="right" if left else "left", va="center")
+        axes.set_axis_off()
+        said = ", ".join(f"{m} {r:.2f}" for m, r in zip(found.methods, found.ranks, strict=True))
+        caption = (
+            f"{where}: mean rank over {len(found.sets)} data sets, 1 is best. Methods that a bar joins "
+            f"differ by less than Nemenyi's critical difference at 5 %, {found.distance:.2f}; Friedman's "
+            f"test of no difference at all: p = {found.friedman:.2g}."
         )
-        shown = method if len(method) <= 27 else method[:26] + "…"
-        parts.append(f'<path d="M{at(rank):.1f} {TOP}V{y}H{end}"/>')
-        parts.append(
-            f'<text x="{words}" y="{y + 5}" text-anchor="{anchor}">{escape(f"{shown} {rank:.2f}")}</text>'
-        )
-    said = ", ".join(f"{m} {r:.2f}" for m, r in zip(found.methods, found.ranks, strict=True))
-    caption = (
-        f"{where}: mean rank over {len(found.sets)} data sets, 1 is best. Methods that a bar joins differ by "
-        f"less than Nemenyi's critical difference at 5 %; Friedman's test of no difference at all: "
-        f"p = {found.friedman:.2g}."
-    )
-    return "\n".join(
-        [
-            f'<figure class="ranks" id="ranks-figure-{slug(name)}" role="group" tabindex="0">',
-            f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(f"Mean ranks: {said}")}">',
-            *parts,
-            f"</svg><figcaption>{escape(caption)}</figcaption></figure>",
-        ]
-    )
+        return figure(f"ranks-figure-{name}", caption, f"Mean ranks: {said}", made, "ranks")
 
 
 def _joined(found: Comparison) -> list[tuple[int, int]]:

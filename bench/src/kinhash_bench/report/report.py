@@ -8,20 +8,19 @@ from dataclasses import dataclass
 from kinhash.errors import InvalidInput
 
 from ..tasks.result import Result
+from .all_methods import field
 from .bibliography import bibliography
 from .commands import tasks_of
-from .credit import maps, toplines
-from .field import field
+from .encoder_swap import maps, toplines
 from .figures import curves
-from .first_answers import first_answers
-from .grid import ResultTable
+from .first_answers import first_answers, nearest_kin
 from .memory import memory
-from .nearest_kin import nearest_kin
 from .page import page
 from .paper_tables import stand_ins, table_1, table_2, table_3, table_4
 from .pictures import gallery
 from .protocols import protocols
 from .ranks import ranks
+from .result_table import ResultTable
 from .rows import arrange
 from .sections import Section
 from .summary import failures, summary

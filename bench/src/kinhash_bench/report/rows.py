@@ -11,8 +11,8 @@ from typing import TypeVar
 import numpy as np
 
 from ..tasks.result import Result, Score, without_places
-from .grid import NOT_RUN, Entry
 from .paper import paper_name
+from .result_table import NOT_RUN, Entry
 
 __all__ = [
     "KINDS",
@@ -20,6 +20,7 @@ __all__ = [
     "arrange",
     "entry",
     "failure",
+    "figure_entry",
     "group_by",
     "in_section",
     "is_plain",
@@ -177,6 +178,14 @@ def seconds_entry(group: Group | None, stage: str = "fit") -> Entry:
         return failure(group) if group.failed else Entry(text="–")
     mean = float(np.mean(seconds))
     return Entry(value=mean, spread=deviation(seconds), n=len(seconds), digits=2 if mean < 100 else 1)
+
+
+def figure_entry(group: Group, kind: str, read: Callable[[Score], float | None], digits: int = 4) -> Entry:
+    """Mean and deviation over partitions of some figure of the scores."""
+    values = [float(value) for score in group.scores(kind).values() if (value := read(score)) is not None]
+    if not values:
+        return failure(group) if group.failed and not group.ok else Entry(text="–")
+    return Entry(float(np.mean(values)), deviation(values), n=len(values), digits=digits)
 
 
 def failure(group: Group) -> Entry:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
-from .grid import ResultTable, slug
+from .result_table import ResultTable, slug
 
 __all__ = ["Part", "Section"]
 
@@ -55,6 +55,12 @@ class Section:
     title: str
     parts: tuple[Part, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, name: str, title: str, parts: Iterable[Part], words: str, command: str) -> Section:
+        """A section of these parts; without any, the words for what is missing and the command for it."""
+        found = tuple(parts)
+        return cls(name, title, found) if found else cls(name, title, (), ((words, command),))
 
     @property
     def is_empty(self) -> bool:

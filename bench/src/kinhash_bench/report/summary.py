@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from html import escape
 
 from ..tasks.result import Result
+from .all_methods import OURS, Setting, headline, settings
 from .commands import command_of, tasks_of
-from .field import OURS, Setting, headline, settings
-from .grid import Column, Entry, ResultTable
+from .result_table import Column, Entry, ResultTable
 from .rows import group_by, reason
 from .sections import Part, Section
 from .wins import wins_sentence

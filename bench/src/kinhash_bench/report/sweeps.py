@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from ..tasks.result import Result
 from .chart import MOST, Axis, ChartLine, line_chart
 from .commands import command_of, paper_command
-from .grid import Column, Entry, ResultTable
 from .paper import TABLE_2, paper_name
+from .result_table import Column, Entry, ResultTable
 from .rows import KINDS, Group, entry, group_by, in_section, is_plain, usual_partitions
 from .sections import Part, Section
 from .tables import standard_notes
@@ -129,7 +129,7 @@ def _chart(name: str, where: str, sweep: Sweep, series: Series, beside: dict[str
         if mean is not None:
             lines.append(ChartLine(f"{label} (no {sweep.letter})", ends, (mean, mean)))
     caption = f"{where}: mAP against {sweep.letter}, {kind} database"
-    return line_chart(name, caption, lines[:MOST], Axis(sweep.axis), Axis("mAP"))
+    return line_chart(name, caption, tuple(lines[:MOST]), Axis(sweep.axis), Axis("mAP"))
 
 
 def _entries(points: dict[float, Group], kind: str) -> list[tuple[float, Entry]]:

@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from ..tasks.result import Result
-from .grid import Column, Entry, ResultTable
 from .paired import difference, mark_first
+from .result_table import Column, Entry, ResultTable
 from .rows import KINDS, Group, entry, group_by, seconds_entry, usual_partitions
+from .sections import Part
 
-__all__ = ["Cells", "Printed", "method_table", "paired_table", "standard_notes"]
+__all__ = ["Cells", "Printed", "method_parts", "method_table", "standard_notes"]
 
 # What the paper prints: method → columns (one per length or data set) → (mAP, seconds), None for OOM.
 Printed = Mapping[str, Sequence[Any]]
@@ -166,3 +167,21 @@ def paired_table(
         "(1.96 standard errors over the pooled queries). Above zero throughout: the row is behind."
     )
     return replace(about, columns=tuple(columns), rows=tuple(rows), notes=(note,))
+
+
+def method_parts(
+    cells: Cells,
+    places: Mapping[Any, str],
+    empty: ResultTable,
+    reference: str,
+    printed: Printed | None = None,
+    *,
+    seconds: bool = False,
+) -> list[Part]:
+    """A table of methods, and the paired differences to ``reference`` folded below it."""
+    parts = [Part.table(method_table(cells, places, empty, printed, seconds=seconds))]
+    pairs = replace(empty, id=f"{empty.id}-paired", caption=f"{empty.caption}, paired differences", notes=())
+    filled = paired_table(cells, places, pairs, reference)
+    if filled is not None:
+        parts.append(Part.folded(f"Paired differences to {reference}, with 95 % intervals", filled))
+    return parts

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..tasks.result import Result
-from .credit import OWN
-from .field import OURS, PROTOCOLS, Setting, multi_label, settings
-from .grid import Column, Entry, ResultTable
+from .all_methods import OURS, PROTOCOLS, Setting, multi_label, settings
+from .encoder_swap import OWN
 from .paired import Difference, difference, shared
+from .result_table import Column, Entry, ResultTable
 from .rows import KINDS, Group, entry, is_plain, settings_said, without_band
 from .sections import Part, Section
 from .tables import Cells

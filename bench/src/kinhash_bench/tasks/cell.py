@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from kinhash.errors import InvalidInput, KinhashError, KinhashWarning, UnknownName
-from kinhash.evaluation import MeanScore, NearestKin, NearKin
-from kinhash.plugins import Stages
+from kinhash.metrics import MeanScore, NearKin
+from kinhash.plugins import NearestKin, Stages
 
 from ..datasets import Dataset
 from ..protocols import (
@@ -25,10 +25,10 @@ from ..protocols import (
     nearest_kin_of,
     ranking_profile,
 )
+from .custom_data import own_partition
 from .environment import environment, watch_memory
 from .gallery import gallery_of
 from .methods import make_method
-from .own_data import own_partition
 from .result import FORMAT, Result, Score, without_places
 
 __all__ = ["Cell", "Known", "run_cell"]
@@ -118,7 +118,7 @@ class Cell:
 def run_cell(cell: Cell, dataset: Dataset, load_seconds: float = 0.0, known: Known | None = None) -> Result:
     """Fit, encode, rank and score one cell; whatever goes wrong becomes a failed row.
 
-    Distances are counted by `kinhash.evaluation` from the codes the method hands out; nothing else it says
+    Distances are counted by `kinhash.metrics` from the codes the method hands out; nothing else it says
     about itself goes into the result. ``known`` holds the nearest kin of the last partition, for the next
     method on it. Memory: as `kinhash_bench.protocols.evaluate`.
     """

@@ -12,7 +12,7 @@ __all__ = ["RANKINGS", "REGRESSORS", "check_given", "is_ranking", "make_method"]
 RANKINGS = Table(
     "float ranking",
     {
-        "Cosine": "kinhash.evaluation:Cosine",
+        "Cosine": "kinhash_bench.protocols:Cosine",
         "ClassScores": "kinhash_bench.baselines.toplines:ClassScores",
         "LabelByte": "kinhash_bench.baselines.label_byte:LabelByte",
         "LabelBytePQ": "kinhash_bench.baselines.label_byte:LabelBytePQ",

@@ -14,7 +14,7 @@
     vary_protocol = {n_queries = [500, 900]}
     gallery = true                          # keep pictures of what queries find (first partition)
 
-Data of one's own come from files, see `kinhash_bench.tasks.own_data`.
+Data of one's own come from files, see `kinhash_bench.tasks.custom_data`.
 
 A method may have ``bits`` and ``partitions`` of its own. Settings of its parts are given by flat names:
 ``given = {encoder = "expected", encoder__features = "rbf", encoder__features__n_centers = 3000}``.
@@ -38,8 +38,8 @@ from kinhash.plugins import HASHERS, check_integer, check_n_bits
 from ..datasets import DATASETS
 from ..protocols import PROTOCOLS
 from .cell import Cell
+from .custom_data import own_checksum, own_files
 from .methods import RANKINGS, check_given, is_ranking
-from .own_data import own_checksum, own_files
 
 __all__ = ["Task", "named_tasks", "read_task"]
 

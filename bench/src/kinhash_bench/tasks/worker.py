@@ -18,7 +18,7 @@ from kinhash.errors import KinhashError
 
 from ..datasets import Dataset, load
 from .cell import Cell, Known, run_cell
-from .own_data import load_own
+from .custom_data import load_own
 
 __all__ = ["end_with", "serve"]
 

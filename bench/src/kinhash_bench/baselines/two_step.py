@@ -1,0 +1,134 @@
+"""A rival that learns codes first, then a map onto them: any method's codes combine with any map.
+
+``map="own"`` is what its authors use, "linear" and "rbf" are our ridge maps with the intercept kept, "tuned"
+is ridge with features and penalty chosen on held-out rows, "expected" is our expected supervision, and any
+scikit-learn regressor works too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from kinhash.baselines import Baseline, Solved
+from kinhash.encoders import RBF, Fitted, Plain
+from kinhash.errors import InvalidInput, UnknownName
+from kinhash.plugins import (
+    LinearMap,
+    Map,
+    RegressorMap,
+    Training,
+    check_choice,
+    check_integer,
+    check_number,
+    choose_alpha,
+    first_preparation,
+    prepare_rows,
+    standardised_moments,
+)
+
+from .expected_readout import fit_expected_map, require_labels
+
+__all__ = ["RowCodes", "TwoStepBaseline", "fit_row_map", "label_matrix"]
+
+MAP_NAMES = ("own", "linear", "rbf", "tuned", "expected")
+
+RowCodes = npt.NDArray[np.float64]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TwoStepBaseline(Baseline):
+    """A rival that learns codes of its training rows, to which any map can be fitted.
+
+    `_solve` gives the targets, and the authors' map where that is no ridge onto them.
+
+    Parameters
+    ----------
+    n_bits : length of the codes.
+    map : "own" (what the authors use); "linear" or "rbf" (our ridge maps onto the learned codes, with an
+        intercept); "tuned" (the one of the two, and its penalty, that do best on held-out rows);
+        "expected" (our label model, and the code that belongs to the similarities it expects: classes or
+        tags only); or a scikit-learn regressor, one copy per bit where it needs that.
+    alpha : penalty of map="linear" and "rbf": a number, "auto" (n/p; by "gcv" for rbf) or "gcv".
+    n_centers : centres of RBF features.
+    random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
+    """
+
+    map: Any = "own"
+    alpha: float | str = "auto"
+    n_centers: int = 1000
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if isinstance(self.map, str):
+            if self.map not in MAP_NAMES:
+                raise UnknownName.among("map", self.map, MAP_NAMES)
+        elif not hasattr(self.map, "predict"):
+            raise InvalidInput(
+                f"map is {self.map!r}",
+                f"one of {', '.join(MAP_NAMES)}, or a scikit-learn regressor",
+                "Pass one",
+            )
+        check_integer("n_centers", self.n_centers, 1)
+        if isinstance(self.alpha, str):
+            check_choice("alpha", self.alpha, ("auto", "gcv"))
+        else:
+            check_number("alpha", self.alpha, 0.0)
+
+    def _learn(self, training: Training) -> Fitted:
+        if self._chosen == "expected":
+            require_labels(training)
+        return super()._learn(training)
+
+    def _map_of(self, training: Training, solved: Solved) -> tuple[Map, dict[str, Any]]:
+        if solved.targets is None:
+            raise InvalidInput(
+                f"{type(self).__name__} gave no learned codes",
+                "targets (n, d) from a TwoStepBaseline",
+                "Return them from _solve, or subclass Baseline",
+            )
+        if self._chosen == "expected":
+            return fit_expected_map(training, solved.targets)
+        if self._chosen == "tuned":
+            from .tuned_penalty import fit_tuned_map
+
+            return fit_tuned_map(training, solved.targets)
+        if self._chosen == "own" and solved.map is not None:
+            return solved.map, {}
+        return fit_row_map(training, solved.targets, self.map, self.alpha, self.n_centers), {}
+
+    @property
+    def _chosen(self) -> str:
+        return self.map if isinstance(self.map, str) else "regressor"
+
+
+def label_matrix(training: Training, method: str) -> sp.csr_array:
+    """The labels as a 0/1 matrix (n, C), empty for unknown rows; an error where there are only pairs."""
+    labels = training.supervision.labels
+    if labels is None:
+        raise InvalidInput(
+            f"{method} was given pairs or similarities",
+            "classes or tags, since it learns from the label matrix itself",
+            "Call fit(X, y), or use a method that learns from pairs, such as EnergyHasher",
+        )
+    return labels.indicator()
+
+
+def fit_row_map(training: Training, targets: RowCodes, map_: Any, alpha: float | str, n_centers: int) -> Map:
+    """A ridge map or a regressor onto targets (n, d) that belong to rows, with the intercept kept."""
+    options = RBF(n_centers=n_centers) if map_ == "rbf" else Plain()
+    preparation = first_preparation(training.rows, options, training.rng)
+    if isinstance(map_, str):
+        moments = standardised_moments(training, options, preparation, lambda part: targets[part])
+        strength = "gcv" if map_ == "rbf" and alpha == "auto" else alpha
+        return LinearMap.fit(moments, choose_alpha(strength, moments), np.zeros(targets.shape[1]))
+    moments = standardised_moments(training, options, preparation, lambda part: targets[part, :0])
+    weights = training.known_weights
+    rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights > 0)
+    features = prepare_rows(training.rows, moments.preparation, rows, training.n_jobs)
+    kept = None if training.weights is None else training.weights[rows]
+    return RegressorMap.fit(map_, moments.preparation, features, targets[rows], kept)

@@ -1,0 +1,20 @@
+"""The ridge map of the LFH and COSDISH line: standardised columns, no intercept."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinhash.encoders import Plain
+from kinhash.plugins import LinearMap, Training, choose_alpha, first_preparation, standardised_moments
+
+from .two_step import RowCodes
+
+__all__ = ["centred_ridge"]
+
+
+def centred_ridge(training: Training, targets: RowCodes, alpha: float | str) -> LinearMap:
+    """``scores = z (ZᵀZ + αI)⁻¹ ZᵀB``. Columns of Z are centred, so a bit's mean has no say in it."""
+    options = Plain()
+    preparation = first_preparation(training.rows, options, training.rng)
+    moments = standardised_moments(training, options, preparation, lambda part: targets[part])
+    return LinearMap.fit(moments, choose_alpha(alpha, moments), np.asarray(moments.target_mean))

@@ -1,0 +1,14 @@
+from .base import Dataset as Dataset
+from .base import Facts as Facts
+from .base import Source as Source
+from .base import Wanted as Wanted
+from .compact import read_compact as read_compact
+from .compact_write import write_compact as write_compact
+from .gist import gist as gist
+from .home import DATASETS as DATASETS
+from .home import Status as Status
+from .home import check as check
+from .home import data_folder as data_folder
+from .home import load as load
+from .mulan import read_mulan as read_mulan
+from .prepare import prepare as prepare

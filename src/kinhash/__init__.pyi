@@ -1,0 +1,35 @@
+from . import baselines as baselines
+from . import codes as codes
+from . import datasets as datasets
+from . import encoders as encoders
+from . import energies as energies
+from . import engines as engines
+from . import errors as errors
+from . import explorer as explorer
+from . import index as index
+from . import metrics as metrics
+from . import models as models
+from . import plot as plot
+from . import solvers as solvers
+from . import supervision as supervision
+from .advice import advise as advise
+from .codes import BitLayout as BitLayout
+from .codes import Codes as Codes
+from .codes import load_codes as load_codes
+from .codes import pack_bits as pack_bits
+from .codes import save_codes as save_codes
+from .codes import unpack_bits as unpack_bits
+from .errors import KinhashError as KinhashError
+from .errors import KinhashWarning as KinhashWarning
+from .explorer import explore as explore
+from .files import load as load
+from .gpu import on_gpu as on_gpu
+from .hashers import EMBRE as EMBRE
+from .hashers import EMKSH as EMKSH
+from .hashers import EMLFH as EMLFH
+from .hashers import EMSPLH as EMSPLH
+from .hashers import EMExpH as EMExpH
+from .hashers import EnergyHasher as EnergyHasher
+from .index import HammingIndex as HammingIndex
+
+__version__: str

@@ -1,0 +1,260 @@
+"""Files and folders that appear under their name when they are complete, or not at all.
+
+A temporary one is made beside the target, brought to the disk and renamed. It is locked as long as its
+process lives. An unlocked one was left behind by a process that was killed. The next
+write to the same target removes it. Without locks (Windows, some network disks) it cannot be recognized and
+stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from ..errors import FileProblem
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "expect_plain_file",
+    "new_files",
+    "remove_unfinished",
+    "replace_file",
+    "replacing_file",
+    "replacing_folder",
+]
+
+PathLike = str | os.PathLike[str]
+TEMPORARY, OLD = ".kinhash-tmp", ".kinhash-old"
+
+_unfinished: set[str] = set()  # temporary files and folders of this process
+
+
+def replace_file(path: PathLike, pieces: Sequence[memoryview]) -> None:
+    """Write all of a file or nothing, see `replacing_file`."""
+    with replacing_file(path) as handle:
+        for piece in pieces:
+            _write_all(handle, piece)
+
+
+@contextlib.contextmanager
+def replacing_file(path: PathLike) -> Iterator[int]:
+    """A handle for the new content of a file, which is in its place once the block ends without an error.
+
+    Temporary file, fsync, rename, fsync of the folder. A link stays a link: what it points to is replaced.
+    The new file has the permissions of the old one, and its owner and group where the system allows it.
+    """
+    before = expect_plain_file(path)
+    try:
+        target = os.path.realpath(path)
+        with _beside(target, lambda name: _create(name, 0o666 if before is None else 0o600)) as temporary:
+            handle = os.open(temporary, os.O_WRONLY | getattr(os, "O_BINARY", 0))
+            try:
+                yield handle
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            _keep_rights(temporary, before)
+            os.replace(temporary, target)
+        _sync_folder(os.path.dirname(target))
+    except FileProblem:
+        raise
+    except OSError as problem:
+        raise _unwritten(path, problem) from problem
+
+
+@contextlib.contextmanager
+def replacing_folder(path: PathLike) -> Iterator[Path]:
+    """A new folder for files, which takes the place of ``path`` once the block ends without an error.
+
+    Two renames: a process killed between them leaves the old folder under a name that ends in ``-old``.
+    An `OSError` is the caller's to explain.
+    """
+    target = os.path.abspath(path)
+    with _beside(target, os.mkdir) as temporary:
+        yield Path(temporary)
+        for entry in [*os.scandir(temporary), temporary]:
+            _sync(os.fspath(entry))
+        old = temporary.removesuffix(TEMPORARY) + OLD
+        try:
+            if os.path.exists(target):
+                os.rename(target, old)
+            os.rename(temporary, target)
+        except BaseException:
+            if os.path.exists(old) and not os.path.exists(target):
+                os.rename(old, target)
+            raise
+        finally:
+            _sync_folder(os.path.dirname(target))
+            if os.path.exists(target):
+                _remove_even_interrupted(old)
+
+
+def _remove_even_interrupted(path: str) -> None:
+    """Remove a folder; Ctrl-C is raised once it is gone."""
+    _unfinished.add(path)
+    try:
+        _remove(path)
+    except BaseException:
+        _remove(path)
+        raise
+    finally:
+        _unfinished.discard(path)
+
+
+def expect_plain_file(path: PathLike) -> os.stat_result | None:
+    """The state of the file that would be replaced, None if the name is free; a device is refused."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as problem:
+        raise _unwritten(path, problem) from problem
+    if stat.S_ISREG(found.st_mode):
+        return found
+    what = "a folder" if stat.S_ISDIR(found.st_mode) else "a device, a pipe or a socket"
+    raise FileProblem(
+        f"{os.fspath(path)} is {what}", "a plain file, or a name that is not taken", "Choose another place"
+    )
+
+
+def remove_unfinished() -> None:
+    """Remove what this process has begun to write; for a process that is about to end."""
+    for temporary in list(_unfinished):
+        _remove(temporary)
+
+
+@contextlib.contextmanager
+def new_files(*paths: str) -> Iterator[None]:
+    """Remove the files that another program writes in this block, unless the block ends without an error."""
+    _unfinished.update(paths)
+    try:
+        yield
+    except BaseException:
+        for path in paths:
+            _remove(path)
+        raise
+    finally:
+        _unfinished.difference_update(paths)
+
+
+@contextlib.contextmanager
+def _beside(target: str, make: Callable[[str], None]) -> Iterator[str]:
+    """A temporary file or folder beside the target, locked; removed at the end unless it was renamed."""
+    _remove_left_behind(target)
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}{TEMPORARY}")
+    lock = None
+    _unfinished.add(temporary)
+    try:
+        lock = _made_and_locked(temporary, make)
+        yield temporary
+    finally:
+        _remove(temporary)
+        _unfinished.discard(temporary)
+        if lock is not None:
+            os.close(lock)
+
+
+def _made_and_locked(temporary: str, make: Callable[[str], None]) -> int | None:
+    while True:
+        make(temporary)
+        try:
+            return _lock(temporary, wait=True)
+        except FileNotFoundError:  # taken for one left behind, in the moment before it was locked
+            continue
+        except OSError:  # no locks here
+            return None
+
+
+def _lock(path: str, wait: bool) -> int | None:
+    """A handle that holds the lock of a temporary file or folder until it is closed."""
+    if fcntl is None:
+        return None
+    handle = os.open(path, os.O_RDONLY if os.path.isdir(path) else os.O_RDWR)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        os.stat(path)  # it may have been removed while we waited
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _remove_left_behind(target: str) -> None:
+    """Remove temporaries of this target that no living process holds, and old folders that have a new one."""
+    folder, name = os.path.split(target)
+    form = re.compile(re.escape(f".{name}.") + rf"[0-9a-f]{{12}}({TEMPORARY}|{OLD})")
+    try:
+        found = list(filter(form.fullmatch, os.listdir(folder)))
+    except OSError:  # a folder one may write to and not list
+        return
+    endings = (TEMPORARY, OLD) if os.path.exists(target) else (TEMPORARY,)
+    for path in (os.path.join(folder, other) for other in found if other.endswith(endings)):
+        with contextlib.suppress(OSError):  # BlockingIOError: another process is writing it
+            lock = _lock(path, wait=False)
+            if lock is not None:
+                _remove(path)
+                os.close(lock)
+
+
+def _create(path: str, mode: int) -> None:
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _keep_rights(temporary: str, before: os.stat_result | None) -> None:
+    if before is None:
+        return
+    if hasattr(os, "chown"):
+        with contextlib.suppress(OSError):  # another's file: it becomes ours
+            os.chown(temporary, before.st_uid, before.st_gid)
+    with contextlib.suppress(OSError):  # a disk without permissions
+        os.chmod(temporary, stat.S_IMODE(before.st_mode) & 0o777)
+
+
+def _write_all(handle: int, piece: memoryview) -> None:
+    done = 0
+    while done < len(piece):  # a write may be short, and 1 GiB at a time suits every system
+        done += os.write(handle, piece[done : done + (1 << 30)])
+
+
+def _sync_folder(folder: str) -> None:
+    """Make a rename last through a power cut; the new file is complete and in place with or without it."""
+    with contextlib.suppress(OSError):
+        _sync(folder)
+
+
+def _sync(path: str) -> None:
+    if os.name == "nt":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _unwritten(path: PathLike, problem: Exception) -> FileProblem:
+    reason = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
+    return FileProblem(
+        f"{os.fspath(path)} could not be written: {reason}",
+        "",
+        "Choose a folder that exists, is writable and has space",
+    )

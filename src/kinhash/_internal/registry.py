@@ -1,0 +1,78 @@
+"""Names to things, imported only when asked for.
+
+A row is ``"ksh": "kinhash.energies.ksh:KSH"``. What is in a table is in the API, the command
+line, the common tests and the docs; other packages add rows through an entry point group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from ..errors import UnknownName
+
+__all__ = ["Table"]
+
+
+class Table(Mapping[str, Any]):
+    """A read-only mapping of names to classes or functions, resolved on first use."""
+
+    def __init__(
+        self,
+        kind: str,
+        rows: Mapping[str, str],
+        entry_points: str | None = None,
+        also: str | None = None,
+        more_in: str | None = None,
+    ) -> None:
+        """``also`` names another table, ``"module:TABLE"``, all of whose rows are ours too.
+
+        ``more_in`` names a package that adds rows by entry points. If it is not installed, the error for an
+        unknown name mentions it.
+        """
+        self.kind = kind
+        self._rows = dict(rows)
+        self._entry_points = entry_points
+        self._also = also
+        self._more_in = more_in
+
+    def __getitem__(self, name: str) -> Any:
+        target = self._targets().get(name) if isinstance(name, str) else None
+        if target is None:
+            raise UnknownName.among(self.kind, name, self._targets(), self._absent_package())
+        module, _, attribute = target.partition(":")
+        return getattr(import_module(module), attribute)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._targets()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._targets())
+
+    def __len__(self) -> int:
+        return len(self._targets())
+
+    def make(self, name_or_thing: Any, **parameters: Any) -> Any:
+        """Build the thing of that name; anything that is not a string passes through."""
+        return self[name_or_thing](**parameters) if isinstance(name_or_thing, str) else name_or_thing
+
+    def _absent_package(self) -> str | None:
+        if self._more_in is None or find_spec(self._more_in.replace("-", "_")) is not None:
+            return None
+        return self._more_in
+
+    def _targets(self) -> dict[str, str]:
+        if self._entry_points is not None:
+            from importlib.metadata import entry_points
+
+            # Built-in rows win: another package cannot change what a built-in name means.
+            found = {point.name: point.value for point in entry_points(group=self._entry_points)}
+            self._rows = {**found, **self._rows}
+            self._entry_points = None
+        if self._also is not None:
+            module, _, name = self._also.partition(":")
+            self._rows = {**getattr(import_module(module), name)._targets(), **self._rows}
+            self._also = None
+        return self._rows

@@ -1,0 +1,13 @@
+from .base import Baseline as Baseline
+from .base import NoSupervision as NoSupervision
+from .base import Solved as Solved
+from .base import Unsupervised as Unsupervised
+from .card import Card as Card
+from .centered import center_columns as center_columns
+from .centered import centered_moments as centered_moments
+from .itq import ITQ as ITQ
+from .itq import principal_directions as principal_directions
+from .itq import rotated_map as rotated_map
+from .lsh import LSH as LSH
+from .sign_bits import SignBits as SignBits
+from .table import BASELINES as BASELINES

@@ -1,0 +1,17 @@
+from .arrays import read_npy as read_npy
+from .arrays import read_npz as read_npz
+from .arrays import write_npz as write_npz
+from .columns import id_column as id_column
+from .columns import label_column as label_column
+from .columns import list_column as list_column
+from .columns import table_columns as table_columns
+from .files import damaged as damaged
+from .files import inflated as inflated
+from .files import read_bytes as read_bytes
+from .files import reading as reading
+from .files import translating as translating
+from .labels_file import open_labels as open_labels
+from .matrix import open_matrix as open_matrix
+from .row_blocks import Matrix as Matrix
+from .text import Lines as Lines
+from .text import read_lines as read_lines

@@ -1,0 +1,10 @@
+from .blocks import Blocks as Blocks
+from .blocks import LocalBlocks as LocalBlocks
+from .blocks import cut_rows as cut_rows
+from .encode import code_block as code_block
+from .encode import for_workers as for_workers
+from .fit import SAMPLE_ROWS as SAMPLE_ROWS
+from .fit import fit_blocks as fit_blocks
+from .fit import learn_from as learn_from
+from .shards import merge_neighbors as merge_neighbors
+from .tree import merge_in_order as merge_in_order

@@ -1,0 +1,313 @@
+"""Learn a map from pairs, clicks or triplets: mean field whose marginals are a function of the features.
+
+The paper minimizes an energy over free marginals of every row. With few pairs these say nothing about other
+rows. So let the mean of bit k of a row x be ``q_k = tanh(w_k·x + b_k)`` and minimize the expected energy over
+the map itself, by Adam on sampled examples:
+
+    min over W of  mean over examples of  E(τ c_ij, S_ij),   c_ij = mean_k q_ik q_jk,
+    plus  pull / 2 · (‖W − W₀‖² + mean over all rows of ‖x·W − x·W₀‖²).
+
+``W₀`` are the directions of ITQ, which read no supervision, scaled so that scores have mean size 1: the map
+starts at the unsupervised codes. Held-out examples choose the pull, and whether the start is left at all.
+
+Kingma, Ba. Adam: a method for stochastic optimization. ICLR 2015. Gong, Lazebnik. Iterative quantization: a
+procrustean approach to learning binary codes. CVPR 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from .._internal.blocks import map_blocks
+from .._internal.numerics import Adam, fit_rotation
+from .._internal.types import Bytes, Floats, Floats32, Ints
+from .._internal.validation import check_number
+from ..codes import pack_bits
+from ..energies import Energy
+from ..errors import InvalidInput
+from ..supervision import Examples, Force, Training
+from .base import Candidate, Encoder, Fitted
+from .feature_transform import Preparation, prepare_rows
+from .maps import LinearMap
+
+__all__ = ["Amortized", "Goal"]
+
+TEMPERATURE = 4  # τ: energies see agreements as if codes had four bits; with 16 few pairs decide all
+PULLS = (0.01, 0.003, 0.001, 0.0003, 0.0001)  # half decades, nearest to the start first
+LEAST_PRIOR = 1.0  # the start counts as much as one example, or more: a weaker pull is not tried
+STEPS, PAIRS_A_STEP = 300, 256  # twice as many of either change nothing
+RATE, DECAYS = 0.02, (0.9, 0.99)  # of Adam; the rate falls to 0
+START_ROWS, ROUNDS = 10_000, 50  # of the rotation that the map starts from
+FOLDS, HELD_OUT = 3, 0.2  # folds, and the share of examples that each holds out; one fold is a matter of luck
+ERRORS_FROM_START = 2.0  # standard errors by which a map must be better: the best of several looks too good
+LABEL_PAIRS = 20_000  # pairs sampled from labels, if there are no other examples
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the bits of a map should minimize, and how many there are."""
+
+    energy: Energy
+    n_bits: int
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def force(self) -> Force:
+        """Derivative of the energy by the agreement of two rows, of size 1 at agreement 0 and ``|s| = 1``.
+
+        So a pull means the same for every energy, whatever its scale.
+        """
+        slope, one = self.energy.slope, np.ones(1)
+        unit = abs(float(slope(np.zeros(1), one, TEMPERATURE)[0])) or 1.0
+
+        def at(agreement: Floats, s: Floats) -> Floats32:
+            return (slope(TEMPERATURE * agreement, s, TEMPERATURE) / unit).astype(np.float32)
+
+        return at
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Rows that examples name, as numbers, and where the map starts.
+
+    ``rows`` (m, p) are prepared; ``metric`` (p, p) says what a change of weights costs: the identity plus the
+    mean of x xᵀ over all rows. ``start`` (p, d) has scores of mean size 1.
+    """
+
+    preparation: Preparation
+    shares: Floats32
+    rows: Floats32
+    metric: Floats32
+    start: Floats32
+
+    def codes(self, weights: Floats32, intercept: Any = 0) -> Bytes:
+        """Packed codes of all named rows."""
+        return pack_bits(self.rows @ weights + intercept > 0)
+
+    def map(self, weights: Floats32, intercept: Floats32) -> LinearMap:
+        """The same for raw rows."""
+        return LinearMap(self.preparation, self.shares[:, None] * weights, intercept)
+
+
+@dataclass(repr=False, kw_only=True)
+class Amortized(Encoder):
+    """Learn the map itself by gradient steps on pairs, clicks or triplets, starting at unsupervised codes.
+
+    Parameters
+    ----------
+    pull : how strongly the map is held to its unsupervised start: a number above 0, "start" to stay there, or
+        "auto", chosen on held-out examples ["start"].
+    scale : "common" divides all columns by one number, as suits embeddings; "columns" gives every column the
+        same spread, as suits measurements in different units; "auto" compares both on held-out examples
+        ["common"].
+
+    Memory: the named rows once as float32, the examples, and p² numbers.
+    """
+
+    pull: Any = "auto"
+    scale: str = "auto"
+    _setting: Setting | None = field(default=None, init=False)
+
+    def check(self) -> None:
+        if self.pull not in ("auto", "start"):
+            check_number("pull", self.pull, 0.0, open_low=True)
+        if self.scale not in ("auto", "common", "columns"):
+            raise InvalidInput(f"scale is {self.scale!r}", "auto, common or columns", "Use one of these")
+
+    def linear_in_columns(self) -> bool:
+        return True
+
+    def solve(self, training: Training, solver: Any, energy: Energy, n_bits: int) -> Any:
+        """Nothing is solved beforehand."""
+        return Goal(energy, n_bits)
+
+    def candidates(self, training: Training, solution: Any) -> Iterator[Candidate]:
+        """The unsupervised start, then weaker and weaker pulls, judged by rows that no other example has."""
+        if self.pull != "auto" and self.scale != "auto":
+            return
+        named, examples = named_examples(training)
+        folds = list(folded(examples, len(named), training.rng))
+        n_examples = sum(len(one.ends) for one in examples)
+        pulls = [pull for pull in PULLS if pull * n_examples >= LEAST_PRIOR] if self.pull == "auto" else []
+        if not folds or (self.pull == "auto" and not pulls):
+            return
+        seed = int(training.rng.integers(2**63))
+        scales = ("common", "columns") if self.scale == "auto" else (self.scale,)
+        best: Candidate | None = None
+        for scale in scales:
+            setting = prepared(training, named, solution.n_bits, scale, training.rng)
+            found = self._candidate(scale, "start", setting, _scores_of_start(setting, folds, seed))
+            yield found
+            if best is None or found.is_better(best):
+                best, chosen = found, setting
+        assert best is not None
+        tasks = [(pull, learn, held) for pull in pulls for learn, held in folds]
+
+        def one(task: tuple[float, list[Examples], list[Examples]]) -> tuple[float, Floats]:
+            pull, learn, held = task
+            weights, intercept = train(chosen, learn, solution.force(), pull, seed)
+            return judged(held, chosen.codes(weights, intercept), seed)
+
+        scored = list(map_blocks(one, tasks, training.n_jobs))
+        for place, pull in enumerate(pulls):
+            of_pull = scored[place * FOLDS : (place + 1) * FOLDS]
+            yield self._candidate(best.encoder.scale, pull, chosen, of_pull)
+
+    def _candidate(
+        self, scale: str, pull: Any, setting: Setting, scored: Sequence[tuple[float, Floats]]
+    ) -> Candidate:
+        encoder = clone(self).set_params(pull=pull, scale=scale)
+        encoder._setting = setting
+        losses = np.concatenate([-(score + influences) for score, influences in scored])
+        at_start = pull == "start"
+        cost = (scale == "columns") if at_start else 2 + PULLS.index(pull)
+        errors = ERRORS_FROM_START if at_start else 1.0
+        return Candidate(encoder, losses, np.full(len(losses), -0.5), cost, errors=errors)
+
+    def fit(self, training: Training, solution: Any) -> Fitted:
+        with training.stages("features"):
+            setting = self._setting
+            named, examples = named_examples(training)
+            if setting is None:
+                scale = "common" if self.scale == "auto" else self.scale
+                setting = prepared(training, named, solution.n_bits, scale, training.rng)
+        weights, intercept = setting.start, np.zeros(solution.n_bits, np.float32)
+        pull = "start" if self.pull == "auto" else self.pull
+        if pull != "start":
+            with training.stages("pairs"):
+                seed = int(training.rng.integers(2**63))
+                weights, intercept = train(setting, examples, solution.force(), float(pull), seed)
+        return Fitted(setting.map(weights, intercept), facts={"pull": pull, "scale": self.scale})
+
+
+def named_examples(training: Training) -> tuple[Ints, list[Examples]]:
+    """Rows that examples name, in order, and the examples with rows counted among those.
+
+    Labels become sampled pairs, half of them of similar rows.
+    """
+    supervision = training.supervision
+    examples = list(supervision.examples) or [supervision.sampled_pairs(LABEL_PAIRS, training.rng)]
+    named = np.unique(np.concatenate([one.ends.ravel() for one in examples]))
+    place = np.full(len(training.rows), -1, np.int64)
+    place[named] = np.arange(len(named))
+    return named, [one.renumbered(place, len(named)) for one in examples]
+
+
+def prepared(training: Training, named: Ints, n_bits: int, scale: str, rng: np.random.Generator) -> Setting:
+    """The named rows as numbers, and ITQ's directions of some of all rows."""
+    n = len(training.rows)
+    some = np.arange(n) if n <= START_ROWS else np.sort(rng.choice(n, START_ROWS, replace=False))
+    preparation = Preparation.first_guess(training.rows.read(some), None, True)
+    spread = preparation.scale
+    common = np.sqrt((spread**2).mean()) or 1.0
+    shares: Floats32 = np.asarray(spread / common if scale == "common" else np.ones(len(spread)), np.float32)
+    sample = prepare_rows(training.rows, preparation, some, training.n_jobs) * shares
+    covariance = (sample.T @ sample).astype(np.float64) / len(sample)
+    directions = _principal(covariance, n_bits)
+    along = (sample @ directions).astype(np.float64)
+    rotation = fit_rotation(along, n_bits, rng, ROUNDS)
+    size = float(np.abs(along @ rotation).mean()) or 1.0
+    start = (directions @ rotation / size).astype(np.float32)
+    metric = (covariance + np.eye(len(covariance))).astype(np.float32)
+    rows: Floats32 = prepare_rows(training.rows, preparation, named, training.n_jobs) * shares
+    return Setting(preparation, shares, rows, metric, start)
+
+
+def _principal(covariance: Floats, most: int) -> Floats32:
+    """Top eigenvectors (p, r), the entry of largest size positive."""
+    vectors = np.linalg.eigh(covariance)[1][:, ::-1][:, :most]
+    peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return (vectors * np.where(peaks < 0, -1.0, 1.0)).astype(np.float32)
+
+
+def train(
+    setting: Setting, examples: Sequence[Examples], force: Force, pull: float, seed: int
+) -> tuple[Floats32, Floats32]:
+    """Weights (p, d) and intercepts (d,) after Adam steps from the start."""
+    rng = np.random.default_rng(seed)
+    weights, intercept = setting.start.copy(), np.zeros(setting.start.shape[1], np.float32)
+    adam = Adam([weights, intercept], DECAYS)
+    for step in range(STEPS):
+        drawn = [one.draw(PAIRS_A_STEP, rng) for one in examples]
+        rows = setting.rows[np.concatenate([each.rows for each in drawn])]
+        means = np.tanh(rows @ weights + intercept)
+        parts = np.split(means, np.cumsum([len(each.rows) for each in drawn])[:-1])
+        pushes = [
+            one.push(part, each.known, force) * np.float32(one.weight)
+            for one, part, each in zip(examples, parts, drawn, strict=True)
+        ]
+        push = np.concatenate(pushes) * (1 - means * means)
+        moved = np.float32(pull) * (weights - setting.start)
+        gradient = rows.T @ push + setting.metric @ moved
+        adam.move([gradient, push.sum(axis=0) + np.float32(pull) * intercept], RATE * (1 - step / STEPS))
+    return weights, intercept
+
+
+def judged(held: Sequence[Examples], codes: Bytes, seed: int) -> tuple[float, Floats]:
+    """Mean score of held-out examples of all kinds by their weights, and pseudo-values less that mean.
+
+    A pseudo-value is what an example would add to the score if it were a mean over examples: its influence
+    times their number.
+    """
+    found = [one.score(codes, np.random.default_rng(seed)) for one in held]
+    weights = np.array([one.weight for one in held]) / sum(one.weight for one in held)
+    influences = np.concatenate([w * each.influences for w, each in zip(weights, found, strict=True)])
+    score = float(weights @ [each.score for each in found])
+    return score, influences * len(influences)
+
+
+def _scores_of_start(
+    setting: Setting, folds: Sequence[tuple[list[Examples], list[Examples]]], seed: int
+) -> list[tuple[float, Floats]]:
+    codes = setting.codes(setting.start)
+    return [judged(held, codes, seed) for _, held in folds]
+
+
+def folded(
+    examples: Sequence[Examples], n_rows: int, rng: np.random.Generator
+) -> Iterator[tuple[list[Examples], list[Examples]]]:
+    """Examples to learn from and held-out ones, for each fold; none at all where they are too few.
+
+    Held-out examples name a row of the fold, and no other example does. Folds are whole connected components
+    where the largest has less than a fold's share of the examples, and single rows otherwise: then one end of
+    a held-out pair may be known. Pairs held out at random would flatter a map that remembers rows.
+    """
+    fold = _fold_of_row(examples, n_rows, rng)
+    found = []
+    for k in range(FOLDS):
+        masks = [(fold[one.ends] == k).any(axis=1) for one in examples]
+        learn = [one.subset(~mask) for one, mask in zip(examples, masks, strict=True)]
+        held = [
+            one.subset(rng.permutation(np.flatnonzero(mask)))
+            for one, mask in zip(examples, masks, strict=True)
+        ]
+        if not all(one.is_enough() for one in learn) or not all(one.is_enough(to_score=True) for one in held):
+            return
+        found.append((learn, held))
+    yield from found
+
+
+def _fold_of_row(examples: Sequence[Examples], n_rows: int, rng: np.random.Generator) -> Ints:
+    """The fold of each row (n,), −1 for rows of no fold."""
+    ends = [one.ends for one in examples]
+    links = np.concatenate([each[:, [0, k]] for each in ends for k in range(1, each.shape[1])]).T
+    graph = sp.csr_array((np.ones(links.shape[1]), (links[0], links[1])), shape=(n_rows, n_rows))
+    n_groups, group = sp.csgraph.connected_components(graph, directed=False)
+    sizes = np.bincount(group[np.concatenate([each[:, 0] for each in ends])], minlength=n_groups)
+    share = HELD_OUT
+    if sizes.max() >= HELD_OUT * sizes.sum():
+        widest = max(each.shape[1] for each in ends)
+        share = 1 - (1 - HELD_OUT) ** (1 / widest)  # of rows, so that the share of examples is as wanted
+        n_groups, group = n_rows, np.arange(n_rows)
+        sizes = (np.bincount(links.ravel(), minlength=n_rows) > 0).astype(np.int64)
+    order = rng.permutation(n_groups)
+    fold = np.empty(n_groups, np.int64)
+    fold[order] = np.floor((np.cumsum(sizes[order]) - 1) / (share * sizes.sum())).clip(min=0)
+    fold[fold >= FOLDS] = -1
+    found: Ints = fold[group]
+    return found

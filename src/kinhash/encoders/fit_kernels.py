@@ -1,0 +1,180 @@
+"""Compiled kernels of a fit, each in one pass over memory: standardizing, similarities, sigmoids, softmax.
+
+``eˣ = 2ⁿ eʳ`` with r within ±½ ln 2, for loops that the compiler turns into vector instructions. The bits of
+2ⁿ are made as an integer, to be kept in a row of integers that is seen as float32: numba cannot do that for a
+single number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._internal.compile import njit
+
+__all__ = [
+    "EXACT_ORDER",
+    "LOWEST",
+    "ONE",
+    "ZERO",
+    "column_sums",
+    "differences_of_shares",
+    "exponential_parts",
+    "prepare_similarities",
+    "shift_and_scale",
+    "sigmoids_and_losses",
+    "standardise",
+]
+
+# Neither "reassoc" nor "contract": sums in one order and no fused products, so the digits are the same on
+# every processor, and the same whether a kernel was just compiled or came from the cache.
+EXACT_ORDER = {"nnan", "nsz"}
+ZERO, ONE, HALF = np.float32(0), np.float32(1), np.float32(0.5)
+PER_LN2 = np.float32(1.4426950408889634)
+LN2_HIGH, LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
+LOWEST = np.float32(-87.0)  # beyond, eˣ is too small for float32
+BIAS, SHIFT = np.int32(127), np.int32(23)
+# Taylor coefficients
+THIRD, FOURTH, FIFTH = np.float32(1 / 6), np.float32(1 / 24), np.float32(1 / 120)
+SIXTH, SEVENTH = np.float32(1 / 720), np.float32(1 / 5040)
+TWO = np.float32(2)
+TOGETHER = 64  # rows whose factors 1 + e^−|z|, at most 2 each, are multiplied before one logarithm
+SMALLEST = 1e-5  # deviations below are rounding errors
+FAR = np.float32(1e30)
+LANES = 16  # sums side by side, so that a row is summed by vector instructions in one order
+
+
+@njit(cache=True, nogil=True, fastmath=EXACT_ORDER)
+def exponential_parts(x):  # type: ignore[no-untyped-def]
+    """eʳ, and the bits of 2ⁿ, whose product is eˣ for x from `LOWEST` to 0: off by 4 roundings at most."""
+    n = np.rint(x * PER_LN2)
+    r = (x - n * LN2_HIGH) - n * LN2_LOW
+    series = ((((SEVENTH * r + SIXTH) * r + FIFTH) * r + FOURTH) * r + THIRD) * r + HALF
+    return (series * r) * r + r + ONE, (np.int32(n) + BIAS) << SHIFT
+
+
+@njit(cache=True, nogil=True)
+def standardise(block, mean, scale, far, out):  # type: ignore[no-untyped-def]
+    """``out = clip((block − mean) / scale, ±far)``, rows (k, p) of any float dtype to float32.
+
+    A row farther out would be an infinite float32, and infinities cancel to NaN in a product.
+    """
+    rows, columns = block.shape
+    factor = np.minimum(1 / scale, 1e300)  # one division a column; a scale too small to invert stays finite
+    for i in range(rows):
+        for j in range(columns):
+            z = (block[i, j] - mean[j]) * factor[j]
+            out[i, j] = min(max(z, -far), far)
+
+
+@njit(cache=True, nogil=True)
+def column_sums(z, weights):  # type: ignore[no-untyped-def]
+    """Weighted sums (2, q) of the columns of z (k, q) and of their squares, in float64."""
+    rows, columns = z.shape
+    out = np.zeros((2, columns))
+    for i in range(rows):
+        weight = weights[i]
+        for j in range(columns):
+            value = np.float64(z[i, j])
+            out[0, j] += weight * value
+            out[1, j] += weight * value * value
+    return out
+
+
+@njit(cache=True, nogil=True)
+def shift_and_scale(z, offset, factor):  # type: ignore[no-untyped-def]
+    """``z = (z − offset) · factor`` column by column, in place."""
+    rows, columns = z.shape
+    for i in range(rows):
+        for j in range(columns):
+            z[i, j] = (z[i, j] - offset[j]) * factor[j]
+
+
+@njit(cache=True, nogil=True, fastmath=EXACT_ORDER)
+def prepare_similarities(products, row_squares, center_squares, slope, factor, origin, far):  # type: ignore[no-untyped-def]
+    """Turn products (k, q) into ``clip(s · factor − origin, ±far)`` with ``s = exp(slope · ‖u − z‖²)``.
+
+    All of it is float32, in place.
+    """
+    rows, columns = products.shape
+    bits = np.empty(columns, np.int32)
+    powers = bits.view(np.float32)
+    for i in range(rows):
+        square, row = row_squares[i], products[i]
+        for j in range(columns):
+            x = max(max(square + center_squares[j] - TWO * row[j], ZERO) * slope, LOWEST)
+            row[j], bits[j] = exponential_parts(x)
+        for j in range(columns):
+            row[j] = min(max(row[j] * powers[j] * factor[j] - origin[j], -far), far)
+
+
+@njit(cache=True, nogil=True, fastmath=EXACT_ORDER - {"nnan"}, error_model="numpy")
+def sigmoids_and_losses(scores):  # type: ignore[no-untyped-def]
+    """Turn scores z (k, t) into σ(z), in their place; returns the sums (t,) of log(1 + e^z) over the rows."""
+    rows, columns = scores.shape
+    bits, lead = np.empty(columns, np.int32), np.empty(columns, np.float32)
+    powers, losses = bits.view(np.float32), np.zeros(columns)
+    for first in range(0, rows, TOGETHER):
+        product, above = np.ones(columns, np.float32), np.zeros(columns, np.float32)
+        for i in range(first, min(first + TOGETHER, rows)):
+            row = scores[i]
+            for j in range(columns):
+                lead[j], bits[j] = exponential_parts(max(-abs(row[j]), LOWEST))
+            for j in range(columns):
+                decay = lead[j] * powers[j]
+                product[j] *= ONE + decay
+                above[j] += max(row[j], ZERO)
+                row[j] = (ONE if row[j] > ZERO else decay) / (ONE + decay)
+        for j in range(columns):
+            losses[j] += np.log(np.float64(product[j])) + above[j]
+    return losses
+
+
+@njit(cache=True, nogil=True, fastmath=EXACT_ORDER)
+def differences_of_shares(seen, sharpness, wanted, width):  # type: ignore[no-untyped-def]
+    """``seen`` (k, k) becomes ``softmax(sharpness · seen) − softmax(wanted / (width · deviation))``.
+
+    Every row is a softmax over the others; the diagonal becomes 0. ``deviation`` is that of all of
+    ``wanted`` but its diagonal.
+    """
+    k = len(seen)
+    totals, squares = np.zeros(k), np.zeros(k)  # of columns: a sum of its own each, in one order
+    near = wanted[0, k - 1]  # cosines of rows that are all about the same differ in their last digits
+    for i in range(k):
+        for j in range(k):
+            away = np.float64(wanted[i, j] - near) if i != j else 0.0
+            totals[j] += away
+            squares[j] += away * away
+    pairs = max(k * (k - 1), 1)
+    deviation = np.sqrt(max(squares.sum() / pairs - (totals.sum() / pairs) ** 2, 0.0))
+    slope = np.float32(1 / (width * max(deviation, SMALLEST)))
+    bits, other = np.empty(k, np.int32), np.empty(k, np.float32)
+    powers = bits.view(np.float32)
+    for i in range(k):
+        _shares(wanted[i], slope, i, other, bits, powers)
+        _shares(seen[i], sharpness, i, seen[i], bits, powers)
+        for j in range(k):
+            seen[i, j] -= other[j]
+
+
+@njit(cache=True, nogil=True, fastmath=EXACT_ORDER)
+def _shares(row, slope, own, out, bits, powers):  # type: ignore[no-untyped-def]
+    """Softmax of ``slope · row`` over all but ``own``, which is lost, into ``out``; ``bits``, seen as
+    ``powers``, is room to work in."""
+    top = row[own] = -FAR
+    for j in range(len(row)):
+        top = max(top, row[j])
+    for j in range(len(row)):
+        out[j], bits[j] = exponential_parts(min(max((row[j] - top) * slope, LOWEST), ZERO))
+    parts = np.zeros(LANES, np.float32)
+    for j in range(len(row)):
+        out[j] *= powers[j]
+    whole = len(row) // LANES * LANES
+    for first in range(0, whole, LANES):
+        for lane in range(LANES):
+            parts[lane] += out[first + lane]
+    for j in range(whole, len(row)):
+        parts[j - whole] += out[j]
+    total = parts.sum()
+    out[own] = ZERO
+    for j in range(len(row)):
+        out[j] /= total

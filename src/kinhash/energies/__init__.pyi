@@ -1,0 +1,10 @@
+from .absent import Absent as Absent
+from .base import Energy as Energy
+from .base import PairTerms as PairTerms
+from .bre import BRE as BRE
+from .exph import ExpH as ExpH
+from .ksh import KSH as KSH
+from .lfh import LFH as LFH
+from .lfh import curvature as curvature
+from .splh import SPLH as SPLH
+from .table import ENERGIES as ENERGIES

@@ -1,0 +1,2 @@
+from .build import Explorer as Explorer
+from .build import explore as explore

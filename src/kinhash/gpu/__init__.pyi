@@ -1,0 +1,12 @@
+from .device import all_cards as all_cards
+from .queries import Queries as Queries
+from .rows import ROW as ROW
+from .rows import SHIFT as SHIFT
+from .rows import Rows as Rows
+from .search import nearest as nearest
+from .search import nearest_by_margins as nearest_by_margins
+from .search import within as within
+from .tally import Counted as Counted
+from .to_device import moved as moved
+from .use import card_in_use as card_in_use
+from .use import on_gpu as on_gpu

@@ -1,0 +1,14 @@
+from .exchange import to_faiss as to_faiss
+from .gpu_index import GpuIndex as GpuIndex
+from .hamming_index import HammingIndex as HammingIndex
+from .hamming_index import IndexStats as IndexStats
+from .ids import Ids as Ids
+from .ids import as_ids as as_ids
+from .ids import sort_keys as sort_keys
+from .ids import sorting_order as sorting_order
+from .kernels.bit_weights import weighing_of as weighing_of
+from .neighbors import Neighbors as Neighbors
+from .segments import best_of as best_of
+from .table import marks as marks
+from .table import number as number
+from .transformer import HammingNeighborsTransformer as HammingNeighborsTransformer

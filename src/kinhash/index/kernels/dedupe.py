@@ -1,0 +1,110 @@
+"""Every distinct code once: numbered in the order of first appearance, with the rows that have it.
+
+Open addressing with linear probing; the table doubles when five eighths are full, so it stays as small as
+the distinct codes allow, and few codes are found in the cache. The twins are in `numpy_reference`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._internal.compile import njit
+
+__all__ = ["aligned_blocks", "group_codes", "list_rows"]
+
+
+def aligned_blocks(n_codes: int, n_words: int) -> npt.NDArray[np.uint64]:
+    """Room for that many codes in the layout of `vector`, 64-byte aligned, not cleared."""
+    shape = (-(-n_codes // 64), 8, n_words, 8)
+    size = int(np.prod(shape)) * 8
+    space = np.empty(size + 64, np.uint8)
+    return space[-space.ctypes.data % 64 :][:size].view(np.uint64).reshape(shape)
+
+
+@njit(cache=True, nogil=True)
+def _stir(h: Any) -> Any:
+    h ^= h >> np.uint64(32)
+    h *= np.uint64(0x9E3779B97F4A7C15)
+    h ^= h >> np.uint64(29)
+    return h
+
+
+@njit(cache=True, nogil=True)
+def _hash_row(words: Any, i: int) -> Any:
+    h = np.uint64(0)
+    for w in range(words.shape[1]):
+        h = _stir(h + words[i, w])
+    return h
+
+
+@njit(cache=True, nogil=True)
+def _hash_code(blocks: Any, c: int) -> Any:
+    h = np.uint64(0)
+    for w in range(blocks.shape[2]):
+        h = _stir(h + blocks[c >> 6, (c >> 3) & 7, w, c & 7])
+    return h
+
+
+@njit(cache=True, nogil=True)
+def _regrown(slots: Any, blocks: Any, n_codes: int) -> Any:
+    slots = np.zeros(2 * slots.size, np.uint32)
+    last = np.uint64(slots.size - 1)
+    for c in range(n_codes):
+        h = _hash_code(blocks, c) & last
+        while slots[h] != 0:
+            h = (h + np.uint64(1)) & last
+        slots[h] = c + 1
+    return slots
+
+
+@njit(cache=True, nogil=True)
+def group_codes(words: Any, blocks: Any, code_of_row: Any) -> Any:
+    """Write the distinct rows of ``words`` (n, W) to ``blocks`` and the number of each row's code beside it.
+
+    Codes are numbered as they first appear. ``blocks`` must have room for n codes; its unused places are
+    left as they are. Returns how many distinct codes there are. Working memory: at most 20 bytes per
+    distinct code.
+    """
+    slots = np.zeros(1 << 12, np.uint32)
+    last = np.uint64(slots.size - 1)
+    n_codes = np.int64(0)
+    for i in range(words.shape[0]):
+        h = _hash_row(words, i) & last
+        while True:
+            c = np.int64(slots[h]) - 1
+            if c < 0:
+                c = n_codes
+                n_codes += 1
+                slots[h] = n_codes
+                for w in range(words.shape[1]):
+                    blocks[c >> 6, (c >> 3) & 7, w, c & 7] = words[i, w]
+                break
+            same = True
+            for w in range(words.shape[1]):
+                same &= blocks[c >> 6, (c >> 3) & 7, w, c & 7] == words[i, w]
+            if same:
+                break
+            h = (h + np.uint64(1)) & last
+        code_of_row[i] = c
+        if 8 * n_codes > 5 * slots.size:
+            slots = _regrown(slots, blocks, n_codes)
+            last = np.uint64(slots.size - 1)
+    return n_codes
+
+
+@njit(cache=True, nogil=True)
+def list_rows(code_of_row: Any, n_codes: int, starts: Any, rows: Any) -> None:
+    """Posting lists: ``rows[starts[c]:starts[c + 1]]`` are the rows with code ``c``, ascending."""
+    starts[:] = 0
+    for i in range(code_of_row.size):
+        starts[code_of_row[i] + 1] += 1
+    for c in range(n_codes):
+        starts[c + 1] += starts[c]
+    free = starts[:n_codes].copy()
+    for i in range(code_of_row.size):
+        c = code_of_row[i]
+        rows[free[c]] = i
+        free[c] += 1

@@ -1,0 +1,216 @@
+"""Exact search in two steps: the distinct kin codes first, the alike bits of the nearest of them next.
+
+Rows of a kind share their kin bits, so a million rows have few distinct kin codes. The codes with one kin
+code are a *group*; they lie together, in the order of their smallest row. A query visits the groups by what
+their kin bits cost, and stops at the first that costs more than its k-th best code in total. Inside a group
+that cost is the same for all codes, so the plain kernels do the rest, with the bound left for the alike bits.
+
+Groups do not come in the order of rows, so the k best codes are kept by (distance, number of the code) in a
+heap. The numbers are in the order of the smallest row of a code, so k codes before a code bring k rows
+before its first, and the heap holds all that can matter. The twin of `top_k_grouped` is in `numpy_reference`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._internal.compile import njit
+from ..._internal.popcount import popcount
+from .bits import trailing_zeros
+from .dedupe import aligned_blocks, group_codes, list_rows
+from .instructions import any_below, mask_below
+from .merge import merge_level
+
+__all__ = ["Groups", "build_groups", "top_k_grouped"]
+
+Words = npt.NDArray[np.uint64]
+
+LARGE_ENOUGH = 128  # codes per group on average: below, visiting groups can hardly save anything
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+SHIFT = np.int64(40)  # a candidate is one number: distance << 40 | code
+CODE = np.int64((1 << 40) - 1)
+FAR = np.int64(1) << np.int64(62)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """``codes[starts[g]:starts[g + 1]]`` are the numbers of the codes of group ``g``, ascending.
+
+    ``blocks`` has the codes themselves in that order, ``kin`` (G, W) the kin bits of every group.
+    """
+
+    kin: Words
+    starts: npt.NDArray[np.uint32]
+    codes: npt.NDArray[np.uint32]
+    blocks: Words
+
+    def __len__(self) -> int:
+        return len(self.kin)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory the groups take."""
+        return self.kin.nbytes + self.starts.nbytes + self.codes.nbytes + self.blocks.nbytes
+
+
+def build_groups(codes: Words, kin: Words) -> Groups | None:
+    """The groups of distinct codes (n, W), with ones at the kin bits (W,); None if they would be too small.
+
+    Memory: 12 bytes per 64-bit code, and as much again while they are built.
+    """
+    n_codes, n_words = codes.shape
+    kin_blocks = aligned_blocks(n_codes, n_words)
+    group_of_code = np.empty(n_codes, np.uint32)
+    kin_words = codes & kin
+    kin_words.flags.writeable = False
+    n_groups = group_codes(kin_words, kin_blocks, group_of_code)
+    if n_groups * LARGE_ENOUGH > n_codes:
+        return None
+    starts, order = np.empty(n_groups + 1, np.uint32), np.empty(n_codes, np.uint32)
+    list_rows(group_of_code, n_groups, starts, order)
+    blocks = aligned_blocks(n_codes, n_words)
+    places = np.arange(n_codes)
+    blocks[-1:] = 0
+    blocks[places >> 6, (places >> 3) & 7, :, places & 7] = codes[order]
+    places = places[:n_groups]
+    groups = Groups(kin_blocks[places >> 6, (places >> 3) & 7, :, places & 7], starts, order, blocks)
+    for array in (groups.kin, starts, order, blocks):
+        array.flags.writeable = False
+    return groups
+
+
+@njit(cache=True, nogil=True)
+def _put_in_heap(heap: Any, key: Any) -> None:
+    """Replace the largest key of a heap by a smaller one."""
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= heap.size:
+            break
+        if child + 1 < heap.size and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= key:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = key
+
+
+@njit(cache=True, nogil=True)
+def _sort_heap(heap: Any) -> None:
+    """Put the keys in ascending order: the largest goes to the end, again and again."""
+    for last in range(heap.size - 1, 0, -1):
+        largest = heap[0]
+        _put_in_heap(heap[:last], heap[last])
+        heap[last] = largest
+
+
+@njit(cache=True, nogil=True)
+def _order_groups(costs: Any, counts: Any, order: Any) -> None:
+    """Group numbers by ascending cost, by counting; ``counts`` has a place for every cost and one more."""
+    for c in range(counts.size):
+        counts[c] = 0
+    for g in range(costs.size):
+        counts[costs[g] + 1] += 1
+    for c in range(counts.size - 1):
+        counts[c + 1] += counts[c]
+    for g in range(costs.size):
+        order[counts[costs[g]]] = g
+        counts[costs[g]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _plain_bound(heap: Any, first: Any, differing: Any, kin_weight: Any, alike_weight: Any) -> Any:
+    """How many bits a code may differ in, less one, to come before the last of the heap.
+
+    The code is of a group whose kin bits differ in ``differing``, and its number is ``first`` at least, so
+    its distance must be below ``(heap[0] - first - 1) >> SHIFT`` plus one.
+    """
+    left = ((heap[0] - first - 1) >> SHIFT) + 1 - kin_weight * differing
+    return differing + (left + alike_weight - 1) // alike_weight
+
+
+@njit(cache=True, nogil=True)
+def _visit(
+    blocks: Any, codes: Any, start: Any, stop: Any, differing: Any, queries: Any, i: Any, kin_weight: Any,
+    alike_weight: Any, bounds: Any, heap: Any, tag: Any,
+) -> None:  # fmt: skip
+    """Put the codes ``start ... stop`` of one group into the heap, as far as they belong there."""
+    bounds[i] = _plain_bound(heap, np.int64(codes[start]), differing, kin_weight, alike_weight)
+    for b in range(start >> 6, (stop + 63) >> 6):
+        if any_below(blocks, b, queries, i, bounds, tag) == ZERO:
+            continue
+        mask = mask_below(blocks, b, queries, i, bounds, tag)
+        if start > 64 * b:  # codes of the group before
+            mask &= ~((ONE << np.uint64(start - 64 * b)) - ONE)
+        if stop - 64 * b < 64:  # and of the next
+            mask &= (ONE << np.uint64(stop - 64 * b)) - ONE
+        while mask != ZERO:
+            place = trailing_zeros(mask)
+            mask &= mask - ONE
+            bits = ZERO
+            for w in range(len(tag)):
+                bits += popcount(blocks[b, place >> 3, w, place & 7] ^ queries[i, w])
+            distance = kin_weight * differing + alike_weight * (np.int64(bits) - differing)
+            key = distance << SHIFT | np.int64(codes[64 * b + place])
+            if key < heap[0]:
+                _put_in_heap(heap, key)
+        following = np.int64(codes[min(64 * b + 64, stop - 1)])
+        bounds[i] = _plain_bound(heap, following, differing, kin_weight, alike_weight)
+
+
+@njit(cache=True, nogil=True)
+def _emit(heap: Any, starts: Any, rows: Any, distances: Any, ranks: Any) -> None:
+    """Write the rows of the codes of a sorted heap in the order (distance, rank)."""
+    found = heap & CODE
+    filled = first = np.int64(0)
+    while filled < ranks.size:
+        distance = heap[first] >> SHIFT
+        last = first + 1
+        while last < heap.size and heap[last] >> SHIFT == distance:
+            last += 1
+        after = merge_level(found, first, last, starts, rows, ranks, filled)
+        for at in range(filled, after):
+            distances[at] = distance
+        filled, first = after, last
+
+
+@njit(cache=True, nogil=True)
+def top_k_grouped(
+    kin: Any, group_starts: Any, codes: Any, blocks: Any, kin_bits: Any, kin_weight: Any, alike_weight: Any,
+    starts: Any, rows: Any, queries: Any, distances: Any, ranks: Any, tag: Any,
+) -> None:  # fmt: skip
+    """Fill ``distances`` and ``ranks`` (q, k) as `top_k` does, from `Groups` (the first four arguments).
+
+    ``kin_bits`` (W,) are ones at the kin bits. Working memory: 16 bytes per group and 64 k bytes.
+    """
+    n_groups = kin.shape[0]
+    costs, order = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
+    counts = np.empty(64 * len(tag) + 2, np.int64)
+    heap = np.empty(min(ranks.shape[1], codes.size), np.int64)
+    bounds = np.empty(queries.shape[0], np.int64)
+    for i in range(queries.shape[0]):
+        for g in range(n_groups):
+            bits = ZERO
+            for w in range(len(tag)):
+                bits += popcount(kin[g, w] ^ (queries[i, w] & kin_bits[w]))
+            costs[g] = np.int64(bits)
+        _order_groups(costs, counts, order)
+        for place in range(heap.size):
+            heap[place] = FAR
+        for place in range(n_groups):
+            g = order[place]
+            if kin_weight * costs[g] > heap[0] >> SHIFT:
+                break
+            start, stop = np.int64(group_starts[g]), np.int64(group_starts[g + 1])
+            _visit(
+                blocks, codes, start, stop, costs[g], queries, i, kin_weight, alike_weight, bounds, heap, tag
+            )
+        _sort_heap(heap)
+        _emit(heap, starts, rows, distances[i], ranks[i])

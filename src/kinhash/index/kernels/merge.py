@@ -1,0 +1,96 @@
+"""Rows of several codes at one distance, merged into ascending order.
+
+The rows of one code are ascending already, so codes are sorted runs: neighbours are merged pair by pair,
+``log2(runs)`` passes, without a general sort.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._internal.compile import njit
+
+__all__ = ["merge_level"]
+
+
+@njit(cache=True, nogil=True)
+def _merge_pairs(source: Any, target: Any, ends: Any, n_runs: int) -> int:
+    """Merge runs 0 and 1, 2 and 3, ... into ``target``; updates ``ends``, returns how many are left."""
+    begin, out = 0, 0
+    for pair in range(0, n_runs, 2):
+        middle = ends[pair]
+        end = ends[pair + 1] if pair + 1 < n_runs else middle
+        left, right = begin, middle
+        while left < middle and right < end:
+            if source[left] < source[right]:
+                target[out] = source[left]
+                left += 1
+            else:
+                target[out] = source[right]
+                right += 1
+            out += 1
+        while left < middle:
+            target[out] = source[left]
+            left += 1
+            out += 1
+        while right < end:
+            target[out] = source[right]
+            right += 1
+            out += 1
+        ends[pair // 2] = end
+        begin = end
+    return (n_runs + 1) // 2
+
+
+@njit(cache=True, nogil=True)
+def _merge_all(buffer: Any, spare: Any, ends: Any, n_runs: int) -> None:
+    """Turn the runs in ``buffer`` into a single one, in ``buffer``."""
+    while n_runs > 1:
+        n_runs = _merge_pairs(buffer, spare, ends, n_runs)
+        for j in range(ends[n_runs - 1]):  # a loop: slice assignment costs seconds of compilation
+            buffer[j] = spare[j]
+
+
+@njit(cache=True, nogil=True)
+def merge_level(codes: Any, first: int, last: int, starts: Any, rows: Any, ranks: Any, filled: int) -> int:
+    """Append the rows of ``codes[first:last]`` to ``ranks[:filled]`` in ascending order, until it is full.
+
+    The codes come in the order of their smallest row, so gathering stops at the first code whose rows
+    all come too late. Returns the new fill. Working memory: 48 bytes per place left in ``ranks``.
+    """
+    need = ranks.size - filled
+    if starts.size == 0:  # one row per code, its own number
+        count = min(need, last - first)
+        for j in range(count):
+            ranks[filled + j] = codes[first + j]
+        return filled + count
+    if last - first == 1:
+        begin = np.int64(starts[codes[first]])
+        count = min(need, np.int64(starts[codes[first] + 1]) - begin)
+        for j in range(count):
+            ranks[filled + j] = rows[begin + j]
+        return filled + count
+    buffer = np.empty(3 * need, np.int64)
+    spare = np.empty(3 * need, np.int64)
+    ends = np.empty(last - first + 1, np.int64)
+    held, n_runs, latest = 0, 0, np.int64(-1)
+    for c in range(first, last):
+        begin = np.int64(starts[codes[c]])
+        if latest >= 0 and np.int64(rows[begin]) > latest:
+            break
+        count = min(need, np.int64(starts[codes[c] + 1]) - begin)
+        for j in range(count):
+            buffer[held + j] = rows[begin + j]
+        held += count
+        ends[n_runs] = held
+        n_runs += 1
+        if held > 2 * need:
+            _merge_all(buffer, spare, ends, n_runs)
+            held, n_runs, ends[0], latest = need, 1, need, buffer[need - 1]
+    _merge_all(buffer, spare, ends, n_runs)
+    count = min(need, held)
+    for j in range(count):
+        ranks[filled + j] = buffer[j]
+    return filled + count

@@ -1,0 +1,227 @@
+"""The kernels again in plain NumPy: slow, obvious, and the truth in the tests.
+
+Same names and arguments as in `vector`, `top_k`, `radius`, `multi_index`, `dedupe`, `merge`,
+`asymmetric`, `grouped` and `grouped_margins`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .radius import CODE_BITS, DISTANCE_BITS
+
+Words = npt.NDArray[np.uint64]
+Ints = npt.NDArray[Any]
+
+
+def codes_of(blocks: Words, n_codes: int) -> Words:
+    """The codes (n, W) in the layout of `vector`, one per row."""
+    return np.ascontiguousarray(blocks.transpose(0, 1, 3, 2)).reshape(-1, blocks.shape[2])[:n_codes]
+
+
+def blocks_of(codes: Words) -> Words:
+    """The layout of `vector` for codes (n, W); lanes after the last code are zero."""
+    padded = np.zeros((-(-len(codes) // 64) * 64, codes.shape[1]), np.uint64)
+    padded[: len(codes)] = codes
+    return padded.reshape(-1, 8, 8, codes.shape[1]).transpose(0, 1, 3, 2)
+
+
+def hamming(queries: Words, codes: Words, planes: Words | None = None) -> Ints:
+    """Distances (q, n), weighted by the planes of `weighing` where there are some."""
+    differing = queries[:, None, :] ^ codes[None, :, :]
+    if planes is None:
+        return np.bitwise_count(differing).sum(-1, dtype=np.int64)
+    weights = (np.unpackbits(planes.view(np.uint8), axis=-1).T << np.arange(len(planes))).sum(-1)
+    return np.unpackbits(differing.view(np.uint8), axis=-1) @ weights
+
+
+def mask_below(
+    blocks: Words, group: int, queries: Words, number: int, bounds: Ints, tag: Sequence[int]
+) -> int:
+    """Which of the 64 codes of a group are nearer to the query than its bound, as 64 bits."""
+    near = hamming(queries[number : number + 1], codes_of(blocks[group : group + 1], 64))[0] < bounds[number]
+    return sum(1 << int(place) for place in np.flatnonzero(near))
+
+
+def any_below(blocks: Words, group: int, queries: Words, first: int, bounds: Ints, tag: Sequence[int]) -> int:
+    """1 if a code of the group is nearer to query ``first`` than its bound, else 0."""
+    return int(mask_below(blocks, group, queries, first, bounds, tag) != 0)
+
+
+def any_below_4(
+    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, tag: Sequence[int]
+) -> int:
+    """Four answers of `any_below` in four bits."""
+    return sum(any_below(blocks, group, queries, first + b, bounds, tag) << b for b in range(4))
+
+
+def any_weighted(
+    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, weights: Words, tag: Sequence[int]
+) -> int:
+    """As `any_below`, with what a bit of each byte counts."""
+    differing = (codes_of(blocks[group : group + 1], 64) ^ queries[first]).view(np.uint8)
+    return int((np.bitwise_count(differing) @ weights.view(np.uint8).astype(int) < bounds[first]).any())
+
+
+def any_weighted_4(
+    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, weights: Words, tag: Sequence[int]
+) -> int:
+    """Four answers of `any_weighted` in four bits."""
+    return sum(any_weighted(blocks, group, queries, first + b, bounds, weights, tag) << b for b in range(4))
+
+
+def weighted_below(
+    blocks: Words, group: int, query: Words, planes: Words, bound: int, tag: Sequence[int]
+) -> int:
+    """Which of the 64 codes of a group have a weighted distance below ``bound``, as 64 bits."""
+    differing = codes_of(blocks[group : group + 1], 64) ^ query
+    ones = np.bitwise_count(differing[:, None, :] & planes[None]).sum(-1, dtype=np.int64)  # (64, planes)
+    near = ones @ (1 << np.arange(len(planes))) < bound
+    return sum(1 << int(place) for place in np.flatnonzero(near))
+
+
+def group_codes(words: Words, blocks: Words, code_of_row: Ints) -> int:
+    """Distinct rows in the order of first appearance, and the number of each row's code."""
+    distinct, first, inverse = np.unique(words, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    places = np.arange(len(order))
+    blocks[places >> 6, (places >> 3) & 7, :, places & 7] = distinct[order]
+    code_of_row[:] = np.argsort(order)[inverse.reshape(-1)]
+    return len(distinct)
+
+
+def list_rows(code_of_row: Ints, n_codes: int, starts: Ints, rows: Ints) -> None:
+    """Posting lists: the rows of every code, ascending."""
+    rows[:] = np.argsort(code_of_row, kind="stable")
+    starts[:] = np.concatenate([[0], np.cumsum(np.bincount(code_of_row, minlength=n_codes))])
+
+
+def rows_of(code: int, starts: Ints, rows: Ints) -> Ints:
+    """The rows with that code."""
+    return rows[starts[code] : starts[code + 1]].astype(np.int64) if starts.size else np.array([code])
+
+
+def merge_level(
+    codes: Ints, first: int, last: int, starts: Ints, rows: Ints, ranks: Ints, filled: int
+) -> int:
+    """Append the rows of ``codes[first:last]`` to ``ranks[:filled]`` in ascending order, until it is full."""
+    found = np.sort(np.concatenate([rows_of(int(code), starts, rows) for code in codes[first:last]]))
+    found = found[: len(ranks) - filled]
+    ranks[filled : filled + len(found)] = found
+    return filled + len(found)
+
+
+def _best_rows(per_code: Ints, starts: Ints, rows: Ints, distances: Ints, ranks: Ints) -> None:
+    """Write the first k rows in the order (distance, rank), given the distance of every code."""
+    lists = [rows_of(code, starts, rows) for code in range(len(per_code))]
+    all_ranks = np.concatenate(lists)
+    all_distances = np.repeat(per_code, [len(found) for found in lists])
+    order = np.lexsort((all_ranks, all_distances))[: len(ranks)]
+    distances[:], ranks[:] = all_distances[order], all_ranks[order]
+
+
+def top_k(
+    blocks: Words,
+    n_codes: int,
+    starts: Ints,
+    rows: Ints,
+    queries: Words,
+    distances: Ints,
+    ranks: Ints,
+    planes: Words | None,
+    least: Words,
+    tag: Any,
+) -> None:
+    """The k nearest rows of every query, in the order (distance, rank)."""
+    for i, per_code in enumerate(hamming(queries, codes_of(blocks, n_codes), planes)):
+        _best_rows(per_code, starts, rows, distances[i], ranks[i])
+
+
+def top_k_grouped(
+    kin: Words, group_starts: Ints, codes: Ints, blocks: Words, kin_bits: Words, kin_weight: int,
+    alike_weight: int, starts: Ints, rows: Ints, queries: Words, distances: Ints, ranks: Ints, tag: Any,
+) -> None:  # fmt: skip
+    """The k nearest rows of every query, by looking at every code."""
+    words = np.empty((len(codes), blocks.shape[2]), np.uint64)
+    words[codes] = codes_of(blocks, len(codes))
+    differing = hamming(queries & kin_bits, words & kin_bits)
+    per_query = kin_weight * differing + alike_weight * (hamming(queries, words) - differing)
+    for i, per_code in enumerate(per_query):
+        _best_rows(per_code, starts, rows, distances[i], ranks[i])
+
+
+def scan_within(
+    blocks: Words,
+    n_codes: int,
+    queries: Words,
+    radius: int,
+    planes: Words | None,
+    least: Words | None,
+    tag: Any,
+) -> Ints:
+    """All finds ``query << 54 | distance << 40 | code`` within the radius, in ascending order."""
+    distances = hamming(queries, codes_of(blocks, n_codes), planes)
+    query, code = np.nonzero(distances <= radius)
+    return np.sort((query << CODE_BITS + DISTANCE_BITS) | (distances[query, code] << CODE_BITS) | code)
+
+
+def build_table(blocks: Words, n_codes: int, chunk: int, offsets: Ints, codes: Ints, values: Ints) -> None:
+    """Sort the codes by one chunk of 16 bits."""
+    words = codes_of(blocks, n_codes)[:, chunk >> 2]
+    chunks = (words >> np.uint64(16 * (chunk & 3))) & np.uint64(0xFFFF)
+    codes[:] = np.argsort(chunks, kind="stable")
+    offsets[:] = np.searchsorted(chunks[codes], np.arange(len(offsets)))
+    if values.size:
+        values[:] = words[codes]
+
+
+def probe(
+    blocks: Words,
+    offsets: Ints,
+    codes: Ints,
+    values: Ints,
+    queries: Words,
+    radius: int,
+    flips: Ints,
+    n_flips: Ints,
+) -> Ints:
+    """All finds within the radius, in ascending order: by looking at every code."""
+    return scan_within(blocks, codes.shape[1], queries, radius, None, None, None)
+
+
+def weighted(queries: Words, codes: Words, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Weighted distances (q, n), summed in the order of the kernel: bits of a byte, then bytes."""
+    differing: Ints = np.unpackbits((queries[:, None, :] ^ codes[None, :, :]).view(np.uint8), axis=-1)
+    parts: Any = np.where(differing, weights[:, None, :], 0.0)
+    parts = parts.reshape(*differing.shape[:2], 8 * codes.shape[1], 8)
+    per_byte: Any = np.zeros(parts.shape[:-1])
+    for bit in range(8):
+        per_byte = per_byte + parts[..., bit]
+    total = np.zeros(differing.shape[:2])
+    for byte in range(per_byte.shape[-1]):
+        total = total + per_byte[..., byte]
+    return total
+
+
+def top_k_weighted(
+    blocks: Words, n_codes: int, starts: Ints, rows: Ints, queries: Words, weights: Any, planes: Any,
+    steps: Any, distances: Any, ranks: Ints, tag: Any,
+) -> None:  # fmt: skip
+    """The k rows of least weighted distance, in the order (distance, rank)."""
+    for i, per_code in enumerate(weighted(queries, codes_of(blocks, n_codes), weights)):
+        _best_rows(per_code, starts, rows, distances[i], ranks[i])
+
+
+def top_k_weighted_grouped(
+    kin: Words, group_starts: Ints, codes: Ints, blocks: Words, kin_bits: Words, starts: Ints, rows: Ints,
+    queries: Words, weights: Any, planes: Any, steps: Any, distances: Any, ranks: Ints, tag: Any,
+) -> None:  # fmt: skip
+    """The k rows of least weighted distance, by looking at every code."""
+    words = np.empty((len(codes), blocks.shape[2]), np.uint64)
+    words[codes] = codes_of(blocks, len(codes))
+    for i, per_code in enumerate(weighted(queries, words, weights)):
+        _best_rows(per_code, starts, rows, distances[i], ranks[i])

@@ -1,0 +1,102 @@
+"""All codes within a radius, by scanning: the answer multi-index hashing must equal.
+
+A find is one number, ``query << 54 | distance << 40 | code``, so sorting finds puts them in the order of the
+result. With ``planes`` (see `weighing`) distances and the radius are weighted. The twin of `scan_within` is
+in `numpy_reference`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._internal.compile import njit
+from .bit_weights import weighed_bits
+from .bits import trailing_zeros
+from .instructions import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below
+
+__all__ = ["CODE_BITS", "DISTANCE_BITS", "scan_within"]
+
+CODE_BITS = 40
+DISTANCE_BITS = 14
+
+CODE_BLOCK = 4096  # words: 32 kB, the first-level cache
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def _collect(
+    blocks: Any, n_codes: Any, g: Any, queries: Any, i: Any, bounds: Any, finds: Any, count: Any,
+    planes: Any, tag: Any,
+) -> Any:  # fmt: skip
+    """Note the codes of group ``g`` within reach of query ``i``; returns how many finds there are now."""
+    if planes is None:
+        mask = mask_below(blocks, g, queries, i, bounds, tag)
+    else:
+        mask = weighted_below(blocks, g, queries[i], planes, bounds[i], tag)
+    if n_codes - 64 * g < 64:
+        mask &= (ONE << np.uint64(n_codes - 64 * g)) - ONE
+    while mask != ZERO:
+        place = trailing_zeros(mask)
+        mask &= mask - ONE
+        distance = ZERO
+        for w in range(len(tag)):
+            distance += weighed_bits(blocks[g, place >> 3, w, place & 7] ^ queries[i, w], planes, w)
+        finds[count] = (i << CODE_BITS + DISTANCE_BITS) | (np.int64(distance) << CODE_BITS) | (64 * g + place)
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _with_room(finds: Any, count: Any) -> Any:
+    """The same finds, with room for another 256."""
+    if count + 256 <= finds.size:
+        return finds
+    larger = np.empty(2 * finds.size, np.int64)
+    for j in range(count):
+        larger[j] = finds[j]
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def scan_within(
+    blocks: Any, n_codes: Any, queries: Any, radius: Any, planes: Any, least: Any, tag: Any
+) -> Any:
+    """All finds within ``radius`` of the queries (q, W), unordered; at most 512 queries (9 bits).
+
+    Working memory: 16 bytes per find.
+    """
+    n_queries = queries.shape[0]
+    n_groups = (n_codes + 63) // 64
+    bounds = np.empty(n_queries, np.int64)
+    bounds[:] = radius + 1
+    finds = np.empty(1024, np.int64)
+    count = np.int64(0)
+    fours = n_queries - n_queries % 4
+    step = max(1, CODE_BLOCK // (64 * len(tag)))
+    for start in range(0, n_groups, step):
+        stop = min(n_groups, start + step)
+        for i in range(0, fours, 4):
+            for g in range(start, stop):
+                if planes is None:
+                    hits = any_below_4(blocks, g, queries, i, bounds, tag)
+                else:
+                    hits = any_weighted_4(blocks, g, queries, i, bounds, least, tag)
+                if hits != ZERO:
+                    finds = _with_room(finds, count)
+                while hits != ZERO:
+                    b = i + trailing_zeros(hits)
+                    hits &= hits - ONE
+                    count = _collect(blocks, n_codes, g, queries, b, bounds, finds, count, planes, tag)
+        for i in range(fours, n_queries):
+            for g in range(start, stop):
+                if planes is None:
+                    hits = any_below(blocks, g, queries, i, bounds, tag)
+                else:
+                    hits = any_weighted(blocks, g, queries, i, bounds, least, tag)
+                if hits != ZERO:
+                    finds = _with_room(finds, count)
+                    count = _collect(blocks, n_codes, g, queries, i, bounds, finds, count, planes, tag)
+    return finds[:count]

@@ -1,0 +1,175 @@
+"""Validation of everything that enters an index. Inner code trusts its arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._internal.texts import STRING
+from .._internal.validation import check_choice
+from ..codes import BitLayout, Codes, as_codes, to_words
+from ..errors import CodesMismatch, InvalidInput
+from .ids import MOST_IDS, as_ids
+from .segment import Segment, read_only
+
+__all__ = [
+    "UNFAIR_SHARE",
+    "left_out",
+    "new_ids",
+    "query_words",
+    "same_columns",
+    "same_type",
+    "unfair_mixture",
+    "weighted_queries",
+]
+
+Words = npt.NDArray[np.uint64]
+Values = npt.NDArray[Any]
+Columns = dict[str, Values]
+
+
+UNFAIR_SHARE = 0.3  # twice the 15 % of the rows that `Codes.mapped_share` is measured with
+
+
+def unfair_mixture(share: float) -> str:
+    """Warning for an index in which mapped rows would be ranked before learned ones."""
+    return (
+        "Learned and mapped rows are in one index. With this model, mapped rows that are 15 % of the rows "
+        f"take {share:.0%} of the first ten answers. Code all rows in one way: learned_codes(y, X) for rows "
+        "with labels, or encode(X) for all; or fit with a smaller trust."
+    )
+
+
+def query_words(
+    codes: Codes | npt.ArrayLike | None, n_bits: int, model_id: str | None, fields: BitLayout
+) -> Words:
+    """Codes of the right length, model and fields as words (n, W); bare arrays count as having them."""
+    if codes is None:
+        raise InvalidInput("No codes came", "packed codes, or margins", "Pass the queries")
+    bare = not isinstance(codes, Codes)
+    codes = as_codes(codes, n_bits if bare else None)
+    if codes.n_bits != n_bits:
+        raise CodesMismatch(
+            f"Codes of {codes.n_bits} bits came to an index of {n_bits} bits",
+            "codes of one length",
+            "Encode with the model the index was made with",
+        )
+    if model_id and codes.model_id and model_id != codes.model_id:
+        raise CodesMismatch(
+            f"Codes of model {codes.model_id[:12]} came to an index of model {model_id[:12]}",
+            "codes made by one model",
+            "Encode with the model the index was made with",
+        )
+    if not bare and codes.fields != fields:
+        raise CodesMismatch(
+            f"Codes with {codes.fields} came to an index with {fields}",
+            "codes whose bits count alike",
+            "Encode with the model the index was made with",
+        )
+    return read_only(to_words(codes.packed))
+
+
+def weighted_queries(
+    codes: Codes | npt.ArrayLike | None, margins: Any, margins_of: Any, n_bits: int, fields: BitLayout
+) -> tuple[Codes | npt.ArrayLike, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The query codes, the weight of every bit of their words (q, 64 W), and the sum of the weights."""
+    margins = np.asarray(margins, np.float64)
+    if margins.ndim != 2 or margins.shape[1] != n_bits or not np.isfinite(margins).all():
+        raise InvalidInput(
+            f"The margins came with shape {margins.shape}, or are not finite",
+            f"finite numbers of shape (queries, {n_bits})",
+            "Pass the scores whose signs are the query bits",
+        )
+    if codes is None:
+        codes = np.packbits(margins > 0, axis=1)
+    elif len(codes) != len(margins):  # type: ignore[arg-type]
+        raise InvalidInput(
+            f"{len(margins)} rows of margins came with another number of codes", "one per query", "Pass both"
+        )
+    weights = np.zeros((len(margins), -(-n_bits // 64) * 64))
+    weights[:, :n_bits] = _bit_weights(np.abs(margins), margins_of, fields)
+    total = weights.sum(axis=1)
+    return codes, weights, np.where(total > 0, total, 1.0)
+
+
+def _bit_weights(margins: npt.NDArray[np.float64], margins_of: Any, fields: BitLayout) -> Any:
+    """What each bit of each query counts (q, n_bits): its field's weight, times its margin where named.
+
+    Of two fields, each gets margins of mean 1 over the query's bits, so that their shares stay as they are.
+    """
+    n_bits = margins.shape[1]
+    n_kin = fields.kin(n_bits)
+    weights = np.tile(fields.weights(n_bits).astype(np.float64), (len(margins), 1))
+    check_choice("margins_of", margins_of, (None, "kin", "alike"))
+    for name, bits in (("kin", slice(n_kin)), ("alike", slice(n_kin, n_bits))):
+        part = margins[:, bits]
+        if margins_of in (None, name) and part.size:
+            if 0 < n_kin < n_bits:
+                mean = part.mean(axis=1, keepdims=True)
+                part = part / np.where(mean > 0, mean, 1.0)
+            weights[:, bits] *= part
+    return weights
+
+
+def left_out(exclude: Any, n_queries: int, segments: Sequence[Segment]) -> tuple[Any, Any]:
+    """The ids to be left out, and the numbers of the queries they belong to."""
+    if exclude is None:
+        return None, None
+    entries = list(exclude) if isinstance(exclude, (list, tuple)) else np.asarray(exclude).tolist()
+    if not isinstance(entries, list) or len(entries) != n_queries:
+        came = f"{len(entries)} entries" if isinstance(entries, list) else "one entry"
+        raise InvalidInput(
+            f"exclude came with {came} for {n_queries} queries",
+            "an id, or None, for every query",
+            "Pass as many entries as queries",
+        )
+    owners = np.array([number for number, entry in enumerate(entries) if entry is not None], np.int64)
+    own = as_ids([entry for entry in entries if entry is not None], "ids to exclude")
+    return same_type(own, segments), owners
+
+
+def new_ids(ids: Any, n_rows: int, next_id: int, segments: Sequence[Segment]) -> Values:
+    """Ids for new rows: those given, or the next numbers."""
+    if ids is None:
+        if n_rows and segments and segments[0].ids.are_strings:
+            raise InvalidInput("Rows came without ids", "string ids, as the index has", "Pass ids")
+        if n_rows and next_id + n_rows > MOST_IDS:
+            raise InvalidInput(
+                f"There are no numbers for {n_rows} rows after the id {next_id - 1}",
+                "ids up to 2**63 - 1",
+                "Pass ids for these rows",
+            )
+        return np.arange(next_id, next_id + n_rows, dtype=np.int64)
+    values = as_ids(ids)
+    if len(values) != n_rows:
+        raise InvalidInput(f"{len(values)} ids came with {n_rows} codes", "one id per code", "Pass both")
+    return same_type(values, segments)
+
+
+def same_type(ids: Values, segments: Sequence[Segment]) -> Values:
+    """Raise if numbers and strings are mixed."""
+    if segments and len(ids) and (ids.dtype == STRING) != segments[0].ids.are_strings:
+        raise InvalidInput(
+            "Numbers and strings came together as ids",
+            "strings" if segments[0].ids.are_strings else "integers",
+            "Pass ids as the index has them",
+        )
+    return ids
+
+
+def same_columns(columns: Columns, segments: Sequence[Segment]) -> Columns:
+    """The payload columns in the order of the index; other columns or types are refused."""
+    if not segments:
+        return columns
+    known = segments[0].payload
+    if {name: known[name].dtype for name in known} != {name: columns[name].dtype for name in columns}:
+        names = ", ".join(f"{name} ({column.dtype})" for name, column in known.items())
+        raise InvalidInput(
+            f"The payload has the columns {', '.join(columns) or 'none'}",
+            f"those of the index: {names or 'none'}",
+            "Pass the same columns with the same types",
+        )
+    return {name: columns[name] for name in known}

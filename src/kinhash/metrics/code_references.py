@@ -1,0 +1,63 @@
+"""Codes without learning, to compare with: signs of the features, and signs of random projections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .._internal.blocks import block_slices, map_blocks
+from .._internal.types import Floats
+from ..codes import Codes, pack_bits
+
+__all__ = ["CodeReferences", "random_directions"]
+
+BLOCK_ROWS = 2048
+
+Packed = npt.NDArray[np.uint8]
+Rows = npt.NDArray[np.int64]
+
+
+def random_directions(n_columns: int, n_bits: int, rng: np.random.Generator) -> Floats:
+    """The normals of LSH's random hyperplanes (n_columns, n_bits), standard normal.
+
+    Reference: Charikar. Similarity estimation techniques from rounding algorithms. STOC 2002.
+    """
+    return rng.standard_normal((n_columns, n_bits))
+
+
+class CodeReferences:
+    """Sign bits and LSH of rows of X, both of columns centred by the mean over ``mean_rows``.
+
+    *Sign bits* are the signs of the centred columns, one bit each. *LSH* takes the signs of ``n_bits``
+    random projections of the centred columns. Unlike `kinhash.baselines.SignBits` and `LSH`, which make
+    models, sign bits have no greatest length here, and the arithmetic is float64.
+    """
+
+    def __init__(self, X: Any, mean_rows: Rows, n_bits: int, rng: np.random.Generator) -> None:
+        self.X = X
+        self.n_bits = n_bits
+        self.mean = np.zeros(X.shape[1])
+        for part in block_slices(len(mean_rows), BLOCK_ROWS):
+            total = X[mean_rows[part]].sum(axis=0, dtype=np.float64)
+            self.mean += np.asarray(total).ravel() / len(mean_rows)
+        self.directions = random_directions(X.shape[1], n_bits, rng)
+
+    def sign_bits(self, rows: Rows) -> Packed:
+        """Packed signs of the centred columns."""
+        return self._packed(rows, lambda centred: centred > 0)
+
+    def lsh(self, rows: Rows) -> Codes:
+        """Signs of random projections of the centred columns."""
+        return Codes(self._packed(rows, lambda centred: centred @ self.directions > 0), self.n_bits)
+
+    def _packed(self, rows: Rows, bits: Callable[[Floats], Any]) -> Packed:
+        def one(part: slice) -> Packed:
+            block = self.X[rows[part]]
+            dense = block.toarray() if sp.issparse(block) else np.asarray(block)
+            return pack_bits(bits(dense.astype(np.float64) - self.mean))
+
+        return np.concatenate(list(map_blocks(one, block_slices(len(rows), BLOCK_ROWS))))

@@ -1,0 +1,120 @@
+"""Rows and pairs kept out of a fit, to measure on: one random draw, or folds of a stratified sample.
+
+(The row numbers of a named protocol are drawn in `partition`.)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidInput
+from ..supervision import Labels
+from .pairs import Pairs
+
+__all__ = [
+    "FEWEST_FOLD_ROWS",
+    "FEWEST_PAIRS",
+    "FEWEST_ROWS",
+    "MOST_HELD_OUT",
+    "SHARE_HELD_OUT",
+    "Split",
+    "folds",
+    "hold_out_pairs",
+    "hold_out_rows",
+    "label_counts",
+    "stratified_rows",
+]
+
+MOST_HELD_OUT, SHARE_HELD_OUT = 1_000, 0.1  # what `kinhash fit` and `kinhash advise` hold out
+FEWEST_ROWS = 20  # with fewer, no row is held out
+FEWEST_PAIRS = 20  # of each kind; with fewer, no pair is held out
+MOST_PAIRS = 10_000
+FEWEST_FOLD_ROWS = 50
+
+Rows = npt.NDArray[np.int64]
+
+
+class Split(NamedTuple):
+    """Row numbers to fit on, and row numbers held out."""
+
+    train: Rows
+    held_out: Rows
+
+
+def hold_out_rows(labels: Labels, most: int, share: float, rng: np.random.Generator) -> Split:
+    """Hold out random rows that carry a label, and never the last one of a class.
+
+    At most ``most`` rows and the ``share`` of the rows that carry a label; none where there are too few.
+    """
+    everything = np.arange(len(labels))
+    carrying = np.flatnonzero(labels.known & (np.diff(labels.indicator().indptr) > 0))
+    wanted = min(most, int(share * len(carrying)))
+    if len(labels) < FEWEST_ROWS or wanted < 1:
+        return Split(everything, np.empty(0, np.int64))
+    order = rng.permutation(carrying)
+    if labels.classes is not None:  # the first of each class in this order stays with the fit
+        order = np.delete(order, np.unique(labels.classes[order], return_index=True)[1])
+    held_out = np.sort(order[:wanted])
+    return Split(np.setdiff1d(everything, held_out, assume_unique=True), held_out)
+
+
+def hold_out_pairs(pairs: Pairs, share: float, rng: np.random.Generator) -> tuple[Pairs, Pairs | None]:
+    """Pairs to learn from and pairs held out, the same share of both kinds; None where there are too few."""
+    kinds = [np.flatnonzero(pairs.verdict == sign) for sign in (1, -1)]
+    if min(map(len, kinds)) < FEWEST_PAIRS or share <= 0:
+        return pairs, None
+    most = MOST_PAIRS / len(pairs)
+    out = [rng.permutation(kind)[: max(1, int(min(share, most) * len(kind)))] for kind in kinds]
+    held_out = np.zeros(len(pairs), bool)
+    held_out[np.concatenate(out)] = True
+    # The same two rows may be listed twice: what is held out must not be learned from under another number.
+    low, high = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
+    names = np.stack([low, high], axis=1)
+    _, same = np.unique(names, axis=0, return_inverse=True)
+    held_out = np.isin(same.ravel(), same.ravel()[held_out])
+    return pairs[~held_out], pairs[held_out]
+
+
+def stratified_rows(labels: Labels, n_wanted: int, rng: np.random.Generator) -> Rows:
+    """Rows of known label, drawn evenly over the labels, neighbours in the list being alike.
+
+    Rows are sorted by stratum, at random within it, and every (n / n_wanted)-th is taken, so each stratum
+    keeps its share to within one row. In this order, `folds` spreads every stratum over all folds.
+    """
+    known = np.flatnonzero(labels.known)
+    if len(known) < FEWEST_FOLD_ROWS:
+        raise InvalidInput(
+            f"{len(known)} rows have a known label",
+            f"at least {FEWEST_FOLD_ROWS}, so that some can be kept out",
+            "Pass more labelled rows",
+        )
+    order = known[np.lexsort((rng.random(len(known)), _strata(labels[known])))]
+    return order[(np.arange(n_wanted) * len(order)) // n_wanted]
+
+
+def _strata(labels: Labels) -> Rows:
+    """A number per row that rows with like labels share: the class, or the rarest of its tags."""
+    if labels.classes is not None:
+        return labels.classes
+    assert labels.tags is not None
+    rarity = np.argsort(np.argsort(label_counts(labels), kind="stable"))
+    out = np.full(len(labels), len(labels.names), np.int64)
+    tagged = np.diff(labels.tags.indptr) > 0
+    if tagged.any():
+        first = labels.tags.indptr[:-1][tagged]
+        out[tagged] = np.minimum.reduceat(rarity[labels.tags.indices], first)
+    return out
+
+
+def folds(n_rows: int, n_folds: int) -> list[Split]:
+    """Hold out each fold once; row i belongs to fold ``i mod n_folds``."""
+    fold = np.arange(n_rows) % n_folds
+    return [Split(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
+
+
+def label_counts(labels: Labels) -> Rows:
+    """Rows that carry each label."""
+    return np.bincount(labels.indicator().indices, minlength=len(labels.names))

@@ -1,0 +1,116 @@
+"""A comparison in plain sentences: is it any good, what would do as well, and what is lost.
+
+Every claim rests on the paired 95 % interval of a difference over the same queries.
+"""
+
+from __future__ import annotations
+
+from .comparison import CLASSIFIER, COSINE, JACCARD_CLASSIFIER, MAPPED, RANDOM, UNSUPERVISED, Comparison
+
+__all__ = ["behind_unsupervised", "verdict"]
+
+SEEN = ("mAP", "p10", "exact", "Jaccard")  # what a classifier is compared by
+NEAR = 0.02  # a smaller loss of nearest rows is not worth a word
+NAMES = {"exact": "exact match", "near": "the ten nearest relevant rows among the first hundred"}
+
+
+def verdict(comparison: Comparison) -> list[str]:
+    """The sentences, the most important one first."""
+    if comparison.score(comparison.ours) != comparison.score(comparison.ours):
+        return [
+            "Verdict: no query has a relevant row in the database, so nothing can be said; "
+            f"{_sizes(comparison)}."
+        ]
+    sentences = [_gain(comparison)]
+    if CLASSIFIER in comparison:
+        sentences += [_classifier(comparison), *_lost(comparison), _itself(comparison)]
+    return sentences
+
+
+def behind_unsupervised(comparison: Comparison) -> list[str]:
+    """In which measures the best search that reads no labels does better than the codes."""
+    measures = [(comparison.ours, comparison.metric)]
+    if CLASSIFIER in comparison:
+        measures += [(comparison.ours, "p10"), (MAPPED, "later")]
+    behind = []
+    for ours, measure in measures:
+        lines = [name for name in UNSUPERVISED if name in comparison]
+        rival = max(lines, key=lambda name: comparison.score(name, measure))
+        if comparison.ahead(rival, ours, measure):
+            gap = comparison.difference(rival, ours, measure)
+            scores = f"{comparison.score(rival, measure):.3f} against {comparison.score(ours, measure):.3f}"
+            spread = f"difference {gap.value:.3f}, 95 % interval {gap.low:.3f} to {gap.high:.3f}"
+            behind.append(f"{rival} has {measure} {scores} ({spread})")
+    return behind
+
+
+def _sizes(comparison: Comparison) -> str:
+    before, after = (comparison.facts[f"bytes_per_item_{when}"] for when in ("before", "after"))
+    return f"{after:,} byte{'' if after == 1 else 's'} per item instead of {before:,}"
+
+
+def _gain(comparison: Comparison) -> str:
+    """Ours beside the best search that reads no labels, whichever way it falls."""
+    behind = behind_unsupervised(comparison)
+    if behind:
+        return (
+            f"Verdict: a search that reads no labels does better: {'; '.join(behind)}. The codes take "
+            f"{_sizes(comparison)}. Try more bits or more labelled rows (docs/faq.md)."
+        )
+    measures = (comparison.metric, "p10") if CLASSIFIER in comparison else (comparison.metric,)
+    scores = [f"{name} {comparison.score(comparison.ours, name):.3f}" for name in measures]
+    cosine = [f"{comparison.score(COSINE, name):.3f}" for name in measures]
+    chance = f" and random order {comparison.score(RANDOM, 'p10'):.3f}" if RANDOM in comparison else ""
+    return (
+        f"Verdict: {_sizes(comparison)}, and {' and '.join(scores)}, where float cosine has "
+        f"{' and '.join(cosine)}{chance}."
+    )
+
+
+def _classifier(comparison: Comparison) -> str:
+    """Whether logistic regression with the database's own labels does as well."""
+    ours, best = comparison.ours, JACCARD_CLASSIFIER if JACCARD_CLASSIFIER in comparison else CLASSIFIER
+    line = comparison.line(best)
+    measures = [name for name in SEEN if name in line.measures]
+    ahead = [name for name in measures if comparison.ahead(ours, best, name)]
+    behind = [name for name in measures if comparison.ahead(best, ours, name)]
+    if ahead and behind:
+        how = f"is ahead in {_listed(behind)} and behind in {_listed(ahead)}"
+    elif behind and behind != measures:
+        how = f"is ahead in {_listed(behind)}"
+    else:
+        how = "does less well here" if ahead else "does better here" if behind else "does as well here"
+    scores = [f"{name} {line.mean(name):.3f} against {comparison.score(ours, name):.3f}" for name in measures]
+    size = line.bytes_per_item
+    by = ", ranked by expected Jaccard" if best == JACCARD_CLASSIFIER else ""
+    near = f"{line.mean('near'):.0%} of the ten nearest relevant rows among the first hundred"
+    return (
+        f"A classifier with {size} byte{'' if size == 1 else 's'} per item (logistic regression, and the "
+        f"true labels of the database{by}) {how}: {', '.join(scores)}. It knows no order among rows of the "
+        f"same labels: it finds {near}, these codes {comparison.score(ours, 'near'):.0%}."
+    )
+
+
+def _lost(comparison: Comparison) -> list[str]:
+    """What float cosine shows and the codes do not."""
+    ours, lost = comparison.ours, []
+    for measure in ("exact", "Jaccard", "near"):
+        if measure not in comparison.line(COSINE).measures:
+            continue
+        gap = comparison.difference(COSINE, ours, measure)
+        if gap.low > (NEAR if measure == "near" else 0):
+            scores = f"{comparison.score(ours, measure):.3f} against {comparison.score(COSINE, measure):.3f}"
+            lost.append(f"{NAMES.get(measure, measure)} {scores}")
+    return [f"Lost against float cosine: {_listed(lost)}."] if lost else []
+
+
+def _itself(comparison: Comparison) -> str:
+    facts = comparison.facts
+    return (
+        f"A training row's own features, encoded as a new row, find that row first in "
+        f"{facts['self_retrieval']:.0%} of {facts['self_retrieval_of']:,} cases."
+    )
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -1,0 +1,145 @@
+"""Examples to learn a map from: pairs, similar pairs alone, triplets. One class a kind, in a file of its own.
+
+A map gives every row the means ``q`` of its bits, in [−1, 1]. Two rows agree by ``c = mean_k q_ik q_jk``. A
+kind of examples says which rows a step looks at (`draw`), where the energy pushes their means (`push`), and
+how well codes order held-out examples (`score`). The encoder (`kinhash.encoders.amortized`) knows no kind.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from .._internal.types import Bytes, Floats, Floats32, Ints
+
+__all__ = ["Drawn", "Examples", "Force", "PairExamples", "Scored", "agreement_of"]
+
+ENOUGH = 10  # examples of each sign below which a held-out score means nothing
+MOST_SCORED = 2000  # held-out examples that are compared with each other: a matrix of 2,000² differences
+
+Force = Callable[[Floats, Floats], Floats32]
+"""Derivative of the energy of pairs by their agreements, given those and their similarities."""
+
+
+class Drawn(NamedTuple):
+    """Rows of a step (k,), and what is known of them."""
+
+    rows: Ints
+    known: Any
+
+
+class Scored(NamedTuple):
+    """How well codes order examples: a score from 0 to 1, chance ½, and what each example adds to its error.
+
+    ``influences`` (m,) add up to 0; the standard error of the score is the root of the sum of their squares.
+    """
+
+    score: float
+    influences: Floats
+
+
+class Examples(ABC):
+    """Examples of one kind. ``weight`` is their share beside the examples of other kinds."""
+
+    weight: float
+
+    @property
+    @abstractmethod
+    def ends(self) -> Ints:
+        """The rows (m, 2 or 3) that each example names."""
+
+    @abstractmethod
+    def subset(self, keep: Any) -> Self:
+        """Some of the examples: positions, or a mask."""
+
+    @abstractmethod
+    def renumbered(self, place: Ints, n_rows: int) -> Self:
+        """The same among other ``n_rows`` rows: row i is row ``place[i]`` there."""
+
+    @abstractmethod
+    def is_enough(self, to_score: bool = False) -> bool:
+        """Whether something can be learned from them, or said about a score."""
+
+    @abstractmethod
+    def draw(self, size: int, rng: np.random.Generator) -> Drawn:
+        """About ``size`` pairs of rows for a step."""
+
+    @abstractmethod
+    def push(self, means: Floats32, known: Any, force: Force) -> Floats32:
+        """Gradient of the mean energy of a step by the means (k, d) of the drawn rows."""
+
+    @abstractmethod
+    def score(self, codes: Bytes, rng: np.random.Generator) -> Scored:
+        """How well packed codes (n, bytes) of all rows order these examples."""
+
+
+def agreement_of(codes: Bytes, left: Ints, right: Ints) -> Ints:
+    """Minus the Hamming distances of pairs of packed codes."""
+    differing: Ints = np.bitwise_count(codes[left] ^ codes[right]).sum(axis=1, dtype=np.int64)
+    return -differing
+
+
+@dataclass(frozen=True)
+class PairExamples(Examples):
+    """Pairs (m,) with similarities in [−1, 1]; similar and other pairs are drawn equally often, by weight."""
+
+    left: Ints
+    right: Ints
+    similarity: Floats
+    weights: Floats | None = None
+    weight: float = 1.0
+
+    @property
+    def ends(self) -> Ints:
+        return np.stack([self.left, self.right], axis=1)
+
+    def subset(self, keep: Any) -> Self:
+        weights = None if self.weights is None else self.weights[keep]
+        parts = {"left": self.left[keep], "right": self.right[keep], "similarity": self.similarity[keep]}
+        return replace(self, weights=weights, **parts)
+
+    def renumbered(self, place: Ints, n_rows: int) -> Self:
+        return replace(self, left=place[self.left], right=place[self.right])
+
+    def is_enough(self, to_score: bool = False) -> bool:
+        similar = int((self.similarity > 0).sum())
+        return min(similar, len(self.left) - similar) >= (ENOUGH if to_score else 1)
+
+    @cached_property
+    def _cumulative(self) -> Floats:
+        weights = np.ones(len(self.left)) if self.weights is None else self.weights
+        similar = self.similarity > 0
+        if similar.any() and not similar.all():
+            weights = np.where(similar, weights / weights[similar].sum(), weights / weights[~similar].sum())
+        found: Floats = np.cumsum(weights) / weights.sum()
+        return found
+
+    def draw(self, size: int, rng: np.random.Generator) -> Drawn:
+        picked = np.searchsorted(self._cumulative, rng.random(size)).clip(max=len(self.left) - 1)
+        rows = np.concatenate([self.left[picked], self.right[picked]])
+        return Drawn(rows, self.similarity[picked])
+
+    def push(self, means: Floats32, known: Any, force: Force) -> Floats32:
+        u, v = np.split(means, 2)
+        agreement = np.einsum("ij,ij->i", u, v) / means.shape[1]
+        g = force(agreement, known)[:, None] / np.float32(u.size)
+        return np.concatenate([g * v, g * u])
+
+    def score(self, codes: Bytes, rng: np.random.Generator) -> Scored:
+        """The share of two pairs whose distances are in the order of their similarities: the AUC of verdicts.
+
+        For verdicts the error that follows from the influences is that of DeLong et al., Biometrics 1988.
+        """
+        some = slice(0, MOST_SCORED)
+        near, s = agreement_of(codes, self.left[some], self.right[some]), self.similarity[some]
+        order = np.sign(s[:, None] - s)
+        right = (order * np.sign(near[:, None] - near)).sum(axis=1)
+        comparable = np.abs(order).sum(axis=1)
+        total = comparable.sum()
+        mean = float(right.sum() / total)
+        return Scored((1 + mean) / 2, (right - mean * comparable) / total)

@@ -1,0 +1,201 @@
+"""Labels in a tree: the same leaf, the same branch, nothing in common, and every level in between.
+
+A label is a path from the root, "sport/football/shoes" or ("sport", "football", "shoes"), of any depth; or a
+class or tag whose parents a table names. Every level is a labeling of its own, and S is the mean of what the
+levels say: with one path a row and l of L levels in common, ``S = 2 l / L − 1``. A tree of one level is what
+classes and tags are without a tree. Paths that end early are padded below their last name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._internal.types import Floats, Ints
+from ..errors import InvalidInput
+from .labeled import ClassSupervision, TagSupervision
+from .labels import Labels, is_missing, read_labels, unwrapped
+
+__all__ = ["TreeSupervision", "TreeTagSupervision", "from_paths", "read_paths"]
+
+SEPARATOR = "/"
+Path = tuple[str, ...]
+
+
+class TreeSupervision(ClassSupervision):
+    """Classes are leaves; ``levels`` (K, L) names the node of each leaf on every level, itself last."""
+
+    levels: Ints
+
+    def __init__(self, labels: Labels, levels: Ints) -> None:
+        super().__init__(labels)
+        self.levels = levels
+
+    def similarity(self, left: Ints, right: Ints) -> Floats:
+        out = np.full((len(left), len(right)), -1.0)
+        for nodes in self.levels.T:
+            out += (2 / self.levels.shape[1]) * (nodes[left][:, None] == nodes[right])
+        return out
+
+    def pairwise(self, left: Ints, right: Ints) -> Floats:
+        found: Floats = 2 * (self.levels[left] == self.levels[right]).mean(axis=1) - 1
+        return found
+
+    def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
+        """By sums over nodes: time and memory grow with leaves times levels."""
+        out = np.tile(-values.sum(axis=0), (len(left), 1))
+        for nodes in self.levels.T:
+            sums = np.zeros((int(nodes.max()) + 1, values.shape[1]))
+            np.add.at(sums, nodes[right], values)
+            out += (2 / self.levels.shape[1]) * sums[nodes[left]]
+        return out
+
+    def of_rows(self, rows: Ints) -> TreeSupervision:
+        kept = self._kept(rows)
+        return TreeSupervision(self._labels_of(rows, kept), self.levels[kept])
+
+    @property
+    def between(self) -> Floats:  # type: ignore[override]
+        """S of all leaves (K, K); asked for only where there are few, see `suited_to`."""
+        everyone = np.arange(self.n_groups)
+        return self.similarity(everyone, everyone)
+
+    def suited_to(self, n_classes: int) -> ClassSupervision:
+        """Where there are more leaves than that, classes whose codewords follow the tree."""
+        return self if self.n_groups <= n_classes else ClassSupervision(self.labels, levels=self.levels)
+
+
+class TreeTagSupervision(TagSupervision):
+    """Tags are nodes, of level ``level_of_tag`` (t,). S is the mean over levels of the graded similarity."""
+
+    def __init__(self, labels: Labels, level_of_tag: Ints) -> None:
+        super().__init__(labels, graded=True)
+        self.level_of_tag = level_of_tag
+
+    def similarity(self, left: Ints, right: Ints) -> Floats:
+        return self._mean(lambda sets: self._block(sets, left, right))
+
+    def pairwise(self, left: Ints, right: Ints) -> Floats:
+        return self._mean(lambda sets: self._pairs(sets, left, right))
+
+    def _mean(self, of_level: Any) -> Floats:
+        levels = range(int(self.level_of_tag[-1]) + 1)
+        found = [of_level(sp.csr_array(self.tag_sets[:, self.level_of_tag == level])) for level in levels]
+        mean: Floats = np.mean(found, axis=0)
+        return mean
+
+    def of_rows(self, rows: Ints) -> TreeTagSupervision:
+        return TreeTagSupervision(self.labels[rows], self.level_of_tag)
+
+
+def from_paths(
+    y: Any, n_rows: int | None, parents: Mapping[Any, Any] | None
+) -> TreeSupervision | TreeTagSupervision:
+    """Supervision from paths, or from classes or tags and the parent of each."""
+    labels, levels = read_paths(y, n_rows, parents)
+    return TreeTagSupervision(labels, levels) if labels.is_tags else TreeSupervision(labels, levels)
+
+
+def read_paths(y: Any, n_rows: int | None, parents: Mapping[Any, Any] | None = None) -> tuple[Labels, Ints]:
+    """Labels named by paths, and the tree: `TreeSupervision.levels`, or `TreeTagSupervision.level_of_tag`.
+
+    >>> labels, levels = read_paths(["pets/cat", "pets/dog", "cars"], None)
+    >>> labels.names.tolist(), levels.tolist()
+    (['cars/', 'pets/cat', 'pets/dog'], [[0, 0], [1, 1], [1, 2]])
+    """
+    rows = _rows_of_paths(y, n_rows) if parents is None else _rows_by_parents(y, n_rows, parents)
+    depth = max((len(path) for row in rows if row is not None for path in row), default=0)
+    if not depth:
+        raise InvalidInput("No row has a path", "paths such as 'sport/football'", "Pass a path for some rows")
+    rows = [None if row is None else [path + ("",) * (depth - len(path)) for path in row] for row in rows]
+    leaves = sorted({path for row in rows if row is not None for path in row})
+    known = np.array([row is not None for row in rows])
+    if _several(y):
+        return _tags(rows, leaves, known)
+    place = {leaf: k for k, leaf in enumerate(leaves)}
+    classes = np.array([-1 if row is None else place[row[0]] for row in rows], np.int64)
+    levels = np.stack([_numbered([leaf[: k + 1] for leaf in leaves]) for k in range(depth)], axis=1)
+    return Labels(_names(leaves), known, classes=classes), levels
+
+
+def _tags(rows: list[list[Path] | None], leaves: list[Path], known: Any) -> tuple[Labels, Ints]:
+    """Every row carries its paths and all that lies above them."""
+    depth = len(leaves[0])
+    nodes = [node for k in range(depth) for node in sorted({leaf[: k + 1] for leaf in leaves})]
+    place = {node: number for number, node in enumerate(nodes)}
+    carried = [sorted({place[path[: k + 1]] for path in row or () for k in range(depth)}) for row in rows]
+    ends = np.cumsum([0, *map(len, carried)])
+    columns = np.array([tag for row in carried for tag in row], np.int64)
+    tags = sp.csr_array((np.ones(len(columns), np.int8), columns, ends), shape=(len(rows), len(nodes)))
+    return Labels(_names(nodes), known, tags=tags), np.array([len(node) - 1 for node in nodes])
+
+
+def _numbered(nodes: list[Path]) -> Ints:
+    """Number of each node among the different ones, in order."""
+    place = {node: number for number, node in enumerate(sorted(set(nodes)))}
+    return np.array([place[node] for node in nodes], np.int64)
+
+
+def _names(paths: list[Path]) -> Any:
+    return np.array([SEPARATOR.join(path) for path in paths], object).astype(str)
+
+
+def _several(y: Any) -> bool:
+    """Whether rows are sets or lists of labels; a tuple is one path."""
+    if isinstance(y, Labels):
+        return y.is_tags
+    if sp.issparse(y) or getattr(y, "ndim", 1) == 2:
+        return True
+    return any(isinstance(row, set | frozenset | list | np.ndarray) for row in y)
+
+
+def _rows_of_paths(y: Any, n_rows: int | None) -> list[list[Path] | None]:
+    given = list(unwrapped(y))
+    if n_rows is not None and len(given) != n_rows:
+        raise InvalidInput(
+            f"X has {n_rows} rows and there are paths for {len(given)}",
+            "one path, or a set of them, per row",
+            "Pass both",
+        )
+    return [None if is_missing(row) else [_path(one) for one in _members(row)] for row in given]
+
+
+def _members(row: Any) -> Any:
+    """The paths of a row: what a set or a list holds, or the one path that a text or a tuple is."""
+    return row if isinstance(row, set | frozenset | list | np.ndarray) else [row]
+
+
+def _path(given: Any) -> Path:
+    parts = given.split(SEPARATOR) if isinstance(given, str) else given if isinstance(given, tuple) else ()
+    path = tuple(str(part).strip() for part in parts)
+    if not path or not all(path):
+        raise InvalidInput(
+            f"{given!r} is not a path",
+            "names joined by '/', such as 'sport/football', or a tuple of names",
+            "Check it",
+        )
+    return path
+
+
+def _rows_by_parents(y: Any, n_rows: int | None, parents: Mapping[Any, Any]) -> list[list[Path] | None]:
+    labels = read_labels(y, n_rows)
+    paths = [_path_above(name, parents) for name in labels.names.tolist()]
+    indicator = labels.indicator()
+    return [
+        [paths[k] for k in indicator.indices[begin:end]] if known else None
+        for begin, end, known in zip(indicator.indptr[:-1], indicator.indptr[1:], labels.known, strict=True)
+    ]
+
+
+def _path_above(name: Any, parents: Mapping[Any, Any]) -> Path:
+    found = [name]
+    while not is_missing(above := parents.get(found[-1])):
+        if above in found:
+            raise InvalidInput(
+                f"{name!r} is above itself in kinship", "a tree of parents", "Break the circle"
+            )
+        found.append(above)
+    return tuple(str(one).replace(SEPARATOR, " ") for one in reversed(found))

@@ -1,0 +1,96 @@
+"""Triplets: a row is more similar to a second row than to a third."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from .._internal.types import Bytes, Floats, Floats32, Ints
+from ..errors import InvalidInput
+from .base import NOBODY, Supervision, row_numbers
+from .examples import ENOUGH, Drawn, Examples, Force, Scored, agreement_of
+
+__all__ = ["TripletExamples", "TripletSupervision", "from_triplets"]
+
+
+@dataclass(frozen=True)
+class TripletExamples(Examples):
+    """Triplets (m,): the energy of the difference ``c_ab − c_ac``, which should be that of a similar pair."""
+
+    anchor: Ints
+    nearer: Ints
+    further: Ints
+    weight: float = 1.0
+
+    @property
+    def ends(self) -> Ints:
+        return np.stack([self.anchor, self.nearer, self.further], axis=1)
+
+    def subset(self, keep: Any) -> Self:
+        return replace(self, anchor=self.anchor[keep], nearer=self.nearer[keep], further=self.further[keep])
+
+    def renumbered(self, place: Ints, n_rows: int) -> Self:
+        return replace(
+            self, anchor=place[self.anchor], nearer=place[self.nearer], further=place[self.further]
+        )
+
+    def is_enough(self, to_score: bool = False) -> bool:
+        return len(self.anchor) >= (ENOUGH if to_score else 1)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Drawn:
+        picked = rng.integers(len(self.anchor), size=max(1, size * 2 // 3))
+        return Drawn(self.ends[picked].T.ravel(), None)
+
+    def push(self, means: Floats32, known: Any, force: Force) -> Floats32:
+        a, b, c = np.split(means, 3)
+        difference = np.einsum("ij,ij->i", a, b - c) / means.shape[1]
+        g = force(difference, np.ones_like(difference))[:, None] / np.float32(a.size)
+        return np.concatenate([g * (b - c), g * a, -g * a])
+
+    def score(self, codes: Bytes, rng: np.random.Generator) -> Scored:
+        """Share of triplets in order; equal distances count one half."""
+        near = agreement_of(codes, self.anchor, self.nearer)
+        right = (1 + np.sign(near - agreement_of(codes, self.anchor, self.further))) / 2
+        return Scored(float(right.mean()), (right - right.mean()) / len(right))
+
+
+class TripletSupervision(Supervision):
+    """Triplets alone. There is no S to ask for: they say what is nearer, and not how near."""
+
+    complete = False
+
+    def __init__(self, anchor: Ints, nearer: Ints, further: Ints, n_rows: int) -> None:
+        self.examples = (TripletExamples(anchor, nearer, further),)
+        rows = np.unique(np.concatenate([anchor, nearer, further]))
+        self.n_groups = len(rows)
+        self.group_of_row = np.full(n_rows, NOBODY, np.int64)
+        self.group_of_row[rows] = np.arange(self.n_groups)
+
+    def similarity(self, left: Ints, right: Ints) -> Floats:
+        raise InvalidInput(
+            "Triplets came to a method that needs similarities", "pairs or labels", "Use EnergyHasher"
+        )
+
+    def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
+        return self.similarity(left, right)
+
+
+def from_triplets(anchor: Any, nearer: Any, further: Any, n_rows: int) -> TripletSupervision:
+    """Supervision from row numbers: each anchor is more similar to ``nearer`` than to ``further``."""
+    named = (("anchor", anchor), ("nearer", nearer), ("further", further))
+    a, b, c = (row_numbers(rows, name, n_rows) for name, rows in named)
+    if not len(a) == len(b) == len(c) or not len(a):
+        raise InvalidInput(
+            f"anchor, nearer and further have lengths {len(a)}, {len(b)} and {len(c)}",
+            "three arrays of one length, at least 1",
+            "Pass three rows for each triplet",
+        )
+    wrong = (a == b) | (a == c) | (b == c)
+    if wrong.any():
+        bad = int(wrong.argmax())
+        raise InvalidInput(
+            f"Triplet {bad} is ({a[bad]}, {b[bad]}, {c[bad]})", "three different rows", "Drop such triplets"
+        )
+    return TripletSupervision(a, b, c, n_rows)

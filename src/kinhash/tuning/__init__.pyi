@@ -1,0 +1,2 @@
+from .tuner import Choice as Choice
+from .tuner import tune as tune

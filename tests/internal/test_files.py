@@ -1,0 +1,205 @@
+"""Saving: what may be replaced, what stays as it was, and what becomes of temporary files."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from kinhash import Codes
+from kinhash.codes.container import read_container, write_container
+from kinhash.datasets.arrays import read_npz, write_npz
+from kinhash.engines import write as write_codes
+from kinhash.errors import FileProblem
+from kinhash.index import HammingIndex
+from kinhash.index.exchange import to_npy
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions, pipes and signals are a Unix matter")
+
+CODES = np.arange(6, dtype=np.uint8).reshape(6, 1)
+WRITERS = {
+    "container": lambda path: write_container(path, {"x": np.arange(9)}, {}, "test"),
+    "npz": lambda path: write_npz(path, {"x": np.arange(9)}),
+    "npy": lambda path: to_npy(HammingIndex.from_codes(Codes(CODES, 8)), path),
+}
+
+
+@pytest.fixture(params=WRITERS)
+def write(request):
+    return WRITERS[request.param]
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("problem", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_a_fault_keeps_the_old_file_and_leaves_no_other(write, tmp_path, monkeypatch, step, problem):
+    (tmp_path / "f").write_bytes(b"old")
+
+    def fail(*_):
+        raise problem
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, fail)
+        with pytest.raises((FileProblem, KeyboardInterrupt)):
+            write(tmp_path / "f")
+    assert names(tmp_path) == ["f"]
+    assert (tmp_path / "f").read_bytes() == b"old"
+
+
+def test_what_is_no_plain_file_is_refused_and_stays(write, tmp_path):
+    """A pipe stands for /dev/null, which root could replace by a file."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("pipe")
+    for name, what in (("pipe", "a device, a pipe"), ("link", "a device, a pipe"), ("folder", "a folder")):
+        with pytest.raises(FileProblem, match=f"{name} is {what}.*Expected a plain file"):
+            write(tmp_path / name)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert names(tmp_path) == ["folder", "link", "pipe"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_permissions_are_those_of_the_file_that_is_replaced(write, tmp_path, mode):
+    path = tmp_path / "f"
+    path.touch()
+    path.chmod(mode)
+    write(path)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_a_private_file_is_private_while_it_is_written(tmp_path, monkeypatch):
+    (tmp_path / "f").touch()
+    (tmp_path / "f").chmod(0o600)
+    seen = []
+
+    def look(handle, real=os.fsync):
+        seen.extend(stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir())
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    write_container(tmp_path / "f", {}, {}, "test")
+    assert set(seen) == {0o600}
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_a_new_file_has_the_usual_permissions(write, tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        write(tmp_path / "f")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o666 & ~mask
+
+
+def test_a_folder_that_cannot_be_read_is_no_failure(write, tmp_path, monkeypatch):
+    """Root may read any folder, so the refusal is played."""
+    real_open, real_list = os.open, os.listdir
+
+    def refuse(real, path, *rest):
+        if os.path.isdir(path):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(path, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", lambda path, *rest: refuse(real_open, path, *rest))
+        patch.setattr(os, "listdir", lambda path: refuse(real_list, path))
+        write(tmp_path / "f")
+    assert names(tmp_path) == ["f"]
+
+
+SAVER = """
+import os, sys, time, numpy as np
+from kinhash.codes.container import write_container
+def wait(handle):
+    print("writing", flush=True)
+    time.sleep(600)
+os.fsync = wait
+write_container(sys.argv[1], {"x": np.arange(99)}, {}, "test")
+"""
+
+
+def test_what_a_killed_save_left_goes_with_the_next_and_a_living_one_stays(tmp_path):
+    path = tmp_path / "f.kin"
+    (tmp_path / ".g.kin.0123456789ab.kinhash-tmp").touch()  # of another target
+    with subprocess.Popen([sys.executable, "-c", SAVER, path], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        try:
+            assert child.stdout.readline() == b"writing\n"
+            (left,) = (name for name in names(tmp_path) if name.startswith(".f.kin."))
+            write_container(path, {"x": np.arange(3)}, {}, "test")
+            assert left in names(tmp_path)
+        finally:
+            child.kill()
+    assert left in names(tmp_path)
+    write_container(path, {"x": np.arange(4)}, {}, "test")
+    assert names(tmp_path) == [".g.kin.0123456789ab.kinhash-tmp", "f.kin"]
+    assert len(read_container(path)[0]["x"]) == 4
+
+
+def test_folders_left_by_a_killed_export_go_with_the_next(tmp_path):
+    """The old folder is kept as long as no new one has taken its place."""
+    target, left = tmp_path / "docs", ".docs.0123456789ab.kinhash"
+    (tmp_path / f"{left}-tmp").mkdir()
+    (tmp_path / f"{left}-tmp" / "part").touch()
+    (tmp_path / f"{left}-old").mkdir()
+    write_codes("vespa", Codes(CODES, 8), target)
+    assert names(tmp_path) == [f"{left}-old", "docs"]
+    write_codes("vespa", Codes(CODES, 8), target, overwrite=True)
+    assert names(tmp_path) == ["docs"]
+
+
+def test_two_writers_in_one_process_do_not_disturb_each_other(tmp_path, monkeypatch):
+    """The second save begins and ends while the first is under way."""
+    path, real, nested = tmp_path / "f.npz", os.fsync, []
+
+    def again(handle):
+        if not nested:
+            nested.append(True)
+            write_npz(path, {"x": np.arange(2)})
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", again)
+    write_npz(path, {"x": np.arange(5)})
+    assert nested
+    assert len(read_npz(path)["x"]) == 5
+    assert names(tmp_path) == ["f.npz"]
+
+
+@pytest.mark.parametrize("step", ["first rename", "second rename", "removal"])
+def test_ctrl_c_while_a_folder_is_replaced_leaves_one_folder(tmp_path, monkeypatch, step):
+    """Interrupted right after a step is done: the old folder or the new one, and nothing beside it."""
+    from kinhash._internal import files
+
+    target = tmp_path / "docs"
+    target.mkdir()
+    (target / "a").write_text("old")
+    steps = []
+
+    def interrupted(real, name):
+        def play(*args, **more):
+            done = real(*args, **more)
+            steps.append(name)
+            if f"{['first', 'second'][steps.count('rename') - 1]} {name}" == step or name == step:
+                monkeypatch.undo()
+                raise KeyboardInterrupt
+            return done
+
+        return play
+
+    if step == "removal":
+        monkeypatch.setattr(files.shutil, "rmtree", interrupted(lambda *args, **more: None, "removal"))
+    else:
+        monkeypatch.setattr(files.os, "rename", interrupted(os.rename, "rename"))
+    with pytest.raises(KeyboardInterrupt), files.replacing_folder(target) as folder:
+        (folder / "a").write_text("new")
+    assert names(tmp_path) == ["docs"]
+    assert (target / "a").read_text() == ("old" if step == "first rename" else "new")
+    assert not files._unfinished

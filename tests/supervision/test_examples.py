@@ -1,0 +1,200 @@
+"""Examples of every kind, by brute force: what is drawn, where the energy pushes, how codes are scored."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from kinhash.energies import ENERGIES
+from kinhash.errors import InvalidInput, KinhashWarning
+from kinhash.supervision import MixedSupervision, from_kin, from_labels, from_pairs, from_triplets
+from kinhash.supervision.examples import PairExamples
+from kinhash.supervision.kin_only import SHARPNESS, KinExamples
+from kinhash.supervision.triplets import TripletExamples
+
+
+def numeric_gradient(loss, means, step=1e-4):
+    out = np.zeros(means.shape)
+    for place in np.ndindex(means.shape):
+        moved = [means.astype(np.float64).copy() for _ in range(2)]
+        moved[0][place] += step
+        moved[1][place] -= step
+        out[place] = (loss(moved[0]) - loss(moved[1])) / (2 * step)
+    return out
+
+
+@pytest.mark.parametrize("name", list(ENERGIES))
+@given(n_bits=st.integers(1, 8), s=st.sampled_from([-1.0, -0.3, 0.0, 0.6, 1.0]), r=st.floats(-7.9, 7.9))
+def test_the_slope_of_an_energy_is_the_derivative_of_its_loss(name, n_bits, s, r):
+    energy, r = ENERGIES[name](), np.clip(r, -n_bits, n_bits)
+    near = (energy.loss(np.array([r + 1e-5, r - 1e-5]), np.full(2, s), n_bits) @ [1, -1]) / 2e-5
+    assert energy.slope(np.array([r]), np.array([s]), n_bits)[0] == pytest.approx(near, abs=1e-5)
+
+
+def energy_of(agreement, s):
+    """Any smooth energy of agreements; its derivative is what `push` is given."""
+    return (agreement - s) ** 2 / 2
+
+
+def force(agreement, s):
+    return (agreement - s).astype(np.float32)
+
+
+def test_pairs_push_along_the_gradient_of_the_mean_energy():
+    rng = np.random.default_rng(0)
+    means, s = rng.uniform(-0.9, 0.9, (6, 4)).astype(np.float32), np.array([1.0, -1.0, 0.3])
+
+    def loss(q):
+        return np.mean([energy_of(q[i] @ q[i + 3] / 4, s[i]) for i in range(3)])
+
+    pairs = PairExamples(np.arange(3), np.arange(3, 6), s)
+    np.testing.assert_allclose(pairs.push(means, s, force), numeric_gradient(loss, means), atol=1e-5)
+
+
+def test_triplets_push_along_the_gradient_of_the_mean_energy():
+    rng = np.random.default_rng(1)
+    means = rng.uniform(-0.9, 0.9, (6, 4)).astype(np.float32)
+
+    def loss(q):
+        return np.mean([energy_of(q[i] @ (q[i + 2] - q[i + 4]) / 4, 1.0) for i in range(2)])
+
+    triplets = TripletExamples(np.arange(2), np.arange(2, 4), np.arange(4, 6))
+    np.testing.assert_allclose(triplets.push(means, None, force), numeric_gradient(loss, means), atol=1e-5)
+
+
+def test_similar_pairs_push_along_the_gradient_of_the_cross_entropy():
+    rng = np.random.default_rng(2)
+    means = rng.uniform(-0.9, 0.9, (6, 4)).astype(np.float32)
+    near = np.zeros((3, 3), bool)
+    near[0, 2] = True
+
+    def loss(q):
+        odds = np.exp(SHARPNESS * q[:3] @ q[3:].T / 4)
+        odds[near] = 0
+        own = np.diag(odds)
+        return -np.mean(np.log(own / odds.sum(axis=1)) + np.log(own / odds.sum(axis=0))) / 2
+
+    pairs = KinExamples(np.arange(3), np.arange(3, 6), 6)
+    # The length of a step is that of pairs: the gradient, less the factor that the softmax brings.
+    wanted = numeric_gradient(loss, means) * 2 / SHARPNESS
+    np.testing.assert_allclose(pairs.push(means, near, force), wanted, atol=1e-5)
+
+
+def test_rows_a_short_path_away_are_not_taken_as_dissimilar():
+    """0–1–2 is a path, 3–4 and 5–6 are pairs of their own."""
+    pairs = from_kin([0, 1, 3, 5], [1, 2, 4, 6], 7).examples[0]
+    for seed in range(20):
+        rows, near = pairs.draw(8, np.random.default_rng(seed))
+        left, right = rows[:8], rows[8:]
+        for i in range(8):
+            for j in range(8):
+                linked = {int(left[i]), int(right[j])} <= {0, 1, 2} or {left[i], right[j]} <= {3, 4}
+                linked |= {left[i], right[j]} <= {5, 6}
+                assert near[i, j] == (linked and i != j)
+
+
+@given(seed=st.integers(0, 200), graded=st.booleans())
+def test_the_score_of_pairs_is_the_share_of_ordered_pairs_of_pairs(seed, graded):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 256, (12, 1), np.uint8)
+    left, right = rng.integers(0, 12, (2, 30))
+    s = rng.choice([-1.0, -0.2, 0.4, 1.0] if graded else [-1.0, 1.0], 30)
+    if len(np.unique(s)) < 2:
+        return
+    found = PairExamples(left, right, s).score(codes, rng)
+    near = -np.bitwise_count(codes[left] ^ codes[right]).sum(axis=1).astype(int)
+    order = [(np.sign(near[i] - near[j]) + 1) / 2 for i in range(30) for j in range(30) if s[i] > s[j]]
+    assert found.score == pytest.approx(np.mean(order))
+    assert found.influences.sum() == pytest.approx(0, abs=1e-12)
+    if not graded:
+        assert found.score == pytest.approx(roc_auc_score(s > 0, near))
+
+
+def test_the_error_of_an_auc_is_that_of_many_draws():
+    """The root of the summed squares of influences, against the spread over samples of the same law."""
+    rng = np.random.default_rng(0)
+    scores, errors = [], []
+    for _ in range(200):
+        s = np.repeat([1.0, -1.0], 60)
+        distance = np.clip(rng.normal(3 - s, 1.5, 120), 0, 8).astype(int)
+        codes = np.concatenate([np.zeros((1, 1), np.uint8), ((1 << distance) - 1).astype(np.uint8)[:, None]])
+        found = PairExamples(np.zeros(120, int), np.arange(1, 121), s).score(codes, rng)
+        scores.append(found.score)
+        errors.append(np.sqrt((found.influences**2).sum()))
+    assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.2)
+
+
+def test_triplets_are_scored_by_the_share_in_order():
+    codes = np.array([[0b0000], [0b0001], [0b0011], [0b0001]], np.uint8)
+    triplets = TripletExamples(np.array([0, 0, 0]), np.array([1, 2, 1]), np.array([2, 1, 3]))
+    assert triplets.score(codes, np.random.default_rng(0)).score == pytest.approx((1 + 0 + 0.5) / 3)
+
+
+def test_similar_and_other_pairs_are_drawn_equally_often_and_by_weight():
+    s, weights = np.array([1.0] + [-1.0] * 9), np.array([1.0] + [0.0] * 8 + [2.0])
+    pairs = PairExamples(np.arange(10), np.arange(10, 20), s, weights)
+    rows, known = pairs.draw(4000, np.random.default_rng(0))
+    assert (known > 0).mean() == pytest.approx(0.5, abs=0.05)
+    assert set(rows[:4000].tolist()) == {0, 9}
+
+
+# -- what comes in -------------------------------------------------------------------------------------
+
+
+def test_contradictions_are_averaged_and_counted():
+    with pytest.warns(KinhashWarning, match="1 of 2 pairs are listed with contradicting"):
+        found = from_pairs([0, 1, 1, 2], [1, 0, 0, 3], [1, 1, -1, -1], 4)
+    assert found.pairs.similarity.tolist() == pytest.approx([1 / 3, -1])
+    assert found.pairs.weights.tolist() == [3, 1]
+
+
+def test_rows_paired_with_themselves_are_left_out_and_counted():
+    with pytest.warns(KinhashWarning, match="1 of 3 pairs are of a row with itself"):
+        found = from_pairs([0, 1, 2], [0, 2, 3], [1, 1, -1], 4)
+    assert len(found.pairs.left) == 2
+
+
+def test_grades_of_one_sign_are_split_at_their_median():
+    with pytest.warns(KinhashWarning, match=r"median, 0\.5"):
+        found = from_pairs([0, 1, 2], [1, 2, 3], [0.1, 0.5, 0.9], 4)
+    assert found.pairs.similarity.tolist() == pytest.approx([-0.4, 0, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("given_triplets", "says"),
+    [
+        (([0], [1], [1]), "three different rows"),
+        (([0], [1], [9]), r"further\[0\] is 9"),
+        (([0, 1], [1], [2]), "lengths 2, 1 and 1"),
+    ],
+)
+def test_bad_triplets_are_refused(given_triplets, says):
+    with pytest.raises(InvalidInput, match=says):
+        from_triplets(*given_triplets, 5)
+
+
+def test_pairs_beside_labels_are_examples_of_both():
+    y = [0, 0, 1, 1, None, None]
+    pairs = from_pairs([4, 0], [5, 4], [1, -1], 6)
+    found = MixedSupervision((pairs, from_labels(y)), (1.0, 3.0), np.random.default_rng(0))
+    assert [one.weight for one in found.examples] == [1.0, 3.0]
+    assert (found.group_of_row >= 0).all()
+    of_labels = found.examples[1]
+    same = np.array([y[i] == y[j] for i, j in of_labels.ends])
+    np.testing.assert_array_equal(of_labels.similarity, np.where(same, 1.0, -1.0))
+
+
+@pytest.mark.parametrize("kinship", ["any", "graded"])
+def test_pairs_sampled_from_tags_have_the_similarity_of_their_rows(kinship):
+    rng = np.random.default_rng(0)
+    supervision = from_labels(
+        [set(rng.choice(5, rng.integers(0, 4), replace=False)) for _ in range(40)], kinship=kinship
+    )
+    found = supervision.sampled_pairs(500, rng)
+    group = supervision.group_of_row
+    for i, j, s in zip(found.left, found.right, found.similarity, strict=True):
+        assert s == pytest.approx(supervision.similarity(group[[i]], group[[j]])[0, 0])
+    assert (found.similarity > -1).mean() > 0.4
