@@ -10,8 +10,8 @@ from sklearn.metrics import average_precision_score
 
 from kinhash._internal.rows import Rows
 from kinhash._internal.stages import Stages
+from kinhash.plugins import hold_out
 from kinhash.supervision import Training, from_labels
-from kinhash.tuning import hold_out
 from kinhash_bench.baselines import judge
 from kinhash_bench.baselines.judge import MapJudge, average_precision_by_steps
 

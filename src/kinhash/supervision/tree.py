@@ -182,6 +182,12 @@ def _path(given: Any) -> Path:
 
 def _rows_by_parents(y: Any, n_rows: int | None, parents: Mapping[Any, Any]) -> list[list[Path] | None]:
     labels = read_labels(y, n_rows)
+    if not any(name in parents for name in labels.names.tolist()):
+        raise InvalidInput(
+            "kinship names the parent of none of the labels",
+            "a parent for some of them: {label: parent, …}",
+            f"Check the names; the first labels are {', '.join(map(repr, labels.names.tolist()[:3]))}",
+        )
     paths = [_path_above(name, parents) for name in labels.names.tolist()]
     indicator = labels.indicator()
     return [
