@@ -98,7 +98,10 @@ def names():
 
 
 @pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
-@pytest.mark.parametrize("code", BY_CODE, ids=lambda code: BY_CODE[code])
+@pytest.mark.parametrize(
+    "code",
+    [pytest.param(code, marks=[pytest.mark.slow] * ("MMC" in code), id=BY_CODE[code]) for code in BY_CODE],
+)
 def test_examples_of_the_reference_run(code, names, tmp_path, monkeypatch):
     if "onnx" in code:
         pytest.importorskip("onnx")

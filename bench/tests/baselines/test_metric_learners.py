@@ -22,7 +22,12 @@ from kinhash_bench.baselines.metric_learners import (
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 NEEDS = pytest.mark.skipif(find_spec("metric_learn") is None, reason="needs the extra metric")
-METHODS = [pytest.param(name, marks=NEEDS) for name in ("ITML", "MMC", "SDML")] + ["PairLDA"]
+METHODS = [
+    pytest.param("ITML", marks=NEEDS),
+    pytest.param("MMC", marks=[NEEDS, pytest.mark.slow]),  # 20 s: metric-learn projects thousands of times
+    pytest.param("SDML", marks=NEEDS),
+    "PairLDA",
+]
 
 
 def noisy(n=400, seed=0):

@@ -23,7 +23,9 @@ def test_every_row_of_the_table_is_on_the_page():
     assert fill_page(text) == text, "run: python -m kinhash_bench.baselines.cards docs/rivals.md"
 
 
-@pytest.mark.parametrize("name", list(BASELINES))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "MMC")) for name in BASELINES]
+)
 def test_the_card_says_what_the_method_takes_and_has(name):
     card = BASELINES[name].card
     if "metric-learn" in card.ours:
