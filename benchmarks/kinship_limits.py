@@ -1,4 +1,4 @@
-"""What pairs are worth: beside no supervision, from 1 pair to 100,000, with noise, beside some classes, at size.
+"""What pairs are worth: beside no supervision, by their number, with noise, beside some classes, at size.
 
     KINHASH_DATA=... python benchmarks/kinship_limits.py {floor,curve,noise,missing,size} [--seeds 10]
 
