@@ -165,7 +165,7 @@ def moments_on(
     targets: Callable[[slice], Array],
     weights: Floats | None,
 ) -> Moments:
-    """As `moments_of_rows`, to the last digits but not in them.
+    """The same as `moments_of_rows`, up to rounding in floating point.
 
     Memory on the card: two (q, q) float64 arrays, and about six blocks of `BLOCK_BYTES`.
     """
@@ -184,7 +184,7 @@ def moments_on(
 
 
 def choose_alpha(alpha: float | str, moments: Standardised) -> float:
-    """``"auto"`` is n/p (the LFH line's choice), ``"gcv"`` the minimiser of generalised cross-validation."""
+    """``"auto"`` is n/p, as LFH and later methods have it, ``"gcv"`` minimises generalised cross-validation."""
     if isinstance(alpha, str):
         if alpha == "auto":
             return moments.weight / len(moments.gram)
@@ -215,10 +215,10 @@ def leverage_factor(moments: Standardised, alpha: float) -> Floats:
 
 
 def cholesky_factor(gram: Floats, alpha: float) -> Floats:
-    """Cholesky factor of G + αI, plus the least jitter that makes it one.
+    """Cholesky factor of G + αI, plus the least jitter that makes it positive definite.
 
     Products were taken in float32, so on nearly collinear columns G has eigenvalues that are negative by
-    rounding; a penalty below that needs help.
+    rounding, and a smaller penalty does not make up for them.
     """
     try:
         return jittered_cholesky(gram, alpha, (1e-10, 1e-8, 1e-6, 1e-4))

@@ -6,7 +6,7 @@
     found = engines.search("duckdb", "my.duckdb", queries, k=10)   # the same value as HammingIndex.search
     print(engines.statement("duckdb", queries, "my.duckdb"))       # to paste into your own program
 
-Add one: write ``engines/foo.py`` with a final subclass of `Engine` and put a row here.
+Add one: write ``engines/foo.py`` with a final subclass of `Engine` and put a row into ``engines/table.py``.
 """
 
 import lazy_loader

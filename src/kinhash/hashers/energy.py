@@ -55,7 +55,7 @@ HALF = 0.5  # look-alike bits beside labels; pairs lose by them, as bits that st
 
 
 class EnergyHasher(StreamingHasher):
-    """Learn short binary codes from labels, tags, pairs or similarities.
+    """Learn short binary codes from labels, tags, trees, pairs, clicks, triplets or similarities.
 
     ``fit`` learns a code for every training row from its labels and its features, and an encoder for new
     rows from features alone. Half of the bits ("kin bits") bring rows of the same label together and count
@@ -65,10 +65,10 @@ class EnergyHasher(StreamingHasher):
     ----------
     n_bits : length of the codes, 1 to 1024.
     energy : "ksh", "bre", "splh", "lfh", "exph", or a `kinhash.energies.Energy` object.
-    solver : "auto" (spectral; coordinate descent if the energy excludes it or only pairs are known), the name
+    solver : "auto" (spectral; coordinate descent if the energy excludes it; not used with pairs), the name
         of a solver, or an object such as ``kinhash.solvers.Spectral(n_anchors=3000)``, with its settings.
-    encoder : "auto" ("expected" with labels; "ridge" without, and with the energies lfh and exph), the name
-        of an encoder, or an object such as
+    encoder : "auto" ("expected" with labels; "amortized" with pairs, clicks or triplets; "ridge" otherwise,
+        and with the energies lfh and exph), the name of an encoder, or an object such as
         ``kinhash.encoders.ExpectedLabels(features="plain")``, which encodes two to three times as fast as
         features with similarities to training rows. "ridge" encodes fastest and supports ``partial_fit``.
     kinship : how similar two rows should be: "auto" (classes: the same or not; tags: graded), "graded" (tags:

@@ -40,9 +40,9 @@ class PaperMethod(StreamingHasher):
     rounding : "mean" (the paper), "median" or "half".
     alpha : ridge penalty λ_h; "auto" is n/p, "gcv" chooses by generalised cross-validation.
     anchors : row numbers to use as the sample instead of drawing them.
-    literal : Algorithm 1 to the letter: all rows of the sample at once, sums over all n rows whose bits
-        stay random until the end, the sample's own marginals kept, rounded and learned with all others. It
-        collapses; see docs/paper.md.
+    literal : run Algorithm 1 exactly as printed: update all sampled rows at once, and sum over all n rows,
+        whose bits are random until the last step. Sampled rows keep their marginals. The codes
+        degenerate; see docs/paper.md.
     standardize : bring every column to mean 0 and deviation 1 (training rows).
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 
@@ -136,7 +136,7 @@ class PaperMethod(StreamingHasher):
     def _kept(self, training: Training, solution: Solution) -> tuple[GroupCodes, Ints]:
         """Φ = [Φ₁, Φ₂] of algorithm 1: every row of the sample is a group of its own and keeps its marginals.
 
-        All of Φ is rounded at its mean over the n rows, and all of it is what the map learns.
+        Φ is rounded at its mean over all n rows, and the map is fitted to all of Φ.
         """
         supervision = training.supervision
         others = solution.marginals(solution.group_scores(supervision, training.n_jobs))
@@ -181,8 +181,8 @@ class EMExpH(PaperMethod):
 class EMSPLH(PaperMethod):
     """EM-SPLH: one bit, the sign of the top eigenvector of S.
 
-    Its energy has no quadratic term, so all bits solve the same problem: more bits repeat the first,
-    and fitting says so. ``which="literal"`` takes the eigenvector of the paper's printed formula, which
+    Its energy has no quadratic term, so all bits solve the same problem: further bits equal the first,
+    and `fit` warns. ``which="literal"`` takes the eigenvector of the paper's printed formula, which
     for seven or more balanced classes is the most negative one, and stretches it to [−c, c] by its smallest
     and largest entry; else it is scaled by the largest in size.
     """

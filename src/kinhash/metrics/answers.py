@@ -59,8 +59,9 @@ def hamming_scores(queries: Codes | Packed, database: Codes | Packed) -> ScoreRo
 class AnswerSheet:
     """Queries and a database, all of known label; measures what a ranking of the database is worth.
 
-    ``own`` (q,) is the database row that each query is and does not find, if any. ``features`` of queries and
-    database add the measure "near", for at most 500 queries. Memory beyond these: blocks of about 80 MB.
+    ``own`` (q,) is the row of each query in the database, left out of its answers; −1 for none. ``features``
+    of queries and database add the measure "near", for at most 500 queries. Memory beyond these: blocks of
+    about 80 MB.
     """
 
     queries: Labels

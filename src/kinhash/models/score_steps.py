@@ -130,7 +130,7 @@ class Unit(Step):
 class Linear(Product):
     """``rint(v @ weights · 2^shift) + constant``, plus a second input where there is one.
 
-    After a `Unit` step the product is multiplied by the lengths n first: a row counts as long as it was.
+    After a `Unit` step the product is multiplied by the lengths n first: this restores the length of the row.
     """
 
     kind = "linear"
@@ -287,7 +287,7 @@ class Softmax(Tabled, Step):
 
 @dataclass(frozen=True, eq=False)
 class Lookup(Tabled, Step):
-    """``table[(v − low + half) >> shift]``, held at the ends of the table, or around again if ``wrap``."""
+    """``table[(v − low + half) >> shift]``, clipped to its ends, or modulo its length if ``wrap``."""
 
     kind = "lookup"
     forms = {"table": Form("i4", "k", -(2**24), 2**24)}

@@ -24,9 +24,9 @@ from ..errors import InvalidInput
 from .examples import Examples, PairExamples
 from .labels import Labels
 
-__all__ = ["NOBODY", "Supervision", "Training", "blocked_product", "row_numbers"]
+__all__ = ["UNKNOWN", "Supervision", "Training", "blocked_product", "row_numbers"]
 
-NOBODY = -1  # the group of rows nothing is known about
+UNKNOWN = -1  # the group of rows nothing is known about
 
 
 class Supervision(ABC):

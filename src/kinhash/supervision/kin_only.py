@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from .._internal.types import Bytes, Floats, Floats32, Ints
 from ..errors import InvalidInput
-from .base import NOBODY, Supervision, row_numbers
+from .base import UNKNOWN, Supervision, row_numbers
 from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Scored, agreement_of
 from .pairs import merged_pairs
 
@@ -102,7 +102,7 @@ class KinSupervision(Supervision):
         self.examples = (KinExamples(left, right, n_rows),)
         rows = np.unique(np.concatenate([left, right]))
         self.n_groups = len(rows)
-        self.group_of_row = np.full(n_rows, NOBODY, np.int64)
+        self.group_of_row = np.full(n_rows, UNKNOWN, np.int64)
         self.group_of_row[rows] = np.arange(self.n_groups)
 
     def similarity(self, left: Ints, right: Ints) -> Floats:

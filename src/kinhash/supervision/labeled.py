@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from .._internal.types import Bools, Floats, Ints
 from ..errors import InvalidInput, KinhashWarning, UnknownName
-from .base import NOBODY, Supervision, blocked_product
+from .base import UNKNOWN, Supervision, blocked_product
 from .examples import PairExamples
 from .labels import Labels, read_labels
 
@@ -153,7 +153,7 @@ class ClassSupervision(LabelSupervision):
 def _among_classes(labels: Labels, kept: Ints) -> Labels:
     """The labels counted among some of the classes, which must include those of all known rows."""
     assert labels.classes is not None
-    place = np.full(len(labels.names) + 1, NOBODY, np.int64)  # the last is that of unknown rows
+    place = np.full(len(labels.names) + 1, UNKNOWN, np.int64)  # the last is that of unknown rows
     place[kept] = np.arange(len(kept))
     return Labels(labels.names[kept], labels.known, classes=place[labels.classes])
 
@@ -228,7 +228,7 @@ def _distinct_rows(tags: sp.csr_array, known: Bools) -> tuple[Ints, Ints]:
     Rows are compared by the sum of random 64-bit numbers, one per tag; that equal sums mean equal rows is
     then checked, so chance decides nothing.
     """
-    group = np.full(tags.shape[0], NOBODY, np.int64)
+    group = np.full(tags.shape[0], UNKNOWN, np.int64)
     rows = np.flatnonzero(known)
     if not len(rows):
         return group, rows

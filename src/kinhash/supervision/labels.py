@@ -4,11 +4,11 @@ Accepted: 1-D classes (numbers, strings, booleans), a 2-D 0/1 indicator matrix (
 DataFrame), or a list of tag sets. The rules for what is missing:
 
 * ``None``, NaN, NaT or ``pandas.NA`` in place of a class, a tag set or a whole indicator row:
-  **unknown**. The row has no say in who is kin, and nothing is assumed about it.
+  **unknown**. The row is left out of all similarities.
 * Empty text in place of a class is **unknown**, too, in Python as in files; among tags it is no tag.
 * A missing tag inside a tag set is left out; a set of missing tags only is **unknown**.
 * The text ``"nan"`` is a class and gives a warning: ``numpy.array(["a", nan])`` makes text of NaN.
-* An empty tag set or an all-zero indicator row: **kin to nobody**, not even to other such rows.
+* An empty tag set or an all-zero indicator row: similar to **no other row**, nor to other such rows.
 * An integer −1 is a class like any other.
 * A single column ``(n, 1)`` is read as classes, as scikit-learn does.
 * Text and numbers together are refused: it would be a guess whether 1 and "1" are the same class.

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._internal.types import Floats, Ints
 from ..errors import InvalidInput
-from .base import NOBODY, Supervision
+from .base import UNKNOWN, Supervision
 
 __all__ = ["MixedSupervision"]
 
@@ -32,7 +32,7 @@ class MixedSupervision(Supervision):
         for part in parts:
             named |= part.group_of_row >= 0
         self.n_groups = int(named.sum())
-        self.group_of_row = np.full(len(named), NOBODY, np.int64)
+        self.group_of_row = np.full(len(named), UNKNOWN, np.int64)
         self.group_of_row[named] = np.arange(self.n_groups)
 
     def similarity(self, left: Ints, right: Ints) -> Floats:

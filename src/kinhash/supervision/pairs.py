@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from .._internal.types import Floats, Ints
 from ..errors import InvalidInput, KinhashWarning
-from .base import NOBODY, Supervision, row_numbers
+from .base import UNKNOWN, Supervision, row_numbers
 from .examples import PairExamples
 
 __all__ = ["PairSupervision", "from_pairs", "merged_pairs"]
@@ -36,7 +36,7 @@ class PairSupervision(Supervision):
         self.examples = (self.pairs,)
         self.rows = np.unique(np.concatenate([left, right]))
         self.n_groups = len(self.rows)
-        self.group_of_row = np.full(n_rows, NOBODY, np.int64)
+        self.group_of_row = np.full(n_rows, UNKNOWN, np.int64)
         self.group_of_row[self.rows] = np.arange(self.n_groups)
 
     @cached_property

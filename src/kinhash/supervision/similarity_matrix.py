@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from .._internal.blocks import block_slices
 from .._internal.types import Array, Floats, Ints
 from ..errors import InvalidInput
-from .base import NOBODY, Supervision, blocked_product, row_numbers
+from .base import UNKNOWN, Supervision, blocked_product, row_numbers
 from .pairs import PairSupervision
 
 __all__ = ["MatrixSupervision", "from_similarity"]
@@ -31,7 +31,7 @@ class MatrixSupervision(Supervision):
         n = matrix.shape[0]
         self.group_of_row = np.arange(n)
         self.n_groups = n
-        self._column = np.full(n, NOBODY, np.int64)
+        self._column = np.full(n, UNKNOWN, np.int64)
         self._column[np.arange(n) if anchors is None else anchors] = np.arange(matrix.shape[1])
 
     def similarity(self, left: Ints, right: Ints) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._internal.types import Bytes, Floats, Floats32, Ints
 from ..errors import InvalidInput
-from .base import NOBODY, Supervision, row_numbers
+from .base import UNKNOWN, Supervision, row_numbers
 from .examples import ENOUGH, Drawn, Examples, Force, Scored, agreement_of
 
 __all__ = ["TripletExamples", "TripletSupervision", "from_triplets"]
@@ -65,7 +65,7 @@ class TripletSupervision(Supervision):
         self.examples = (TripletExamples(anchor, nearer, further),)
         rows = np.unique(np.concatenate([anchor, nearer, further]))
         self.n_groups = len(rows)
-        self.group_of_row = np.full(n_rows, NOBODY, np.int64)
+        self.group_of_row = np.full(n_rows, UNKNOWN, np.int64)
         self.group_of_row[rows] = np.arange(self.n_groups)
 
     def similarity(self, left: Ints, right: Ints) -> Floats:

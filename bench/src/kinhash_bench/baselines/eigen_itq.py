@@ -40,7 +40,7 @@ class EigenITQ(TwoStepBaseline):
     """
 
     card = Card(
-        "a line nobody prints: eigenvectors of centred S, rotated",
+        "our own reference: eigenvectors of centred S, rotated",
         PAIRS,
         "ridge",
         "all of it",

@@ -271,7 +271,7 @@ class PairLDA(MetricBaseline):
     """
 
     card = Card(
-        "a line nobody prints: LDA on components of similar pairs",
+        "our own reference: LDA on components of similar pairs",
         PAIRS,
         "discriminant directions, rotated by ITQ",
         "all of it; shrinkage chosen on held-out pairs in each fit",

@@ -25,7 +25,7 @@ class RandomCodewords(TwoStepBaseline):
     """
 
     card = Card(
-        "a line nobody prints: a random codeword per class",
+        "our own reference: a random codeword per class",
         LABELS,
         "ridge",
         "all of it",

@@ -1,4 +1,4 @@
-"""The other bit instruction the kernels share: where the lowest one of a word is."""
+"""Count the trailing zeros of a 64-bit word; for its ones see `_internal/popcount.py`."""
 
 from __future__ import annotations
 
