@@ -36,7 +36,7 @@ DOCUMENT = re.compile(r"(?<![\w/:.])((?:[\w.-]+/)*[\w-]+\.md)\b")
 PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]*\.(?:py|pyi|md|toml|js|css|cu|html|yml)|\w+\.py")
 IDENTIFIER = re.compile(r"`{1,2}(_[a-z][A-Za-z0-9_]*|[A-Z][A-Za-z0-9_]{2,})(?:\([^`\n]*\))?`{1,2}")
 NOT_OURS = {"KINHASH_DATA", "MemAvailable", "NaN", "BIT", "BINARY_VECTOR", "BIN_FLAT", "DBSCAN", "Dense"}
-PLACEHOLDERS = {"NAME.py", "foo.py"}
+PLACEHOLDERS = {"NAME.py", "foo.py", "COMMAND.py"}
 OTHER_FILES = {"kinhash.json"}  # written by an engine
 # Rooms that are being rewritten: take each out when it is done.
 LATER = (

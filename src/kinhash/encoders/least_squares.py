@@ -184,7 +184,7 @@ def moments_on(
 
 
 def choose_alpha(alpha: float | str, moments: Standardised) -> float:
-    """``"auto"`` is n/p, as LFH and later methods have it, ``"gcv"`` minimises generalised cross-validation."""
+    """``"auto"`` is n/p, as LFH and later methods have it, ``"gcv"`` is generalised cross-validation."""
     if isinstance(alpha, str):
         if alpha == "auto":
             return moments.weight / len(moments.gram)
