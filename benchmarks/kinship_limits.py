@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,7 @@ import numpy as np
 from kinship import by_codes
 from kinship_data import PAIRS, Figures, PairTask, cifar
 
+import kinhash
 from kinhash import EnergyHasher
 from kinhash.baselines import ITQ
 from kinhash.errors import KinhashWarning
@@ -121,12 +123,13 @@ def missing(seeds: int) -> None:
         said("  pairs alone", pairs)
 
 
-def size(seeds: int) -> None:
+def size(gpu: bool) -> None:
     for name in SIZES:
-        subprocess.run([sys.executable, __file__, "one", "--name", name], check=True)
+        more = ["--gpu"] if gpu else []
+        subprocess.run([sys.executable, __file__, "one", "--name", name, *more], check=True)
 
 
-def one(name: str) -> None:
+def one(name: str, gpu: bool) -> None:
     """Fit once and print seconds and peak memory beyond the input."""
     import scipy.sparse as sp
 
@@ -144,12 +147,14 @@ def one(name: str) -> None:
         S.data = S.data.clip(-1, 1)
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     hasher, start = EnergyHasher(64, random_state=0), time.perf_counter()
-    hasher.fit_similarity(X, S) if name == "similarities" else hasher.fit_pairs(X, left, right, verdict)
+    with kinhash.on_gpu() if gpu else nullcontext():
+        hasher.fit_similarity(X, S) if name == "similarities" else hasher.fit_pairs(X, left, right, verdict)
     seconds, peak = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
         f"  {name}: {n_pairs:,} over {n_rows:,} rows × {width}: {seconds:.1f} s, "
         f"peak {peak / 2**20:.1f} GB, {(peak - held) / 2**20:.1f} GB beyond the input"
     )
+    print("   ", ", ".join(f"{stage} {spent:.1f} s" for stage, spent in hasher.report_.seconds.items()))
 
 
 def main() -> None:
@@ -158,13 +163,14 @@ def main() -> None:
     parser.add_argument("part", choices=(*parts, "one"))
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--name", choices=tuple(SIZES), help="of one size")
+    parser.add_argument("--gpu", action="store_true", help="fit on a graphics card, sizes only")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", KinhashWarning)
     if asked.part == "one":
-        one(asked.name)
+        one(asked.name, asked.gpu)
     else:
         print(asked.part, flush=True)
-        parts[asked.part](asked.seeds)
+        parts[asked.part](asked.gpu if asked.part == "size" else asked.seeds)
 
 
 if __name__ == "__main__":

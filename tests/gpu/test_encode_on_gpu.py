@@ -8,7 +8,7 @@ from test_gpu_index import _has_card
 import kinhash
 from kinhash import EMKSH, EnergyHasher, gpu
 from kinhash._internal.rows import Rows
-from kinhash.encoders import codes_of_rows, least_squares
+from kinhash.encoders import Amortized, codes_of_rows, least_squares
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.feature_transform import ColumnsAndRBF, Preparation, UnitRBF
 from kinhash.encoders.least_squares import moments_of_rows
@@ -104,3 +104,24 @@ def test_a_fit_on_a_card_encodes_as_one_on_the_processor(on_card):
     with on_card():
         hasher = EMKSH(32, random_state=0).fit(X[:700], y[:700])
     np.testing.assert_allclose(hasher.decision_function(X), expected.decision_function(X), atol=2e-4)
+
+
+@pytest.mark.parametrize("kind", ["pairs", "clicks", "triplets"])
+def test_a_map_learned_from_pairs_on_a_card_is_that_of_the_processor(on_card, kind):
+    X, y = _rows()
+    a, b, c = np.random.default_rng(0).integers(0, 700, (3, 4000))
+    alike = (y[a] == y[b]) & (a != b)
+    ordered = alike & (y[a] != y[c])
+
+    def fitted() -> EnergyHasher:
+        hasher = EnergyHasher(16, random_state=0, encoder=Amortized(pull=0.001, scale="common"))
+        if kind == "triplets":
+            return hasher.fit_triplets(X[:700], a[ordered], b[ordered], c[ordered])
+        if kind == "clicks":
+            return hasher.fit_pairs(X[:700], a[alike], b[alike])
+        return hasher.fit_pairs(X[:700], a[a != b], b[a != b], alike[a != b])
+
+    expected = fitted()
+    with on_card():
+        hasher = fitted()
+    np.testing.assert_allclose(hasher.decision_function(X), expected.decision_function(X), atol=2e-2)

@@ -16,7 +16,7 @@ procrustean approach to learning binary codes. CVPR 2011.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,8 @@ from .._internal.validation import check_number
 from ..codes import pack_bits
 from ..energies import Energy
 from ..errors import InvalidInput
-from ..supervision import Examples, Force, Training
+from ..gpu import card_in_use, moved
+from ..supervision import Examples, Force, Training, named_rows
 from .base import Candidate, Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
 from .maps import LinearMap
@@ -85,9 +86,9 @@ class Setting:
     metric: Floats32
     start: Floats32
 
-    def codes(self, weights: Floats32, intercept: Any = 0) -> Bytes:
-        """Packed codes of all named rows."""
-        return pack_bits(self.rows @ weights + intercept > 0)
+    def codes(self, weights: Floats32, intercept: Any = 0) -> Callable[[Ints], Bytes]:
+        """Gives the packed codes of some of the named rows."""
+        return lambda rows: pack_bits(self.rows[rows] @ weights + intercept > 0)
 
     def map(self, weights: Floats32, intercept: Floats32) -> LinearMap:
         """The same for raw rows."""
@@ -147,13 +148,15 @@ class Amortized(Encoder):
                 best, chosen = found, setting
         assert best is not None
         tasks = [(pull, learn, held) for pull in pulls for learn, held in folds]
+        card = card_in_use()
+        there = chosen if card is None else moved(chosen, card)
 
         def one(task: tuple[float, list[Examples], list[Examples]]) -> tuple[float, Floats]:
             pull, learn, held = task
-            weights, intercept = train(chosen, learn, solution.force(), pull, seed)
+            weights, intercept = train(there, learn, solution.force(), pull, seed, card)
             return judged(held, chosen.codes(weights, intercept), seed)
 
-        scored = list(map_blocks(one, tasks, training.n_jobs))
+        scored = list(map_blocks(one, tasks, training.n_jobs if card is None else 1))
         for place, pull in enumerate(pulls):
             of_pull = scored[place * FOLDS : (place + 1) * FOLDS]
             yield self._candidate(best.encoder.scale, pull, chosen, of_pull)
@@ -181,7 +184,9 @@ class Amortized(Encoder):
         if pull != "start":
             with training.stages("pairs"):
                 seed = int(training.rng.integers(2**63))
-                weights, intercept = train(setting, examples, solution.force(), float(pull), seed)
+                card = card_in_use()
+                there = setting if card is None else moved(setting, card)
+                weights, intercept = train(there, examples, solution.force(), float(pull), seed, card)
         return Fitted(setting.map(weights, intercept), facts={"pull": pull, "scale": self.scale})
 
 
@@ -192,7 +197,7 @@ def named_examples(training: Training) -> tuple[Ints, list[Examples]]:
     """
     supervision = training.supervision
     examples = list(supervision.examples) or [supervision.sampled_pairs(LABEL_PAIRS, training.rng)]
-    named = np.unique(np.concatenate([one.ends.ravel() for one in examples]))
+    named = named_rows(len(training.rows), *(one.ends for one in examples))
     place = np.full(len(training.rows), -1, np.int64)
     place[named] = np.arange(len(named))
     return named, [one.renumbered(place, len(named)) for one in examples]
@@ -226,29 +231,45 @@ def _principal(covariance: Floats, most: int) -> Floats32:
 
 
 def train(
-    setting: Setting, examples: Sequence[Examples], force: Force, pull: float, seed: int
+    setting: Setting, examples: Sequence[Examples], force: Force, pull: float, seed: int, card: Any = None
 ) -> tuple[Floats32, Floats32]:
-    """Weights (p, d) and intercepts (d,) after Adam steps from the start."""
+    """Weights (p, d) and intercepts (d,) after Adam steps, on the card that holds ``setting``, if any."""
+    if card is None:
+        return _descend(setting, examples, force, pull, seed, lambda thing: thing)
+    with card.active():
+        weights, intercept = _descend(setting, examples, force, pull, seed, lambda thing: moved(thing, card))
+        return card.get(weights), card.get(intercept)
+
+
+def _descend(
+    setting: Setting,
+    examples: Sequence[Examples],
+    force: Force,
+    pull: float,
+    seed: int,
+    put: Callable[[Any], Any],
+) -> tuple[Floats32, Floats32]:
+    """The same where ``put`` brings arrays to those of the setting."""
     rng = np.random.default_rng(seed)
-    weights, intercept = setting.start.copy(), np.zeros(setting.start.shape[1], np.float32)
+    weights, intercept = setting.start.copy(), np.zeros_like(setting.start[0])
     adam = Adam([weights, intercept], DECAYS)
     for step in range(STEPS):
         drawn = [one.draw(PAIRS_A_STEP, rng) for one in examples]
-        rows = setting.rows[np.concatenate([each.rows for each in drawn])]
+        rows = setting.rows[put(np.concatenate([each.rows for each in drawn]))]
         means = np.tanh(rows @ weights + intercept)
         parts = np.split(means, np.cumsum([len(each.rows) for each in drawn])[:-1])
         pushes = [
-            one.push(part, each.known, force) * np.float32(one.weight)
+            one.push(part, put(each.known), force) * np.float32(one.weight)
             for one, part, each in zip(examples, parts, drawn, strict=True)
         ]
         push = np.concatenate(pushes) * (1 - means * means)
-        moved = np.float32(pull) * (weights - setting.start)
-        gradient = rows.T @ push + setting.metric @ moved
+        back = np.float32(pull) * (weights - setting.start)
+        gradient = rows.T @ push + setting.metric @ back
         adam.move([gradient, push.sum(axis=0) + np.float32(pull) * intercept], RATE * (1 - step / STEPS))
     return weights, intercept
 
 
-def judged(held: Sequence[Examples], codes: Bytes, seed: int) -> tuple[float, Floats]:
+def judged(held: Sequence[Examples], codes: Callable[[Ints], Bytes], seed: int) -> tuple[float, Floats]:
     """Mean score of held-out examples of all kinds by their weights, and pseudo-values less that mean.
 
     A pseudo-value is what an example would add to the score if it were a mean over examples: its influence

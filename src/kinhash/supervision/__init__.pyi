@@ -4,6 +4,7 @@ from .base import row_numbers as row_numbers
 from .examples import Examples as Examples
 from .examples import Force as Force
 from .examples import PairExamples as PairExamples
+from .examples import named_rows as named_rows
 from .kin_only import KinSupervision as KinSupervision
 from .kin_only import from_kin as from_kin
 from .labeled import KINSHIPS as KINSHIPS

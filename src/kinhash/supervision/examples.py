@@ -17,7 +17,7 @@ import numpy as np
 
 from .._internal.types import Bytes, Floats, Floats32, Ints
 
-__all__ = ["Drawn", "Examples", "Force", "PairExamples", "Scored", "agreement_of"]
+__all__ = ["Drawn", "Examples", "Force", "PairExamples", "Scored", "agreement_of", "named_rows"]
 
 ENOUGH = 10  # examples of each sign below which a held-out score means nothing
 MOST_SCORED = 2000  # held-out examples that are compared with each other: a matrix of 2,000² differences
@@ -74,14 +74,22 @@ class Examples(ABC):
         """Gradient of the mean energy of a step by the means (k, d) of the drawn rows."""
 
     @abstractmethod
-    def score(self, codes: Bytes, rng: np.random.Generator) -> Scored:
-        """How well packed codes (n, bytes) of all rows order these examples."""
+    def score(self, codes: Callable[[Ints], Bytes], rng: np.random.Generator) -> Scored:
+        """How well ``codes(rows)``, packed codes (k, bytes) of some rows, order these examples."""
 
 
-def agreement_of(codes: Bytes, left: Ints, right: Ints) -> Ints:
+def agreement_of(left: Bytes, right: Bytes) -> Ints:
     """Minus the Hamming distances of pairs of packed codes."""
-    differing: Ints = np.bitwise_count(codes[left] ^ codes[right]).sum(axis=1, dtype=np.int64)
+    differing: Ints = np.bitwise_count(left ^ right).sum(axis=1, dtype=np.int64)
     return -differing
+
+
+def named_rows(n_rows: int, *ends: Ints) -> Ints:
+    """Which of ``n_rows`` rows occur in any of these arrays, in order."""
+    named = np.zeros(n_rows, bool)
+    for rows in ends:
+        named[rows] = True
+    return np.flatnonzero(named)
 
 
 @dataclass(frozen=True)
@@ -130,13 +138,14 @@ class PairExamples(Examples):
         g = force(agreement, known)[:, None] / np.float32(u.size)
         return np.concatenate([g * v, g * u])
 
-    def score(self, codes: Bytes, rng: np.random.Generator) -> Scored:
+    def score(self, codes: Callable[[Ints], Bytes], rng: np.random.Generator) -> Scored:
         """The share of two pairs whose distances are in the order of their similarities: the AUC of verdicts.
 
         For verdicts the error that follows from the influences is that of DeLong et al., Biometrics 1988.
         """
         some = slice(0, MOST_SCORED)
-        near, s = agreement_of(codes, self.left[some], self.right[some]), self.similarity[some]
+        near = agreement_of(codes(self.left[some]), codes(self.right[some]))
+        s = self.similarity[some]
         order = np.sign(s[:, None] - s)
         right = (order * np.sign(near[:, None] - near)).sum(axis=1)
         comparable = np.abs(order).sum(axis=1)

@@ -5,6 +5,7 @@ The other rows of a step are taken as dissimilar, unless a short path of pairs l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -15,7 +16,7 @@ import scipy.sparse as sp
 from .._internal.types import Bytes, Floats, Floats32, Ints
 from ..errors import InvalidInput
 from .base import UNKNOWN, Supervision, row_numbers
-from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Scored, agreement_of
+from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Scored, agreement_of, named_rows
 from .pairs import merged_pairs
 
 __all__ = ["KinExamples", "KinSupervision", "from_kin"]
@@ -80,15 +81,15 @@ class KinExamples(Examples):
         wrong *= np.float32(2 / u.size)
         return np.concatenate([wrong @ v, wrong.T @ u])
 
-    def score(self, codes: Bytes, rng: np.random.Generator) -> Scored:
+    def score(self, codes: Callable[[Ints], Bytes], rng: np.random.Generator) -> Scored:
         """Mean share of random rows that are further from a row than its partner is, over both ends."""
         some = slice(0, MOST_SCORED)
         a = np.concatenate([self.left[some], self.right[some]])
         b = np.concatenate([self.right[some], self.left[some]])
-        near, share = agreement_of(codes, a, b), np.zeros(len(a))
-        for other in rng.integers(self.n_rows, size=SCORED_ROWS):
-            away = agreement_of(codes, a, np.full(len(a), other))
-            share += (1 + np.sign(near - away)) / 2 / SCORED_ROWS
+        own, partner = codes(a), codes(b)
+        near, share = agreement_of(own, partner), np.zeros(len(a))
+        for other in codes(rng.integers(self.n_rows, size=SCORED_ROWS)):
+            share += (1 + np.sign(near - agreement_of(own, other))) / 2 / SCORED_ROWS
         share = share.reshape(2, -1).mean(axis=0)  # both ends of a pair are one observation
         return Scored(float(share.mean()), (share - share.mean()) / len(share))
 
@@ -100,7 +101,7 @@ class KinSupervision(Supervision):
 
     def __init__(self, left: Ints, right: Ints, n_rows: int) -> None:
         self.examples = (KinExamples(left, right, n_rows),)
-        rows = np.unique(np.concatenate([left, right]))
+        rows = named_rows(n_rows, left, right)
         self.n_groups = len(rows)
         self.group_of_row = np.full(n_rows, UNKNOWN, np.int64)
         self.group_of_row[rows] = np.arange(self.n_groups)

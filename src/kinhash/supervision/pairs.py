@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from .._internal.types import Floats, Ints
 from ..errors import InvalidInput, KinhashWarning
 from .base import UNKNOWN, Supervision, row_numbers
-from .examples import PairExamples
+from .examples import PairExamples, named_rows
 
 __all__ = ["PairSupervision", "from_pairs", "merged_pairs"]
 
@@ -34,7 +34,7 @@ class PairSupervision(Supervision):
     ) -> None:
         self.pairs = PairExamples(left, right, similarity, weights)
         self.examples = (self.pairs,)
-        self.rows = np.unique(np.concatenate([left, right]))
+        self.rows = named_rows(n_rows, left, right)
         self.n_groups = len(self.rows)
         self.group_of_row = np.full(n_rows, UNKNOWN, np.int64)
         self.group_of_row[self.rows] = np.arange(self.n_groups)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,7 +11,7 @@ import numpy as np
 from .._internal.types import Bytes, Floats, Floats32, Ints
 from ..errors import InvalidInput
 from .base import UNKNOWN, Supervision, row_numbers
-from .examples import ENOUGH, Drawn, Examples, Force, Scored, agreement_of
+from .examples import ENOUGH, Drawn, Examples, Force, Scored, agreement_of, named_rows
 
 __all__ = ["TripletExamples", "TripletSupervision", "from_triplets"]
 
@@ -49,10 +50,10 @@ class TripletExamples(Examples):
         g = force(difference, np.ones_like(difference))[:, None] / np.float32(a.size)
         return np.concatenate([g * (b - c), g * a, -g * a])
 
-    def score(self, codes: Bytes, rng: np.random.Generator) -> Scored:
+    def score(self, codes: Callable[[Ints], Bytes], rng: np.random.Generator) -> Scored:
         """Share of triplets in order; equal distances count one half."""
-        near = agreement_of(codes, self.anchor, self.nearer)
-        right = (1 + np.sign(near - agreement_of(codes, self.anchor, self.further))) / 2
+        anchor, nearer, further = map(codes, (self.anchor, self.nearer, self.further))
+        right = (1 + np.sign(agreement_of(anchor, nearer) - agreement_of(anchor, further))) / 2
         return Scored(float(right.mean()), (right - right.mean()) / len(right))
 
 
@@ -63,7 +64,7 @@ class TripletSupervision(Supervision):
 
     def __init__(self, anchor: Ints, nearer: Ints, further: Ints, n_rows: int) -> None:
         self.examples = (TripletExamples(anchor, nearer, further),)
-        rows = np.unique(np.concatenate([anchor, nearer, further]))
+        rows = named_rows(n_rows, anchor, nearer, further)
         self.n_groups = len(rows)
         self.group_of_row = np.full(n_rows, UNKNOWN, np.int64)
         self.group_of_row[rows] = np.arange(self.n_groups)
