@@ -92,6 +92,13 @@ def named_rows(n_rows: int, *ends: Ints) -> Ints:
     return np.flatnonzero(named)
 
 
+def _drawn(n: int, sums: Floats | None, size: int, rng: np.random.Generator) -> Ints:
+    """Random numbers below ``n``, by cumulative weights if there are any."""
+    if sums is None:
+        return rng.integers(n, size=size)
+    return np.searchsorted(sums, rng.random(size) * sums[-1]).clip(max=n - 1)
+
+
 @dataclass(frozen=True)
 class PairExamples(Examples):
     """Pairs (m,) with similarities in [−1, 1]; similar and other pairs are drawn equally often, by weight."""
@@ -119,16 +126,15 @@ class PairExamples(Examples):
         return min(similar, len(self.left) - similar) >= (ENOUGH if to_score else 1)
 
     @cached_property
-    def _cumulative(self) -> Floats:
-        weights = np.ones(len(self.left)) if self.weights is None else self.weights
+    def _sides(self) -> list[tuple[Ints, Floats | None]]:
+        """Positions of similar and of other pairs, where there are any, each with cumulative weights."""
         similar = self.similarity > 0
-        if similar.any() and not similar.all():
-            weights = np.where(similar, weights / weights[similar].sum(), weights / weights[~similar].sum())
-        found: Floats = np.cumsum(weights) / weights.sum()
-        return found
+        sides = [side for side in (np.flatnonzero(similar), np.flatnonzero(~similar)) if len(side)]
+        return [(side, None if self.weights is None else np.cumsum(self.weights[side])) for side in sides]
 
     def draw(self, size: int, rng: np.random.Generator) -> Drawn:
-        picked = np.searchsorted(self._cumulative, rng.random(size)).clip(max=len(self.left) - 1)
+        each = size // len(self._sides)
+        picked = np.concatenate([side[_drawn(len(side), sums, each, rng)] for side, sums in self._sides])
         rows = np.concatenate([self.left[picked], self.right[picked]])
         return Drawn(rows, self.similarity[picked])
 
