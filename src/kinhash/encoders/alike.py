@@ -155,6 +155,6 @@ def _predicted(rows: Rows, own: LinearMap, looks: Rows, some: Ints) -> LinearMap
     X, targets = rows.read(some), own.scores(looks.read(some))
     preparation = Preparation.first_guess(X, None, True)
     moments = moments_of_rows(Rows(X), preparation, lambda part: targets[part], None)
-    standard = moments.standardised(True)
+    standard = moments.standardized(True)
     weights = ridge_weights(standard, choose_alpha("gcv", standard)).astype(np.float32)
     return LinearMap(standard.preparation, weights, standard.target_mean.astype(np.float32))

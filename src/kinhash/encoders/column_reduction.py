@@ -103,13 +103,13 @@ def narrowed(training: Training) -> Training:
         "Reduce the columns first, for example with sklearn.decomposition.TruncatedSVD",
     )
     with training.stages("narrowing"):
-        centred = _Sparse(rows, some) if sparse else _Dense(rows, some)
+        centered = _Sparse(rows, some) if sparse else _Dense(rows, some)
         n_jobs = training.n_jobs
         basis = _orthonormal(
-            centred.columns(np.sort(training.rng.choice(len(some), q, replace=False))), n_jobs
+            centered.columns(np.sort(training.rng.choice(len(some), q, replace=False))), n_jobs
         )
-        basis = _orthonormal(centred.back(centred.forth(basis, n_jobs), n_jobs), n_jobs)
-        narrow = NarrowRows(rows, centred.mean, centred.scale, basis)
+        basis = _orthonormal(centered.back(centered.forth(basis, n_jobs), n_jobs), n_jobs)
+        narrow = NarrowRows(rows, centered.mean, centered.scale, basis)
     return replace(training, rows=narrow)
 
 

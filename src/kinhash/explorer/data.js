@@ -118,7 +118,7 @@ function distancesFrom(code) {
 }
 
 /** The code itself, all rows but `except` in the order (distance, row), and the distances of all rows. */
-function neighboursOf(code, except = -1) {
+function neighborsOf(code, except = -1) {
   const distances = distancesFrom(code);
   const starts = new Uint32Array(facts.maxDistance + 2);
   for (let i = 0; i < rows.n; i++) if (i !== except) starts[distances[i] + 1]++;

@@ -78,12 +78,12 @@ def _points(codes: Codes, margins: Floats | None) -> _Points:
 
 def _start(vectors: Floats32) -> Floats:
     """The first two principal directions, a sign fixed for each."""
-    centred = vectors.astype(np.float64) - vectors.mean(axis=0)
-    _, directions = np.linalg.eigh(centred.T @ centred)
+    centered = vectors.astype(np.float64) - vectors.mean(axis=0)
+    _, directions = np.linalg.eigh(centered.T @ centered)
     two = directions[:, ::-1][:, :2]
     two *= np.sign(two[np.abs(two).argmax(axis=0), np.arange(two.shape[1])])
     places = np.zeros((len(vectors), 2))
-    places[:, : two.shape[1]] = centred @ two
+    places[:, : two.shape[1]] = centered @ two
     return START * places / max(float(places.std()), 1e-12)
 
 

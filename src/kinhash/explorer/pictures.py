@@ -86,9 +86,9 @@ def sheets(source: Source, numbers: Ints, progress: Callable[[float], None] | No
 
 
 def _sheet(image: Any, thumbs: Sequence[Any], side: int, columns: int) -> Any:
-    grey = all(one.mode == "L" for one in thumbs)
+    gray = all(one.mode == "L" for one in thumbs)
     size = (columns * side, -(-len(thumbs) // columns) * side)
-    out = image.new("L" if grey else "RGB", size, 255 if grey else (255, 255, 255))
+    out = image.new("L" if gray else "RGB", size, 255 if gray else (255, 255, 255))
     for number, one in enumerate(thumbs):
         left = number % columns * side + (side - one.width) // 2
         top = number // columns * side + (side - one.height) // 2
