@@ -17,7 +17,7 @@ from .terminal import (
     json_option,
     separator_option,
     talk,
-    unless_told,
+    unless_talked,
     wrapped,
 )
 from .verdict import shortfalls
@@ -145,7 +145,7 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
     from ..metrics import verdict as sentences
 
     seconds = result["seconds"]
-    lines = unless_told(result["read"])
+    lines = unless_talked(result["read"])
     if verdict is not None:
         kept = f"Held out: {result['held_out']}."
         lines += [str(verdict), kept, "", *map(wrapped, sentences(verdict)), *shortfalls(verdict)]

@@ -23,7 +23,7 @@ __all__ = [
     "separator_option",
     "table",
     "talk",
-    "unless_told",
+    "unless_talked",
     "visible",
     "wrapped",
 ]
@@ -69,8 +69,8 @@ def talk(text: str) -> None:
         click.echo(visible(text), err=True)
 
 
-def unless_told(text: str) -> list[str]:
-    """A line of a result that whoever watches has seen already: `talk` told it while the work went on."""
+def unless_talked(text: str) -> list[str]:
+    """A line of a result, unless `talk` has printed it during the work."""
     return [] if sys.stderr.isatty() else [text]
 
 

@@ -115,11 +115,11 @@ def _some_rows(training: Training, width: int) -> Ints:
 
 def _predictable(labels: Labels, unit: Floats32, some: Ints) -> Floats:
     """Matrix (p, p) that takes a row to what its labels, as far as they follow from it, would predict."""
-    told = _label_means(sp.csr_array(labels.indicator()[some], dtype=np.float64), unit, labels.is_tags)
+    means = _label_means(sp.csr_array(labels.indicator()[some], dtype=np.float64), unit, labels.is_tags)
     width = unit.shape[1]
     gram = (unit.T @ unit).astype(np.float64)
     gram[np.diag_indices_from(gram)] += 1e-3 * (np.trace(gram) or 1.0) / width  # rows may be all the same
-    return np.asarray(np.linalg.solve(gram, unit.T @ told), np.float64)
+    return np.asarray(np.linalg.solve(gram, unit.T @ means), np.float64)
 
 
 def _label_means(known: sp.csr_array, unit: Floats32, are_tags: bool) -> Floats32:

@@ -240,7 +240,7 @@ class LabeledSet:
         return total * (self.total_weight / max(counted, 1e-300))
 
     def some(self, rng: np.random.Generator, most: int) -> Ints:
-        """Places of at most so many rows that count, in order."""
+        """Sorted positions of at most ``most`` rows with positive weight."""
         places = np.arange(len(self.rows)) if self.weights is None else np.flatnonzero(self.weights > 0)
         return places if len(places) <= most else np.sort(rng.choice(places, most, replace=False))
 

@@ -1,7 +1,7 @@
 "use strict";
 // Colors of rows: by label, by distance from the chosen row, or one for all.
 
-// Twenty colors that are told apart on white and on black; labels beyond them are gray.
+// Twenty colors that are distinct on white and on black; labels beyond them are gray.
 const PALETTE = [
   "#1f77d0", "#e8710a", "#2e9e44", "#d33a3a", "#9163c9", "#9a6448", "#d964b6", "#17a5b5", "#a5a31c", "#5b6ee1",
   "#7fb3e6", "#f5b56b", "#7fcf8a", "#f08c8c", "#c4a8e8", "#c9a08a", "#efa9da", "#83d5de", "#d0cf6b", "#3f8f7f",

@@ -92,7 +92,7 @@ function precisionFigure(figures) {
   const points = figures.precision, most = Math.log(Math.max(2, points[points.length - 1][0]));
   const x = (rank) => LEFT + (Math.log(rank) / most) * (WIDE - LEFT - 20), y = (share) => TOP + (1 - share) * (HIGH - BOTTOM - TOP);
   const svg = chart("Share of kin among the first: " + points.map(([rank, share]) => `${rank}: ${percent(share)}`).join(", "));
-  axes(svg, "the first so many rows", "");
+  axes(svg, "rank", "");
   for (const share of [0, 0.25, 0.5, 0.75, 1]) chartText(svg, LEFT - 4, y(share) + 4, percent(share), "end");
   svg.append(makeSvg("path", { class: "chance", d: `M${LEFT} ${y(figures.chance)}H${WIDE - 6}` }));
   chartText(svg, WIDE - 8, y(figures.chance) - 4, "chance", "end");

@@ -1,7 +1,7 @@
 """Where rows stand on the map: near to rows with near codes, as far as two dimensions allow.
 
 Every distinct code (with margins: every row) is a point, linked to its nearest ones by the exact search of
-`HammingIndex`; `_pull` settles the points from a start along the principal directions of the bits. Rows of
+`HammingIndex`; `pull.py` settles the points from a start along the principal directions of the bits. Rows of
 one code stand around its point in a disc as large as their number.
 """
 
@@ -20,7 +20,7 @@ from .pull import settle
 __all__ = ["layout"]
 
 LINKS = 12  # nearest points that each is linked to,
-LOOKED_AT = 40  # of so many near ones: among equally near ones chance decides, or the margins
+LOOKED_AT = 40  # of this many near ones: among equally near ones chance decides, or the margins
 PUSHED = 4  # random points that each step pushes away
 UPDATES = 400_000_000  # pulls and pushes in all: seconds, not minutes
 MOST_STEPS = 400

@@ -1,5 +1,5 @@
 "use strict";
-// Drawing the map: density from afar, dots in between, pictures or text from near. All pixels are computed here,
+// Drawing the map: density when zoomed out, then dots, then pictures or text when zoomed in. All pixels are computed here,
 // so that fifty thousand rows move as smoothly without a graphics card.
 
 const CELL = 3; // side of a cell of the density, in pixels of the page
@@ -61,7 +61,7 @@ function crowding(inView, left, top) {
 
 const density = { canvas: null, image: null, sums: null };
 
-/** Sums and pixels for so many cells, made anew only where the size of the map has changed. */
+/** Sums and pixels of the cells; allocated again only when the size of the map changes. */
 function densityCells(context, columns, lines) {
   if (!density.image || density.image.width !== columns || density.image.height !== lines) {
     density.canvas = make("canvas", { width: columns, height: lines });

@@ -18,7 +18,7 @@ from .rows import expect_rows
 __all__ = ["Sheets", "picture_of_row", "sheets"]
 
 PER_SHEET = 1024
-SIDES = ((1000, 96), (4000, 64), (10_000, 48))  # up to so many rows, so many pixels a side,
+SIDES = ((1000, 96), (4000, 64), (10_000, 48))  # (rows up to, pixels a side),
 SMALLEST = 32  # and these for more
 MOST_PNG = 700  # bytes a picture beyond which sheets are lossy: photographs take five times that
 ENDINGS = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"}

@@ -187,7 +187,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return self
 
     def listen(self, listener: Listener | None) -> Self:
-        """Be told the name of each stage of a fit as it begins."""
+        """Call ``listener`` with the name of each stage of a fit as it begins."""
         self._listener = listener
         return self
 

@@ -153,7 +153,7 @@ def shared_codes_warning(sharing: int, n_classes: int, n_bits: int, n_alike: int
     if n_alike and n_bits >= enough:
         advice = "Fit with alike=0, so that all bits tell classes apart"
     return (
-        f"{sharing:,} of {n_classes:,} classes share their code with another class and cannot be told apart. "
+        f"{sharing:,} of {n_classes:,} classes share their code with another class and cannot be distinguished. "
         f"{n_bits} bits hold {comfortable(n_bits):,} classes well. {advice}."
     )
 
@@ -171,7 +171,7 @@ def count_distinct(codes: Bytes, group: Ints | None) -> int:
 
 
 def all_equal_warning(fitted: Fitted, rows: Rows) -> list[str]:
-    """What to say where new rows cannot be told apart: rows from all over X get one code, or RBF drowns them.
+    """Warning where new rows cannot be distinguished: sampled rows of X share one code, or RBF drowns them.
 
     RBF features compare directions in float32: rows that share all but a thousandth of theirs look alike.
     """
@@ -195,7 +195,7 @@ def all_equal_warning(fitted: Fitted, rows: Rows) -> list[str]:
         why, remedy = f"{len(some)} of them get the same code", "Check the features, and how they are scaled"
     else:
         return []
-    return [f"New rows cannot be told apart by their features: {why}. {remedy}."] if len(some) > 1 else []
+    return [f"New rows cannot be distinguished by their features: {why}. {remedy}."] if len(some) > 1 else []
 
 
 def _largest_share(codes: Bytes) -> float:

@@ -181,7 +181,7 @@ class TagSupervision(LabelSupervision):
         return self._graded(shared, sizes[left][:, None], sizes[right])
 
     def _graded(self, shared: Floats, left_size: Ints, right_size: Ints) -> Floats:
-        """Similarities of sets of these sizes that share so many tags."""
+        """Similarities of tag sets of these sizes that share ``shared`` tags."""
         if not self.graded:
             return np.where(shared > 0, 1.0, -1.0)
         union = left_size + right_size - shared

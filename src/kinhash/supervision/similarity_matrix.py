@@ -162,11 +162,11 @@ def _check_varies(matrix: Array, anchors: Ints) -> None:
 
 
 def _all_alike(value: Any) -> InvalidInput:
-    """The error for an S that tells nobody apart."""
+    """The error for an S in which all pairs are equally similar."""
     return InvalidInput(
-        f"S says {value} about every pair, so nobody can be told apart",
+        f"S says {value} about every pair, so no rows can be distinguished",
         "some pairs more similar than others",
-        "Add pairs of the other kind; random pairs of rows are usually strangers",
+        "Add pairs of the other kind; random pairs of rows are usually dissimilar",
     )
 
 

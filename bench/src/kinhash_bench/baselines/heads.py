@@ -55,7 +55,7 @@ class Head(Baseline):
 
     @abstractmethod
     def _loss(self, n_labels: int, rng: np.random.Generator) -> HeadLoss:
-        """The loss for so many labels."""
+        """The loss for ``n_labels`` labels."""
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -1,7 +1,7 @@
 """MULAN multi-label sets: ``name.xml`` lists the labels, ``.arff`` files hold the rows.
 
 Either ``name-train.arff`` and ``name-test.arff`` (the split MULAN publishes) or one ``name.arff``.
-Which attributes are labels is told by the ``.xml`` file alone; the others are features.
+Only the ``.xml`` file says which attributes are labels; the others are features.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class Protocol:
         return f"{self.name}@{self.digest}"
 
     def partition(self, rows: Any, number: int = 0) -> Partition:
-        """Draw partition ``number`` of so many rows, or of rows with these labels.
+        """Draw partition ``number``; ``rows`` is the number of rows, or their labels.
 
         Splitting by classes and dropping untagged rows need the labels. The same number gives the same
         rows on every machine, and the same queries under all protocols that split, size and seed alike.

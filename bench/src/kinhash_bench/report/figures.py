@@ -83,7 +83,7 @@ def _setting_parts(setting: Setting, cells: Cells, command: str) -> list[Part]:
 
 
 def _chosen(cells: Cells) -> list[str]:
-    """Ours and the paper's first, then the best others, as many as can be told apart."""
+    """Ours and the paper's first, then the best others, as many as a chart can distinguish."""
     labels = cells.labels
     head = [label for label in (OURS, "EM-KSH") if label in labels]
     return [*head, *(label for label in labels if label not in head)][:MOST]

@@ -1,4 +1,4 @@
-"""The picture page: queries, and what they find, kin told by a word and an outline as well as by colour."""
+"""The picture page: queries and what they find. A word and an outline mark relevant rows, besides the colour."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Cell:
     gallery: bool = False
     task: str = ""
     about: str = ""
-    files: dict[str, str] = field(default_factory=dict)  # of data of one's own; they are in the checksum
+    files: dict[str, str] = field(default_factory=dict)  # of custom data; they are in the checksum
 
     @property
     def rules(self) -> Protocol:
