@@ -40,7 +40,9 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
     help="One class per row (.txt, .csv, .npy, .npz, .json, .parquet), or a column of FEATURES.",
 )
 @click.option("--tags", metavar="FILE", help="The tags of each row: text, JSON lists, or a 0/1 matrix.")
-@click.option("--pairs", metavar="FILE", help="Lines of row, row, 1 (kin) or -1 (strangers); first row: 0.")
+@click.option(
+    "--pairs", metavar="FILE", help="Lines of row, row, 1 (similar) or -1 (dissimilar); rows from 0."
+)
 @click.option("--label-column", metavar="NAME", help="The column with the labels; alone, of FEATURES itself.")
 @click.option("--leave-out", metavar="NAME", multiple=True, help="A column of FEATURES that is no feature.")
 @separator_option

@@ -85,7 +85,7 @@ def read_pairs(path: str) -> Pairs:
     if rows.shape[1] != 3:
         raise InvalidInput(
             f"{path} has {rows.shape[1]} columns",
-            "three: row, row, verdict (1 for kin, -1 for strangers)",
+            "three: row, row, verdict (1 for similar, -1 for dissimilar)",
             "Rows are numbered from 0 in the order of the features",
         )
     with np.errstate(invalid="ignore"):

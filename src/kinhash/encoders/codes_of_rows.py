@@ -174,16 +174,16 @@ class LabelCodes:
             raise ValueError(f"arrays that are unknown: {', '.join(odd[:5])}")
         digests = arrays["digests"]
         if digests.dtype != np.uint8 or digests.ndim != 2 or digests.shape[1] != DIGEST_BYTES:
-            raise ValueError("labels that are no digests")
+            raise ValueError("malformed digests of labels")
         if len(np.unique(digests, axis=0)) != len(digests) or not 0 < len(digests) <= MOST_LABELS:
-            raise ValueError("labels that come twice, or not at all")
+            raise ValueError("duplicate or missing labels")
         scores = arrays.get("scores")
         if scores is None:
             if not isinstance(map_, WholeMap) or map_.n_tags != len(digests):
                 raise ValueError("tags without a map that knows them")
             none = sp.csr_array((1, len(digests)))
             if map_.scores_of_tags(none, n_kin).shape != (1, n_kin):
-                raise ValueError("tags that say nothing about the bits of kin")
+                raise ValueError("tags without scores for the kin bits")
         elif (
             scores.dtype != np.float32
             or scores.shape != (len(digests), n_kin)

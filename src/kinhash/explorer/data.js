@@ -60,7 +60,7 @@ function textOf(row) {
   return facts.texts ? facts.texts[row] : "";
 }
 
-/** Kin share their class, or a tag. A row of unknown label is neither kin nor stranger; nor is a vector, row -1. */
+/** Similar rows share their class, or a tag. A row of unknown label is neither similar nor dissimilar; nor is a vector, row -1. */
 function kinship(left, right) {
   if (!facts.kind || !rows.known[left] || !rows.known[right]) return UNKNOWN;
   if (rows.classes) return rows.classes[left] === rows.classes[right] ? KIN : STRANGER;

@@ -96,7 +96,7 @@ def by_features(X: Any, labels: Labels, seed: int) -> Doubts:
 def by_neighbors(codes: Codes, labels: Labels, learned: bool) -> Doubts | None:
     """From the labels of the twenty nearest others; None where no bit says anything but the labels.
 
-    Of ``learned`` codes the kin bits have no say.
+    The kin bits of ``learned`` codes are ignored.
     """
     if learned and not codes.fields.alike:
         return None

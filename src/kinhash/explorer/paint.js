@@ -188,7 +188,7 @@ function paintText(context, row, room, theme) {
   context.fillText(text, x + 8, y);
 }
 
-/** The chosen row in a double ring; its ten nearest, or those of a vector: kin ringed, strangers crossed. */
+/** The chosen row in a double ring; its ten nearest, or those of a vector: similar rows ringed, dissimilar ones crossed. */
 function paintChosen(context, theme) {
   if (!near) return;
   context.save();

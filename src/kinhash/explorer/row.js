@@ -4,7 +4,8 @@
 const SHOWN_AT_ONCE = 48, BITS_A_LINE = 32;
 let shownNeighbors = SHOWN_AT_ONCE;
 
-const kinWord = (kin) => (kin === KIN ? "kin" : kin === STRANGER ? "stranger" : "");
+const kinWord = (kin) => (kin === KIN ? "similar" : kin === STRANGER ? "dissimilar" : "");
+const kinClass = (kin) => (kin === KIN ? "kin" : kin === STRANGER ? "stranger" : "");
 
 function showPanel() {
   const panel = byId("chosen");
@@ -81,7 +82,7 @@ function summary() {
   const kin = judged.filter((row) => kinship(state.row, row) === KIN).length;
   const equal = near.starts[1];
   const parts = [];
-  if (judged.length) parts.push(`${kin} of the first ${judged.length} are kin.`);
+  if (judged.length) parts.push(`${kin} of the first ${judged.length} are similar.`);
   if (equal) parts.push(count(equal, state.row < 0 ? "row" : "other row") + (equal === 1 ? " has" : " have") + " the same code.");
   if (facts.rows < facts.allRows) parts.push("Searched among the rows of this page, a sample.");
   return make("p", { id: "panel-summary" }, parts.join(" "));
@@ -118,7 +119,7 @@ function shellText(start, end, nShown) {
     if (one === KIN) kin++;
   }
   const cut = end > nShown ? `, ${(nShown - start).toLocaleString("en")} shown` : "";
-  return count(total, "row") + (known ? `, ${kin.toLocaleString("en")} kin` : "") + cut;
+  return count(total, "row") + (known ? `, ${kin.toLocaleString("en")} similar` : "") + cut;
 }
 
 function card(row, distance) {
@@ -127,7 +128,7 @@ function card(row, distance) {
   const listed = [bits.kin.length ? "kin bits " + bits.kin.join(", ") : "", bits.alike.length ? "alike bits " + bits.alike.join(", ") : ""];
   const spoken = [`row ${idOf(row)}`, labelText(row), kinWord(kin), `distance ${distance}`,
     listed.filter(Boolean).length ? "differing in " + listed.filter(Boolean).join("; ") : "the same code"];
-  return make("button", { type: "button", class: "card " + kinWord(kin), "data-row": row, "aria-label": spoken.filter(Boolean).join(", "),
+  return make("button", { type: "button", class: "card " + kinClass(kin), "data-row": row, "aria-label": spoken.filter(Boolean).join(", "),
     title: listed.filter(Boolean).join("; ") || "the same code", onclick: () => { chooseRow(row); byId("panel").focus(); } },
     hasPicture(row) ? make("span", { class: "picture-box" }, pictureElement(row)) : null,
     make("span", { class: "one-line" }, make("b", {}, words(String(idOf(row)))), facts.kind ? " " : "", words(labelText(row))),
@@ -162,7 +163,7 @@ function moveAmongCards(event) {
 function exportNeighbors(shown) {
   const lines = Array.from(shown, (row, place) => {
     const bits = differingBits(near.code, row);
-    return [state.row < 0 ? "vector" : idOf(state.row), place + 1, idOf(row), labelText(row), near.distances[row], kinWord(kinship(state.row, row)),
+    return [state.row < 0 ? "vector" : idOf(state.row), place + 1, idOf(row), labelText(row), near.distances[row], kinClass(kinship(state.row, row)),
       bits.kin.length, bits.alike.length, textOf(row)];
   });
   saveCsv("neighbors.csv", ["query", "place", "id", "label", "distance", "kinship", "kin_bits", "alike_bits", "text"], lines);

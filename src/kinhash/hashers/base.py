@@ -128,7 +128,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     def fit_pairs(self, X: Any, left: Any, right: Any, verdict: Any) -> Self:
         """Learn from pairs of row numbers: verdict 1 (or True) = kin, −1 (or False) = strangers.
 
-        Pairs that are not listed are unknown and have no say; rows in no pair take the map's code.
+        Pairs that are not listed are unknown and ignored; rows in no pair take the map's code.
         """
         return self._fit(X, lambda n: from_pairs(left, right, verdict, n), None)
 

@@ -153,8 +153,8 @@ def shared_codes_warning(sharing: int, n_classes: int, n_bits: int, n_alike: int
     if n_alike and n_bits >= enough:
         advice = "Fit with alike=0, so that all bits tell classes apart"
     return (
-        f"{sharing:,} of {n_classes:,} classes share their code with another class and cannot be distinguished. "
-        f"{n_bits} bits hold {comfortable(n_bits):,} classes well. {advice}."
+        f"{sharing:,} of {n_classes:,} classes share their code with another class and cannot be "
+        f"distinguished. {n_bits} bits hold {comfortable(n_bits):,} classes well. {advice}."
     )
 
 

@@ -60,8 +60,9 @@ class MeanScore(float):
         return (
             f"{self.metric} {self.value:.4f} (ties: {self.ties}; any order of ties lies within "
             f"{self.band[0]:.4f} .. {self.band[1]:.4f}) over {self.n_queries} queries, "
-            f"{self.n_without_kin} without kin {counted}, {self.n_unknown_queries} of unknown label; "
-            f"{self.n_database} database rows, {self.n_unknown_rows} of unknown label"
+            f"{self.n_without_kin} without similar rows {counted}, "
+            f"{self.n_unknown_queries} of unknown label; {self.n_database} database rows, "
+            f"{self.n_unknown_rows} of unknown label"
         )
 
 
@@ -129,7 +130,7 @@ def mean_of(scores: Floats, no_kin: str) -> float:
     scores = np.nan_to_num(scores, nan=0.0) if no_kin == "zero" else scores[~np.isnan(scores)]
     if len(scores) == 0:
         warnings.warn(
-            "There is no query with kin in the database, so the mean over queries is NaN.",
+            "No query has a similar row in the database, so the mean over queries is NaN.",
             KinhashWarning,
             stacklevel=5,
         )

@@ -66,9 +66,9 @@ class NearKin:
 
     def __str__(self) -> str:
         return (
-            f"near-kin mAP {self.value:.4f} (20 nearest kin by cosine); {self.recall:.1%} of the ten nearest "
-            f"kin among the first hundred; {self.n_queries:,} queries get {self.distinct:,} different first "
-            "tens"
+            f"near-kin mAP {self.value:.4f} (the 20 nearest similar rows by cosine); {self.recall:.1%} of "
+            f"the ten nearest are among the first hundred; {self.n_queries:,} queries get "
+            f"{self.distinct:,} different first tens"
         )
 
 

@@ -54,8 +54,8 @@ def compare_pairs(
     }
     protocol = (
         f"Protocol: {len(held_out):,} of {len(held_out) + len(learned_from):,} pairs were kept out of the "
-        "fit; their rows may be in other pairs.\nThe score is how often a pair of kin is nearer than a pair "
-        "of strangers, equal distances counting one half (0.5 is chance);\ninterval: over pairs of kin."
+        "fit; their rows may be in other pairs.\nThe score is how often a similar pair is nearer than a "
+        "dissimilar one, equal distances counting one half (0.5 is chance);\ninterval: over similar pairs."
     )
     return Comparison("ROC AUC", protocol, lines, facts)
 

@@ -38,7 +38,7 @@ class PrecisionWithinRadius(MeanScore):
         return (
             f"{self.metric}: {self.value:.4f} over {self.n_queries} queries, "
             f"{self.n_empty} empty look-ups counted as zero ({self.value_found:.4f} without them), "
-            f"{self.n_without_kin} queries without kin, {self.n_unknown_queries} of unknown label"
+            f"{self.n_without_kin} queries without similar rows, {self.n_unknown_queries} of unknown label"
         )
 
 

@@ -154,8 +154,8 @@ def _as_grades(block: Any, shape: tuple[int, int]) -> Grades:
         or not ((array >= 0) & (array <= MAX_GRADE) & (array == np.floor(array))).all()
     ):
         raise InvalidInput(
-            f"The relevance (dtype {array.dtype}) holds something that is no grade",
-            f"0 for strangers, 1 for kin, or whole grades up to {MAX_GRADE}",
+            f"The relevance (dtype {array.dtype}) holds values that are not grades",
+            f"0 for dissimilar, 1 for similar, or whole grades up to {MAX_GRADE}",
             "Round or threshold the relevance first",
         )
     return writable(array.astype(np.uint8))

@@ -68,7 +68,7 @@ class BRE(Baseline):
         "Kulis, Darrell, NIPS 2009",
         PAIRS,
         "signs of sums of 50 linear kernels per bit",
-        "targets 0 and 1 for kin and strangers (from memory of the paper); patience of ten sweeps",
+        "targets 0 and 1 for similar and dissimilar pairs (from memory of the paper); patience of ten sweeps",
     )
 
     n_labeled: int = 1000

@@ -63,7 +63,7 @@ class COSDISH(TwoStepBaseline):
         "Kang, Li, Zhou, AAAI 2016",
         PAIRS,
         "ridge, no intercept",
-        "from a copy of the program; strangers count −r where the copy has +r (`dissimilar`)",
+        "from a copy of the program; dissimilar pairs count −r where the copy has +r (`dissimilar`)",
     )
 
     n_samplings: int = 10

@@ -13,7 +13,7 @@ __all__ = ["centered_ridge"]
 
 
 def centered_ridge(training: Training, targets: RowCodes, alpha: float | str) -> LinearMap:
-    """``scores = z (ZᵀZ + αI)⁻¹ ZᵀB``. Columns of Z are centred, so a bit's mean has no say in it."""
+    """``scores = z (ZᵀZ + αI)⁻¹ ZᵀB``. Columns of Z are centered, so a bit's mean has no influence."""
     options = Plain()
     preparation = first_preparation(training.rows, options, training.rng)
     moments = standardized_moments(training, options, preparation, lambda part: targets[part])

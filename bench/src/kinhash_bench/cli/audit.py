@@ -106,9 +106,9 @@ def _sentences(found: Audit) -> str:
     rows += [["the row itself left in", f"{found.with_own_row:.4f}"]] if alone else []
     lines = [
         f"{counted(found.n_database, 'row')} of {found.n_bits} bits; {who}"
-        f" ({found.n_without_kin:,} without kin left out).",
-        f"{found.distinct_codes:,} distinct codes, {found.dead_bits:,} dead bits; a row is kin of a query "
-        f"with chance {found.chance:.4f}.",
+        f" ({found.n_without_kin:,} without relevant rows left out).",
+        f"{found.distinct_codes:,} distinct codes, {found.dead_bits:,} dead bits; a row is relevant to a "
+        f"query with chance {found.chance:.4f}.",
         "",
         table(rows),
     ]

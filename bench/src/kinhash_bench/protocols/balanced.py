@@ -1,4 +1,4 @@
-"""Rows drawn evenly over labels, as in published splits: the same number of queries and training rows of each."""
+"""Rows drawn evenly over labels, as in published splits: equally many queries and training rows of each."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _auc_report(protocol: Protocol, together: Floats, wins: Floats, sides: Sides
     """The value throws the pairs of all queries together; ``per_query`` looks at each one's own pairs."""
     if not together[2]:
         warnings.warn(
-            "The rows have no pair of kin, or no pair of strangers, so the AUC is NaN.",
+            "The rows have no similar pair, or no dissimilar one, so the AUC is NaN.",
             KinhashWarning,
             stacklevel=3,
         )

@@ -42,9 +42,9 @@ def curves(results: Sequence[Result]) -> Section:
         )
     lead = (
         f"At most {MOST} lines each: {OURS}, EM-KSH, and the best others. Lines differ by marker and dashes; "
-        "the numbers are in the table below each group. Precision is that along the "
-        "ranking, at every share of the kin found, in expectation over the order of ties; results of older "
-        "versions, which kept look-ups within radii instead, have no such curve."
+        "the numbers are in the table below each group. Precision is that along "
+        "the ranking, at every share of the relevant rows found, in expectation over the order of ties; "
+        "results of older versions, which kept look-ups within radii instead, have no such curve."
     )
     return Section("curves", title, (Part.text(lead), *parts))
 

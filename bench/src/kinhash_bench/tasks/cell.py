@@ -195,7 +195,7 @@ def _score(score: MeanScore | None, profile: RankingProfile | None, near: NearKi
         return None
     if not np.isfinite(score.value):
         raise InvalidInput(
-            "No query has kin in the database", "labels that rows share", "Use another protocol"
+            "No query has relevant rows in the database", "labels that rows share", "Use another protocol"
         )
     known = score.per_query[~np.isnan(score.per_query)]
     shown: dict[str, Any] = {} if profile is None else _rounded(asdict(profile))
