@@ -1,4 +1,4 @@
-"""`kinhash demo`: everything once, on data that comes with scikit-learn."""
+"""`kinhash demo`: all steps once, on data that comes with scikit-learn."""
 
 from __future__ import annotations
 

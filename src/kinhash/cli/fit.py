@@ -1,4 +1,4 @@
-"""`kinhash fit`: learn, save, and judge on rows that were kept out."""
+"""`kinhash fit`: learn, save, and judge on held-out rows."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
     metavar="N",
     default=str(USUAL),
     show_default=True,
-    help="Rows to keep out as queries: N at random, a tenth at most; last:500 for the last 500 rows; "
+    help="Rows to hold out as queries: N at random, a tenth at most; last:500 for the last 500 rows; "
     "0 learns from all rows and judges nothing.",
 )
 @click.option(
     "--held-out-by",
     metavar="NAME",
-    help="Keep out the latest rows by this column of FEATURES (no feature then) or file of times.",
+    help="Hold out the latest rows by this column of FEATURES (no feature then) or file of times.",
 )
 @array_option
 @click.option(
@@ -99,7 +99,7 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 def fit(features: str, output: str, codes: str | None, as_json: bool, **options: Any) -> None:
     """Learn codes from the rows of FEATURES (.npy, .npz, .csv, .parquet, .svm) and their labels.
 
-    Ends with your own quality: rows kept out of the fit search the others, and the codes stand beside
+    Ends with your own quality: held-out rows search the others, and the codes stand beside
     float cosine search, sign bits and LSH on the same rows.
 
     \b

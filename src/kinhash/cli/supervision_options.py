@@ -78,7 +78,7 @@ def read_some_labels(path: str, tags: bool, column: str | None, separator: str) 
 
 
 def read_pairs(path: str) -> Pairs:
-    """Three columns: row, row, verdict (1 kin, −1 or 0 strangers)."""
+    """Three columns: row, row, verdict (1 similar, −1 or 0 dissimilar)."""
     from ..datasets import open_matrix
 
     rows = np.asarray(open_matrix(path).read())

@@ -1,4 +1,4 @@
-"""Bits that say what a row looks like: directions of its features, less what the labels say already.
+"""Look-alike bits: directions of the features, without the part that the labels predict.
 
 Kin bits bring rows of one label together; among those, these bits rank by cosine. What all rows of a label
 share would be wasted on them. So the part of a row that its labels predict (by a linear map, which new rows
@@ -123,7 +123,7 @@ def _predictable(labels: Labels, unit: Floats32, some: Ints) -> Floats:
 
 
 def _label_means(known: sp.csr_array, unit: Floats32, are_tags: bool) -> Floats32:
-    """What the labels (n, t) of rows predict of them (n, p): shrunken means of classes, ridge on tags."""
+    """Rows (n, p) as predicted from their labels (n, t): shrunken means of classes, ridge on tags."""
     counts = np.bincount(known.indices, minlength=known.shape[1])
     if not are_tags:
         means = (known.T @ unit.astype(np.float64)) / (counts + FEW_ROWS)[:, None]

@@ -1,4 +1,4 @@
-"""Codes of many rows, from what their features say and from what their labels say.
+"""Codes of many rows, from their features and from their labels.
 
 Features go through the map, a block at a time, by several threads or on a graphics card. Labels alone give
 scores of kin bits: classes have a table of them; tag sets go through the model like predicted tags, with
@@ -35,7 +35,7 @@ DIGEST_BYTES = 16
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of rows beside their features: scores (n, k) of their labels, ``table[place]``.
+    """What the labels of rows add to their features: scores (n, k) of their labels, ``table[place]``.
 
     The first k scores become ``trust·label + (1 − trust)·map``; rows with ``place`` −1 have no label.
     """
@@ -54,7 +54,7 @@ class Evidence:
 
 
 def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None, evidence: Evidence | None = None) -> Bytes:
-    """Packed codes (n, bytes) of rows by a map, and by ``evidence`` where more is known than their features.
+    """Packed codes (n, bytes) of rows by a map, combined with ``evidence`` from their labels if given.
 
     Memory beyond them: a few blocks per thread.
     """
@@ -169,7 +169,7 @@ class LabelCodes:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array], map_: Map, n_kin: int) -> LabelCodes:
-        """Undo `arrays`; a stranger may have written them."""
+        """Undo `arrays`; checks everything, since the file may come from anywhere."""
         if odd := sorted(arrays.keys() - {"digests", "scores"}):
             raise ValueError(f"arrays that are unknown: {', '.join(odd[:5])}")
         digests = arrays["digests"]

@@ -1,4 +1,4 @@
-"""Wide rows through fewer columns: learned inside a fit, and folded into the map it ends with.
+"""Reduce many columns to fewer during a fit, and fold the reduction into the final map.
 
 Encoders form matrices of columns × columns, which tens of thousands of columns (words, bags of features) do
 not allow. So a fit on more than `WIDE` columns works on `MOST` combinations of them at most: the range of
@@ -85,7 +85,7 @@ class NarrowRows(Rows):
 
 
 def narrowed(training: Training) -> Training:
-    """The same training on fewer columns, for more than `WIDE` of them.
+    """The same training on fewer columns, if there are more than `WIDE`.
 
     Memory: four arrays of p × q float32 (q = 2,048 for up to 6,000 columns, 700 for 50,000, 128 for
     1,500,000 and more), and of dense

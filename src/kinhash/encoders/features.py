@@ -59,7 +59,7 @@ class FeatureMap(BaseEstimator):
         check_flag("standardize", self.standardize)
 
     def count_centers(self, n_rows: int) -> int:
-        """How many of ``n_rows`` rows become centers."""
+        """Number of centers for ``n_rows`` rows."""
         return 0
 
     def centers(self, rows: Rows, among: Ints, rng: np.random.Generator) -> Similarities | None:
@@ -117,7 +117,7 @@ FEATURES: dict[str, type[FeatureMap]] = {kind.name: kind for kind in (Plain, RBF
 
 
 def feature_map(name_or_map: str | FeatureMap) -> FeatureMap:
-    """A feature map by its name, or as it is."""
+    """A feature map from its name; an instance is returned as it is."""
     if isinstance(name_or_map, FeatureMap):
         return name_or_map
     if isinstance(name_or_map, str) and name_or_map in FEATURES:

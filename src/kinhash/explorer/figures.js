@@ -26,7 +26,7 @@ function verdict(figures) {
   ];
   if (facts.learned) how.push("The stored kin bits seem to be made from these very labels" + (figures.mapped ? "." : ": all figures of kinship on this page are flattering.") +
     (figures.mapped ? "" : " Make the page with --model and --features to see how rows fare that come with features alone."));
-  how.push("Rows that the model was fitted on do better than new ones: kinhash fit prints figures of rows it kept out.");
+  how.push("Rows that the model was fitted on do better than new ones: kinhash fit prints figures of held-out rows.");
   return [make("h2", {}, "Is it any good?"), make("p", { class: "lead" }, ten + score), ...how.map((text) => make("p", { class: "note" }, text))];
 }
 

@@ -43,7 +43,7 @@ LEAST_GAIN = 0.05  # of the log loss of label frequencies; a label model that ga
 
 
 def weak_labels(training: Training, choice: Choice) -> tuple[str, ...]:
-    """Warnings about labels that the features do not predict, or that are too few to tell."""
+    """Warnings about labels that the features do not predict, or that are too few to judge."""
     if choice.loss is not None and choice.chance is not None:
         if choice.loss > (1 - LEAST_GAIN) * choice.chance:
             return (
@@ -147,7 +147,7 @@ def classes_sharing_codes(fitted: Fitted, supervision: Supervision) -> int:
 
 
 def shared_codes_warning(sharing: int, n_classes: int, n_bits: int, n_alike: int = 0) -> str:
-    """What to say of them, where ``n_alike`` of the bits say nothing of classes."""
+    """The warning about them; ``n_alike`` of the bits carry no information on classes."""
     enough = bits_for(n_classes)
     advice = "Use more bits" if n_bits >= enough else f"Use n_bits={enough}"
     if n_alike and n_bits >= enough:

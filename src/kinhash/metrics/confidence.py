@@ -1,6 +1,6 @@
 """How sure is a mean over queries, and is one method better than another on the same queries?
 
-Both take scores per query, such as `average_precision` returns; NaN (a query without kin) is left out.
+Both take scores per query, such as `average_precision` returns; NaN (no relevant rows) is left out.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class CodeHealth:
-    """What codes look like from the outside; ``print`` it for the same in words.
+    """Statistics of codes; ``print`` gives them in sentences.
 
     * ``ones`` (d,): share of ones of each bit. One half is ideal, 0 or 1 is a dead bit.
     * ``dead_bits``: bits that are the same in every code. They say nothing.

@@ -25,7 +25,7 @@ Score = TypeVar("Score", bound="MeanScore")
 class MeanScore(float):
     """A score averaged over queries: a number that knows all one needs to compare it.
 
-    ``per_query`` is NaN for queries without kin and for queries whose own label is unknown.
+    ``per_query`` is NaN for queries without relevant rows and for queries whose own label is unknown.
     ``worst`` and ``best`` are the same scores under the worst and the best order inside ties, and
     ``band`` holds their means: no order of the ties leaves that band. ``n_queries`` and ``n_database`` count
     all rows; ``n_without_kin`` are queries without a relevant row, ``n_unknown_queries`` and
@@ -126,7 +126,7 @@ def score_queries(
 
 
 def mean_of(scores: Floats, no_kin: str) -> float:
-    """Mean over queries with kin, or over all with 0 for those without; NaN where none is left."""
+    """Mean over queries with relevant rows, or over all with 0 for those without; NaN where none is left."""
     scores = np.nan_to_num(scores, nan=0.0) if no_kin == "zero" else scores[~np.isnan(scores)]
     if len(scores) == 0:
         warnings.warn(

@@ -1,4 +1,4 @@
-"""Who is kin to whom, in the form the kernels read.
+"""Which rows are relevant to which, in the form the kernels read.
 
 Labels become 64-bit words: the class itself, or one bit per tag. What has no such form (a matrix,
 a callback, tags from a very large vocabulary) becomes blocks of grades, a few queries at a time.
@@ -42,7 +42,7 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Kin:
-    """Who is kin to whom: by labels of both sides, or by a function that gives grades (queries, n).
+    """Which rows are relevant to which: by labels of both sides, or by a function that returns grades.
 
     ``how`` tells the kernel: equal classes, tags in common, or grades that are given.
     """

@@ -50,7 +50,7 @@ FACTS = Facts(
 def read(folder: Path) -> Dataset:
     """Counts (n, 500) float32, the 81 concepts as tags in alphabetical order, image names.
 
-    Rows of images without any concept are kept: they are kin to nobody. Peak memory beyond the
+    Rows of images without any concept are kept: they are similar to no other. Peak memory beyond the
     539 MB of features: one block of text lines.
     """
     folder = Path(folder)

@@ -39,7 +39,7 @@ class Protocol:
 
     ``split``: what is kept apart: random "rows"; rows drawn "evenly", as many queries and training rows of
     each label; whole "classes" (or tags), a share ``unseen_share`` of which is never trained on; or "given":
-    by somebody's lists, see `kinhash_bench.protocols.given_partition`.
+    by given lists, see `kinhash_bench.protocols.given_partition`.
     ``n_queries``, ``n_validation``: rows that are queries, and rows to choose settings on, which are never
     trained on nor in the database. Neither takes more than the share ``most`` of the rows.
     ``n_train``: rows to train on, None for all that are left.
@@ -55,7 +55,7 @@ class Protocol:
     ``measure``: "average precision" of the ranking, or "pair auc": how often a pair of kin is nearer
     than a pair of strangers, over all pairs of a query and a database row.
     ``ties``, ``no_kin``, ``top``, ``divide_by``: as in `kinhash.metrics.mean_average_precision`.
-    ``untagged``: rows without any tag, or of unknown label: "keep" them (kin to nobody; counted where
+    ``untagged``: rows without any tag, or of unknown label: "keep" them (similar to no row; counted where
     they cannot be scored) or "drop" them before splitting.
 
     >>> Protocol("mine", n_queries=100) == Protocol("mine", n_queries=100)

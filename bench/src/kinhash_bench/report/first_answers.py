@@ -23,8 +23,8 @@ FIRST_NOTE = (
     "±: deviation over partitions. P@N: share of relevant rows among the first N. radius 2: precision of a "
     "look-up of all rows at two differing bits or fewer, an empty one counting 0; empty: their share. mAP@K "
     "looks at the first K rows: by kin divides by the most kin that can stand there, min(kin, K); by found "
-    "divides by those that do stand there, as HashNet's program and many after it do, which is never less. –: not "
-    "recorded, or the database has no more than K rows."
+    "divides by those that do stand there, as HashNet's program and many after it do, which is never less. "
+    "–: not recorded, or the database has no more than K rows."
 )
 NEAREST_NOTE = (
     "Near kin of a query are the 20 of its kin most alike by the cosine of the features, around their mean "

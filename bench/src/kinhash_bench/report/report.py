@@ -89,7 +89,7 @@ def _made_by(results: list[Result], at: str | None) -> list[Result]:
 
 
 def _title(results: Sequence[Result]) -> str:
-    """What a task of somebody's own is about; ours share a title."""
+    """The title: what a custom task is about; the named tasks share one."""
     if tasks_of(results):
         return TITLE
     about = sorted({r.about or r.task for r in results} - {""})
