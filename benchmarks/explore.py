@@ -23,7 +23,7 @@ import numpy as np
 
 from kinhash import EnergyHasher, explore
 from kinhash.errors import FileProblem
-from kinhash.explorer.label_errors import by_features, by_neighbours
+from kinhash.explorer.label_errors import by_features, by_neighbors
 from kinhash.metrics.label_model import out_of_fold
 from kinhash.supervision import read_labels
 from kinhash_bench.datasets import load
@@ -151,7 +151,7 @@ def flipped(n: int, seed: int) -> dict[str, float]:
     out = {"explorer (features)": float(np.isin(ours, wrong).mean())}
     hasher = EnergyHasher(64, random_state=seed).fit(X, given)
     for name, codes in (("codes alone, learned", hasher.codes_), ("codes alone, mapped", hasher.encode(X))):
-        judged = by_neighbours(codes, read_labels(given), codes.learned)
+        judged = by_neighbors(codes, read_labels(given), codes.learned)
         out[name] = float(np.isin(judged.ranked()[: len(wrong)], wrong).mean())
     return out | cleanlab_shares(given, chances, wrong)
 

@@ -35,7 +35,7 @@ def plain_gist(images: np.ndarray, batch: int = 32) -> np.ndarray:
             filters.append(G.astype(np.float32))
     out = np.empty((len(images), 32, 4, 4), np.float32)
     for start in range(0, len(images), batch):
-        flat = fast._prefilter(fast._grey(images[start : start + batch]))
+        flat = fast._prefilter(fast._gray(images[start : start + batch]))
         padded = np.pad(flat, ((0, 0), (32, 32), (32, 32)), mode="symmetric")
         spectrum = scipy.fft.fft2(padded, workers=n_threads())
         for k, G in enumerate(filters):

@@ -92,7 +92,7 @@ def digest(codes):
 
 
 def by_batches(folder, n_rows, size):
-    """Digests of blocks encoded by so many rows at a time."""
+    """Digests of blocks, encoded in batches of this size."""
     hasher = kinhash.load(folder / "model.kin")
     for block in blocks(folder, n_rows):
         yield digest(

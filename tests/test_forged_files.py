@@ -585,7 +585,7 @@ def tags_that_reach_none_of_the_bits(models: dict[str, Contents]) -> Contents:
     return arrays, {**header, "n_bits": 16, "parameters": {**header["parameters"], "n_bits": 16}}
 
 
-@known("labels that come twice")
+@known("duplicate or missing labels")
 def labels_that_come_twice(models: dict[str, Contents]) -> Contents:
     arrays, header = models["expected"]
     return {**arrays, "labels.digests": np.zeros_like(arrays["labels.digests"])}, header

@@ -44,11 +44,11 @@ def test_principal_directions_alone_carry_the_bits():
     X, _ = classes(p=8)
     X = X * np.array([9, 5, 3, 1, 1, 1, 1, 1.0])
     fitted = ITQ(3, random_state=0).fit(X)
-    centred = X - X.mean(axis=0)
-    top = np.linalg.svd(centred, full_matrices=False)[2][:3].T
+    centered = X - X.mean(axis=0)
+    top = np.linalg.svd(centered, full_matrices=False)[2][:3].T
     margins = fitted.fitted_.unrounded.scores(X)
-    turn = np.linalg.lstsq(centred @ top, margins, rcond=None)[0]
-    np.testing.assert_allclose(centred @ top @ turn, margins, atol=1e-4)
+    turn = np.linalg.lstsq(centered @ top, margins, rcond=None)[0]
+    np.testing.assert_allclose(centered @ top @ turn, margins, atol=1e-4)
     np.testing.assert_allclose(turn.T @ turn, np.eye(3) * (turn**2).sum() / 3, atol=1e-4)
 
 

@@ -12,11 +12,11 @@ from browser_rows import HOSTILE, N, until
 from kinhash import explore
 from kinhash.explorer.page import SCRIPTS
 
-CARDS = "#neighbours .card"
+CARDS = "#neighbors .card"
 
 
 def shown(page):
-    """Ids and distances of the neighbours on the page, in their order."""
+    """Ids and distances of the neighbors on the page, in their order."""
     page.wait_for_selector(CARDS)
     return page.eval_on_selector_all(
         CARDS, "cards => cards.map(c => [idOf(Number(c.dataset.row)), near.distances[Number(c.dataset.row)]])"
@@ -62,7 +62,7 @@ def test_the_policy_holds(page):
     page.asked.clear()
 
 
-def test_the_map_is_drawn_in_the_colours_of_the_labels(page):
+def test_the_map_is_drawn_in_the_colors_of_the_labels(page):
     found = page.evaluate(
         """() => {
           wholeMap(); paint(canvas);
@@ -78,7 +78,7 @@ def test_the_map_is_drawn_in_the_colours_of_the_labels(page):
     assert np.mean(found) > 0.98
 
 
-def test_a_click_on_a_row_shows_its_neighbours_as_the_index_has_them(page, index, codes):
+def test_a_click_on_a_row_shows_its_neighbors_as_the_index_has_them(page, index, codes):
     row = 42
     page.evaluate("row => { view.x = xs[row]; view.y = ys[row]; zoom(40); paint(canvas); }", row)
     page.mouse.click(*place_of(page, row))
@@ -93,7 +93,7 @@ def test_every_row_finds_what_the_index_finds(page, index, codes):
     found = index.search(codes, k=N - 1, exclude=codes.ids)
     for row in range(0, N, 37):
         order, distances = page.evaluate(
-            """row => { const { order, distances } = neighboursOf(codeOf(row), row);
+            """row => { const { order, distances } = neighborsOf(codeOf(row), row);
                  return [[...order].map(idOf), [...order].map((other) => distances[other])]; }""",
             row,
         )
@@ -125,9 +125,9 @@ def test_kin_are_framed_strangers_crossed_and_the_unknown_neither(page):
 
 
 def test_a_link_leads_to_a_state_and_the_back_button_to_the_row_before(page):
-    page.evaluate("location.hash = '#row=r017&colour=distance'")
+    page.evaluate("location.hash = '#row=r017&color=distance'")
     until(page, "state.row === 17")
-    assert page.input_value("#colour") == "distance"
+    assert page.input_value("#color") == "distance"
     page.locator(CARDS).first.click()
     chosen = page.evaluate("state.row")
     assert chosen != 17
@@ -170,7 +170,7 @@ def test_search_by_id_and_by_text(page):
 def test_exports_are_tables_without_formulas(page):
     page.evaluate("location.hash = '#row=r042'")
     ids = [one for one, _ in shown(page)]
-    lines = downloaded(page, "#export-neighbours")
+    lines = downloaded(page, "#export-neighbors")
     assert [line[2] for line in lines[1:]] == ids
     assert all(line[8].startswith("'=text") for line in lines[1:])
     rows = downloaded(page, "#export-map")
@@ -239,7 +239,7 @@ def test_every_control_has_a_name(page):
 
 
 def test_text_can_be_read_in_light_and_in_dark(page):
-    """WCAG AA: contrast of 4.5 at least between each colour of text and each ground it stands on."""
+    """WCAG AA: contrast of 4.5 at least between each color of text and each ground it stands on."""
     for _ in range(2):
         page.click("#theme")
         ratios = page.evaluate(

@@ -16,7 +16,7 @@ from model_kinds import MODELS, N_FEATURES, expected, fitted, hard_rows, some_ro
 N = 200
 N_ENCODED = 5_000  # rows of float32, and as many of float64
 CIFAR = "cifar10_efficientnet_lite0_pca256"
-CARDS = "#neighbours .card"
+CARDS = "#neighbors .card"
 SCORES = """([text, single]) => {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
   const rows = single ? new Float32Array(bytes) : new Float64Array(bytes), width = facts.model.features;
@@ -100,7 +100,7 @@ def try_vector(page, text):
 
 
 def shown(page):
-    """Rows and distances of the neighbours on the page, in their order."""
+    """Rows and distances of the neighbors on the page, in their order."""
     return page.eval_on_selector_all(
         CARDS, "cards => cards.map(c => [Number(c.dataset.row), near.distances[Number(c.dataset.row)]])"
     )
@@ -146,7 +146,7 @@ def test_a_row_that_is_nowhere_among_the_rows_is_encoded_too(page):
     assert page.locator(".card.kin, .card.stranger").count() == 0  # nobody knows its label
 
 
-def test_a_neighbour_can_be_chosen_and_the_vector_comes_back(page):
+def test_a_neighbor_can_be_chosen_and_the_vector_comes_back(page):
     X, _ = rows_of_page()
     try_vector(page, as_json(X[5]))
     before = shown(page)
@@ -211,7 +211,7 @@ def test_all_of_it_by_keyboard(page):
 def test_the_map_shows_distances_from_the_vector(page):
     X, _ = rows_of_page()
     try_vector(page, as_json(X[5]))
-    page.select_option("#colour", "distance")
+    page.select_option("#color", "distance")
     assert "distance 0" in page.inner_text("#scale")
     page.evaluate("paint(canvas)")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

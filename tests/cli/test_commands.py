@@ -121,7 +121,7 @@ def test_rows_kept_out_whose_label_no_other_row_has_are_mapped(run: Run, folder:
         succeed(run, "fit X.npy --labels y.txt --bits 16 --held-out last:12 -o m.kin --codes d.kin --json")
     )
     model, codes, X = kinhash.load("m.kin"), load_codes("d.kin"), np.load("X.npy")
-    assert result["codes_note"] == " (learned; mapped for 1 of the rows kept out)"
+    assert result["codes_note"] == " (learned; mapped for 1 of the held-out rows)"
     np.testing.assert_array_equal(codes.packed[-1:], model.encode(X[-1:]).packed)
     np.testing.assert_array_equal(codes.packed[-12:-1], model.learned_codes(y[-12:-1], X[-12:-1]).packed)
     with pytest.raises(InvalidInput, match="does not know 1 of the labels, 'alone' among them"):

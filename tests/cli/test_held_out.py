@@ -1,4 +1,4 @@
-"""Rows kept out by their order or by their time, because rows drift."""
+"""Rows held out by their order or by their time, because rows drift."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ BAD_Y = {
     "all unknown, tags": (np.full((90, 3), np.nan), "All 90 labels are missing"),
     "untagged": ([set()] * 90, "No row has a tag"),
     "untagged indicator": (np.zeros((90, 3)), "No row has a tag"),
-    "one tag for all": ([{"a"}] * 90, "all are kin"),
-    "one tag among others for all": ([{"a", str(i)} for i in range(90)], "all are kin"),
+    "one tag for all": ([{"a"}] * 90, "all rows are similar"),
+    "one tag among others for all": ([{"a", str(i)} for i in range(90)], "all rows are similar"),
     "infinite": (np.where(Y == 0, np.inf, 1.0), "infinity"),
     "numbers in 2-D": (np.full((90, 2), 3), "indicator"),
 }
@@ -99,7 +99,7 @@ def test_labels_that_nothing_can_be_learned_from(name, what):
 
 
 def test_rows_with_equal_tags_have_nothing_to_tell_apart():
-    with pytest.raises(InvalidInput, match="all are kin"):
+    with pytest.raises(InvalidInput, match="all rows are similar"):
         make("EnergyHasher").fit(X, [{"a"}] * 90)
 
 

@@ -21,7 +21,7 @@ from kinhash._internal.rows import Rows
 from kinhash._internal.stages import Stages
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.feature_transform import Preparation, UnitRBF
-from kinhash.encoders.features import LabelledSet, Plain, labelled_set
+from kinhash.encoders.features import LabeledSet, Plain, labeled_set
 from kinhash.encoders.label_models import ClassifierLabels, Coefficients, LinearLabels, fit_logistic
 from kinhash.encoders.maps import ClassSimilarity, ExpectedMap, LinearMap, StackedMap, TagSimilarity
 from kinhash.encoders.regressor import RegressorMap
@@ -38,7 +38,7 @@ seeds = st.integers(0, 9999)
 # -- logistic ------------------------------------------------------------------------------------------
 
 
-def labelled(seed=0, n=200, p=4, correlated=False):
+def labeled(seed=0, n=200, p=4, correlated=False):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(n, p))
     if correlated:
@@ -51,7 +51,7 @@ def labelled(seed=0, n=200, p=4, correlated=False):
 def labelled_rows(Z, Y, weights=None, exclusive=False):
     """Rows that are prepared already, as a set with labels."""
     as_they_are = Preparation(np.zeros(Z.shape[1]), np.ones(Z.shape[1]))
-    return LabelledSet(np.arange(len(Z)), as_they_are, Z, sp.csr_array(Y), weights, exclusive, 1)
+    return LabeledSet(np.arange(len(Z)), as_they_are, Z, sp.csr_array(Y), weights, exclusive, 1)
 
 
 def fit(Z, Y, penalty, weights=None, exclusive=False, **limits):
@@ -63,7 +63,7 @@ def fit(Z, Y, penalty, weights=None, exclusive=False, **limits):
 @pytest.mark.parametrize("correlated", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_logistic_is_scikit_learns(penalty, correlated, weighted):
-    Z, Y = labelled(correlated=correlated)
+    Z, Y = labeled(correlated=correlated)
     w = np.random.default_rng(1).uniform(0.2, 2, len(Z)) if weighted else None
     W, c = fit(Z, Y, penalty, w, max_steps=200, tolerance=1e-6)
     for t in range(3):
@@ -75,7 +75,7 @@ def test_logistic_is_scikit_learns(penalty, correlated, weighted):
 @pytest.mark.parametrize("penalty", [1.0, 30.0])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_classes_that_exclude_each_other_are_scikit_learns_softmax(penalty, weighted):
-    Z, _ = labelled(correlated=True)
+    Z, _ = labeled(correlated=True)
     y = (Z @ np.random.default_rng(2).normal(size=(Z.shape[1], 4))).argmax(axis=1)
     w = np.random.default_rng(1).uniform(0.2, 2, len(Z)) if weighted else None
     onehot = np.eye(4, dtype=np.float32)[y]
@@ -86,14 +86,14 @@ def test_classes_that_exclude_each_other_are_scikit_learns_softmax(penalty, weig
 
 
 def test_the_default_number_of_steps_comes_close():
-    Z, Y = labelled(correlated=True)
+    Z, Y = labeled(correlated=True)
     near, sure = fit(Z, Y, 1.0), fit(Z, Y, 1.0, max_steps=300, tolerance=1e-7)
     chances = [1 / (1 + np.exp(-(Z @ W + c))) for W, c in (near, sure)]
     assert np.abs(chances[0] - chances[1]).max() < 0.02
 
 
 def test_labels_that_never_or_always_occur_stay_finite():
-    Z, Y = labelled()
+    Z, Y = labeled()
     Y[:, 0], Y[:, 1] = 0, 1
     W, c = fit(Z, Y, 1.0, max_steps=100)
     chances = 1 / (1 + np.exp(-(Z @ W + c)))
@@ -103,7 +103,7 @@ def test_labels_that_never_or_always_occur_stay_finite():
 
 
 def test_a_start_is_used_and_blocks_do_not_matter(monkeypatch):
-    Z, Y = labelled()
+    Z, Y = labeled()
     done = fit(Z, Y, 1.0, max_steps=100, tolerance=1e-6)
     again = fit(Z, Y, 1.0, start=Coefficients(*done), max_steps=0)
     np.testing.assert_allclose(again[0], done[0], atol=1e-5)
@@ -114,7 +114,7 @@ def test_a_start_is_used_and_blocks_do_not_matter(monkeypatch):
 
 
 def test_a_rough_gram_matrix_slows_a_fit_and_leads_to_the_same_answer(monkeypatch):
-    Z, Y = labelled(correlated=True)
+    Z, Y = labeled(correlated=True)
     exact = fit(Z, Y, 1.0, max_steps=200, tolerance=1e-6)
     monkeypatch.setattr("kinhash.encoders.features.GRAM_ROWS", 20)
     rough = fit(Z, Y, 1.0, max_steps=200, tolerance=1e-6)
@@ -124,7 +124,7 @@ def test_a_rough_gram_matrix_slows_a_fit_and_leads_to_the_same_answer(monkeypatc
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sums_over_labelled_rows_by_definition(weighted):
-    Z, Y = labelled()
+    Z, Y = labeled()
     w = np.random.default_rng(1).uniform(0.2, 2, len(Z)) if weighted else np.ones(len(Z))
     rows = labelled_rows(Z, Y, w if weighted else None)
     W = np.diag(w)
@@ -141,7 +141,7 @@ def test_rows_of_a_labelled_set_are_prepared_as_the_map_will_prepare_them(standa
     X, y = rng.normal(size=(300, 4)) * [1, 3, 0.1, 0] + 5, rng.integers(0, 3, 300)
     w = rng.uniform(0.5, 2, 300) if weighted else None
     training = Training(Rows(X), from_labels(y), w, rng, Stages(None, None, False), 1)
-    found = labelled_set(training, Plain(standardize=standardize), rng, np.arange(0, 300, 2))
+    found = labeled_set(training, Plain(standardize=standardize), rng, np.arange(0, 300, 2))
     part = X[::2]
     mean = np.average(part, axis=0, weights=None if w is None else w[::2])
     np.testing.assert_allclose(found.preparation.mean, mean, rtol=1e-5)
@@ -166,7 +166,7 @@ def test_a_temperature_divides_the_scores_of_a_logistic_model(seed, temperature,
 
 
 def test_classifiers_are_not_softened():
-    Z, Y = labelled()
+    Z, Y = labeled()
     theirs = ClassifierLabels.fit(LogisticRegression(), Z, Y[:, 0].astype(int), 2)
     assert theirs.softened(2.0) is theirs
 
@@ -183,7 +183,7 @@ def test_linear_labels():
 
 
 def test_any_classifier_speaks_in_our_labels():
-    Z, Y = labelled()
+    Z, Y = labeled()
     classes = Y[:, 0].astype(int) + 2  # classes 2 and 3 of five
     found = ClassifierLabels.fit(LogisticRegression(), Z, classes, 5).probabilities(Z)
     assert found.shape == (len(Z), 5)
@@ -194,7 +194,7 @@ def test_any_classifier_speaks_in_our_labels():
 @pytest.mark.parametrize("classifier", [LogisticRegression(), RandomForestClassifier(5, random_state=0)])
 def test_any_classifier_takes_tags(classifier):
     """One model per tag where the classifier knows only one, and none for a tag that never varies."""
-    Z, Y = labelled()
+    Z, Y = labeled()
     tags = np.column_stack([Y, np.zeros(len(Z)), np.ones(len(Z))])
     found = ClassifierLabels.fit(classifier, Z, tags, 5).probabilities(Z)
     assert found.shape == (len(Z), 5)
@@ -305,7 +305,7 @@ def test_any_regressor_is_a_map(regressor, d):
 
 
 def test_expected_supervision_with_a_classifier_is_not_stored():
-    Z, Y = labelled(p=3)
+    Z, Y = labeled(p=3)
     model = ClassifierLabels.fit(LogisticRegression(), Z, Y[:, 0].astype(int), 4)
     unstored = expected_map(LinearReadout(np.ones((4, 2)), np.zeros(2)), ClassSimilarity(model, np.arange(4)))
     with pytest.raises(InvalidInput, match="cannot be written"):

@@ -8,7 +8,7 @@ from page_reading import facts
 
 import kinhash
 from kinhash import BitLayout, Codes, EnergyHasher, HammingIndex
-from kinhash.explorer.label_errors import by_features, by_neighbours
+from kinhash.explorer.label_errors import by_features, by_neighbors
 from kinhash.supervision import read_labels
 
 
@@ -77,7 +77,7 @@ def test_learned_codes_are_judged_by_their_alike_bits():
     X, given, wrong, _ = flipped_data()
     hasher = EnergyHasher(64, alike=0.75, random_state=0).fit(X, given)
     labels = read_labels(given)
-    doubts = by_neighbours(hasher.codes_, labels, learned=True)
+    doubts = by_neighbors(hasher.codes_, labels, learned=True)
     assert "alike bits" in doubts.how
     assert share(doubts, wrong) > 0.6
 
@@ -85,7 +85,7 @@ def test_learned_codes_are_judged_by_their_alike_bits():
 def test_mapped_codes_of_new_rows_are_judged_by_all_their_bits():
     X, given, wrong, _ = flipped_data()
     hasher = EnergyHasher(64, alike=0.75, random_state=0).fit(X[:300], given[:300])
-    doubts = by_neighbours(hasher.encode(X[300:]), read_labels(given[300:]), learned=False)
+    doubts = by_neighbors(hasher.encode(X[300:]), read_labels(given[300:]), learned=False)
     assert share(doubts, wrong[wrong >= 300] - 300) > 0.5  # of fourteen; chance is .05
 
 
@@ -126,7 +126,7 @@ def test_codes_say_themselves_whether_labels_made_them():
 def test_codes_made_of_labels_alone_doubt_nothing_and_the_page_says_why():
     X, given, _, _ = flipped_data()
     codes = EnergyHasher(8, alike=0, random_state=0).fit(X, given).codes_
-    assert by_neighbours(codes, read_labels(given), learned=True) is None
+    assert by_neighbors(codes, read_labels(given), learned=True) is None
     page = kinhash.explore(codes, given)
     assert "made from the labels alone" in page.html
     assert page.summary["codes_made_from_labels"]
@@ -176,6 +176,6 @@ def test_rows_without_a_label_are_never_doubted():
     X, given, _, _ = flipped_data()
     labels = read_labels([None if k % 4 == 0 else int(c) for k, c in enumerate(given)])
     codes = Codes.from_bits(X > 1, fields=BitLayout())
-    for doubts in (by_features(X, labels, 0), by_neighbours(codes, labels, learned=False)):
+    for doubts in (by_features(X, labels, 0), by_neighbors(codes, labels, learned=False)):
         assert np.isnan(doubts.given[::4]).all()
         assert not (doubts.ranked() % 4 == 0).any()

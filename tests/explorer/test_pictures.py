@@ -13,7 +13,7 @@ from kinhash.explorer.pictures import picture_of_row, sheets
 image = pytest.importorskip("PIL.Image")
 
 
-def grey(value, size=(6, 6)):
+def gray(value, size=(6, 6)):
     return image.new("L", size, value)
 
 
@@ -27,7 +27,7 @@ def pixels(found, row):
 
 def test_files_are_found_by_id_or_by_order(tmp_path):
     for name, value in (("0010.png", 10), ("2.png", 2), ("3.png", 3)):
-        grey(value).save(tmp_path / name)
+        gray(value).save(tmp_path / name)
     (tmp_path / "notes.txt").write_text("no picture")
     by_id = picture_of_row(tmp_path, np.array([2, 3, 10]), 3)
     assert [by_id(row).stem for row in range(3)] == ["2", "3", "0010"]
@@ -42,7 +42,7 @@ def test_files_are_found_by_id_or_by_order(tmp_path):
 
 
 def test_sheets_hold_the_pictures_and_none_for_rows_without():
-    drawn = {0: grey(10), 2: grey(200), 3: image.new("RGBA", (3, 6), (0, 0, 0, 0))}
+    drawn = {0: gray(10), 2: gray(200), 3: image.new("RGBA", (3, 6), (0, 0, 0, 0))}
     found = sheets(drawn.get, np.arange(4))
     assert found.place.tolist() == [0, -1, 1, 2]
     assert (pixels(found, 0) == 10).all()

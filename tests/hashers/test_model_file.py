@@ -464,11 +464,11 @@ def test_a_model_file_holds_no_training_row_and_no_class_name(kind: str, tmp_pat
         for row in X.astype(dtype):
             assert row[:2].tobytes() not in content
             assert row[2:4].tobytes() not in content
-    standardised = (X - X.mean(axis=0)) / X.std(axis=0)
+    standardized = (X - X.mean(axis=0)) / X.std(axis=0)
     arrays = read_container(tmp_path / "m.kin")[0]
     for array in arrays.values():
         if array.ndim == 2 and array.shape[1] == 6:
-            assert not any(np.isclose(array, row, atol=1e-4).all(axis=1).any() for row in standardised)
+            assert not any(np.isclose(array, row, atol=1e-4).all(axis=1).any() for row in standardized)
 
 
 def test_tag_names_stay_out_of_the_file(tmp_path: Path) -> None:

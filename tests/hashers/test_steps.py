@@ -11,7 +11,7 @@ from kinhash import EnergyHasher
 from kinhash.encoders import features
 from kinhash.encoders.expected_labels import ExpectedLabels
 from kinhash.encoders.feature_transform import prepare_rows
-from kinhash.encoders.features import Plain, first_preparation, standardised_moments
+from kinhash.encoders.features import Plain, first_preparation, standardized_moments
 from kinhash.encoders.label_models import LinearLabels
 from kinhash.encoders.least_squares import ridge_weights
 from kinhash.encoders.ridge import leave_one_out
@@ -28,7 +28,7 @@ def test_leave_one_out_predictions_are_those_of_fits_without_the_row(weighted):
     weights = rng.uniform(0.3, 2, 40) if weighted else None
     train = training(X, y, weights)
     targets = rng.normal(size=(5, 2))
-    moments = standardised_moments(
+    moments = standardized_moments(
         train, OPTIONS, first_preparation(train.rows, OPTIONS, rng), lambda part: targets[y[part]]
     )
     alpha, rows = 3.0, np.arange(40)

@@ -33,16 +33,16 @@ WEIGHTS = rng.integers(1, 5, 300).astype(float)
 )
 @pytest.mark.filterwarnings("ignore:.*bits are constant", "ignore:Features hardly predict")
 def test_features_that_tell_nothing_apart_are_said_to(hasher: EnergyHasher, x: np.ndarray) -> None:
-    with pytest.warns(KinhashWarning, match="cannot be told apart") as said:
+    with pytest.warns(KinhashWarning, match="cannot be distinguished") as said:
         hasher.fit(x, Y)
-    apart = [str(one.message) for one in said if "cannot be told apart" in str(one.message)]
+    apart = [str(one.message) for one in said if "cannot be distinguished" in str(one.message)]
     assert ("constant" in apart[-1]) == bool((x == x[0]).all())
 
 
 def test_one_sided_classes_are_no_reason_to_warn() -> None:
     y = np.where(np.arange(300) < 297, 0, 1)
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".*cannot be told apart")
+        warnings.filterwarnings("error", message=".*cannot be distinguished")
         warnings.filterwarnings("ignore", message=".*bits are constant")
         warnings.filterwarnings("ignore", message="Features hardly predict")
         EnergyHasher(8, alike=0, random_state=0).fit(X, y)

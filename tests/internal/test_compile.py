@@ -61,9 +61,9 @@ def test_kernels_compile_where_nothing_can_be_written(tmp_path):
 
 
 def test_kernels_are_kept_where_they_can_be():
-    from kinhash.encoders.fit_kernels import standardise
+    from kinhash.encoders.fit_kernels import standardize
 
-    assert standardise.stats.cache_path
+    assert standardize.stats.cache_path
 
 
 def test_other_errors_of_the_compiler_are_not_hidden(monkeypatch):

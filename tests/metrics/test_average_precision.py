@@ -170,7 +170,7 @@ def test_untagged_rows_are_kin_to_nobody():
     assert details.n_without_kin == 2
     assert details.value == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
     assert mean_average_precision(codes, codes, tags, tags, no_kin="zero") == pytest.approx(details.value / 3)
-    assert "2 without kin left out" in str(details)
+    assert "2 without similar rows left out" in str(details)
     assert float(details) == details.value
 
 

@@ -60,11 +60,11 @@ def test_what_does_not_belong_together(metric):
     [
         (Y, "shape"),
         (np.zeros((4, 3)), "shape"),
-        (np.full((4, 4), 0.5), "no grade"),
-        (np.full((4, 4), -1), "no grade"),
-        (np.full((4, 4), np.nan), "no grade"),
-        (np.full((4, 4), 256), "no grade"),
-        (np.full((4, 4), "kin"), "no grade"),
+        (np.full((4, 4), 0.5), "not grades"),
+        (np.full((4, 4), -1), "not grades"),
+        (np.full((4, 4), np.nan), "not grades"),
+        (np.full((4, 4), 256), "not grades"),
+        (np.full((4, 4), "kin"), "not grades"),
         (lambda rows: np.zeros((len(rows), 3)), "block of shape"),
     ],
 )
@@ -92,7 +92,7 @@ def test_empty_sides(ties):
     assert average_precision(NOTHING, CODES, [], Y, ties=ties).shape == (0,)
     assert np.isnan(average_precision(CODES, NOTHING, Y, [], ties=ties)).all()
     for a, b, y, z in ((NOTHING, CODES, [], Y), (CODES, NOTHING, Y, []), (NOTHING, NOTHING, [], [])):
-        with pytest.warns(KinhashWarning, match="no query with kin"):
+        with pytest.warns(KinhashWarning, match="No query has a similar row"):
             details = mean_average_precision(a, b, y, z, ties=ties)
         assert np.isnan(details.value)
         assert details.n_without_kin == len(a)

@@ -65,7 +65,7 @@ def test_the_histograms_are_shares():
     np.testing.assert_allclose(shares, 1)
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     kin = sum(int((y == c).sum()) ** 2 for c in (0, 1))
-    assert labels == [f"kin, {kin:,} pairs", f"strangers, {2500 - kin:,} pairs"]
+    assert labels == [f"similar, {kin:,} pairs", f"dissimilar, {2500 - kin:,} pairs"]
 
 
 def test_labels_of_another_length_are_refused():

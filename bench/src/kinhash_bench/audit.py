@@ -1,4 +1,4 @@
-"""Somebody's codes and labels scored again: exact ties, chance beside every figure, known mistakes.
+"""Given codes and labels scored again: exact ties, chance beside every figure, known mistakes.
 
 What a ranking must beat is a random one: its expected average precision is that of all rows in one tie.
 The mistakes are those that published figures were made of, or could have been:

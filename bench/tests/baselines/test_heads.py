@@ -17,7 +17,7 @@ from kinhash_bench.baselines.head_losses import (
     HashNetLoss,
     OrthoHashLoss,
 )
-from kinhash_bench.baselines.heads import hash_centres
+from kinhash_bench.baselines.heads import hash_centers
 from kinhash_bench.baselines.histograms import MutualInformation, TieAwarePrecision
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
@@ -129,12 +129,12 @@ def test_a_distance_counts_towards_its_two_nearest_bins():
 
 
 def test_hash_centres_are_far_apart_and_differ_by_seed():
-    found = hash_centres(10, 16, np.random.default_rng(0))
+    found = hash_centers(10, 16, np.random.default_rng(0))
     assert (found @ found.T == 16 * np.eye(10)).all()
-    assert not np.array_equal(found, hash_centres(10, 16, np.random.default_rng(1)))
-    assert len(np.unique(hash_centres(20, 16, np.random.default_rng(0)), axis=0)) == 20  # negatives, too
-    assert hash_centres(40, 16, np.random.default_rng(0)).shape == (40, 16)
-    assert hash_centres(5, 6, np.random.default_rng(0)).shape == (5, 6)
+    assert not np.array_equal(found, hash_centers(10, 16, np.random.default_rng(1)))
+    assert len(np.unique(hash_centers(20, 16, np.random.default_rng(0)), axis=0)) == 20  # negatives, too
+    assert hash_centers(40, 16, np.random.default_rng(0)).shape == (40, 16)
+    assert hash_centers(5, 6, np.random.default_rng(0)).shape == (5, 6)
 
 
 @pytest.mark.parametrize("name", HEADS)

@@ -103,7 +103,7 @@ def test_pairs_are_enough():
     rng = np.random.default_rng(1)
     left, right = rng.integers(0, 200, (2, 3000))
     left, right = left[left != right], right[left != right]
-    fitted = KSH(8, n_labelled=150, random_state=0).fit_pairs(X, left, right, y[left] == y[right])
+    fitted = KSH(8, n_labeled=150, random_state=0).fit_pairs(X, left, right, y[left] == y[right])
     assert fitted.score(X, y) > 0.6  # chance is .25; pairs nobody listed pull towards half the bits
 
 

@@ -51,7 +51,7 @@ def test_class_first_then_the_distance_to_what_the_quantiser_keeps(which, n_byte
         assert (np.diff(by_class[i, order]) <= 0).all()
         level = np.diff(by_class[i, order]) == 0
         assert (np.diff(distance[order])[level] > -1e-5).all()
-    codes = ranking.quantiser_.compute_codes(ranking._vectors(X[OLD]))
+    codes = ranking.quantizer_.compute_codes(ranking._vectors(X[OLD]))
     assert codes.shape == (500, n_bytes - 1)
     assert ranking.bytes_per_item == n_bytes
 

@@ -33,10 +33,10 @@ def test_fewer_bits_than_labels_keep_the_inner_products_as_well_as_they_can():
     _, Y = tagged()
     Z = unit_labels(read_labels(Y).indicator())
     for mean in (np.zeros(5), np.asarray(Z.mean(axis=0)).ravel()):
-        centred = Z.toarray() - mean
-        short = centred @ leading_directions(Z, mean, 3)
-        error = np.linalg.norm(short @ short.T - centred @ centred.T)
-        values = np.linalg.svd(centred, compute_uv=False) ** 2
+        centered = Z.toarray() - mean
+        short = centered @ leading_directions(Z, mean, 3)
+        error = np.linalg.norm(short @ short.T - centered @ centered.T)
+        values = np.linalg.svd(centered, compute_uv=False) ** 2
         assert error == pytest.approx(np.linalg.norm(values[3:]))
 
 

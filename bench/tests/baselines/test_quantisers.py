@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from kinhash.errors import InvalidInput, MissingExtra
 from kinhash_bench.baselines.int8 import LDAInt8, PCAInt8, round_to_bytes
 from kinhash_bench.baselines.opq import OPQ
-from kinhash_bench.baselines.quantised import unit_around
+from kinhash_bench.baselines.quantized import unit_around
 from kinhash_bench.baselines.rabitq import PCARaBitQ
 from kinhash_bench.protocols import evaluate
 from kinhash_bench.tasks.methods import RANKINGS

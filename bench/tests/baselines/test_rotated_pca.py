@@ -12,11 +12,11 @@ from kinhash_bench.baselines import RotatedPCA
 def test_bits_are_signs_of_rotated_components():
     X, _ = classes(p=12)
     fitted = RotatedPCA(6, random_state=0).fit(X)
-    centred = X - X.mean(axis=0)
-    axes = np.linalg.svd(centred, full_matrices=False)[2][:6]
+    centered = X - X.mean(axis=0)
+    axes = np.linalg.svd(centered, full_matrices=False)[2][:6]
     scores = fitted.fitted_.unrounded.scores(X)
-    turn = np.linalg.lstsq(centred @ axes.T, scores, rcond=None)[0]
-    np.testing.assert_allclose((centred @ axes.T) @ turn, scores, atol=1e-4 * np.abs(scores).max())
+    turn = np.linalg.lstsq(centered @ axes.T, scores, rcond=None)[0]
+    np.testing.assert_allclose((centered @ axes.T) @ turn, scores, atol=1e-4 * np.abs(scores).max())
     np.testing.assert_allclose(turn.T @ turn / np.trace(turn.T @ turn) * 6, np.eye(6), atol=1e-4)
 
 

@@ -29,10 +29,10 @@ def test_the_slowest_waves_are_found(lengths, n_bits):
 def test_bits_are_signs_of_cosines_along_principal_components():
     X, _ = classes(p=5)
     fitted = SpectralHashing(6).fit(X)
-    centred = X - X.mean(axis=0)
-    vectors = np.linalg.svd(centred, full_matrices=False)[2].T
+    centered = X - X.mean(axis=0)
+    vectors = np.linalg.svd(centered, full_matrices=False)[2].T
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(5)]
-    V = centred @ (vectors * np.sign(peaks))
+    V = centered @ (vectors * np.sign(peaks))
     sides, waves = fitted.report_.facts["sides"], fitted.report_.facts["waves"]
     low, length = V.min(axis=0), np.ptp(V, axis=0)
     angle = np.pi * waves * (V[:, sides] - low[sides]) / length[sides]

@@ -18,14 +18,14 @@ def test_every_direction_is_the_best_for_its_form():
     """By hand: S and the deflated rows themselves, instead of their covariance."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 5)) * np.array([3, 2, 1, 1, 1])
-    labelled, S = X[:20].copy(), np.sign(rng.normal(size=(20, 20)))
+    labeled, S = X[:20].copy(), np.sign(rng.normal(size=(20, 20)))
     S = np.triu(S, 1) + np.triu(S, 1).T
-    W = sequential_directions(X.T @ X / 80, labelled, S, 4, 0.2)
+    W = sequential_directions(X.T @ X / 80, labeled, S, 4, 0.2)
     for w in W.T:
-        form = X.T @ X / 80 + 0.2 * labelled.T @ S @ labelled / 20
+        form = X.T @ X / 80 + 0.2 * labeled.T @ S @ labeled / 20
         assert w @ w == pytest.approx(1)
         assert w @ form @ w == pytest.approx(np.linalg.eigvalsh(form)[-1])
-        T = np.outer(labelled @ w, labelled @ w)
+        T = np.outer(labeled @ w, labeled @ w)
         S = S - T * (S * T < 0)
         X = X - np.outer(X @ w, w)
 

@@ -57,13 +57,13 @@ def test_the_path_is_ridge_with_an_intercept():
 
     from kinhash._internal.rows import Rows
     from kinhash._internal.stages import Stages
-    from kinhash.encoders.features import Plain, labelled_set
+    from kinhash.encoders.features import Plain, labeled_set
     from kinhash.supervision import Training, from_labels
 
     X, y = classes(n=120)
     weights = np.random.default_rng(0).uniform(0.5, 2, 120)
     training = Training(Rows(X), from_labels(y, 120), weights, np.random.default_rng(0), Stages())
-    rows = labelled_set(training, Plain(), training.rng)
+    rows = labeled_set(training, Plain(), training.rng)
     targets = np.random.default_rng(1).choice([-1.0, 1.0], (120, 5))
     for penalty, found in tuned._ridge_path(rows, targets):
         ridge = Ridge(alpha=penalty).fit(rows.features, targets, sample_weight=weights)

@@ -16,17 +16,17 @@ from kinhash_bench.datasets import gist, load
 
 def plain_gist(picture, n_blocks=4, orientations=(8, 8, 8, 8)):
     """One picture in float64, whole planes, no shortcuts."""
-    grey = picture.astype(float)
-    grey = grey.mean(axis=2) if grey.ndim == 3 else grey
-    grey = grey - grey.min()
-    if grey.max() == 0:
+    gray = picture.astype(float)
+    gray = gray.mean(axis=2) if gray.ndim == 3 else gray
+    gray = gray - gray.min()
+    if gray.max() == 0:
         return np.zeros(sum(orientations) * n_blocks**2)
-    grey = 255 * grey / grey.max()
-    height, width = grey.shape
+    gray = 255 * gray / gray.max()
+    height, width = gray.shape
 
     side = max(height, width) + 10
     side += side % 2
-    padded = np.pad(np.log(grey + 1), ((5, side - height - 5), (5, side - width - 5)), mode="symmetric")
+    padded = np.pad(np.log(gray + 1), ((5, side - height - 5), (5, side - width - 5)), mode="symmetric")
     f = np.fft.fftfreq(side) * side
     low = np.exp(-(f[:, None] ** 2 + f[None, :] ** 2) / (4 / np.sqrt(np.log(2))) ** 2)
     detail = padded - np.fft.ifft2(np.fft.fft2(padded) * low).real
@@ -86,8 +86,8 @@ def test_the_same_bits_for_any_threads_and_any_company():
 
 def test_grey_is_the_mean_of_the_colours():
     images = pictures(5)
-    grey = images.astype(np.float32).mean(axis=3)
-    np.testing.assert_allclose(gist(grey), gist(images), rtol=1e-4, atol=1e-6)
+    gray = images.astype(np.float32).mean(axis=3)
+    np.testing.assert_allclose(gist(gray), gist(images), rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(gist(np.repeat(images[..., :1], 3, axis=3)), gist(images[..., 0]))
 
 

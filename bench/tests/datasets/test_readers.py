@@ -152,7 +152,7 @@ def test_quantised_writing_stays_within_half_a_step(tmp_path):
     X = rng.standard_normal((50, 6)).astype(np.float32)
     X[:, 5] = 3
     dataset = Dataset("own", X, None, "", "", "", "", names=np.arange(50))
-    write_compact(tmp_path / "q.npz", dataset, quantise=True)
+    write_compact(tmp_path / "q.npz", dataset, quantize=True)
     error = np.abs(read_compact(tmp_path / "q.npz").features - X)
     assert (error <= (X.max(axis=0) - X.min(axis=0)) / 510 + 1e-6).all()
 
@@ -167,7 +167,7 @@ def test_every_row_of_the_table_has_complete_facts():
     for name in DATASETS:
         facts = DATASETS[name].facts
         assert facts.name == name
-        assert all([facts.about, facts.source, facts.licence, facts.citation, facts.rows, facts.labels])
+        assert all([facts.about, facts.source, facts.license, facts.citation, facts.rows, facts.labels])
         for wanted in facts.files:
             assert wanted.url is None or wanted.checksum is not None, "no download without a checksum"
 

@@ -26,13 +26,13 @@ def dataset(X, y):
     return Dataset("own", X, read_labels(y), "", "", "", "")
 
 
-@pytest.mark.parametrize("standardise", [True, False])
-def test_it_is_average_precision_of_cosines(standardise):
+@pytest.mark.parametrize("standardize", [True, False])
+def test_it_is_average_precision_of_cosines(standardize):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 5)) + 1
     tags = [set(rng.choice(6, rng.integers(0, 3), replace=False).tolist()) for _ in range(60)]
-    found = cosine_ranking(dataset(X, tags), standardise=standardise)
-    Z = (X - X.mean(axis=0)) / X.std(axis=0) if standardise else X
+    found = cosine_ranking(dataset(X, tags), standardize=standardize)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0) if standardize else X
     Z /= np.linalg.norm(Z, axis=1, keepdims=True)
     scores, shares = [], []
     for i in range(60):
@@ -52,7 +52,7 @@ def test_equal_cosines_count_with_the_mean_over_their_orders():
     X = np.ones((4, 2))  # every row is as near as any other
     y = ["a", "b", "a", "b"]
     # The one kin of a row is at place 1, 2 or 3 of the others, each as likely.
-    found = cosine_ranking(dataset(X, y), standardise=False)
+    found = cosine_ranking(dataset(X, y), standardize=False)
     assert found.mean_average_precision == pytest.approx((1 + 1 / 2 + 1 / 3) / 3, abs=1e-12)
 
 
@@ -61,8 +61,8 @@ def test_rows_of_unknown_label_are_in_no_ranking():
     X, y = rng.standard_normal((30, 4)), np.array(list("abc") * 10, object)
     y[[0, 7, 29]] = None
     known = np.flatnonzero([label is not None for label in y])
-    assert cosine_ranking(dataset(X, y), standardise=False) == cosine_ranking(
-        dataset(X[known], y[known]), standardise=False
+    assert cosine_ranking(dataset(X, y), standardize=False) == cosine_ranking(
+        dataset(X[known], y[known]), standardize=False
     )
 
 
@@ -89,5 +89,5 @@ def test_published_figures_within_three_standard_errors(data_home, name):
     assert abs(found.mean_average_precision - figures.cosine) <= 3 * found.standard_error + 0.0005
     assert abs(found.chance - figures.chance) <= 3 * found.chance_error + 0.0005
     if figures.plain_cosine is not None:
-        plain = cosine_ranking(loaded, standardise=False)
+        plain = cosine_ranking(loaded, standardize=False)
         assert abs(plain.mean_average_precision - figures.plain_cosine) <= 3 * plain.standard_error + 0.0005

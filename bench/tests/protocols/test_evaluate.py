@@ -191,10 +191,10 @@ def test_ties_cut_and_queries_without_kin(ties, top, no_kin):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("rows", ["training", "all"])
-def test_standardised_columns(rows, sparse):
+def test_standardized_columns(rows, sparse):
     X, y = blobs()
     X[:, 5] = 3.25
-    protocol = replace(PAPER, standardise=rows)
+    protocol = replace(PAPER, standardize=rows)
     evaluate(SignBits(), (sp.csr_array(X) if sparse else X, y), protocol)
     part = protocol.partition(len(y))
     ((seen, _),) = SignBits.seen

@@ -42,7 +42,7 @@ OTHER = {
     "unseen_share": 0.2,
     "codes": ("learned",),
     "seed": 1,
-    "standardise": "training",
+    "standardize": "training",
     "measure": "pair auc",
     "ties": "index",
     "no_kin": "zero",

@@ -1,4 +1,4 @@
-"""Charts: lines that can be told apart, words beside them, curves averaged over partitions."""
+"""Charts: lines that can be distinguished, words beside them, curves averaged over partitions."""
 
 from __future__ import annotations
 

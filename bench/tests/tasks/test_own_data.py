@@ -1,4 +1,4 @@
-"""Tasks on one's own files: read, split as the lists say, and known by their contents."""
+"""Tasks on custom files: read, split as the lists say, and known by their contents."""
 
 from __future__ import annotations
 

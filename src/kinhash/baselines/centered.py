@@ -12,7 +12,7 @@ import numpy as np
 
 from .._internal.blocks import block_slices, map_blocks
 from .._internal.types import Bools, Floats
-from ..encoders import Plain, Preparation, Standardised, first_preparation, standardised_moments
+from ..encoders import Plain, Preparation, Standardized, first_preparation, standardized_moments
 from ..supervision import Training
 
 __all__ = ["center_columns", "centered_moments"]
@@ -44,12 +44,12 @@ def center_columns(training: Training) -> tuple[Preparation, Floats]:
     return Preparation(guess.mean + guess.scale * mean, scale, None), _shares(scale, spread > 0)
 
 
-def centered_moments(training: Training, targets: Any = None) -> tuple[Standardised, Floats]:
+def centered_moments(training: Training, targets: Any = None) -> tuple[Standardized, Floats]:
     """Moments of standardised columns with ``targets(slice)``, and the shares of `center_columns`."""
     options = Plain()
     guess = first_preparation(training.rows, options, training.rng)
     nothing = np.zeros((len(training.rows), 0), np.float32)
-    moments = standardised_moments(training, options, guess, targets or (lambda part: nothing[part]))
+    moments = standardized_moments(training, options, guess, targets or (lambda part: nothing[part]))
     return moments, _shares(moments.preparation.scale, np.diag(moments.gram) > 0)
 
 

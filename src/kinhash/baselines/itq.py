@@ -9,7 +9,7 @@ import numpy as np
 from .._internal.numerics import fit_rotation
 from .._internal.types import Floats
 from .._internal.validation import check_integer
-from ..encoders import LinearMap, Standardised, prepare_rows
+from ..encoders import LinearMap, Standardized, prepare_rows
 from ..supervision import Training
 from .base import Solved, Unsupervised
 from .card import FEATURES, Card
@@ -62,7 +62,7 @@ class ITQ(Unsupervised):
         return Solved(None, found, {"quantisation_error": errors})
 
 
-def principal_directions(moments: Standardised, shares: Floats, n_most: int) -> tuple[Floats, Floats]:
+def principal_directions(moments: Standardized, shares: Floats, n_most: int) -> tuple[Floats, Floats]:
     """Top eigenvectors (p, r) of the covariance of the centred columns, and its eigenvalues (r,).
 
     Signs are fixed: the entry of largest size is positive.
@@ -75,7 +75,7 @@ def principal_directions(moments: Standardised, shares: Floats, n_most: int) -> 
 
 
 def rotated_map(
-    training: Training, moments: Standardised, directions: Floats, n_bits: int, n_rounds: int
+    training: Training, moments: Standardized, directions: Floats, n_bits: int, n_rounds: int
 ) -> tuple[LinearMap, list[float]]:
     """The map ``z → z directions R`` with R fitted by ITQ on the training rows, and its errors."""
     z = prepare_rows(training.rows, moments.preparation, None, training.n_jobs)

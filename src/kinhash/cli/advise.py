@@ -86,8 +86,8 @@ def _work(features: str, bits: tuple[int, ...] | None, options: dict[str, Any], 
     from .text_table import settled
 
     move(0, "reading")
-    told = ("labels", "tags", "label_column", "leave_out", "array", "header", "tag_separator")
-    request = settled(Request(features, "", **{name: options[name] for name in told}))
+    given = ("labels", "tags", "label_column", "leave_out", "array", "header", "tag_separator")
+    request = settled(Request(features, "", **{name: options[name] for name in given}))
     labels, tags, column = request.labels, request.tags, request.label_column
     require_one_kind(labels, tags, None, column, pairs_too=False)
     X, names = read_features(request)

@@ -1,4 +1,4 @@
-"""`kinhash demo`: everything once, on data that comes with scikit-learn."""
+"""`kinhash demo`: all steps once, on data that comes with scikit-learn."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
         move(0.8, "drawing")
         try:
             _draw(hasher, X, labels, train, queries, rng, output)
-            drawn = f"Picture: {output} (green frame: kin; red cross: stranger; below: distance)."
+            drawn = f"Picture: {output} (green frame: same class; red cross: another; below: distance)."
         except MissingExtra as missing:
             drawn = f"No picture. {missing}"
     seconds = time.perf_counter() - start
@@ -97,7 +97,8 @@ def _draw(hasher: Any, X: Any, labels: Any, train: Any, queries: Any, rng: Any, 
     page.set_layout_engine("none")
     for number, place in enumerate(PANELS):
         axes = page.add_axes(place)
-        share = f"{kin[number].mean():.0%} of the first {PLACES[-1]} are kin, over {len(queries)} queries"
+        first = f"{kin[number].mean():.0%} of the first {PLACES[-1]}"
+        share = f"{first} are of the same class, over {len(queries)} queries"
         shown = None if number else shapes[queries]
         neighbors(
             found[number], shapes[train], queries=shown, kin=kin[number], rows=rows, places=PLACES, ax=axes

@@ -1,4 +1,4 @@
-"""`kinhash eval`: how good codes are, with the rule for ties said."""
+"""`kinhash eval`: how good codes are, with the rule for ties stated."""
 
 from __future__ import annotations
 

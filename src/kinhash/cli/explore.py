@@ -177,7 +177,7 @@ def _text(output: str, summary: dict[str, Any], seconds: float) -> str:
         f"{output}: {shown}, {summary['bytes'] / 1e6:.1f} MB. Open it in a browser; it needs no network."
     ]
     if summary["precision_at_10"] is not None:
-        lines.append(f"Of the first ten rows, {summary['precision_at_10']:.0%} are kin.")
+        lines.append(f"Of the first ten rows, {summary['precision_at_10']:.0%} are similar.")
     if summary["probably_mislabeled"] is not None:
         doubted, usual = counted(summary["probably_mislabeled"], "row"), summary["labels_as_expected"]
         lines.append(

@@ -1,4 +1,4 @@
-"""`kinhash fit`: learn, save, and judge on rows that were kept out."""
+"""`kinhash fit`: learn, save, and judge on held-out rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .terminal import (
     json_option,
     separator_option,
     talk,
-    unless_told,
+    unless_talked,
     wrapped,
 )
 from .verdict import shortfalls
@@ -40,7 +40,9 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
     help="One class per row (.txt, .csv, .npy, .npz, .json, .parquet), or a column of FEATURES.",
 )
 @click.option("--tags", metavar="FILE", help="The tags of each row: text, JSON lists, or a 0/1 matrix.")
-@click.option("--pairs", metavar="FILE", help="Lines of row, row, 1 (kin) or -1 (strangers); first row: 0.")
+@click.option(
+    "--pairs", metavar="FILE", help="Lines of row, row, 1 (similar) or -1 (dissimilar); rows from 0."
+)
 @click.option("--label-column", metavar="NAME", help="The column with the labels; alone, of FEATURES itself.")
 @click.option("--leave-out", metavar="NAME", multiple=True, help="A column of FEATURES that is no feature.")
 @separator_option
@@ -75,13 +77,13 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
     metavar="N",
     default=str(USUAL),
     show_default=True,
-    help="Rows to keep out as queries: N at random, a tenth at most; last:500 for the last 500 rows; "
+    help="Rows to hold out as queries: N at random, a tenth at most; last:500 for the last 500 rows; "
     "0 learns from all rows and judges nothing.",
 )
 @click.option(
     "--held-out-by",
     metavar="NAME",
-    help="Keep out the latest rows by this column of FEATURES (no feature then) or file of times.",
+    help="Hold out the latest rows by this column of FEATURES (no feature then) or file of times.",
 )
 @array_option
 @click.option(
@@ -97,7 +99,7 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 def fit(features: str, output: str, codes: str | None, as_json: bool, **options: Any) -> None:
     """Learn codes from the rows of FEATURES (.npy, .npz, .csv, .parquet, .svm) and their labels.
 
-    Ends with your own quality: rows kept out of the fit search the others, and the codes stand beside
+    Ends with your own quality: held-out rows search the others, and the codes stand beside
     float cosine search, sign bits and LSH on the same rows.
 
     \b
@@ -145,7 +147,7 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
     from ..metrics import verdict as sentences
 
     seconds = result["seconds"]
-    lines = unless_told(result["read"])
+    lines = unless_talked(result["read"])
     if verdict is not None:
         kept = f"Held out: {result['held_out']}."
         lines += [str(verdict), kept, "", *map(wrapped, sentences(verdict)), *shortfalls(verdict)]

@@ -212,14 +212,14 @@ def read_features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
 def _require_random(request: Request) -> None:
     if request.held_out.last or request.held_out_by is not None:
         raise InvalidInput(
-            "Pairs were to be kept out by their order",
+            "Pairs cannot be held out by their order",
             "labels or tags, whose rows come one after the other",
             "Leave --held-out-by and last: away, or keep the later pairs out of the file",
         )
 
 
 def _times(request: Request, n_rows: int) -> Any:
-    """When rows came, where that decides which are kept out."""
+    """When rows came, where that decides which are held out."""
     if request.held_out_by is None:
         return None
     own = not os.path.lexists(request.held_out_by)
@@ -234,11 +234,11 @@ def _learn_labels(
     hasher.fit(*((X[train], labels[train]) if len(kept_out) else (X, labels)))
     if len(queries):
         return kept_out, lambda: compare_labels(hasher, X, labels, train, queries, rng), None
-    why = f"Nothing was kept out (that takes {FEWEST_ROWS} rows), so there is no verdict."
+    why = f"Nothing was held out (that takes {FEWEST_ROWS} rows), so there is no verdict."
     if wanted.count == 0:
-        why = "Nothing was kept out, as asked, so there is no verdict."
+        why = "Nothing was held out, as asked, so there is no verdict."
     elif len(kept_out):
-        why = "None of the rows kept out has a label, so there is no verdict."
+        why = "None of the held-out rows has a label, so there is no verdict."
     return kept_out, None, why
 
 
@@ -250,7 +250,7 @@ def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Ge
     hasher.fit_pairs(X, learned.left, learned.right, learned.verdict)
     none = np.empty(0, np.int64)
     if kept_out is None:
-        why = f"Nothing was kept out (that takes {FEWEST_PAIRS} pairs of each kind), so there is no verdict."
+        why = f"Nothing was held out (that takes {FEWEST_PAIRS} pairs of each kind), so there is no verdict."
         return none, None, why
     return none, lambda: compare_pairs(hasher, X, learned, kept_out, rng), None
 
@@ -258,7 +258,7 @@ def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Ge
 def _all_codes(hasher: Any, X: Any, labels: Labels | None, kept_out: Ints, ids: Any) -> tuple[Codes, int]:
     """One code per row of the file, and how many of them are mapped beside learned ones.
 
-    Rows kept out get the learned codes of their labels, as the others have, where the model has such codes:
+    Held-out rows get the learned codes of their labels, as the others have, where the model has such codes:
     among learned codes mapped ones may be nearer to every query.
     """
     codes = hasher.codes_
@@ -286,5 +286,5 @@ def _how_held_out(request: Request, n_kept_out: int) -> str:
 
 
 def _codes_note(kind: str, n_mapped: int) -> str:
-    kept = f"; mapped for {n_mapped:,} of the rows kept out" if n_mapped and kind == "learned" else ""
+    kept = f"; mapped for {n_mapped:,} of the held-out rows" if n_mapped and kind == "learned" else ""
     return f" ({kind}{kept})"

@@ -1,4 +1,4 @@
-"""Which rows `kinhash fit` keeps out as queries: some at random, or the last ones, because rows drift."""
+"""Which rows `kinhash fit` holds out as queries: some at random, or the last ones, because rows drift."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def read_times(path: str, column: str | None, n_rows: int) -> Any:
 def split_rows(
     labels: Labels, wanted: HeldOut, times: Any, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Ints]:
-    """Rows to fit on, rows kept out, and those of them that are asked as queries."""
+    """Rows to fit on, held-out rows, and those of them that are asked as queries."""
     import numpy as np
 
     from ..metrics import SHARE_HELD_OUT, hold_out_rows
@@ -77,9 +77,9 @@ def split_rows(
     count = wanted.count if wanted.last else min(wanted.count, int(SHARE_HELD_OUT * len(labels)))
     if count > len(labels) - 2:
         raise InvalidInput(
-            f"The last {count:,} of {len(labels):,} rows were to be kept out",
+            f"The last {count:,} of {len(labels):,} rows cannot be held out",
             "at least two rows that are left to learn from",
-            "Keep fewer rows out",
+            "Hold out fewer rows",
         )
     order = np.arange(len(labels)) if times is None else np.argsort(times, kind="stable")
     train, kept_out = np.sort(order[: len(order) - count]), np.sort(order[len(order) - count :])

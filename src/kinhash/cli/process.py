@@ -40,7 +40,7 @@ _outcome = [UNCHANGED]
 
 
 def was_interrupted() -> bool:
-    """Whether Ctrl-C came, even if somebody turned it into another error."""
+    """Whether Ctrl-C was pressed, even if a library turned it into another error."""
     return _came.is_set()
 
 

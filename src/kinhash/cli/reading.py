@@ -25,8 +25,8 @@ def summary(X: Any, supervision: Labels | Pairs) -> str:
     """Rows, columns and what is known of them: ``6,754 rows × 256 columns, 25 tags, 2.1 a row; ...``."""
     size = f"{counted(X.shape[0], 'row')} × {counted(X.shape[1], 'column')}"
     if isinstance(supervision, Pairs):
-        kin = int((supervision.verdict > 0).sum())
-        return f"{size}, {len(supervision.verdict):,} pairs, {kin:,} of them kin."
+        similar = int((supervision.verdict > 0).sum())
+        return f"{size}, {len(supervision.verdict):,} pairs, {similar:,} of them similar."
     names = [visible(str(name)[:40], one_line=True) for name in supervision.names[:SHOWN].tolist()]
     more = ", ..." if len(supervision.names) > SHOWN else "."
     unknown = int((~supervision.known).sum())

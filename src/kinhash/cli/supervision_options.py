@@ -78,14 +78,14 @@ def read_some_labels(path: str, tags: bool, column: str | None, separator: str) 
 
 
 def read_pairs(path: str) -> Pairs:
-    """Three columns: row, row, verdict (1 kin, −1 or 0 strangers)."""
+    """Three columns: row, row, verdict (1 similar, −1 or 0 dissimilar)."""
     from ..datasets import open_matrix
 
     rows = np.asarray(open_matrix(path).read())
     if rows.shape[1] != 3:
         raise InvalidInput(
             f"{path} has {rows.shape[1]} columns",
-            "three: row, row, verdict (1 for kin, -1 for strangers)",
+            "three: row, row, verdict (1 for similar, -1 for dissimilar)",
             "Rows are numbered from 0 in the order of the features",
         )
     with np.errstate(invalid="ignore"):

@@ -23,7 +23,7 @@ __all__ = [
     "separator_option",
     "table",
     "talk",
-    "unless_told",
+    "unless_talked",
     "visible",
     "wrapped",
 ]
@@ -48,7 +48,7 @@ array_option = click.option(
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    """Text with its control characters written out (``\\x1b``): a stranger's file may hold any.
+    """Text with its control characters written out (``\\x1b``): a file may hold any.
 
     Line breaks stay, unless the text is part of a line.
     """
@@ -64,13 +64,13 @@ def emit(result: Mapping[str, Any], text: str, as_json: bool) -> None:
 
 
 def talk(text: str) -> None:
-    """A remark for whoever watches; a pipe or a log file does not get it."""
+    """A remark on an interactive terminal; pipes and log files do not get it."""
     if sys.stderr.isatty():
         click.echo(visible(text), err=True)
 
 
-def unless_told(text: str) -> list[str]:
-    """A line of a result that whoever watches has seen already: `talk` told it while the work went on."""
+def unless_talked(text: str) -> list[str]:
+    """A line of a result, unless `talk` has printed it during the work."""
     return [] if sys.stderr.isatty() else [text]
 
 

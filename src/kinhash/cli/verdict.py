@@ -16,7 +16,7 @@ WORST = 5  # labels that are named
 
 
 def shortfalls(comparison: Comparison) -> list[str]:
-    """Where the codes fall short on the rows kept out, and what to do: sentences, none where they do not."""
+    """Where the codes fall short on the held-out rows, and what to do: sentences, none where they do not."""
     from ..metrics import LEARNED, MAPPED
     from ..solvers import bits_for, comfortable
 

@@ -97,7 +97,7 @@ def reading(path: str | os.PathLike[str], kind: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def inflated(path: str | os.PathLike[str], kind: str) -> Iterator[BinaryIO]:
-    """As ``reading``, and a gzipped file (told by its first bytes) is unzipped on the way."""
+    """As ``reading``, but unzips a gzipped file, which its first bytes reveal."""
     with reading(path, kind) as stream:
         zipped = stream.read(2) == b"\x1f\x8b"
         stream.seek(0)

@@ -1,4 +1,4 @@
-"""Bits that say what a row looks like: directions of its features, less what the labels say already.
+"""Look-alike bits: directions of the features, without the part that the labels predict.
 
 Kin bits bring rows of one label together; among those, these bits rank by cosine. What all rows of a label
 share would be wasted on them. So the part of a row that its labels predict (by a linear map, which new rows
@@ -115,15 +115,15 @@ def _some_rows(training: Training, width: int) -> Ints:
 
 def _predictable(labels: Labels, unit: Floats32, some: Ints) -> Floats:
     """Matrix (p, p) that takes a row to what its labels, as far as they follow from it, would predict."""
-    told = _label_means(sp.csr_array(labels.indicator()[some], dtype=np.float64), unit, labels.is_tags)
+    means = _label_means(sp.csr_array(labels.indicator()[some], dtype=np.float64), unit, labels.is_tags)
     width = unit.shape[1]
     gram = (unit.T @ unit).astype(np.float64)
     gram[np.diag_indices_from(gram)] += 1e-3 * (np.trace(gram) or 1.0) / width  # rows may be all the same
-    return np.asarray(np.linalg.solve(gram, unit.T @ told), np.float64)
+    return np.asarray(np.linalg.solve(gram, unit.T @ means), np.float64)
 
 
 def _label_means(known: sp.csr_array, unit: Floats32, are_tags: bool) -> Floats32:
-    """What the labels (n, t) of rows predict of them (n, p): shrunken means of classes, ridge on tags."""
+    """Rows (n, p) as predicted from their labels (n, t): shrunken means of classes, ridge on tags."""
     counts = np.bincount(known.indices, minlength=known.shape[1])
     if not are_tags:
         means = (known.T @ unit.astype(np.float64)) / (counts + FEW_ROWS)[:, None]
@@ -155,6 +155,6 @@ def _predicted(rows: Rows, own: LinearMap, looks: Rows, some: Ints) -> LinearMap
     X, targets = rows.read(some), own.scores(looks.read(some))
     preparation = Preparation.first_guess(X, None, True)
     moments = moments_of_rows(Rows(X), preparation, lambda part: targets[part], None)
-    standard = moments.standardised(True)
+    standard = moments.standardized(True)
     weights = ridge_weights(standard, choose_alpha("gcv", standard)).astype(np.float32)
     return LinearMap(standard.preparation, weights, standard.target_mean.astype(np.float32))

@@ -117,7 +117,7 @@ class Encoder(BaseEstimator, ABC):
         """Refuse settings outside their range."""
 
     def solve(self, training: Training, solver: Solver, energy: Energy, n_bits: int) -> Any:
-        """What `fit` learns to encode: the solution of the solver."""
+        """The solution of the solver, which `fit` learns to encode."""
         return solver.solve(training.supervision, energy, n_bits, training.rng, training.weights)
 
     def linear_in_columns(self) -> bool:
@@ -125,7 +125,7 @@ class Encoder(BaseEstimator, ABC):
         return False
 
     def candidates(self, training: Training, solution: Any) -> Iterator[Candidate]:
-        """What this encoder leaves open, settled in several ways; nothing if all is settled."""
+        """Encoders with the open settings filled in, one for each choice; none if nothing is open."""
         return iter(())
 
     @abstractmethod

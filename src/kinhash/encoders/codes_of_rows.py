@@ -1,4 +1,4 @@
-"""Codes of many rows, from what their features say and from what their labels say.
+"""Codes of many rows, from their features and from their labels.
 
 Features go through the map, a block at a time, by several threads or on a graphics card. Labels alone give
 scores of kin bits: classes have a table of them; tag sets go through the model like predicted tags, with
@@ -35,7 +35,7 @@ DIGEST_BYTES = 16
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of rows beside their features: scores (n, k) of their labels, ``table[place]``.
+    """What the labels of rows add to their features: scores (n, k) of their labels, ``table[place]``.
 
     The first k scores become ``trust·label + (1 − trust)·map``; rows with ``place`` −1 have no label.
     """
@@ -54,7 +54,7 @@ class Evidence:
 
 
 def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None, evidence: Evidence | None = None) -> Bytes:
-    """Packed codes (n, bytes) of rows by a map, and by ``evidence`` where more is known than their features.
+    """Packed codes (n, bytes) of rows by a map, combined with ``evidence`` from their labels if given.
 
     Memory beyond them: a few blocks per thread.
     """
@@ -169,21 +169,21 @@ class LabelCodes:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array], map_: Map, n_kin: int) -> LabelCodes:
-        """Undo `arrays`; a stranger may have written them."""
+        """Undo `arrays`; checks everything, since the file may come from anywhere."""
         if odd := sorted(arrays.keys() - {"digests", "scores"}):
             raise ValueError(f"arrays that are unknown: {', '.join(odd[:5])}")
         digests = arrays["digests"]
         if digests.dtype != np.uint8 or digests.ndim != 2 or digests.shape[1] != DIGEST_BYTES:
-            raise ValueError("labels that are no digests")
+            raise ValueError("malformed digests of labels")
         if len(np.unique(digests, axis=0)) != len(digests) or not 0 < len(digests) <= MOST_LABELS:
-            raise ValueError("labels that come twice, or not at all")
+            raise ValueError("duplicate or missing labels")
         scores = arrays.get("scores")
         if scores is None:
             if not isinstance(map_, WholeMap) or map_.n_tags != len(digests):
                 raise ValueError("tags without a map that knows them")
             none = sp.csr_array((1, len(digests)))
             if map_.scores_of_tags(none, n_kin).shape != (1, n_kin):
-                raise ValueError("tags that say nothing about the bits of kin")
+                raise ValueError("tags without scores for the kin bits")
         elif (
             scores.dtype != np.float32
             or scores.shape != (len(digests), n_kin)

@@ -1,4 +1,4 @@
-"""Wide rows through fewer columns: learned inside a fit, and folded into the map it ends with.
+"""Reduce many columns to fewer during a fit, and fold the reduction into the final map.
 
 Encoders form matrices of columns × columns, which tens of thousands of columns (words, bags of features) do
 not allow. So a fit on more than `WIDE` columns works on `MOST` combinations of them at most: the range of
@@ -33,7 +33,7 @@ __all__ = ["WIDE", "NarrowRows", "narrowed"]
 WIDE = 4096  # more columns than this are narrowed; it costs .01 to .02 mAP (Bibtex with pairs of words)
 MOST, FEWEST = 2048, 128  # combinations
 WORK = 25_000_000_000  # columns × combinations², which says how long narrowing takes
-MOST_ROWS = 20_000  # the range is that of so many rows,
+MOST_ROWS = 20_000  # rows sampled to find the range of X,
 MOST_NUMBERS = 100_000_000  # and of dense ones of no more numbers than this
 RAREST = 1e-3  # share of the usual deviation that sparse columns are taken to have at least
 STRIPE = 4096  # columns, or sparse rows, that a thread takes at once
@@ -85,7 +85,7 @@ class NarrowRows(Rows):
 
 
 def narrowed(training: Training) -> Training:
-    """The same training on fewer columns, for more than `WIDE` of them.
+    """The same training on fewer columns, if there are more than `WIDE`.
 
     Memory: four arrays of p × q float32 (q = 2,048 for up to 6,000 columns, 700 for 50,000, 128 for
     1,500,000 and more), and of dense
@@ -103,13 +103,13 @@ def narrowed(training: Training) -> Training:
         "Reduce the columns first, for example with sklearn.decomposition.TruncatedSVD",
     )
     with training.stages("narrowing"):
-        centred = _Sparse(rows, some) if sparse else _Dense(rows, some)
+        centered = _Sparse(rows, some) if sparse else _Dense(rows, some)
         n_jobs = training.n_jobs
         basis = _orthonormal(
-            centred.columns(np.sort(training.rng.choice(len(some), q, replace=False))), n_jobs
+            centered.columns(np.sort(training.rng.choice(len(some), q, replace=False))), n_jobs
         )
-        basis = _orthonormal(centred.back(centred.forth(basis, n_jobs), n_jobs), n_jobs)
-        narrow = NarrowRows(rows, centred.mean, centred.scale, basis)
+        basis = _orthonormal(centered.back(centered.forth(basis, n_jobs), n_jobs), n_jobs)
+        narrow = NarrowRows(rows, centered.mean, centered.scale, basis)
     return replace(training, rows=narrow)
 
 

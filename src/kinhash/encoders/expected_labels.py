@@ -23,10 +23,10 @@ from ..supervision import ClassSupervision, Labels, Supervision, TagSupervision,
 from .base import Candidate, Encoder, Fitted, HoldOut, hold_out
 from .features import (
     FeatureMap,
-    LabelledSet,
+    LabeledSet,
     Plain,
     feature_map,
-    labelled_set,
+    labeled_set,
     prepared_like,
     worth_trying,
 )
@@ -57,12 +57,12 @@ MANY_ROWS, WARM_STEPS = 40_000, 10  # a fit of more rows that starts from a cand
 class _Start:
     """A candidate's label model, from which the fit of all rows begins."""
 
-    labelled: LabelledSet
+    labeled: LabeledSet
     model: LabelModel
 
     @property
     def n_centers(self) -> int:
-        rbf = self.labelled.preparation.rbf
+        rbf = self.labeled.preparation.rbf
         return 0 if rbf is None else len(rbf.centers)
 
 
@@ -154,20 +154,20 @@ class ExpectedLabels(Encoder):
     ) -> Iterator[Candidate]:
         """One kind of features with one penalty after the other, each fit starting from the last."""
         indicator = _required_labels(training).indicator()[split.held]
-        labelled = labelled_set(training, features, training.rng, split.part)
-        held = prepared_like(training, labelled, split.held)
-        shares = np.broadcast_to(labelled.label_means, indicator.shape)
-        chance = log_losses(shares, indicator, labelled.exclusive)
+        labeled = labeled_set(training, features, training.rng, split.part)
+        held = prepared_like(training, labeled, split.held)
+        shares = np.broadcast_to(labeled.label_means, indicator.shape)
+        chance = log_losses(shares, indicator, labeled.exclusive)
         weights = None if training.weights is None else training.weights[split.held]
         start = None
         for penalty in penalties:
             limits = {"max_steps": TRIAL_STEPS, "tolerance": TRIAL_TOLERANCE}
-            model = self._fit_label_model(labelled, penalty, start, **limits)
-            start = _Start(labelled, model)
-            losses = log_losses(model.probabilities(held), indicator, labelled.exclusive)
+            model = self._fit_label_model(labeled, penalty, start, **limits)
+            start = _Start(labeled, model)
+            losses = log_losses(model.probabilities(held), indicator, labeled.exclusive)
             found = clone(self).set_params(features=features, penalty=penalty)
             found._start = start
-            yield Candidate(found, losses, chance, int(labelled.preparation.rbf is not None), weights)
+            yield Candidate(found, losses, chance, int(labeled.preparation.rbf is not None), weights)
 
     def _kinds(self, training: Training) -> list[FeatureMap]:
         if not self._open_features:
@@ -183,20 +183,20 @@ class ExpectedLabels(Encoder):
         if start is not None and features.count_centers(len(training.known_rows)) > start.n_centers:
             start = None  # rows that were held out may become centers now
         with training.stages("features"):
-            centers = None if start is None else start.labelled.preparation.rbf
-            labelled = labelled_set(training, features, rng, rbf=centers)
+            centers = None if start is None else start.labeled.preparation.rbf
+            labeled = labeled_set(training, features, rng, rbf=centers)
         with training.stages("label model"):
-            short = start is not None and len(labelled.rows) > MANY_ROWS
+            short = start is not None and len(labeled.rows) > MANY_ROWS
             limits = {"max_steps": WARM_STEPS} if short else {}
-            model = self._fit_label_model(labelled, self.penalty, start, **limits)
+            model = self._fit_label_model(labeled, self.penalty, start, **limits)
             temperature = self._temperature(supervision, solution.n_bits)
             expected = expected_similarity(model.softened(temperature), supervision, solution)
         with training.stages("codes"):
             if solution.embedding is not None:
-                solution = _rotated(solution, training, labelled, expected)
+                solution = _rotated(solution, training, labeled, expected)
             scores = solution.group_scores(supervision, training.n_jobs)
             assert solution.readout is not None
-            found = ExpectedMap(labelled.preparation, expected, solution.readout, np.zeros(solution.n_bits))
+            found = ExpectedMap(labeled.preparation, expected, solution.readout, np.zeros(solution.n_bits))
         facts = {
             "features": features.name,
             "label_model": "logistic" if self._is_logistic else type(self.label_model).__name__,
@@ -207,11 +207,11 @@ class ExpectedLabels(Encoder):
         return Fitted.of_groups(found, scores > 0, marginals, supervision.group_of_row, scores, **facts)
 
     def _fit_label_model(
-        self, rows: LabelledSet, penalty: float | str, start: _Start | None = None, **limits: Any
+        self, rows: LabeledSet, penalty: float | str, start: _Start | None = None, **limits: Any
     ) -> LabelModel:
         if not self._is_logistic:
             return _fit_classifier(self.label_model, rows)
-        begin = None if start is None else start.model.start_for(start.labelled.preparation, rows.preparation)
+        begin = None if start is None else start.model.start_for(start.labeled.preparation, rows.preparation)
         return logistic_labels(rows, _number(penalty), begin, **limits)
 
     def _temperature(self, supervision: Supervision, n_bits: int) -> float:
@@ -249,7 +249,7 @@ def expected_similarity(
 
 
 def _rotated(
-    solution: Solution, training: Training, labelled: LabelledSet, expected: ExpectedSimilarity
+    solution: Solution, training: Training, labeled: LabeledSet, expected: ExpectedSimilarity
 ) -> Solution:
     """Rotate relaxed codes so that they round well, then let their bits rank rows by S.
 
@@ -257,11 +257,11 @@ def _rotated(
     """
     assert solution.embedding is not None
     supervision = training.supervision
-    some = labelled.some(training.rng, ROTATION_ROWS)
-    group = supervision.group_of_row[labelled.rows[some]]
+    some = labeled.some(training.rng, ROTATION_ROWS)
+    group = supervision.group_of_row[labeled.rows[some]]
     groups, own = np.unique(group, return_inverse=True)
     known = solution.embedding.of(supervision.similarity(groups, solution.sample.groups))[own]
-    predicted = solution.embedding.of(expected.similarity(labelled.features[some]))
+    predicted = solution.embedding.of(expected.similarity(labeled.features[some]))
     halfway = (known + predicted) / 2
     rotation = fit_rotation(halfway, solution.n_bits, training.rng, solution.embedding.n_rounds)
 
@@ -292,7 +292,7 @@ def _require_zero_rounding(solution: Solution) -> None:
         )
 
 
-def _fit_classifier(classifier: Any, rows: LabelledSet) -> LabelModel:
+def _fit_classifier(classifier: Any, rows: LabeledSet) -> LabelModel:
     counted: Ints = np.arange(len(rows.rows)) if rows.weights is None else np.flatnonzero(rows.weights > 0)
     all_equal = rows.weights is None or (rows.weights[counted] == 1).all()
     weights = None if all_equal or rows.weights is None else rows.weights[counted]

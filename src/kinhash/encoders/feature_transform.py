@@ -55,10 +55,10 @@ class Preparation:
 
     def standardized(self, values: Floats) -> Floats32:
         """``(values − mean) / scale``, values being rows, similarities, or both."""
-        from .fit_kernels import standardise
+        from .fit_kernels import standardize
 
         out = np.empty(values.shape, np.float32)
-        standardise(values, self.mean, self.scale, FAR, out)
+        standardize(values, self.mean, self.scale, FAR, out)
         return out
 
     def product(
@@ -85,9 +85,9 @@ class Preparation:
         if self.rbf is not None:
             out[:] = self(block)
             return
-        from .fit_kernels import standardise
+        from .fit_kernels import standardize
 
-        standardise(block, self.mean, self.scale, FAR, out)
+        standardize(block, self.mean, self.scale, FAR, out)
 
     @property
     def n_columns(self) -> int:

@@ -18,7 +18,7 @@ from .._internal.validation import check_flag, check_integer, check_number
 from ..errors import UnknownName
 from ..supervision import Training
 from .feature_transform import ColumnsAndRBF, Preparation, Similarities, UnitRBF, prepare_rows
-from .least_squares import Standardised, moments_of_rows
+from .least_squares import Standardized, moments_of_rows
 
 __all__ = [
     "FEATURES",
@@ -27,13 +27,13 @@ __all__ = [
     "RBF",
     "Both",
     "FeatureMap",
-    "LabelledSet",
+    "LabeledSet",
     "Plain",
     "feature_map",
     "first_preparation",
-    "labelled_set",
+    "labeled_set",
     "prepared_like",
-    "standardised_moments",
+    "standardized_moments",
     "standardizes",
     "targets_by_row",
     "worth_trying",
@@ -59,7 +59,7 @@ class FeatureMap(BaseEstimator):
         check_flag("standardize", self.standardize)
 
     def count_centers(self, n_rows: int) -> int:
-        """How many of ``n_rows`` rows become centers."""
+        """Number of centers for ``n_rows`` rows."""
         return 0
 
     def centers(self, rows: Rows, among: Ints, rng: np.random.Generator) -> Similarities | None:
@@ -117,7 +117,7 @@ FEATURES: dict[str, type[FeatureMap]] = {kind.name: kind for kind in (Plain, RBF
 
 
 def feature_map(name_or_map: str | FeatureMap) -> FeatureMap:
-    """A feature map by its name, or as it is."""
+    """A feature map from its name; an instance is returned as it is."""
     if isinstance(name_or_map, FeatureMap):
         return name_or_map
     if isinstance(name_or_map, str) and name_or_map in FEATURES:
@@ -149,15 +149,15 @@ def first_preparation(rows: Rows, features: FeatureMap, rng: np.random.Generator
     return Preparation.first_guess(rows.read(some), rbf, standardizes(features, rows))
 
 
-def standardised_moments(
+def standardized_moments(
     training: Training,
     features: FeatureMap,
     preparation: Preparation,
     targets: Callable[[slice], Array],
-) -> Standardised:
+) -> Standardized:
     """Moments of the known rows with their targets: one pass over X."""
     moments = moments_of_rows(training.rows, preparation, targets, training.known_weights, training.n_jobs)
-    return moments.standardised(standardizes(features, training.rows))
+    return moments.standardized(standardizes(features, training.rows))
 
 
 def targets_by_row(
@@ -173,7 +173,7 @@ def targets_by_row(
 
 
 @dataclass(frozen=True)
-class LabelledSet:
+class LabeledSet:
     """Rows by number, their prepared features (k, q), labels (k, t) CSR, and weights (None = all count once).
 
     ``exclusive`` labels are classes, of which a row has one; others are tags.
@@ -240,18 +240,18 @@ class LabelledSet:
         return total * (self.total_weight / max(counted, 1e-300))
 
     def some(self, rng: np.random.Generator, most: int) -> Ints:
-        """Places of at most so many rows that count, in order."""
+        """Sorted positions of at most ``most`` rows with positive weight."""
         places = np.arange(len(self.rows)) if self.weights is None else np.flatnonzero(self.weights > 0)
         return places if len(places) <= most else np.sort(rng.choice(places, most, replace=False))
 
 
-def labelled_set(
+def labeled_set(
     training: Training,
     features: FeatureMap,
     rng: np.random.Generator,
     rows: Ints | None = None,
     rbf: Similarities | None = None,
-) -> LabelledSet:
+) -> LabeledSet:
     """Rows for a label model, given by number or drawn: all that are known, or `LABEL_ROWS` of them.
 
     RBF centers are drawn among these rows, unless they are handed in. Memory: the prepared features,
@@ -274,12 +274,12 @@ def labelled_set(
     whole = len(rows) == len(training.rows)
     prepared = prepare_rows(training.rows, guess, None if whole else rows, training.n_jobs)
     weights = None if training.weights is None else training.weights[rows]
-    preparation = centre_in_place(prepared, guess, weights, scales, training.n_jobs)
+    preparation = center_in_place(prepared, guess, weights, scales, training.n_jobs)
     indicator = sp.csr_array(labels.indicator()[rows])
-    return LabelledSet(rows, preparation, prepared, indicator, weights, not labels.is_tags, training.n_jobs)
+    return LabeledSet(rows, preparation, prepared, indicator, weights, not labels.is_tags, training.n_jobs)
 
 
-def centre_in_place(
+def center_in_place(
     z: Floats32, guess: Preparation, weights: Floats | None, standardize: bool, n_jobs: int | None
 ) -> Preparation:
     """Bring prepared rows from a first guess to their true mean and spread, and say how that is done.
@@ -305,6 +305,6 @@ def centre_in_place(
     return Preparation(guess.mean + guess.scale * shift, guess.scale * ratio, guess.rbf, spread)
 
 
-def prepared_like(training: Training, like: LabelledSet, rows: Ints) -> Floats32:
+def prepared_like(training: Training, like: LabeledSet, rows: Ints) -> Floats32:
     """Features of other rows, prepared as those of a labelled set."""
     return prepare_rows(training.rows, like.preparation, rows, training.n_jobs)

@@ -22,7 +22,7 @@ __all__ = [
     "prepare_similarities",
     "shift_and_scale",
     "sigmoids_and_losses",
-    "standardise",
+    "standardize",
 ]
 
 # Neither "reassoc" nor "contract": sums in one order and no fused products, so the digits are the same on
@@ -53,7 +53,7 @@ def exponential_parts(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def standardise(block, mean, scale, far, out):  # type: ignore[no-untyped-def]
+def standardize(block, mean, scale, far, out):  # type: ignore[no-untyped-def]
     """``out = clip((block − mean) / scale, ±far)``, rows (k, p) of any float dtype to float32.
 
     A row farther out would be an infinite float32, and infinities cancel to NaN in a product.

@@ -25,7 +25,7 @@ from .._internal.numerics import sigmoid
 from .._internal.types import Array, Bools, Floats, Floats32, Ints
 from ..models import LOGIT_BITS, Builder, Unsupported
 from .feature_transform import Preparation
-from .features import LabelledSet
+from .features import LabeledSet
 
 if TYPE_CHECKING:
     from .column_reduction import NarrowRows
@@ -179,7 +179,7 @@ class Coefficients:
 
 
 def fit_logistic(
-    rows: LabelledSet,
+    rows: LabeledSet,
     penalty: float,
     *,
     start: Coefficients | None = None,
@@ -218,7 +218,7 @@ def fit_logistic(
 
 
 def logistic_labels(
-    rows: LabelledSet, penalty: float, start: Coefficients | None = None, **limits: Any
+    rows: LabeledSet, penalty: float, start: Coefficients | None = None, **limits: Any
 ) -> LinearLabels:
     """The label model of those coefficients: softmax over classes, a sigmoid for each tag."""
     found = fit_logistic(rows, penalty, start=start, **limits)
@@ -228,7 +228,7 @@ def logistic_labels(
 class _Problem:
     """Value (t,) and gradient (q + 1, t) in turned coordinates; the last row is the intercept."""
 
-    def __init__(self, rows: LabelledSet, penalty: float) -> None:
+    def __init__(self, rows: LabeledSet, penalty: float) -> None:
         self.rows, self.penalty = rows, penalty
         means, self.total = rows.label_means, rows.total_weight
         self.chance = (means * self.total + 0.5) / (self.total + 1)

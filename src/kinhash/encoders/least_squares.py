@@ -24,7 +24,7 @@ from .feature_transform import Preparation
 
 __all__ = [
     "Moments",
-    "Standardised",
+    "Standardized",
     "cholesky_factor",
     "choose_alpha",
     "leverage_factor",
@@ -67,7 +67,7 @@ class Moments:
             self.target_squares + other.target_squares,
         )
 
-    def standardised(self, standardize: bool = True) -> Standardised:
+    def standardized(self, standardize: bool = True) -> Standardized:
         """Correct to the true mean and spread of these rows."""
         delta = self.sums / self.weight
         gram = self.gram - self.weight * np.outer(delta, delta)
@@ -84,13 +84,13 @@ class Moments:
         first = self.preparation
         spread = None if standardize else first.scale * np.sqrt(variance)
         preparation = Preparation(first.mean + first.scale * delta, first.scale * ratio, first.rbf, spread)
-        return Standardised(
+        return Standardized(
             preparation, self.n_rows, self.weight, gram, cross, mean_target, self.target_squares
         )
 
 
 @dataclass(frozen=True)
-class Standardised:
+class Standardized:
     """Centred moments of standardised rows: ``gram`` (q, q), ``cross`` (q, k) with centred targets."""
 
     preparation: Preparation
@@ -183,13 +183,13 @@ def moments_on(
     return Moments(preparation, len(rows), float(weight), *sums)
 
 
-def choose_alpha(alpha: float | str, moments: Standardised) -> float:
+def choose_alpha(alpha: float | str, moments: Standardized) -> float:
     """``"auto"`` is n/p, as LFH and later methods have it, ``"gcv"`` is generalised cross-validation."""
     if isinstance(alpha, str):
         if alpha == "auto":
             return moments.weight / len(moments.gram)
         if alpha == "gcv":
-            return _generalised_cross_validation(moments)
+            return _generalized_cross_validation(moments)
     elif alpha >= 0 and np.isfinite(alpha):
         return float(alpha)
     raise InvalidInput(
@@ -197,7 +197,7 @@ def choose_alpha(alpha: float | str, moments: Standardised) -> float:
     )
 
 
-def ridge_weights(moments: Standardised, alpha: float) -> Floats:
+def ridge_weights(moments: Standardized, alpha: float) -> Floats:
     """W (q, k) for standardised rows; the intercept is the mean target."""
     from scipy.linalg import cho_solve
 
@@ -205,7 +205,7 @@ def ridge_weights(moments: Standardised, alpha: float) -> Floats:
     return weights
 
 
-def leverage_factor(moments: Standardised, alpha: float) -> Floats:
+def leverage_factor(moments: Standardized, alpha: float) -> Floats:
     """L⁻ᵀ (q, q) with ``‖z L⁻ᵀ‖² = z (G + αI)⁻¹ zᵀ``, the leverage of a row for leave-one-out predictions."""
     from scipy.linalg import solve_triangular
 
@@ -230,7 +230,7 @@ def cholesky_factor(gram: Floats, alpha: float) -> Floats:
         ) from None
 
 
-def _generalised_cross_validation(moments: Standardised) -> float:
+def _generalized_cross_validation(moments: Standardized) -> float:
     """Smallest ``n·RSS(α) / (n − trace of hat matrix)²``, summed over targets, on a grid around n/p."""
     values, vectors = np.linalg.eigh(moments.gram)
     values = np.maximum(values, 0.0)

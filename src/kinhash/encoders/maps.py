@@ -39,7 +39,7 @@ from ..models import (
 from ..solvers import Expectation, Readout
 from .feature_transform import Preparation
 from .label_models import LabelModel
-from .least_squares import Standardised, ridge_weights
+from .least_squares import Standardized, ridge_weights
 
 if TYPE_CHECKING:
     from .column_reduction import NarrowRows
@@ -71,7 +71,7 @@ class LinearMap(Map):
     kind: ClassVar[str] = "linear"
 
     @classmethod
-    def fit(cls, moments: Standardised, alpha: float, threshold: Floats) -> LinearMap:
+    def fit(cls, moments: Standardized, alpha: float, threshold: Floats) -> LinearMap:
         """Ridge onto the targets of these moments; a bit is 1 where a target exceeds ``threshold`` (d,).
 
         Columns are centred, so the prediction is centred too and the intercept is what the mean

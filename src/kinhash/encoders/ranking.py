@@ -32,7 +32,7 @@ DECAYS = (0.9, 0.99)  # Adam's; the rate falls to 0
 NEAR = 0.3  # τ, in standard deviations of a block's similarities: only the most similar rows matter
 KIN_STEPS, KIN_RATE = 200, 0.05
 KIN_SHARPNESS = 4.0  # α: bits must agree in more than a few places before they count as near
-ALIKE_STEPS, ROWS_A_STEP, ALIKE_RATE = (100, 300), 60, 0.1  # a step for so many rows, within bounds
+ALIKE_STEPS, ROWS_A_STEP, ALIKE_RATE = (100, 300), 60, 0.1  # one step per 60 rows, within bounds
 ALIKE_SHARPNESS = np.float32(12)
 FEW = 50  # rows of a label, fewer than which are no block
 

@@ -14,7 +14,7 @@ from ..solvers import Solution
 from ..supervision import Training
 from .base import Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
-from .features import FeatureMap, feature_map, first_preparation, standardised_moments
+from .features import FeatureMap, feature_map, first_preparation, standardized_moments
 
 __all__ = ["Regressor", "RegressorMap"]
 
@@ -48,7 +48,7 @@ class Regressor(Encoder):
         nothing = np.zeros((len(training.rows), 0), np.float32)
         with training.stages("encoder"):
             preparation = first_preparation(training.rows, features, training.rng)
-            moments = standardised_moments(training, features, preparation, lambda part: nothing[part])
+            moments = standardized_moments(training, features, preparation, lambda part: nothing[part])
             rows = training.known_rows
             z = prepare_rows(training.rows, moments.preparation, rows, training.n_jobs)
             targets = codes.targets[supervision.group_of_row[rows]] - codes.threshold

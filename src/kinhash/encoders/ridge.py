@@ -18,8 +18,8 @@ from ..solvers import GroupCodes, LinearReadout, Solution
 from ..supervision import Training
 from .base import Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
-from .features import FeatureMap, feature_map, first_preparation, standardised_moments, targets_by_row
-from .least_squares import Standardised, choose_alpha, leverage_factor, ridge_weights
+from .features import FeatureMap, feature_map, first_preparation, standardized_moments, targets_by_row
+from .least_squares import Standardized, choose_alpha, leverage_factor, ridge_weights
 from .maps import LinearMap
 
 __all__ = ["ROTATION_ROWS", "Ridge", "leave_one_out"]
@@ -74,7 +74,7 @@ class Ridge(Encoder):
         with training.stages("encoder"):
             preparation = first_preparation(training.rows, features, training.rng)
             targets = targets_by_row(training, codes.targets, group_of_row)
-            moments = standardised_moments(training, features, preparation, targets)
+            moments = standardized_moments(training, features, preparation, targets)
             found = LinearMap.fit(moments, choose_alpha(alpha, moments), codes.threshold)
         scores = codes.targets - codes.threshold
         return Fitted.of_groups(
@@ -94,7 +94,7 @@ class Ridge(Encoder):
         supervision, rng = training.supervision, training.rng
         unrotated = LinearReadout(solution.embedding.matrix, solution.embedding.constant)
         embedding = unrotated.of_groups(supervision, solution.sample.groups, training.n_jobs)
-        moments = standardised_moments(training, features, preparation, targets_by_row(training, embedding))
+        moments = standardized_moments(training, features, preparation, targets_by_row(training, embedding))
         strength = choose_alpha(alpha, moments)
         weights = ridge_weights(moments, strength)
         rows = training.some_known_rows(rng, ROTATION_ROWS)
@@ -121,7 +121,7 @@ class Ridge(Encoder):
 
 def leave_one_out(
     training: Training,
-    moments: Standardised,
+    moments: Standardized,
     alpha: float,
     weights: Floats,
     targets: Floats,

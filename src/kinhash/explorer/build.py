@@ -16,7 +16,7 @@ from .._internal.validation import check_finite, check_integer
 from ..codes import Codes, pack_bits
 from ..errors import InvalidInput
 from ..supervision import Labels
-from .label_errors import Doubts, by_features, by_neighbours
+from .label_errors import Doubts, by_features, by_neighbors
 from .layout import layout
 from .model import ModelShown, model_shown
 from .page import assemble
@@ -185,7 +185,7 @@ class _Page:
         if X is None:
             # Mapped codes of rows that were fitted on may remember their labels, too.
             remembering = self.learned or self.codes.fields.alike > 0
-            found = by_neighbours(self.codes, labels, remembering)
+            found = by_neighbors(self.codes, labels, remembering)
         else:
             found = by_features(X, labels, self.seed)
         self.doubts = {**_doubt_facts(found), "byCodes": X is None}

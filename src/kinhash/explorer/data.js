@@ -60,7 +60,7 @@ function textOf(row) {
   return facts.texts ? facts.texts[row] : "";
 }
 
-/** Kin share their class, or a tag. A row of unknown label is neither kin nor stranger; nor is a vector, row -1. */
+/** Similar rows share their class, or a tag. A row of unknown label is neither similar nor dissimilar; nor is a vector, row -1. */
 function kinship(left, right) {
   if (!facts.kind || !rows.known[left] || !rows.known[right]) return UNKNOWN;
   if (rows.classes) return rows.classes[left] === rows.classes[right] ? KIN : STRANGER;
@@ -118,7 +118,7 @@ function distancesFrom(code) {
 }
 
 /** The code itself, all rows but `except` in the order (distance, row), and the distances of all rows. */
-function neighboursOf(code, except = -1) {
+function neighborsOf(code, except = -1) {
   const distances = distancesFrom(code);
   const starts = new Uint32Array(facts.maxDistance + 2);
   for (let i = 0; i < rows.n; i++) if (i !== except) starts[distances[i] + 1]++;

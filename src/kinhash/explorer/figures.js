@@ -1,5 +1,5 @@
 "use strict";
-// "Is it any good?": distances of kin and strangers, precision by rank, labels, confusions, bits.
+// "Is it any good?": distances of similar and dissimilar pairs, precision by rank, labels, confusions, bits.
 
 function showFigures() {
   const figures = facts.quality, parts = [];
@@ -13,20 +13,20 @@ function showFigures() {
 }
 
 function verdict(figures) {
-  if (!figures) return [make("p", { class: "lead" }, "Without labels nothing says which rows are kin: only the bits can be looked at.")];
+  if (!figures) return [make("p", { class: "lead" }, "Without labels it is unknown which rows are similar: the page shows the bits only.")];
   const first = figures.precision.find(([rank]) => rank === 10) || figures.precision[figures.precision.length - 1];
-  const ten = first ? `Of the first ${first[0]} rows, ${percent(first[1])} are kin (chance: ${percent(figures.chance)}). ` : "";
+  const ten = first ? `Of the first ${first[0]} rows, ${percent(first[1])} are similar (chance: ${percent(figures.chance)}). ` : "";
   const score = figures.map === null ? "" : `Mean average precision ${figures.map.toFixed(3)}` +
     (figures.interval ? ` (95 % interval over queries ${figures.interval.map((end) => end.toFixed(3)).join(" to ")})` : "") + ".";
   const how = [
     `${count(figures.queries, "row")} of this page ${figures.queries === 1 ? "is a query and searches" : "are queries and search"} all others, the own row left out; ` +
       "ties count as the expected value over all orders. " +
-      (figures.without_kin ? `${count(figures.without_kin, "query").replace("querys", "queries")} without kin left out. ` : "") +
+      (figures.without_kin ? `${count(figures.without_kin, "query").replace("querys", "queries")} without similar rows left out. ` : "") +
       (figures.mapped ? "Queries carry the codes that the model gives to their features." : "Queries carry their stored codes."),
   ];
   if (facts.learned) how.push("The stored kin bits seem to be made from these very labels" + (figures.mapped ? "." : ": all figures of kinship on this page are flattering.") +
     (figures.mapped ? "" : " Make the page with --model and --features to see how rows fare that come with features alone."));
-  how.push("Rows that the model was fitted on do better than new ones: kinhash fit prints figures of rows it kept out.");
+  how.push("Rows that the model was fitted on do better than new ones: kinhash fit prints figures of held-out rows.");
   return [make("h2", {}, "Is it any good?"), make("p", { class: "lead" }, ten + score), ...how.map((text) => make("p", { class: "note" }, text))];
 }
 
@@ -74,7 +74,7 @@ function distancesFigure(figures) {
   const binned = (list) => Array.from({ length: bins }, (_, k) => sum(list.slice(k * width, (k + 1) * width)));
   const [a, b] = [binned(kin), binned(strangers)], highest = Math.max(...a, ...b), step = (WIDE - LEFT - 6) / bins;
   const median = (list) => { let total = 0; return list.findIndex((one) => (total += one) >= 0.5); };
-  const svg = chart(`Half of the kin are within distance ${median(kin)}, half of the strangers within ${median(strangers)}.`);
+  const svg = chart(`Half of the similar pairs are within distance ${median(kin)}, half of the dissimilar ones within ${median(strangers)}.`);
   const bar = (value, k, kind, shift) => svg.append(makeSvg("rect", { class: kind, x: LEFT + k * step + (shift * step) / 2, width: Math.max(0.6, step / 2 - 0.3),
     y: TOP + (1 - value / highest) * (HIGH - BOTTOM - TOP), height: (value / highest) * (HIGH - BOTTOM - TOP) }));
   a.forEach((value, k) => bar(value, k, "kin", 0));
@@ -83,16 +83,16 @@ function distancesFigure(figures) {
   const tick = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000].find((size) => last / size <= 9) || last;
   for (let d = 0; d <= last; d += tick) chartText(svg, LEFT + (d / width + 0.5) * step, HIGH - BOTTOM + 14, String(d));
   chartText(svg, LEFT - 4, TOP + 8, percent(highest), "end");
-  const key = make("ul", { class: "key" }, make("li", {}, make("i", { class: "kin" }), "kin"), make("li", {}, make("i", { class: "stranger" }), "strangers"));
-  return figure("How far are kin, how far strangers?",
-    `Half of the kin lie within distance ${median(kin)}, half of the strangers within ${median(strangers)}. Bars: share of the pairs, kin and strangers each add up to 100 %.`, key, svg);
+  const key = make("ul", { class: "key" }, make("li", {}, make("i", { class: "kin" }), "similar"), make("li", {}, make("i", { class: "stranger" }), "dissimilar"));
+  return figure("How far apart are similar and dissimilar rows?",
+    `Half of the similar pairs lie within distance ${median(kin)}, half of the dissimilar ones within ${median(strangers)}. Bars: share of the pairs; each kind adds up to 100 %.`, key, svg);
 }
 
 function precisionFigure(figures) {
   const points = figures.precision, most = Math.log(Math.max(2, points[points.length - 1][0]));
   const x = (rank) => LEFT + (Math.log(rank) / most) * (WIDE - LEFT - 20), y = (share) => TOP + (1 - share) * (HIGH - BOTTOM - TOP);
-  const svg = chart("Share of kin among the first: " + points.map(([rank, share]) => `${rank}: ${percent(share)}`).join(", "));
-  axes(svg, "the first so many rows", "");
+  const svg = chart("Share of similar rows among the first: " + points.map(([rank, share]) => `${rank}: ${percent(share)}`).join(", "));
+  axes(svg, "rank", "");
   for (const share of [0, 0.25, 0.5, 0.75, 1]) chartText(svg, LEFT - 4, y(share) + 4, percent(share), "end");
   svg.append(makeSvg("path", { class: "chance", d: `M${LEFT} ${y(figures.chance)}H${WIDE - 6}` }));
   chartText(svg, WIDE - 8, y(figures.chance) - 4, "chance", "end");
@@ -101,7 +101,7 @@ function precisionFigure(figures) {
     svg.append(makeSvg("circle", { class: "dot", cx: x(rank), cy: y(share), r: 3 }));
     chartText(svg, x(rank), HIGH - BOTTOM + 14, rank >= 1000 ? rank / 1000 + "k" : String(rank));
   }
-  return figure("How many of the first are kin?", "Precision by rank, mean over queries.", svg);
+  return figure("How many of the first are similar?", "Precision by rank, mean over queries.", svg);
 }
 
 function table(heading, lines, kind = "") {
@@ -118,7 +118,7 @@ function labelsFigure(figures) {
     make("tr", {}, named(label), cell(size.toLocaleString("en")), cell(queries.toLocaleString("en")), cell(score.toFixed(3)), cell(percent(first)),
       make("td", {}, make("button", { type: "button", "aria-label": "show only " + facts.names[label] + " on the map",
         onclick: () => { filterLabels((other) => other === label); chooseView("map"); wholeMap(); } }, "show"))));
-  return figure(facts.kind === "tags" ? "Which tags are found worst?" : "Which classes are found worst?", "The worst on top; mAP and kin among the first ten, over the queries that carry the label.",
+  return figure(facts.kind === "tags" ? "Which tags are found worst?" : "Which classes are found worst?", "The worst on top; mAP and similar rows among the first ten, over the queries that carry the label.",
     table([facts.kind === "tags" ? "tag" : "class", "rows", "queries", "mAP", "first ten", ""], lines),
     make("p", {}, make("button", { type: "button", onclick: () => saveCsv("labels.csv", ["label", "rows", "queries", "map", "precision_at_10"],
       figures.labels.map(([label, ...rest]) => [facts.names[label], ...rest])) }, "Export (CSV)")));
@@ -153,7 +153,7 @@ function confusionFigure(figures) {
 function coincidingFigure({ pairs, codes }, mapped) {
   const none = pairs.length === 0;
   return figure("Which codes coincide?", `The rows have ${count(codes, "different kin code")}${mapped ? " by the model" : ""}. ` + (none ? "None of them is shared by rows of two classes."
-    : "Rows whose kin code belongs mostly to rows of another class: no search by kin bits tells them apart."),
+    : "Rows whose kin code belongs mostly to rows of another class: no search by kin bits can distinguish them."),
     none ? "" : pairsTable(pairs, ["class", "has the kin code of", "rows", "share of class"]));
 }
 

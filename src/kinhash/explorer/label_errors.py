@@ -29,11 +29,11 @@ from ..index import HammingIndex
 from ..metrics import FLOOR, MOST_CHANCES, TRIED_ROWS, Chances, log_losses, out_of_fold
 from ..supervision import Labels
 
-__all__ = ["Doubts", "by_features", "by_neighbours"]
+__all__ = ["Doubts", "by_features", "by_neighbors"]
 
 DOUBTFUL_RATIO = 0.1  # a tag, or lack of one, ten times less likely than it is common
 FEWEST_CARRIERS = 5  # what rows of a rarer label are like cannot be known
-NEIGHBOURS = 20
+NEIGHBORS = 20
 CLEARLY = 0.02  # share of the log loss of the label frequencies that a judge must save
 HOTTEST = 20.0
 NOISE = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)  # shares of wrong labels that are tried
@@ -93,15 +93,15 @@ def by_features(X: Any, labels: Labels, seed: int) -> Doubts:
     )
 
 
-def by_neighbours(codes: Codes, labels: Labels, learned: bool) -> Doubts | None:
+def by_neighbors(codes: Codes, labels: Labels, learned: bool) -> Doubts | None:
     """From the labels of the twenty nearest others; None where no bit says anything but the labels.
 
-    Of ``learned`` codes the kin bits have no say.
+    The kin bits of ``learned`` codes are ignored.
     """
     if learned and not codes.fields.alike:
         return None
     known = np.flatnonzero(labels.known)
-    k = min(NEIGHBOURS, len(known) - 1)
+    k = min(NEIGHBORS, len(known) - 1)
     if k < 1:
         return None
     asked = (

@@ -1,7 +1,7 @@
 """Where rows stand on the map: near to rows with near codes, as far as two dimensions allow.
 
 Every distinct code (with margins: every row) is a point, linked to its nearest ones by the exact search of
-`HammingIndex`; `_pull` settles the points from a start along the principal directions of the bits. Rows of
+`HammingIndex`; `pull.py` settles the points from a start along the principal directions of the bits. Rows of
 one code stand around its point in a disc as large as their number.
 """
 
@@ -20,7 +20,7 @@ from .pull import settle
 __all__ = ["layout"]
 
 LINKS = 12  # nearest points that each is linked to,
-LOOKED_AT = 40  # of so many near ones: among equally near ones chance decides, or the margins
+LOOKED_AT = 40  # of this many near ones: among equally near ones chance decides, or the margins
 PUSHED = 4  # random points that each step pushes away
 UPDATES = 400_000_000  # pulls and pushes in all: seconds, not minutes
 MOST_STEPS = 400
@@ -78,12 +78,12 @@ def _points(codes: Codes, margins: Floats | None) -> _Points:
 
 def _start(vectors: Floats32) -> Floats:
     """The first two principal directions, a sign fixed for each."""
-    centred = vectors.astype(np.float64) - vectors.mean(axis=0)
-    _, directions = np.linalg.eigh(centred.T @ centred)
+    centered = vectors.astype(np.float64) - vectors.mean(axis=0)
+    _, directions = np.linalg.eigh(centered.T @ centered)
     two = directions[:, ::-1][:, :2]
     two *= np.sign(two[np.abs(two).argmax(axis=0), np.arange(two.shape[1])])
     places = np.zeros((len(vectors), 2))
-    places[:, : two.shape[1]] = centred @ two
+    places[:, : two.shape[1]] = centered @ two
     return START * places / max(float(places.std()), 1e-12)
 
 

@@ -168,14 +168,14 @@ function startMap() {
   byId("zoom-out").addEventListener("click", () => zoom(1 / 1.6));
   byId("zoom-all").addEventListener("click", wholeMap);
   byId("export-map").addEventListener("click", () => exportRows("rows.csv", painting.inView));
-  const recolour = () => { painting.colours = painting.theme = null; askToPaint(); };
-  listen("colour", recolour);
-  listen("filter", recolour);
-  listen("theme", recolour);
+  const recolor = () => { painting.colors = painting.theme = null; askToPaint(); };
+  listen("color", recolor);
+  listen("filter", recolor);
+  listen("theme", recolor);
   listen("view", askToPaint);
   listen("row", () => {
     if (state.row >= 0 && view.width) showRow(state.row);
-    if (state.colour === "distance") painting.colours = null;
+    if (state.color === "distance") painting.colors = null;
     askToPaint();
   });
   fit();

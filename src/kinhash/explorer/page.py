@@ -27,7 +27,7 @@ SCRIPTS = (
     "data.js",
     "dom.js",
     "state.js",
-    "colours.js",
+    "colors.js",
     "paint.js",
     "map.js",
     "doubts.js",

@@ -1,5 +1,5 @@
 "use strict";
-// Drawing the map: density from afar, dots in between, pictures or text from near. All pixels are computed here,
+// Drawing the map: density when zoomed out, then dots, then pictures or text when zoomed in. All pixels are computed here,
 // so that fifty thousand rows move as smoothly without a graphics card.
 
 const CELL = 3; // side of a cell of the density, in pixels of the page
@@ -8,7 +8,7 @@ const NEAR_ROWS = 2000; // rows in view up to which pictures or texts are drawn
 const SMALLEST = 20, LARGEST = 48; // sides of a picture on the map, the fewer rows the larger
 
 const view = { x: 0.5, y: 0.5, scale: 500, width: 0, height: 0, ratio: 1 };
-const painting = { colours: null, theme: null, inView: new Uint32Array(0), mode: "", side: SMALLEST };
+const painting = { colors: null, theme: null, inView: new Uint32Array(0), mode: "", side: SMALLEST };
 const kept = new Uint32Array(rows.n); // where the rows in view are gathered, frame after frame
 const xs = new Float32Array(rows.n), ys = new Float32Array(rows.n);
 for (let row = 0; row < rows.n; row++) {
@@ -23,8 +23,8 @@ function onCanvas(row) {
 
 function paint(canvas) {
   const context = canvas.getContext("2d", { alpha: false });
-  if (!painting.colours) painting.colours = rowColours();
-  if (!painting.theme) painting.theme = themeColours();
+  if (!painting.colors) painting.colors = rowColors();
+  if (!painting.theme) painting.theme = themeColors();
   const { theme } = painting, paper = rgb(theme.stage);
   const left = view.x - view.width / 2 / view.scale, top = view.y - view.height / 2 / view.scale;
   const right = left + view.width / view.scale, bottom = top + view.height / view.scale;
@@ -41,8 +41,8 @@ function paint(canvas) {
   paintChosen(context, theme);
 }
 
-/** Colours of the style sheet that the map needs, read once. */
-function themeColours() {
+/** Colors of the style sheet that the map needs, read once. */
+function themeColors() {
   const style = getComputedStyle(document.documentElement);
   return Object.fromEntries(["stage", "paper", "ink", "soft", "kin", "stranger"].map((name) => [name, style.getPropertyValue("--" + name).trim()]));
 }
@@ -61,7 +61,7 @@ function crowding(inView, left, top) {
 
 const density = { canvas: null, image: null, sums: null };
 
-/** Sums and pixels for so many cells, made anew only where the size of the map has changed. */
+/** Sums and pixels of the cells; allocated again only when the size of the map changes. */
 function densityCells(context, columns, lines) {
   if (!density.image || density.image.width !== columns || density.image.height !== lines) {
     density.canvas = make("canvas", { width: columns, height: lines });
@@ -72,17 +72,17 @@ function densityCells(context, columns, lines) {
   return density;
 }
 
-/** Cells have the mean colour of their rows, the fuller the stronger. */
+/** Cells have the mean color of their rows, the fuller the stronger. */
 function paintDensity(context, inView, paper, left, top) {
   const columns = Math.ceil(view.width / CELL), lines = Math.ceil(view.height / CELL);
-  const { sums, image, canvas } = densityCells(context, columns, lines), colours = painting.colours, scale = view.scale / CELL;
+  const { sums, image, canvas } = densityCells(context, columns, lines), colors = painting.colors, scale = view.scale / CELL;
   let fullest = 1;
   for (const row of inView) {
     const column = Math.min(columns - 1, ((xs[row] - left) * scale) | 0), line = Math.min(lines - 1, ((ys[row] - top) * scale) | 0);
     const at = 4 * (line * columns + column);
-    sums[at] += colours[3 * row];
-    sums[at + 1] += colours[3 * row + 1];
-    sums[at + 2] += colours[3 * row + 2];
+    sums[at] += colors[3 * row];
+    sums[at + 1] += colors[3 * row + 1];
+    sums[at + 2] += colors[3 * row + 2];
     sums[at + 3]++;
     if (sums[at + 3] > fullest) fullest = sums[at + 3];
   }
@@ -108,16 +108,16 @@ function paintDots(context, inView, paper, left, top) {
   const image = dots, pixels = new Uint32Array(image.data.buffer);
   pixels.fill((255 << 24) | (paper[2] << 16) | (paper[1] << 8) | paper[0]);
   const radius = ratio * Math.min(5, Math.max(1.6, 60 / Math.sqrt(inView.length + 60) + 1));
-  const stamp = roundStamp(radius), scale = view.scale * ratio, data = image.data, colours = painting.colours;
+  const stamp = roundStamp(radius), scale = view.scale * ratio, data = image.data, colors = painting.colors;
   for (const row of inView) {
     const x = Math.round((xs[row] - left) * scale), y = Math.round((ys[row] - top) * scale);
     for (let k = 0; k < stamp.length; k += 3) {
       const px = x + stamp[k], py = y + stamp[k + 1];
       if (px < 0 || py < 0 || px >= width || py >= height) continue;
       const at = 4 * (py * width + px), part = stamp[k + 2];
-      data[at] += part * (colours[3 * row] - data[at]);
-      data[at + 1] += part * (colours[3 * row + 1] - data[at + 1]);
-      data[at + 2] += part * (colours[3 * row + 2] - data[at + 2]);
+      data[at] += part * (colors[3 * row] - data[at]);
+      data[at + 1] += part * (colors[3 * row + 1] - data[at + 1]);
+      data[at + 2] += part * (colors[3 * row + 2] - data[at + 2]);
     }
   }
   context.putImageData(image, 0, 0);
@@ -173,7 +173,7 @@ function paintPicture(context, row, room) {
   if (!hasPicture(row) || !room.take(row, side, side)) return;
   const cut = pictureOf(row, askToPaint), [x, y] = onCanvas(row), half = side / 2;
   if (!cut.image) return;
-  context.fillStyle = "rgb(" + painting.colours.subarray(3 * row, 3 * row + 3).join(",") + ")";
+  context.fillStyle = "rgb(" + painting.colors.subarray(3 * row, 3 * row + 3).join(",") + ")";
   context.fillRect(x - half - 2, y - half - 2, side + 4, side + 4);
   context.drawImage(cut.image, cut.x, cut.y, cut.side, cut.side, x - half, y - half, side, side);
 }
@@ -188,7 +188,7 @@ function paintText(context, row, room, theme) {
   context.fillText(text, x + 8, y);
 }
 
-/** The chosen row in a double ring; its ten nearest, or those of a vector: kin ringed, strangers crossed. */
+/** The chosen row in a double ring; its ten nearest, or those of a vector: similar rows ringed, dissimilar ones crossed. */
 function paintChosen(context, theme) {
   if (!near) return;
   context.save();
@@ -210,10 +210,10 @@ function paintChosen(context, theme) {
 
 function ringChosen(context, theme) {
   const [x, y] = onCanvas(state.row), radius = painting.mode === "near" && hasPicture(state.row) ? 0.8 * painting.side : 11;
-  for (const [colour, line] of [[theme.paper, 6], [theme.ink, 3]]) {
+  for (const [color, line] of [[theme.paper, 6], [theme.ink, 3]]) {
     context.beginPath();
     context.arc(x, y, radius, 0, 7);
-    context.strokeStyle = colour;
+    context.strokeStyle = color;
     context.lineWidth = line;
     context.stroke();
   }

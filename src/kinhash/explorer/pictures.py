@@ -18,7 +18,7 @@ from .rows import expect_rows
 __all__ = ["Sheets", "picture_of_row", "sheets"]
 
 PER_SHEET = 1024
-SIDES = ((1000, 96), (4000, 64), (10_000, 48))  # up to so many rows, so many pixels a side,
+SIDES = ((1000, 96), (4000, 64), (10_000, 48))  # (rows up to, pixels a side),
 SMALLEST = 32  # and these for more
 MOST_PNG = 700  # bytes a picture beyond which sheets are lossy: photographs take five times that
 ENDINGS = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
@@ -86,9 +86,9 @@ def sheets(source: Source, numbers: Ints, progress: Callable[[float], None] | No
 
 
 def _sheet(image: Any, thumbs: Sequence[Any], side: int, columns: int) -> Any:
-    grey = all(one.mode == "L" for one in thumbs)
+    gray = all(one.mode == "L" for one in thumbs)
     size = (columns * side, -(-len(thumbs) // columns) * side)
-    out = image.new("L" if grey else "RGB", size, 255 if grey else (255, 255, 255))
+    out = image.new("L" if gray else "RGB", size, 255 if gray else (255, 255, 255))
     for number, one in enumerate(thumbs):
         left = number % columns * side + (side - one.width) // 2
         top = number // columns * side + (side - one.height) // 2

@@ -1,23 +1,24 @@
 "use strict";
-// The chosen row, or the vector that was tried: what it is, its bits, and its neighbours by shells of equal distance.
+// The chosen row, or the vector that was tried: what it is, its bits, and its neighbors by shells of equal distance.
 
 const SHOWN_AT_ONCE = 48, BITS_A_LINE = 32;
-let shownNeighbours = SHOWN_AT_ONCE;
+let shownNeighbors = SHOWN_AT_ONCE;
 
-const kinWord = (kin) => (kin === KIN ? "kin" : kin === STRANGER ? "stranger" : "");
+const kinWord = (kin) => (kin === KIN ? "similar" : kin === STRANGER ? "dissimilar" : "");
+const kinClass = (kin) => (kin === KIN ? "kin" : kin === STRANGER ? "stranger" : "");
 
 function showPanel() {
   const panel = byId("chosen");
   if (!near) {
     panel.replaceChildren(
       make("h2", {}, "Choose a row"),
-      make("p", {}, "Click a row on the map, or find one by its id, label or text" + (hasModel ? ", or try a vector. Neighbours" : ". Its neighbours") + " appear here, nearest first."),
+      make("p", {}, "Click a row on the map, or find one by its id, label or text" + (hasModel ? ", or try a vector. Neighbors" : ". Its neighbors") + " appear here, nearest first."),
       make("p", { class: "soft" }, "By keyboard: focus the map, move it with the arrow keys, + and −, and press Enter for the row in the middle."),
       make("p", { class: "soft" }, facts.model && facts.model.why));
     return;
   }
   const top = state.row < 0 ? [vectorHead()] : [head(state.row), ...ways()];
-  panel.replaceChildren(...top, bitsFigure(near.code), summary(), neighbours());
+  panel.replaceChildren(...top, bitsFigure(near.code), summary(), neighbors());
 }
 
 function head(row) {
@@ -81,15 +82,15 @@ function summary() {
   const kin = judged.filter((row) => kinship(state.row, row) === KIN).length;
   const equal = near.starts[1];
   const parts = [];
-  if (judged.length) parts.push(`${kin} of the first ${judged.length} are kin.`);
+  if (judged.length) parts.push(`${kin} of the first ${judged.length} are similar.`);
   if (equal) parts.push(count(equal, state.row < 0 ? "row" : "other row") + (equal === 1 ? " has" : " have") + " the same code.");
   if (facts.rows < facts.allRows) parts.push("Searched among the rows of this page, a sample.");
   return make("p", { id: "panel-summary" }, parts.join(" "));
 }
 
-function neighbours() {
-  const box = make("div", { id: "neighbours", onkeydown: moveAmongCards });
-  const shown = near.order.subarray(0, shownNeighbours);
+function neighbors() {
+  const box = make("div", { id: "neighbors", onkeydown: moveAmongCards });
+  const shown = near.order.subarray(0, shownNeighbors);
   let cards = null, last = -1;
   for (const row of shown) {
     const distance = near.distances[row];
@@ -104,8 +105,8 @@ function neighbours() {
   }
   const left = near.order.length - shown.length;
   box.append(make("p", { class: "buttons whole" },
-    left > 0 ? make("button", { type: "button", onclick: () => { shownNeighbours += SHOWN_AT_ONCE; showPanel(); focusCard(shown.length); } }, "Show more") : null,
-    make("button", { type: "button", id: "export-neighbours", onclick: () => exportNeighbours(shown) }, "Export these")));
+    left > 0 ? make("button", { type: "button", onclick: () => { shownNeighbors += SHOWN_AT_ONCE; showPanel(); focusCard(shown.length); } }, "Show more") : null,
+    make("button", { type: "button", id: "export-neighbors", onclick: () => exportNeighbors(shown) }, "Export these")));
   return box;
 }
 
@@ -118,7 +119,7 @@ function shellText(start, end, nShown) {
     if (one === KIN) kin++;
   }
   const cut = end > nShown ? `, ${(nShown - start).toLocaleString("en")} shown` : "";
-  return count(total, "row") + (known ? `, ${kin.toLocaleString("en")} kin` : "") + cut;
+  return count(total, "row") + (known ? `, ${kin.toLocaleString("en")} similar` : "") + cut;
 }
 
 function card(row, distance) {
@@ -127,7 +128,7 @@ function card(row, distance) {
   const listed = [bits.kin.length ? "kin bits " + bits.kin.join(", ") : "", bits.alike.length ? "alike bits " + bits.alike.join(", ") : ""];
   const spoken = [`row ${idOf(row)}`, labelText(row), kinWord(kin), `distance ${distance}`,
     listed.filter(Boolean).length ? "differing in " + listed.filter(Boolean).join("; ") : "the same code"];
-  return make("button", { type: "button", class: "card " + kinWord(kin), "data-row": row, "aria-label": spoken.filter(Boolean).join(", "),
+  return make("button", { type: "button", class: "card " + kinClass(kin), "data-row": row, "aria-label": spoken.filter(Boolean).join(", "),
     title: listed.filter(Boolean).join("; ") || "the same code", onclick: () => { chooseRow(row); byId("panel").focus(); } },
     hasPicture(row) ? make("span", { class: "picture-box" }, pictureElement(row)) : null,
     make("span", { class: "one-line" }, make("b", {}, words(String(idOf(row)))), facts.kind ? " " : "", words(labelText(row))),
@@ -150,7 +151,7 @@ function focusCard(place) {
   if (cards.length) cards[Math.max(0, Math.min(cards.length - 1, place))].focus();
 }
 
-/** Arrow keys move from neighbour to neighbour, Home and End to the first and the last. */
+/** Arrow keys move from neighbor to neighbor, Home and End to the first and the last. */
 function moveAmongCards(event) {
   const cards = [...byId("panel").querySelectorAll(".card")], at = cards.indexOf(document.activeElement);
   const steps = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: cards.length - 1 };
@@ -159,13 +160,13 @@ function moveAmongCards(event) {
   event.preventDefault();
 }
 
-function exportNeighbours(shown) {
+function exportNeighbors(shown) {
   const lines = Array.from(shown, (row, place) => {
     const bits = differingBits(near.code, row);
-    return [state.row < 0 ? "vector" : idOf(state.row), place + 1, idOf(row), labelText(row), near.distances[row], kinWord(kinship(state.row, row)),
+    return [state.row < 0 ? "vector" : idOf(state.row), place + 1, idOf(row), labelText(row), near.distances[row], kinClass(kinship(state.row, row)),
       bits.kin.length, bits.alike.length, textOf(row)];
   });
-  saveCsv("neighbours.csv", ["query", "place", "id", "label", "distance", "kinship", "kin_bits", "alike_bits", "text"], lines);
+  saveCsv("neighbors.csv", ["query", "place", "id", "label", "distance", "kinship", "kin_bits", "alike_bits", "text"], lines);
 }
 
 function exportRows(name, list) {
@@ -175,7 +176,7 @@ function exportRows(name, list) {
 
 function startPanel() {
   listen("row", () => {
-    shownNeighbours = SHOWN_AT_ONCE;
+    shownNeighbors = SHOWN_AT_ONCE;
     showPanel();
     const name = state.row < 0 ? "Your vector" : `Row ${idOf(state.row)}, ${labelText(state.row)}`;
     if (near) announce(`${name}. ${byId("panel-summary").textContent}`);

@@ -63,7 +63,7 @@ def read_rows(codes: Any, ids: Any, labels: Any, text: Any) -> RowsShown:
 
 
 def sampled(rows: RowsShown, most: int, rng: np.random.Generator) -> RowsShown:
-    """At most so many rows, drawn at random, in their order."""
+    """At most ``most`` rows, drawn at random, in their order."""
     if len(rows) <= most:
         return rows
     kept = np.sort(rng.choice(len(rows), most, replace=False))

@@ -36,7 +36,7 @@ function startTheme() {
     const dark = chosen === null ? prefers.matches : chosen;
     root.dataset.theme = dark ? "dark" : "light";
     button.textContent = dark ? "Light" : "Dark";
-    button.setAttribute("aria-label", dark ? "Use light colours" : "Use dark colours");
+    button.setAttribute("aria-label", dark ? "Use light colors" : "Use dark colors");
     tell("theme");
   }
   button.addEventListener("click", () => { chosen = root.dataset.theme !== "dark"; show(); });
@@ -96,7 +96,7 @@ byId("about").textContent = facts.about;
 startTheme();
 startViews();
 buildLegend();
-buildColours();
+buildColors();
 startPanel();
 startVector();
 startMap();

@@ -2,12 +2,12 @@
 // What is chosen, shown and hidden, in one place; the address of the page says it, too: #row=17&view=good.
 
 const VIEWS = ["map", "good", "doubts"];
-const state = { row: -1, view: "map", colour: facts.kind ? "label" : "plain", mapped: false, vector: null };
+const state = { row: -1, view: "map", color: facts.kind ? "label" : "plain", mapped: false, vector: null };
 const hidden = new Uint8Array(facts.names.length + 1); // labels filtered out; the last is "no label"
 const visible = new Uint8Array(rows.n).fill(1);
 let shownRows = rows.n; // rows that no filter hides
-let near = null; // the neighbours of the chosen row, or of the vector that was tried
-const listeners = { row: [], view: [], colour: [], filter: [], theme: [] };
+let near = null; // the neighbors of the chosen row, or of the vector that was tried
+const listeners = { row: [], view: [], color: [], filter: [], theme: [] };
 
 function listen(what, call) {
   listeners[what].push(call);
@@ -19,7 +19,7 @@ function tell(what) {
 
 function chooseRow(row, options = {}) {
   state.row = row;
-  near = row >= 0 ? neighboursOf(codeOf(row, state.mapped), row) : state.vector ? neighboursOf(state.vector) : null;
+  near = row >= 0 ? neighborsOf(codeOf(row, state.mapped), row) : state.vector ? neighborsOf(state.vector) : null;
   tell("row");
   if (!options.quiet) writeAddress(true);
 }
@@ -36,9 +36,9 @@ function chooseView(view) {
   writeAddress(false);
 }
 
-function chooseColour(colour) {
-  state.colour = colour;
-  tell("colour");
+function chooseColor(color) {
+  state.color = color;
+  tell("color");
   writeAddress(false);
 }
 
@@ -68,7 +68,7 @@ function address() {
   const parts = [];
   if (state.row >= 0) parts.push("row=" + encodeURIComponent(idOf(state.row)));
   if (state.view !== "map") parts.push("view=" + state.view);
-  if (facts.kind && state.colour !== "label") parts.push("colour=" + state.colour);
+  if (facts.kind && state.color !== "label") parts.push("color=" + state.color);
   if (state.mapped) parts.push("by=model");
   const off = hidden.reduce((sum, one) => sum + one, 0);
   if (off) {
@@ -100,8 +100,8 @@ function readAddress() {
     filterLabels((label) => listed.has(label) === keep);
   }
   if (!given.has("hide") && !given.has("only") && hidden.some(Boolean)) filterLabels(() => true);
-  const colour = given.get("colour");
-  chooseColour(["label", "distance", "plain"].includes(colour) ? colour : facts.kind ? "label" : "plain");
+  const color = given.get("color");
+  chooseColor(["label", "distance", "plain"].includes(color) ? color : facts.kind ? "label" : "plain");
   chooseView(given.get("view") || "map");
   const row = given.has("row") ? rowOf(given.get("row")) : -1;
   chooseRow(row);

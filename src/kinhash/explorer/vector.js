@@ -1,5 +1,5 @@
 "use strict";
-// Try a vector: numbers that are pasted become a code by the model of the page, and its neighbours are shown.
+// Try a vector: numbers that are pasted become a code by the model of the page, and its neighbors are shown.
 
 let pageModel = null; // read when first needed
 

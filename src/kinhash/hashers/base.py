@@ -102,7 +102,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     @abstractmethod
     def _learn(self, training: Training) -> Fitted:
-        """Learn codes and a map; everything that came in has been checked."""
+        """Learn codes and a map from input that has been checked."""
 
     def check_parameters(self) -> None:
         """Check the constructor's parameters; subclasses check theirs and call this."""
@@ -126,9 +126,9 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return self._fit(X, lambda n: from_labels(y, n), sample_weight, y)
 
     def fit_pairs(self, X: Any, left: Any, right: Any, verdict: Any) -> Self:
-        """Learn from pairs of row numbers: verdict 1 (or True) = kin, −1 (or False) = strangers.
+        """Learn from pairs of row numbers: verdict 1 (or True) similar, −1 (or False) dissimilar.
 
-        Pairs that are not listed are unknown and have no say; rows in no pair take the map's code.
+        Pairs that are not listed are unknown and ignored; rows in no pair take the map's code.
         """
         return self._fit(X, lambda n: from_pairs(left, right, verdict, n), None)
 
@@ -169,7 +169,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return self
 
     def _finish(self, fitted: Fitted, training: Training) -> None:
-        """Take over what was learned, with a code for every training row, and describe it."""
+        """Install what was learned, with a code for every training row, and describe it."""
         learned = fitted.codes is not None
         with training.stages("training codes"):
             codes = _training_codes(fitted, training.rows, self.n_jobs)
@@ -187,7 +187,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return self
 
     def listen(self, listener: Listener | None) -> Self:
-        """Be told the name of each stage of a fit as it begins."""
+        """Call ``listener`` with the name of each stage of a fit as it begins."""
         self._listener = listener
         return self
 
@@ -292,7 +292,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     def score(self, X: Any, y: Any) -> float:
         """Expected-tie mean average precision of the given rows among themselves, own row left out.
 
-        Codes are mapped on both sides. 1 is perfect; the share of kin is chance.
+        Codes are mapped on both sides. 1 is perfect; the share of relevant rows is chance.
         """
         from ..metrics import mean_average_precision
 

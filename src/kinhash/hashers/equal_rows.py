@@ -154,7 +154,7 @@ def _keys_of_values(rows: Rows, rng: np.random.Generator) -> Keys:
 
 
 def _keys_of_bytes(rows: Rows, rng: np.random.Generator) -> Keys:
-    """By a cryptographic hash, which nobody can make collide; slow."""
+    """Keys by a cryptographic hash, for which collisions cannot be made; slow."""
     salt, keys = rng.bytes(16), np.empty(len(rows), np.uint64)
     for part in block_slices(len(rows), max(1, HASHED_VALUES // rows.shape[1])):
         block = rows.read(part) + 0.0  # 0 and −0 are equal

@@ -43,7 +43,7 @@ LEAST_GAIN = 0.05  # of the log loss of label frequencies; a label model that ga
 
 
 def weak_labels(training: Training, choice: Choice) -> tuple[str, ...]:
-    """Warnings about labels that the features do not predict, or that are too few to tell."""
+    """Warnings about labels that the features do not predict, or that are too few to judge."""
     if choice.loss is not None and choice.chance is not None:
         if choice.loss > (1 - LEAST_GAIN) * choice.chance:
             return (
@@ -147,14 +147,14 @@ def classes_sharing_codes(fitted: Fitted, supervision: Supervision) -> int:
 
 
 def shared_codes_warning(sharing: int, n_classes: int, n_bits: int, n_alike: int = 0) -> str:
-    """What to say of them, where ``n_alike`` of the bits say nothing of classes."""
+    """The warning about them; ``n_alike`` of the bits carry no information on classes."""
     enough = bits_for(n_classes)
     advice = "Use more bits" if n_bits >= enough else f"Use n_bits={enough}"
     if n_alike and n_bits >= enough:
         advice = "Fit with alike=0, so that all bits tell classes apart"
     return (
-        f"{sharing:,} of {n_classes:,} classes share their code with another class and cannot be told apart. "
-        f"{n_bits} bits hold {comfortable(n_bits):,} classes well. {advice}."
+        f"{sharing:,} of {n_classes:,} classes share their code with another class and cannot be "
+        f"distinguished. {n_bits} bits hold {comfortable(n_bits):,} classes well. {advice}."
     )
 
 
@@ -171,7 +171,7 @@ def count_distinct(codes: Bytes, group: Ints | None) -> int:
 
 
 def all_equal_warning(fitted: Fitted, rows: Rows) -> list[str]:
-    """What to say where new rows cannot be told apart: rows from all over X get one code, or RBF drowns them.
+    """Warning where new rows cannot be distinguished: sampled rows of X share one code, or RBF drowns them.
 
     RBF features compare directions in float32: rows that share all but a thousandth of theirs look alike.
     """
@@ -195,7 +195,7 @@ def all_equal_warning(fitted: Fitted, rows: Rows) -> list[str]:
         why, remedy = f"{len(some)} of them get the same code", "Check the features, and how they are scaled"
     else:
         return []
-    return [f"New rows cannot be told apart by their features: {why}. {remedy}."] if len(some) > 1 else []
+    return [f"New rows cannot be distinguished by their features: {why}. {remedy}."] if len(some) > 1 else []
 
 
 def _largest_share(codes: Bytes) -> float:

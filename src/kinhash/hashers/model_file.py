@@ -177,9 +177,9 @@ def _require_header(header: dict[str, Any]) -> None:
 
 
 def _require_fit(map_: Map, header: dict[str, Any]) -> None:
-    """The digest says that nobody changed the file by accident; this, that map and header fit together.
+    """Check that map and header fit together; the digest only shows that the file is undamaged.
 
-    One row is tried: what a stranger wrote fails here and not in the middle of somebody's work.
+    One row is encoded, so that a forged file fails when it is loaded and not later.
     """
     width, n_bits = header["n_features"], header["n_bits"]
     if (map_.n_features, map_.n_bits) != (width, n_bits):

@@ -91,7 +91,7 @@ class FitReport:
 
 
 def dead_bits_warning(dead: int, n_bits: int) -> str:
-    """What to say of bits that never change."""
+    """The warning about bits that never change."""
     return (
         f"{dead} of {n_bits} bits are constant on the training rows and tell nothing apart. "
         "Fewer bits would do, or more varied labels."

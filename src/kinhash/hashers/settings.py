@@ -1,4 +1,4 @@
-"""Settings by flat names, for whoever has only text: the command line, benchmark tasks, Spark.
+"""Settings by flat names, for callers that have only text: the command line, benchmark tasks, Spark.
 
 ``encoder__features__n_centers`` is the setting ``n_centers`` of the ``features`` of the ``encoder``, as in
 scikit-learn. What is given by name becomes an object when one of its settings is given too.

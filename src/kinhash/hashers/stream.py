@@ -101,9 +101,9 @@ class Anchored:
     def map_of(self, moments: Moments) -> LinearMap:
         """The map of the rows these moments sum up. Costs O(p³), whatever their number."""
         features = feature_map(self.plan.encoder.features)
-        centred = moments.standardised(features.standardize)
-        alpha = choose_alpha(self.plan.encoder.penalty(features), centred)
-        return LinearMap.fit(centred, alpha, self.threshold(centred.target_mean))
+        centered = moments.standardized(features.standardize)
+        alpha = choose_alpha(self.plan.encoder.penalty(features), centered)
+        return LinearMap.fit(centered, alpha, self.threshold(centered.target_mean))
 
 
 class Stream:

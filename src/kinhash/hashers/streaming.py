@@ -97,7 +97,7 @@ class StreamingHasher(Hasher):
         return 1.0 if checked is None else weight_unit(checked)
 
     def become(self, stream: Stream) -> None:
-        """Be the model of what the stream has learned so far."""
+        """Install the model of what the stream has learned so far."""
         self._stream = stream
         self.adopt(Fitted(stream.finish(), seen=stream.anchored.seen))
         self.report_ = FitReport(

@@ -24,8 +24,8 @@ class ScoreOfLabel(NamedTuple):
 def scores_by_label(per_query: Floats, other: Floats | None, labels: Labels) -> list[ScoreOfLabel]:
     """From the scores of single queries (q,) with these labels; a query with several tags counts for each.
 
-    Queries without kin (NaN) are left out, and so are labels that no other query carries. Of equal scores
-    the label with more queries comes first.
+    Queries without relevant rows (NaN) are left out, and so are labels that no other query carries. Of
+    equal scores the label with more queries comes first.
     """
     counted = ~np.isnan(per_query)
     carrying = labels.indicator()[np.flatnonzero(counted)].astype(np.float64)

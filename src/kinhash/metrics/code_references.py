@@ -48,11 +48,11 @@ class CodeReferences:
 
     def sign_bits(self, rows: Rows) -> Packed:
         """Packed signs of the centred columns."""
-        return self._packed(rows, lambda centred: centred > 0)
+        return self._packed(rows, lambda centered: centered > 0)
 
     def lsh(self, rows: Rows) -> Codes:
         """Signs of random projections of the centred columns."""
-        return Codes(self._packed(rows, lambda centred: centred @ self.directions > 0), self.n_bits)
+        return Codes(self._packed(rows, lambda centered: centered @ self.directions > 0), self.n_bits)
 
     def _packed(self, rows: Rows, bits: Callable[[Floats], Any]) -> Packed:
         def one(part: slice) -> Packed:

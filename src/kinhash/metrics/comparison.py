@@ -30,7 +30,7 @@ SHOWN = 0.0005  # half of the last digit of a table
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A search method, its size, and its measures by name, one value per query (or per pair of kin)."""
+    """A search method, its size, and its measures by name, one value per query (or per similar pair)."""
 
     name: str
     bytes_per_item: int

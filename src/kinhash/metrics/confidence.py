@@ -1,6 +1,6 @@
 """How sure is a mean over queries, and is one method better than another on the same queries?
 
-Both take scores per query, such as `average_precision` returns; NaN (a query without kin) is left out.
+Both take scores per query, such as `average_precision` returns; NaN (no relevant rows) is left out.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _scores(scores: npt.ArrayLike) -> Floats:
     if array.ndim != 1:
         raise InvalidInput(
             f"The scores have shape {array.shape}",
-            "one score per query (1-D), NaN for queries without kin",
+            "one score per query (1-D), NaN for queries without similar rows",
             "Pass what average_precision returns, or the per_query of a report",
         )
     return array
@@ -155,5 +155,5 @@ def _require_queries(n: int) -> None:
         raise InvalidInput(
             "No query has a score",
             "at least one score that is not NaN",
-            "Evaluate queries that have kin in the database",
+            "Evaluate queries that have similar rows in the database",
         )

@@ -45,7 +45,7 @@ def average_precision_from_scores(
     divide_by: str = "kin",
     exclude_self: bool = False,
 ) -> Floats:
-    """Average precision (q,) of rankings by a score, highest first; NaN where a query has no kin.
+    """Average precision (q,) of rankings by a score, highest first; NaN where a query has no relevant row.
 
     ``scores`` is a matrix (q, n), or a function that takes query positions and gives their rows, so
     that the whole matrix never exists. Equal scores are ties, treated as in `mean_average_precision`;

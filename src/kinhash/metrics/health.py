@@ -22,7 +22,7 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class CodeHealth:
-    """What codes look like from the outside; ``print`` it for the same in words.
+    """Statistics of codes; ``print`` gives them in sentences.
 
     * ``ones`` (d,): share of ones of each bit. One half is ideal, 0 or 1 is a dead bit.
     * ``dead_bits``: bits that are the same in every code. They say nothing.
@@ -76,7 +76,7 @@ class CodeHealth:
             f"Buckets: {self.n_unique} distinct codes; the fullest holds {self.bucket_sizes[0]} rows, "
             f"{self.share_in_company:.0%} of the rows share their code with another row.",
             f"A code carries {self.entropy:.1f} bits of information, out of at most "
-            f"{min(self.n_bits, np.log2(self.n_codes)):.1f} for so many rows.",
+            f"{min(self.n_bits, np.log2(self.n_codes)):.1f} for this number of rows.",
         ]
         if self.n_unique < self.n_codes:
             lines.append("Rows that share a code tie in every ranking: report tie-aware scores.")
@@ -95,7 +95,7 @@ def code_health(codes: Codes | npt.ArrayLike, *, n_bits: int | None = None) -> C
     Twin bits: none.
     Correlation between different bits: 0.00 on average (0 is ideal).
     Buckets: 2 distinct codes; the fullest holds 1 rows, 0% of the rows share their code with another row.
-    A code carries 1.0 bits of information, out of at most 1.0 for so many rows.
+    A code carries 1.0 bits of information, out of at most 1.0 for this number of rows.
     """
     codes = as_codes(codes, n_bits)
     if len(codes) == 0:

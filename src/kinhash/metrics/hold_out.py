@@ -1,4 +1,4 @@
-"""Rows and pairs kept out of a fit, to measure on: one random draw, or folds of a stratified sample.
+"""Rows and pairs held out of a fit, to measure on: one random draw, or folds of a stratified sample.
 
 (The row numbers of a named protocol are drawn in `partition`.)
 """
@@ -88,7 +88,7 @@ def stratified_rows(labels: Labels, n_wanted: int, rng: np.random.Generator) -> 
     if len(known) < FEWEST_FOLD_ROWS:
         raise InvalidInput(
             f"{len(known)} rows have a known label",
-            f"at least {FEWEST_FOLD_ROWS}, so that some can be kept out",
+            f"at least {FEWEST_FOLD_ROWS}, so that some can be held out",
             "Pass more labelled rows",
         )
     order = known[np.lexsort((rng.random(len(known)), _strata(labels[known])))]

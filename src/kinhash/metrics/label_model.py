@@ -19,7 +19,7 @@ from .._internal.blocks import block_slices
 from .._internal.rows import Rows
 from .._internal.stages import Stages
 from .._internal.types import Floats, Ints
-from ..encoders import LabelModel, Plain, Preparation, labelled_set, logistic_labels, prepare_rows
+from ..encoders import LabelModel, Plain, Preparation, labeled_set, logistic_labels, prepare_rows
 from ..encoders import log_losses as losses_of_indicator
 from ..supervision import Labels, Training, from_labels
 from .cosine import ScoreRows
@@ -64,7 +64,7 @@ class Classifier:
             penalty = best_penalty(X, labels, known[:TRIED_ROWS], seed)
         most = max(FEWEST_ROWS, MOST_WORK // max(1, X.shape[1] * len(labels.names)))
         training = Training(Rows(X), from_labels(labels, len(labels)), None, rng, Stages())
-        rows = labelled_set(training, Plain(), rng, np.sort(known[:most]))
+        rows = labeled_set(training, Plain(), rng, np.sort(known[:most]))
         return cls(rows.preparation, logistic_labels(rows, penalty))
 
     def __call__(self, X: Any) -> Chances:

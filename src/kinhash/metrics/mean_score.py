@@ -25,7 +25,7 @@ Score = TypeVar("Score", bound="MeanScore")
 class MeanScore(float):
     """A score averaged over queries: a number that knows all one needs to compare it.
 
-    ``per_query`` is NaN for queries without kin and for queries whose own label is unknown.
+    ``per_query`` is NaN for queries without relevant rows and for queries whose own label is unknown.
     ``worst`` and ``best`` are the same scores under the worst and the best order inside ties, and
     ``band`` holds their means: no order of the ties leaves that band. ``n_queries`` and ``n_database`` count
     all rows; ``n_without_kin`` are queries without a relevant row, ``n_unknown_queries`` and
@@ -60,8 +60,9 @@ class MeanScore(float):
         return (
             f"{self.metric} {self.value:.4f} (ties: {self.ties}; any order of ties lies within "
             f"{self.band[0]:.4f} .. {self.band[1]:.4f}) over {self.n_queries} queries, "
-            f"{self.n_without_kin} without kin {counted}, {self.n_unknown_queries} of unknown label; "
-            f"{self.n_database} database rows, {self.n_unknown_rows} of unknown label"
+            f"{self.n_without_kin} without similar rows {counted}, "
+            f"{self.n_unknown_queries} of unknown label; {self.n_database} database rows, "
+            f"{self.n_unknown_rows} of unknown label"
         )
 
 
@@ -125,11 +126,11 @@ def score_queries(
 
 
 def mean_of(scores: Floats, no_kin: str) -> float:
-    """Mean over queries with kin, or over all with 0 for those without; NaN where none is left."""
+    """Mean over queries with relevant rows, or over all with 0 for those without; NaN where none is left."""
     scores = np.nan_to_num(scores, nan=0.0) if no_kin == "zero" else scores[~np.isnan(scores)]
     if len(scores) == 0:
         warnings.warn(
-            "There is no query with kin in the database, so the mean over queries is NaN.",
+            "No query has a similar row in the database, so the mean over queries is NaN.",
             KinhashWarning,
             stacklevel=5,
         )

@@ -1,4 +1,4 @@
-"""Do the nearest kin come first? What a person sees, and mAP over all kin cannot.
+"""Do the most similar relevant rows come first? People notice it, mAP over all relevant rows does not.
 
 The *near kin* of a query are the few of its kin most alike to it by the cosine of the features, around their
 mean over the database. Codes that know classes alone give every query of a class the same answer: their
@@ -54,7 +54,7 @@ class NearKin:
     ``value`` is the mean average precision of the 20 nearest kin (near-kin mAP), ``per_query`` (q,) that of
     every query; ``recall`` the share of the 10 nearest kin among the first 100 answers, ``found`` (q,) that
     of every query; ``distinct`` how many different first tens the queries get, of ``n_queries``. Queries
-    without kin are NaN and left out.
+    without relevant rows are NaN and left out.
     """
 
     value: float
@@ -66,9 +66,9 @@ class NearKin:
 
     def __str__(self) -> str:
         return (
-            f"near-kin mAP {self.value:.4f} (20 nearest kin by cosine); {self.recall:.1%} of the ten nearest "
-            f"kin among the first hundred; {self.n_queries:,} queries get {self.distinct:,} different first "
-            "tens"
+            f"near-kin mAP {self.value:.4f} (the 20 nearest similar rows by cosine); {self.recall:.1%} of "
+            f"the ten nearest are among the first hundred; {self.n_queries:,} queries get "
+            f"{self.distinct:,} different first tens"
         )
 
 
@@ -203,7 +203,7 @@ class NearestKin:
         return self._report(np.array(precisions), np.array(found), len(tens))
 
     def grades(self, queries: Rows) -> npt.NDArray[np.uint8]:
-        """Relevance (k, n): 2 for the ten nearest kin, 1 for the other near ones, 0 for everybody else."""
+        """Relevance (k, n): 2 for the ten nearest kin, 1 for the other near ones, 0 for all other rows."""
         out = np.zeros((len(queries), self.n_database + 1), np.uint8)  # rows numbered -1 fall into the last
         for most, grade in ((NEAR, 1), (NEAREST, 2)):
             np.put_along_axis(out, self.rows[queries, :most], grade, axis=1)

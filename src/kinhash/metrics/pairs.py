@@ -1,4 +1,4 @@
-"""Pairs of rows, and the ROC AUC: how often is a pair of kin nearer than a pair of strangers?"""
+"""Pairs of rows, and the ROC AUC: how often is a similar pair nearer than a dissimilar pair?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Pairs", "auc_shares", "strangers_below"]
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of row numbers with a verdict: 1 for kin, −1 for strangers."""
+    """Pairs of row numbers with a verdict: 1 for similar, −1 for dissimilar."""
 
     left: Ints
     right: Ints
@@ -29,14 +29,14 @@ class Pairs:
 
 
 def strangers_below(kin: npt.NDArray[Any], strangers: npt.NDArray[Any]) -> tuple[Ints, Ints]:
-    """For the score of every pair of kin: how many pairs of strangers score less, and how many the same."""
+    """For the score of every similar pair: how many dissimilar pairs score less, and how many the same."""
     ordered = np.sort(strangers)
     below = np.searchsorted(ordered, kin, "left")
     return below, np.searchsorted(ordered, kin, "right") - below
 
 
 def auc_shares(kin: npt.NDArray[Any], strangers: npt.NDArray[Any]) -> Floats:
-    """For every pair of kin, the share of pairs of strangers that score less; ties count one half.
+    """For every similar pair, the share of dissimilar pairs that score less; ties count one half.
 
     Their mean is the ROC AUC. Scores are higher for nearer pairs.
     """

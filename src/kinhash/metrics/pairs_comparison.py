@@ -23,7 +23,7 @@ Rows = npt.NDArray[np.int64]
 def compare_pairs(
     hasher: Any, X: Any, learned_from: Pairs, held_out: Pairs, rng: np.random.Generator
 ) -> Comparison:
-    """ROC AUC on held-out pairs: how often a pair of kin is nearer than a pair of strangers.
+    """ROC AUC on held-out pairs: how often a similar pair is nearer than a dissimilar pair.
 
     Peak memory beyond the features: a few blocks of rows.
     """
@@ -53,9 +53,9 @@ def compare_pairs(
         "bytes_per_item_after": size,
     }
     protocol = (
-        f"Protocol: {len(held_out):,} of {len(held_out) + len(learned_from):,} pairs were kept out of the "
-        "fit; their rows may be in other pairs.\nThe score is how often a pair of kin is nearer than a pair "
-        "of strangers, equal distances counting one half (0.5 is chance);\ninterval: over pairs of kin."
+        f"Protocol: {len(held_out):,} of {len(held_out) + len(learned_from):,} pairs were held out of the "
+        "fit; their rows may be in other pairs.\nThe score is how often a similar pair is nearer than a "
+        "dissimilar one, equal distances counting one half (0.5 is chance);\ninterval: over similar pairs."
     )
     return Comparison("ROC AUC", protocol, lines, facts)
 

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class PrecisionWithinRadius(MeanScore):
-    """Share of kin among what lies within ``radius`` of a query, and how often nothing does.
+    """Share of relevant rows among what lies within ``radius`` of a query, and how often nothing does.
 
     ``per_query`` counts an empty look-up as 0. ``n_empty`` of the averaged queries found nothing;
     ``value_found`` is the mean over the others, NaN if there is none.
@@ -38,7 +38,7 @@ class PrecisionWithinRadius(MeanScore):
         return (
             f"{self.metric}: {self.value:.4f} over {self.n_queries} queries, "
             f"{self.n_empty} empty look-ups counted as zero ({self.value_found:.4f} without them), "
-            f"{self.n_without_kin} queries without kin, {self.n_unknown_queries} of unknown label"
+            f"{self.n_without_kin} queries without similar rows, {self.n_unknown_queries} of unknown label"
         )
 
 
@@ -54,7 +54,7 @@ def precision_within_radius(
     exclude_self: bool = False,
     n_jobs: int | None = None,
 ) -> PrecisionWithinRadius:
-    """Share of kin among the rows within ``radius`` of each query; an empty look-up counts as zero.
+    """Share of relevant rows among the rows within ``radius`` of each query; an empty look-up counts as zero.
 
     Other parameters, time and memory as in `mean_average_precision`.
     """
@@ -85,7 +85,7 @@ def precision_within_radius(
 class PrecisionRecallCurve:
     """Precision and recall at every radius 0 .. d, each an array (d + 1,).
 
-    ``precision`` and ``recall`` are means over the queries that have kin, an empty look-up counting
+    ``precision`` and ``recall`` are means over the queries that have relevant rows, an empty look-up counting
     as precision 0; ``empty`` is the share of those queries that find nothing. ``pooled_precision``
     throws the pairs of all queries together (kin found / rows found), as many published curves do;
     it is NaN while nothing at all is found. ``rows`` is the mean number of rows found.
@@ -156,7 +156,7 @@ def radius_for_precision(
 ) -> int | None:
     """The largest radius up to which at least this share of all rows found is kin.
 
-    Precision is pooled over the pairs of all queries with a known label, those without kin
+    Precision is pooled over the pairs of all queries with a known label, those without relevant rows
     included: what a user of a fixed radius will see. It first falls below ``precision`` at the radius
     after the one returned. None when the nearest rows found already fall below it (or nothing can
     be found at all). Choose the radius on validation rows, not on the queries you report.

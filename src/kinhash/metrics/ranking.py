@@ -22,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Who is kin to whom among the rows whose labels are known.
+    """Which rows are relevant to which among the rows whose labels are known.
 
     ``known_queries`` and ``known_rows`` say which rows these are, None for all. ``own`` gives each
     known query the position, among the known rows, of the row to leave out; −1 for none.

@@ -57,7 +57,7 @@ def mean_average_precision(
     ``top``: only the first places count, and the sum is divided by ``min(kin, top)`` or, with
     ``divide_by="found"``, by the kin that stand there (0 where none does), as HashNet's program and many
     after it do; see `kinhash.metrics.tie_groups`.
-    ``no_kin``: queries without kin are left out ("skip") or count as 0 ("zero").
+    ``no_kin``: queries without relevant rows are left out ("skip") or count as 0 ("zero").
     ``exclude_self``: query i is database row i, and does not find itself.
 
     Rows of unknown label (None, NaN) are left out on both sides. The result is a number that knows the
@@ -83,7 +83,7 @@ def average_precision(
     exclude_self: bool = False,
     n_jobs: int | None = None,
 ) -> Floats:
-    """Average precision of every query (q,); NaN where it has no kin or an unknown label.
+    """Average precision of every query (q,); NaN where it has no relevant row or an unknown label.
 
     Parameters as in `mean_average_precision`.
     """
@@ -139,7 +139,7 @@ def precision_at_k(
     exclude_self: bool = False,
     n_jobs: int | None = None,
 ) -> MeanScore:
-    """Mean share of kin among the first ``k`` rows of each query.
+    """Mean share of relevant rows among the first ``k`` rows of each query.
 
     Divided by ``k`` also where the database has fewer rows, as trec_eval does. Of a group of rows at equal
     distance that is cut by place k, its share counts. Other parameters, time and memory as in
@@ -219,7 +219,7 @@ def ndcg(
 
 @dataclass(frozen=True, eq=False)
 class PrecisionAtRecall:
-    """``precision`` (len(recall),): mean over the queries that have kin; ``per_query`` (q, len(recall))."""
+    """``precision`` (len(recall),): mean over queries with relevant rows; ``per_query`` (q, len(recall))."""
 
     recall: Floats
     precision: Floats
@@ -241,8 +241,8 @@ def precision_at_recall(
 ) -> PrecisionAtRecall:
     """Precision at these shares of the kin (0 to 1; 0.05 steps unless given) along the ranking.
 
-    At recall 0 it is the share of kin among the nearest rows there are. No radius is needed, no look-up is
-    empty. Other parameters, time and memory as in `mean_average_precision`.
+    At recall 0 it is the share of relevant rows among the nearest rows. No radius is needed, and no
+    look-up is empty. Other parameters, time and memory as in `mean_average_precision`.
     """
     wanted = np.linspace(0, 1, 21) if recall is None else np.atleast_1d(np.asarray(recall, np.float64))
     if wanted.ndim != 1 or not len(wanted) or not ((wanted >= 0) & (wanted <= 1)).all():

@@ -1,4 +1,4 @@
-"""Who is kin to whom, in the form the kernels read.
+"""Which rows are relevant to which, in the form the kernels read.
 
 Labels become 64-bit words: the class itself, or one bit per tag. What has no such form (a matrix,
 a callback, tags from a very large vocabulary) becomes blocks of grades, a few queries at a time.
@@ -42,7 +42,7 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Kin:
-    """Who is kin to whom: by labels of both sides, or by a function that gives grades (queries, n).
+    """Which rows are relevant to which: by labels of both sides, or by a function that returns grades.
 
     ``how`` tells the kernel: equal classes, tags in common, or grades that are given.
     """
@@ -154,8 +154,8 @@ def _as_grades(block: Any, shape: tuple[int, int]) -> Grades:
         or not ((array >= 0) & (array <= MAX_GRADE) & (array == np.floor(array))).all()
     ):
         raise InvalidInput(
-            f"The relevance (dtype {array.dtype}) holds something that is no grade",
-            f"0 for strangers, 1 for kin, or whole grades up to {MAX_GRADE}",
+            f"The relevance (dtype {array.dtype}) holds values that are not grades",
+            f"0 for dissimilar, 1 for similar, or whole grades up to {MAX_GRADE}",
             "Round or threshold the relevance first",
         )
     return writable(array.astype(np.uint8))

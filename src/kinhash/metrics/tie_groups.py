@@ -1,6 +1,6 @@
 """Groups of rows at equal distance, and the closed forms of every score over them.
 
-A query sees its database as a sequence of groups; the order inside a group is nobody's choice.
+A query sees its database as a sequence of groups; the order inside a group is arbitrary.
 Group by group, ``n`` rows of which ``r`` are kin, after ``N`` rows of which ``R`` are kin.
 Every formula is the exact expectation over all orders inside the groups. The best and the worst order need no
 formula of their own: `arranged` puts the kin of each group first or last.
@@ -31,7 +31,7 @@ _H = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, _SMALL + 1))])
 class TieGroups:
     """Groups (q, g) of ``n`` rows, ``r`` of them kin, after ``N`` rows with ``R`` kin, nearest first.
 
-    Groups without kin may be left out. ``grades`` (q, g, grades) are the rows of every grade, where counted.
+    Groups without relevant rows may be left out. ``grades`` (q, g, grades) counts the rows of every grade.
     """
 
     N: Counts
@@ -95,7 +95,7 @@ class TieGroups:
         ties: str = "expected",
         n_kin: Counts | None = None,
     ) -> Floats:
-        """Average precision (q,); NaN for a query without kin.
+        """Average precision (q,); NaN for a query without relevant rows.
 
         Divided by the kin that can stand among the first ``top``; with ``divide_by="found"`` by those that
         do, as HashNet and many deep methods count it. A list with one kin in front and none behind it then
@@ -138,7 +138,7 @@ class TieGroups:
         return np.asarray(scores)
 
     def precision_at_recall(self, recall: Floats) -> Floats:
-        """Precisions (q, len(recall)) along the ranking; NaN for a query without kin.
+        """Precisions (q, len(recall)) along the ranking; NaN for a query without relevant rows.
 
         To find the share ρ of its ``K`` kin, a query goes to the place ``N + n (ρK − R) / r``, where the
         expected number of kin reaches ``ρK``.
@@ -150,7 +150,9 @@ class TieGroups:
             target = recall * r.sum()
             at = np.minimum(np.searchsorted(R + r, target - 1e-9), len(some) - 1)
             place = N[at] + n[at] * (target - R[at]) / r[at]
-            at_zero = np.where(N[at] == 0, r[at] / n[at], 0)  # the share of kin among the nearest rows
+            at_zero = np.where(
+                N[at] == 0, r[at] / n[at], 0
+            )  # the share of relevant rows among the nearest rows
             out[query] = np.where(target > 0, target / np.where(place > 0, place, 1), at_zero)
         return out
 

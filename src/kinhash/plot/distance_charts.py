@@ -60,7 +60,7 @@ def distances(
     queries, database = as_codes(query_codes, n_bits), as_codes(database_codes, n_bits)
     kin, strangers = count_distances(queries, database, query_labels, database_labels, exclude_self)
     axes = axes_or_new(ax, 6.4, 3.4)
-    for counts, name, color, line in ((kin, "kin", KIN, "-"), (strangers, "strangers", STRANGER, "--")):
+    for counts, name, color, line in ((kin, "similar", KIN, "-"), (strangers, "dissimilar", STRANGER, "--")):
         shares = counts / max(counts.sum(), 1)
         edges = np.arange(len(counts) + 1) - 0.5
         axes.stairs(shares, edges, fill=True, fc=color, alpha=0.22, lw=0)

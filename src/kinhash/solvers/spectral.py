@@ -200,8 +200,8 @@ def spectral_basis(problem: Problem) -> SpectralBasis:
     if not keep.any():
         raise InvalidInput(
             "The targets have no positive eigenvalue: no two rows attract each other",
-            "some kin among the sampled rows",
-            "Check the labels, or raise n_anchors so that kin are sampled",
+            "some similar rows among the sampled ones",
+            "Check the labels, or raise n_anchors so that similar rows are sampled",
         )
     values, vectors = values[keep], vectors[:, keep]
     # A fixed sign, so that the same data give the same bits under any LAPACK.

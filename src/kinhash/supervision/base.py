@@ -82,7 +82,7 @@ class Supervision(ABC):
         if self.n_rows < 2:
             raise InvalidInput(
                 f"There is only one sample (n_samples={self.n_rows})",
-                "at least two rows, of which some are kin",
+                "at least two rows, of which some are similar",
                 "Pass more rows",
             )
         if self.labels is not None and not self.labels.known.any():

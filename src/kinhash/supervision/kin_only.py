@@ -1,4 +1,4 @@
-"""Similar pairs alone: clicks, duplicates, things bought together. Nobody says who is not similar.
+"""Similar pairs alone: clicks, duplicates, items bought together. No pair is known to be dissimilar.
 
 The other rows of a step are taken as dissimilar, unless a short path of pairs leads to them.
 """

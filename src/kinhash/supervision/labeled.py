@@ -125,8 +125,7 @@ class ClassSupervision(LabelSupervision):
             )
         if counts.max() <= 1 and row_weights is None:
             warnings.warn(
-                "No two rows share a class, so there are no kin to bring together. "
-                "Were continuous values passed as labels?",
+                "No two rows share a class, so no rows are similar. Were continuous values passed as labels?",
                 KinhashWarning,
                 stacklevel=4,
             )
@@ -181,7 +180,7 @@ class TagSupervision(LabelSupervision):
         return self._graded(shared, sizes[left][:, None], sizes[right])
 
     def _graded(self, shared: Floats, left_size: Ints, right_size: Ints) -> Floats:
-        """Similarities of sets of these sizes that share so many tags."""
+        """Similarities of tag sets of these sizes that share ``shared`` tags."""
         if not self.graded:
             return np.where(shared > 0, 1.0, -1.0)
         union = left_size + right_size - shared
@@ -204,15 +203,16 @@ class TagSupervision(LabelSupervision):
         counts, tagged = self.group_weights(row_weights), np.diff(self.tag_sets.indptr) > 0
         if not counts[tagged].any():
             raise InvalidInput(
-                "No row has a tag, so nobody is kin",
+                "No row has a tag, so no rows are similar",
                 "tags on some rows",
-                "Check the labels: an empty set means kin to nobody",
+                "Check the labels: a row with an empty set is similar to no other row",
             )
         everywhere = (self.tag_sets.T @ counts) >= counts.sum()
         if everywhere.any() and (not self.graded or np.count_nonzero(counts[tagged]) == 1):
+            shared = self.labels.names.tolist()[everywhere.argmax()]
             raise InvalidInput(
-                f"Every row carries tag {self.labels.names.tolist()[everywhere.argmax()]!r}, so all are kin",
-                "tags that tell some rows apart",
+                f"Every row carries tag {shared!r}, so all rows are similar",
+                "tags that distinguish some rows",
                 "Drop tags that all rows share",
             )
 

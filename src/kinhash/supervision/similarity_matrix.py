@@ -57,7 +57,7 @@ def from_similarity(S: Any, anchors: Any = None, n_rows: int | None = None) -> S
     if matrix.dtype.kind not in "iuf":
         raise InvalidInput(
             f"S has dtype {matrix.dtype}",
-            "numbers in [-1, 1]: 1 kin, -1 strangers, 0 unknown",
+            "numbers in [-1, 1]: 1 similar, -1 dissimilar, 0 unknown",
             "Turn verdicts that are True or False into 1 and -1: np.where(S, 1, -1)",
         )
     n = _check_similarity(matrix, anchors, n_rows)
@@ -80,7 +80,7 @@ def from_similarity(S: Any, anchors: Any = None, n_rows: int | None = None) -> S
         raise InvalidInput(
             "S says nothing about any pair: all its entries off the diagonal are 0",
             "some entries above and some below 0",
-            "0 means unknown; use 1 for kin and -1 for strangers",
+            "0 means unknown; use 1 for similar and -1 for dissimilar",
         )
     values = values[keep].astype(np.float64)[first]
     if (values == values[0]).all():
@@ -127,7 +127,7 @@ def _check_similarity(matrix: Any, anchors: Any, n_rows: int | None) -> int:
     if not (low >= -1 and high <= 1):  # also refuses NaN
         raise InvalidInput(
             f"S holds values from {low} to {high}",
-            "numbers in [-1, 1]: 1 kin, -1 strangers, 0 unknown",
+            "numbers in [-1, 1]: 1 similar, -1 dissimilar, 0 unknown",
             "Rescale S; write 0 for what is unknown instead of NaN",
         )
     return n
@@ -162,11 +162,11 @@ def _check_varies(matrix: Array, anchors: Ints) -> None:
 
 
 def _all_alike(value: Any) -> InvalidInput:
-    """The error for an S that tells nobody apart."""
+    """The error for an S in which all pairs are equally similar."""
     return InvalidInput(
-        f"S says {value} about every pair, so nobody can be told apart",
+        f"S says {value} about every pair, so no rows can be distinguished",
         "some pairs more similar than others",
-        "Add pairs of the other kind; random pairs of rows are usually strangers",
+        "Add pairs of the other kind; random pairs of rows are usually dissimilar",
     )
 
 

@@ -57,7 +57,7 @@ class BRE(Baseline):
 
     Parameters
     ----------
-    n_labelled : rows of the sample.
+    n_labeled : rows of the sample.
     n_basis : s, training rows per bit.
     partners : share of the sample each row is paired with.
     max_sweeps : sweeps over all bits, at most.
@@ -68,10 +68,10 @@ class BRE(Baseline):
         "Kulis, Darrell, NIPS 2009",
         PAIRS,
         "signs of sums of 50 linear kernels per bit",
-        "targets 0 and 1 for kin and strangers (from memory of the paper); patience of ten sweeps",
+        "targets 0 and 1 for similar and dissimilar pairs (from memory of the paper); patience of ten sweeps",
     )
 
-    n_labelled: int = 1000
+    n_labeled: int = 1000
     n_basis: int = 50
     partners: float = 0.05
     max_sweeps: int = 200
@@ -79,7 +79,7 @@ class BRE(Baseline):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_integer("n_labelled", self.n_labelled, 2)
+        check_integer("n_labeled", self.n_labeled, 2)
         check_integer("n_basis", self.n_basis, 1)
         check_number("partners", self.partners, 0.0, 1.0, open_low=True)
         check_integer("max_sweeps", self.max_sweeps, 1)
@@ -87,7 +87,7 @@ class BRE(Baseline):
 
     def _solve(self, training: Training) -> Solved:
         preparation, shares = center_columns(training)
-        rows, rng, d = draw_rows(training, self.n_labelled), training.rng, self.n_bits
+        rows, rng, d = draw_rows(training, self.n_labeled), training.rng, self.n_bits
         X = prepare_rows(training.rows, preparation, rows, training.n_jobs).astype(np.float64) * shares
         X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-30)
         pairs = PairList.draw(training, rows, self.partners)

@@ -26,7 +26,7 @@ from kinhash.plugins import (
 from .cards import PAIRS
 from .sample import draw_rows, known_rows
 from .two_step import TwoStepBaseline
-from .without_intercept import centred_ridge
+from .without_intercept import centered_ridge
 
 __all__ = ["BSH", "Posterior", "lower_bound", "sweep"]
 
@@ -109,7 +109,7 @@ class BSH(TwoStepBaseline):
         rows = known_rows(training)
         targets = -np.ones_like(means)
         targets[rows] = np.where(means[rows] > means[rows].mean(axis=0), 1.0, -1.0)
-        own = centred_ridge(training, targets, "auto") if _is_own(self.map) else None
+        own = centered_ridge(training, targets, "auto") if _is_own(self.map) else None
         return Solved(targets, own, {"bound": bound, "precision": state.precision})
 
     def _readout(self, state: Posterior, training: Training, sample: Ints) -> Floats:

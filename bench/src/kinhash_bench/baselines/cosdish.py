@@ -14,7 +14,7 @@ from kinhash.plugins import Card, Floats, Ints, Training, check_choice, check_in
 from .cards import PAIRS
 from .sample import known_rows
 from .two_step import TwoStepBaseline
-from .without_intercept import centred_ridge
+from .without_intercept import centered_ridge
 
 __all__ = ["COSDISH", "balanced_cluster", "bit_problem"]
 
@@ -63,7 +63,7 @@ class COSDISH(TwoStepBaseline):
         "Kang, Li, Zhou, AAAI 2016",
         PAIRS,
         "ridge, no intercept",
-        "from a copy of the program; strangers count −r where the copy has +r (`dissimilar`)",
+        "from a copy of the program; dissimilar pairs count −r where the copy has +r (`dissimilar`)",
     )
 
     n_samplings: int = 10
@@ -92,7 +92,7 @@ class COSDISH(TwoStepBaseline):
         targets[rows] = codes.bits
         own = None
         if isinstance(self.map, str) and self.map == "own":
-            own = centred_ridge(training, targets, 1.0)
+            own = centered_ridge(training, targets, 1.0)
         return Solved(targets, own, {"objective": objective})
 
     def _columns(self, training: Training, rows: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""Our expected labels on somebody else's codes: is it the codes that are good, or the encoder?
+"""Our expected labels on the codes of other methods: is it the codes that are good, or the encoder?
 
 A label model predicts the labels of a new row, from these follow its expected similarities S̄_x to the
 anchors, and from those its code. Two ways of reading a code off S̄_x belong to codes that are given:

@@ -17,7 +17,7 @@ from kinhash.plugins import (
     check_integer,
     check_number,
     first_preparation,
-    standardised_moments,
+    standardized_moments,
 )
 
 from .cards import LABELS
@@ -108,7 +108,7 @@ class FSSH(TwoStepBaseline):
         options = RBF(n_centers=self.n_centers)
         guess = first_preparation(training.rows, options, training.rng)
         nothing = np.zeros((len(training.rows), 0), np.float32)
-        moments = standardised_moments(training, options, guess, lambda part: nothing[part])
+        moments = standardized_moments(training, options, guess, lambda part: nothing[part])
         return TrainingRows(training, moments.preparation)
 
     def _objective(

@@ -21,14 +21,14 @@ from kinhash.plugins import (
     FeatureMap,
     Floats32,
     Ints,
-    LabelledSet,
+    LabeledSet,
     LinearMap,
     Training,
     check_integer,
     check_number,
     feature_map,
     hold_out,
-    labelled_set,
+    labeled_set,
     prepared_like,
     worth_trying,
 )
@@ -142,7 +142,7 @@ def fit_head(
     """The trained map, and what was chosen. ``make_loss(rng)`` gives a fresh loss for every candidate."""
     seed = int(training.rng.integers(1 << 62))
     features, descent, value = _choose(training, open_settings, n_bits, make_loss, seed)
-    rows = labelled_set(training, features, training.rng)
+    rows = labeled_set(training, features, training.rng)
     weights, losses = descend(rows, make_loss, descent, open_settings, n_bits, seed)
     found = LinearMap(rows.preparation, weights[:-1].astype(np.float32), weights[-1].astype(np.float32))
     facts: dict[str, Any] = {
@@ -156,7 +156,7 @@ def fit_head(
 
 
 def descend(
-    rows: LabelledSet,
+    rows: LabeledSet,
     make_loss: MakeLoss,
     descent: Descent,
     settings: OpenSettings,
@@ -188,7 +188,7 @@ def descend(
 class _Batches:
     """Rows in random order, epoch after epoch; rows with weights are drawn as often as they weigh."""
 
-    def __init__(self, rows: LabelledSet, size: int, rng: np.random.Generator) -> None:
+    def __init__(self, rows: LabeledSet, size: int, rng: np.random.Generator) -> None:
         self.rows, self.size, self.rng = rows, size, rng
         self.waiting: Ints = np.zeros(0, np.int64)
         dense = rows.labels.shape[0] * rows.labels.shape[1] <= DENSE_LABELS
@@ -220,10 +220,10 @@ def _choose(
     judge = MapJudge.of(training, split)
     best: tuple[FeatureMap, Descent, float] | None = None
     for features in kinds:
-        rows = labelled_set(training, features, training.rng, split.part)
+        rows = labeled_set(training, features, training.rng, split.part)
         held = prepared_like(training, rows, split.held[:HELD_ROWS])
 
-        def value(descent: Descent, rows: LabelledSet = rows, held: Floats32 = held) -> float:
+        def value(descent: Descent, rows: LabeledSet = rows, held: Floats32 = held) -> float:
             weights, _ = descend(rows, make_loss, descent, settings, n_bits, seed)
             labels = rows.labels[:SEEN_ROWS].toarray()
             target = make_loss(np.random.default_rng(seed)).codes(labels)

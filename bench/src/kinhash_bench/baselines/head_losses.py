@@ -13,7 +13,7 @@ from .head import Array, Batch, HeadLoss
 
 __all__ = [
     "CSQLoss",
-    "CentredLoss",
+    "CenteredLoss",
     "DPNLoss",
     "GreedyHashLoss",
     "HashNetLoss",
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-class CentredLoss(HeadLoss):
+class CenteredLoss(HeadLoss):
     """A loss that draws rows towards fixed codewords of their labels (C, d)."""
 
     def __init__(self, codewords: Array) -> None:
@@ -33,25 +33,25 @@ class CentredLoss(HeadLoss):
         return np.sign(labels @ self.codewords + 0.5 * first)
 
 
-class CSQLoss(CentredLoss):
+class CSQLoss(CenteredLoss):
     """Cross entropy of ``(1 + tanh s)/2`` with the bits of t, and λ times ``(|tanh s| − 1)²``, by bit."""
 
-    def __init__(self, codewords: Array, quantisation: float = 1e-4) -> None:
+    def __init__(self, codewords: Array, quantization: float = 1e-4) -> None:
         super().__init__(codewords)
-        self.quantisation = quantisation
+        self.quantization = quantization
 
     def gradient(self, scores: Array, batch: Batch) -> tuple[float, Array, Sequence[Array]]:
         t = self.codes(batch.labels)
         u, known = np.tanh(scores), t != 0
         cross = np.logaddexp(0, -2 * t * scores) * known
         gap = np.abs(u) - 1
-        value = (cross + self.quantisation * gap**2).mean()
+        value = (cross + self.quantization * gap**2).mean()
         pull = -2 * t * _sigmoid(-2 * t * scores) * known
-        pull = pull + self.quantisation * 2 * gap * np.sign(u) * (1 - u * u)
+        pull = pull + self.quantization * 2 * gap * np.sign(u) * (1 - u * u)
         return float(value), pull / scores.size, ()
 
 
-class DPNLoss(CentredLoss):
+class DPNLoss(CenteredLoss):
     """Polarisation: ``max(0, m − s·t)`` bit by bit, mean over bits."""
 
     def __init__(self, codewords: Array, margin: float = 1.0) -> None:
@@ -65,7 +65,7 @@ class DPNLoss(CentredLoss):
         return float(value.mean()), -t * (gap > 0) / scores.size, ()
 
 
-class OrthoHashLoss(CentredLoss):
+class OrthoHashLoss(CenteredLoss):
     """Softmax of ``scale·(cos(s, c) − margin·L)`` against the labels, whose shares sum to 1."""
 
     def __init__(self, codewords: Array, scale: float = 8.0, margin: float = 0.2) -> None:
@@ -88,18 +88,18 @@ class GreedyHashLoss(HeadLoss):
     """
 
     def __init__(
-        self, n_labels: int, n_bits: int, rng: np.random.Generator, quantisation: float = 0.1
+        self, n_labels: int, n_bits: int, rng: np.random.Generator, quantization: float = 0.1
     ) -> None:
         self.classifier = (rng.standard_normal((n_bits, n_labels)) / np.sqrt(n_bits)).astype(np.float32)
         self.weights = (self.classifier,)
-        self.quantisation = quantisation
+        self.quantization = quantization
 
     def gradient(self, scores: Array, batch: Batch) -> tuple[float, Array, Sequence[Array]]:
         bits = np.where(scores > 0, 1.0, -1.0)
         value, pull = _softmax_loss(bits @ self.classifier, batch.shares)
         gap = np.abs(scores) - 1
-        value += float(self.quantisation * (np.abs(gap) ** 3).mean())
-        cubes = self.quantisation * 3 * gap * np.abs(gap) * np.sign(scores) / scores.size
+        value += float(self.quantization * (np.abs(gap) ** 3).mean())
+        cubes = self.quantization * 3 * gap * np.abs(gap) * np.sign(scores) / scores.size
         return value, pull @ self.classifier.T + cubes, (bits.T @ pull,)
 
 

@@ -20,10 +20,10 @@ from kinhash.plugins import Card, Floats, Training
 from .cards import LABELS
 from .hadamard import majority
 from .head import AUTO, HeadLoss, OpenSettings, fit_head
-from .head_losses import CentredLoss, CSQLoss, DPNLoss, GreedyHashLoss, HashNetLoss, OrthoHashLoss
+from .head_losses import CenteredLoss, CSQLoss, DPNLoss, GreedyHashLoss, HashNetLoss, OrthoHashLoss
 from .two_step import TwoStepBaseline, label_matrix
 
-__all__ = ["CSQ", "DPN", "CentredHead", "GreedyHash", "HashNet", "Head", "OrthoHash"]
+__all__ = ["CSQ", "DPN", "CenteredHead", "GreedyHash", "HashNet", "Head", "OrthoHash"]
 
 TUNED = "features, step, penalty and epochs chosen on held-out rows in each fit"
 OWN_MAP = "linear head, on features as chosen"
@@ -55,7 +55,7 @@ class Head(Baseline):
 
     @abstractmethod
     def _loss(self, n_labels: int, rng: np.random.Generator) -> HeadLoss:
-        """The loss for so many labels."""
+        """The loss for ``n_labels`` labels."""
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -70,7 +70,7 @@ class Head(Baseline):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CentredHead(TwoStepBaseline):
+class CenteredHead(TwoStepBaseline):
     """A head that draws rows towards fixed codewords of their labels, which are the learned codes.
 
     Parameters as in `Head`, and ``map``, ``alpha`` and ``n_centers`` as in `TwoStepBaseline`; map="own" is
@@ -84,7 +84,7 @@ class CentredHead(TwoStepBaseline):
     batch: int = 256
 
     @abstractmethod
-    def _loss(self, codewords: Floats) -> CentredLoss:
+    def _loss(self, codewords: Floats) -> CenteredLoss:
         """The loss that draws rows to these codewords."""
 
     @abstractmethod
@@ -111,7 +111,7 @@ def open_settings(head: Any) -> OpenSettings:
     return OpenSettings(head.features, head.step, head.penalty, head.n_epochs, head.batch)
 
 
-class OrthoHash(CentredHead):
+class OrthoHash(CenteredHead):
     """One loss: the softmax of ``8·(cos(s, c) − .2·[own label])`` over random codewords c of the labels.
 
     Constants are those of the authors' program (scale 8, margin .2, codewords of fair coins, batches of 256,
@@ -132,11 +132,11 @@ class OrthoHash(CentredHead):
     def _codewords(self, n_labels: int, rng: np.random.Generator) -> Floats:
         return np.where(rng.random((n_labels, self.n_bits)) < 0.5, 1.0, -1.0)
 
-    def _loss(self, codewords: Floats) -> CentredLoss:
+    def _loss(self, codewords: Floats) -> CenteredLoss:
         return OrthoHashLoss(codewords)
 
 
-class CSQ(CentredHead):
+class CSQ(CenteredHead):
     """Central similarity quantisation: cross entropy of ``(1 + tanh s)/2`` with the bits of hash centres.
 
     Centres are rows of a Hadamard matrix, and beyond their number their negatives, then fair coins; a row
@@ -157,13 +157,13 @@ class CSQ(CentredHead):
     )
 
     def _codewords(self, n_labels: int, rng: np.random.Generator) -> Floats:
-        return hash_centres(n_labels, self.n_bits, rng)
+        return hash_centers(n_labels, self.n_bits, rng)
 
-    def _loss(self, codewords: Floats) -> CentredLoss:
+    def _loss(self, codewords: Floats) -> CenteredLoss:
         return CSQLoss(codewords)
 
 
-class DPN(CentredHead):
+class DPN(CenteredHead):
     """Deep polarised network: ``max(0, 1 − s·t)`` for each bit, towards random codewords, half of them ones.
 
     Codewords stay as drawn (the paper also has a variant that updates them). Tags as in `CSQ`.
@@ -183,7 +183,7 @@ class DPN(CentredHead):
         half = np.where(np.arange(self.n_bits) < self.n_bits // 2, -1.0, 1.0)
         return np.stack([rng.permutation(half) for _ in range(n_labels)])
 
-    def _loss(self, codewords: Floats) -> CentredLoss:
+    def _loss(self, codewords: Floats) -> CenteredLoss:
         return DPNLoss(codewords)
 
 
@@ -227,7 +227,7 @@ class HashNet(Head):
         return HashNetLoss()
 
 
-def hash_centres(n_labels: int, n_bits: int, rng: np.random.Generator) -> Floats:
+def hash_centers(n_labels: int, n_bits: int, rng: np.random.Generator) -> Floats:
     """±1 rows (C, d): drawn from a Hadamard matrix, then from its negative, then fair coins."""
     from scipy.linalg import hadamard
 

@@ -47,7 +47,7 @@ class HistogramLoss(HeadLoss):
 
 @njit(cache=True, nogil=True)
 def count_softly(distance, kin, n_bins):  # type: ignore[no-untyped-def]
-    """Counts (2, b, bins) of kin and of strangers at distances (b, b), given in bins; nobody meets itself."""
+    """Counts (2, b, bins) of similar and dissimilar rows at binned distances (b, b), own row left out."""
     b = len(distance)
     counts = np.zeros((2, b, n_bins + 1))
     for i in range(b):

@@ -108,7 +108,7 @@ class HMOH(Baseline):
 
 
 class Perceptrons:
-    """The weights of all bits after so many rows, and what is needed of their mean."""
+    """The weights of all bits after the rows seen so far, and the sums their mean needs."""
 
     def __init__(self, preparation: Preparation, codewords: Floats) -> None:
         self.preparation, self.codewords = preparation, codewords

@@ -8,7 +8,7 @@ import numpy as np
 
 from kinhash.plugins import Floats, Floats32
 
-from .quantised import Quantised, principal_axes
+from .quantized import Quantized, principal_axes
 from .toplines import required_classes
 
 __all__ = ["LDAInt8", "PCAInt8", "round_to_bytes"]
@@ -16,7 +16,7 @@ __all__ = ["LDAInt8", "PCAInt8", "round_to_bytes"]
 LEVELS = 255
 
 
-class PCAInt8(Quantised):
+class PCAInt8(Quantized):
     """Principal components, one byte each: what vector databases offer as scalar quantisation, after PCA.
 
     ``n_bytes`` is the number of components, in which rows are brought to unit length once more (CIFAR-10

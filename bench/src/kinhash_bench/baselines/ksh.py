@@ -55,7 +55,7 @@ class KSH(Baseline):
     Parameters
     ----------
     n_anchors : kernel centres m.
-    n_labelled : rows l with whose similarities it learns.
+    n_labeled : rows l with whose similarities it learns.
     max_steps : steps of gradient ascent for each bit, at most.
     tolerance : gain per row below which they end.
     ridge : added to the diagonal of the eigenproblem, relative to its trace.
@@ -69,7 +69,7 @@ class KSH(Baseline):
     )
 
     n_anchors: int = 300
-    n_labelled: int = 2000
+    n_labeled: int = 2000
     max_steps: int = 500
     tolerance: float = 1e-2
     ridge: float = 1e-6
@@ -77,14 +77,14 @@ class KSH(Baseline):
     def check_parameters(self) -> None:
         super().check_parameters()
         check_integer("n_anchors", self.n_anchors, 2)
-        check_integer("n_labelled", self.n_labelled, 2)
+        check_integer("n_labeled", self.n_labeled, 2)
         check_integer("max_steps", self.max_steps, 0)
         check_number("tolerance", self.tolerance, 0.0)
         check_number("ridge", self.ridge, 0.0, open_low=True)
 
     def _solve(self, training: Training) -> Solved:
         preparation = kernel_preparation(training, self.n_anchors)
-        rows = draw_rows(training, self.n_labelled)
+        rows = draw_rows(training, self.n_labeled)
         K = prepare_rows(training.rows, preparation, rows, training.n_jobs).astype(np.float64)
         residual = Residual(GroupedSimilarity.among(training, rows), self.n_bits)
         A = self._greedy(K, residual)

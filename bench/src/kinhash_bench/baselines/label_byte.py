@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from kinhash.plugins import check_integer, make_rng
 
 from ..protocols import FloatRanking
-from .quantised import faiss_or_refuse, require_rows, unit_around
+from .quantized import faiss_or_refuse, require_rows, unit_around
 from .toplines import default_classifier, required_classes
 
 __all__ = ["LabelByte", "LabelBytePQ"]
@@ -104,11 +104,11 @@ class LabelBytePQ(FloatRanking, BaseEstimator):
         self.mean_ = np.asarray(X.mean(axis=0), np.float64).ravel()
         width = -(-X.shape[1] // n_parts) * n_parts  # a multiple of the parts; the rotation fills it
         self.rotation_ = np.linalg.qr(rng.normal(size=(width, X.shape[1])))[0].T.astype(np.float32)
-        self.quantiser_ = faiss.ProductQuantizer(width, n_parts, 8)
-        self.quantiser_.cp.seed = int(rng.integers(1 << 30))
-        self.quantiser_.cp.min_points_per_centroid = 1
+        self.quantizer_ = faiss.ProductQuantizer(width, n_parts, 8)
+        self.quantizer_.cp.seed = int(rng.integers(1 << 30))
+        self.quantizer_.cp.min_points_per_centroid = 1
         vectors = self._vectors(X)
-        self.quantiser_.train(vectors)
+        self.quantizer_.train(vectors)
         self.stored_ = self._stored(vectors)
         self.bytes_per_item = self.n_bytes
         return self
@@ -117,8 +117,8 @@ class LabelBytePQ(FloatRanking, BaseEstimator):
         return np.ascontiguousarray(unit_around(X, self.mean_) @ self.rotation_)
 
     def _stored(self, vectors: Vectors) -> Vectors:
-        codes = self.quantiser_.compute_codes(vectors)
-        return np.asarray(self.quantiser_.decode(codes), np.float32)
+        codes = self.quantizer_.compute_codes(vectors)
+        return np.asarray(self.quantizer_.decode(codes), np.float32)
 
     def prepare(self, X: Any) -> _Rows:
         """Probabilities and vectors, the most likely class, and the vectors as the quantiser keeps them."""

@@ -49,7 +49,7 @@ class LFH(TwoStepBaseline):
     Differs from the authors' program: theirs also stops on a window of validation mAP and keeps the
     best iterate. ``move_sample=True`` moves the rows of Ω, too, one by one against all rows, as their
     framework does and their released demo does not. With ``n_columns`` of at least n and
-    ``move_sample`` every round is a full sweep. Listed pairs that are unknown have no say (ours).
+    ``move_sample`` every round is a full sweep. Listed pairs that are unknown are ignored (ours).
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class LFH(TwoStepBaseline):
         "Zhang, Zhang, Li, Guo, SIGIR 2014",
         PAIRS,
         "ridge onto the real factors, no intercept",
-        "no stop on validation mAP; unlisted pairs have no say",
+        "no stop on validation mAP; unlisted pairs are ignored",
     )
 
     beta: float = 30.0

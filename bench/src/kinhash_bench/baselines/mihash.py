@@ -18,7 +18,7 @@ class MIHash(Head):
     """Maximise ``I(D; C)``: what the distance of two rows says about whether they are kin.
 
     Each row of a batch asks the others. With ``φ = tanh(s/2)`` and ``D = (d − φ·φ')/2``, distances fall into
-    soft histograms of d/2 + 1 bins (`_histograms`), one of kin and one of strangers; the loss is
+    soft histograms of d/2 + 1 bins (`histograms.py`), one of kin and one of strangers; the loss is
     ``H(D | C) − H(D)``, mean over rows. Constants are those of the authors' program: d/2 bins, batches of
     256, steepness 1. Rows without kin or without strangers in their batch do not ask.
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from kinhash.plugins import Floats32, check_integer, make_rng
 
-from .quantised import Quantised, faiss_or_refuse, require_rows
+from .quantized import Quantized, faiss_or_refuse, require_rows
 
 __all__ = ["OPQ"]
 
 
-class OPQ(Quantised):
+class OPQ(Quantized):
     """Optimised product quantisation (Ge, He, Ke and Sun, CVPR 2013), by FAISS.
 
     A rotation and a product quantiser take turns, each fitted to the other, ``n_iter`` times (50 in FAISS);
@@ -36,13 +36,13 @@ class OPQ(Quantised):
         self.rotation_ = faiss.OPQMatrix(self.width_, parts)
         self.rotation_.niter = check_integer("n_iter", self.n_iter, 1)
         padded, seed = self._padded(rows), int(make_rng(self.random_state).integers(1 << 30))
-        within, self.quantiser_ = (faiss.ProductQuantizer(self.width_, parts, 8) for _ in range(2))
-        for quantiser in (within, self.quantiser_):
-            quantiser.cp.seed, quantiser.cp.min_points_per_centroid = seed, 1
+        within, self.quantizer_ = (faiss.ProductQuantizer(self.width_, parts, 8) for _ in range(2))
+        for quantizer in (within, self.quantizer_):
+            quantizer.cp.seed, quantizer.cp.min_points_per_centroid = seed, 1
         self.rotation_.pq = within
         self.rotation_.train(padded)
         self.rotation_.pq = None
-        self.quantiser_.train(self.rotation_.apply(padded))
+        self.quantizer_.train(self.rotation_.apply(padded))
 
     def _padded(self, rows: Floats32) -> Floats32:
         return np.ascontiguousarray(np.pad(rows, ((0, 0), (0, self.width_ - rows.shape[1]))))
@@ -51,4 +51,4 @@ class OPQ(Quantised):
         return np.asarray(self.rotation_.apply(self._padded(rows)), np.float32)
 
     def _stored(self, vectors: Floats32) -> Floats32:
-        return np.asarray(self.quantiser_.decode(self.quantiser_.compute_codes(vectors)), np.float32)
+        return np.asarray(self.quantizer_.decode(self.quantizer_.compute_codes(vectors)), np.float32)

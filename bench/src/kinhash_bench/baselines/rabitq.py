@@ -10,12 +10,12 @@ import numpy.typing as npt
 from kinhash.plugins import Floats32, check_integer, make_rng
 
 from .int8 import round_to_bytes
-from .quantised import Quantised, principal_axes
+from .quantized import Quantized, principal_axes
 
 __all__ = ["PCARaBitQ"]
 
 
-class PCARaBitQ(Quantised):
+class PCARaBitQ(Quantized):
     """PCA, then RaBitQ (Gao and Long, SIGMOD 2024) with float queries, ``n_bytes`` for everything.
 
     A row's components, at unit length and rotated at random, are o; kept are their signs x = sign(o)/√m and

@@ -113,8 +113,8 @@ def similarity_times(labels: sp.csr_array, values: Floats) -> Floats:
 def balanced_factor(C: Floats, rng: np.random.Generator) -> Floats:
     """Z (n, d) nearest to C with ``Zᵀ1 = 0`` and ``ZᵀZ = nI`` (as far as n − 1 dimensions allow)."""
     n, d = C.shape
-    centred = C - C.mean(axis=0)
-    basis, triangle = np.linalg.qr(centred)
+    centered = C - C.mean(axis=0)
+    basis, triangle = np.linalg.qr(centered)
     left, values, right = np.linalg.svd(triangle)  # right holds the missing directions, too
     rank = min(int((values > RANK * max(values[0], 1e-300)).sum()), n - 1)
     left = basis @ left[:, :rank]

@@ -10,7 +10,7 @@ from kinhash.plugins import (
     Floats,
     Ints,
     PeriodicMap,
-    Standardised,
+    Standardized,
     Training,
     block_slices,
     centered_moments,
@@ -75,7 +75,7 @@ def slowest_waves(lengths: Floats, n_bits: int) -> tuple[Ints, Ints]:
     return sides[order], waves[order]
 
 
-def projected_range(training: Training, moments: Standardised, directions: Floats) -> tuple[Floats, Floats]:
+def projected_range(training: Training, moments: Standardized, directions: Floats) -> tuple[Floats, Floats]:
     """Least and largest projection of the rows that count on each direction."""
     weights, narrow = training.known_weights, directions.astype(np.float32)
 

@@ -46,7 +46,7 @@ class SPLH(Baseline):
 
     Parameters
     ----------
-    n_labelled : rows l with labels that are looked at.
+    n_labeled : rows l with labels that are looked at.
     eta : weight of the label term.
     """
 
@@ -57,12 +57,12 @@ class SPLH(Baseline):
         "centring, and one common scale of the rows, confirmed on validation rows",
     )
 
-    n_labelled: int = 1000
+    n_labeled: int = 1000
     eta: float = 0.2
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_integer("n_labelled", self.n_labelled, 2)
+        check_integer("n_labeled", self.n_labeled, 2)
         check_number("eta", self.eta, 0.0)
 
     def _solve(self, training: Training) -> Solved:
@@ -70,7 +70,7 @@ class SPLH(Baseline):
         covariance = moments.gram * np.outer(shares, shares) / moments.weight
         length = np.sqrt(max(float(np.trace(covariance)), 1e-30))
         factors = shares / length
-        rows = draw_rows(training, self.n_labelled)
+        rows = draw_rows(training, self.n_labeled)
         group = training.supervision.group_of_row[rows]
         S = training.supervision.similarity(group, group)
         np.fill_diagonal(S, 0.0)

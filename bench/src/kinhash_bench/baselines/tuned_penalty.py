@@ -11,14 +11,14 @@ from kinhash.plugins import (
     FeatureMap,
     Floats,
     Floats32,
-    LabelledSet,
+    LabeledSet,
     LinearMap,
     Training,
     first_preparation,
     hold_out,
-    labelled_set,
+    labeled_set,
     prepared_like,
-    standardised_moments,
+    standardized_moments,
     worth_trying,
 )
 
@@ -34,7 +34,7 @@ def fit_tuned_map(training: Training, targets: Floats) -> tuple[LinearMap, dict[
     """Ridge onto targets (n, d) that belong to rows; and the features and the penalty that were chosen."""
     features, penalty, value = _choose(training, targets)
     guess = first_preparation(training.rows, features, training.rng)
-    moments = standardised_moments(training, features, guess, lambda part: targets[part])
+    moments = standardized_moments(training, features, guess, lambda part: targets[part])
     found = LinearMap.fit(moments, penalty, np.zeros(targets.shape[1]))
     facts = {"features": features.name, "penalty": penalty}
     return found, facts if value is None else {**facts, "held_out_score": value}
@@ -47,7 +47,7 @@ def _choose(training: Training, targets: Floats) -> tuple[FeatureMap, float, flo
     judge, best = MapJudge.of(training, split), (Plain(), UNTUNED, -1.0)
     seen = split.part[:SEEN_ROWS]
     for features in worth_trying(training.rows):
-        rows = labelled_set(training, features, training.rng, split.part)
+        rows = labeled_set(training, features, training.rng, split.part)
         held = prepared_like(training, rows, split.held[:HELD_ROWS])
         for penalty, weights in _ridge_path(rows, targets[split.part]):
             asked, database = (z @ weights[:-1] + weights[-1] for z in (held, rows.features[:SEEN_ROWS]))
@@ -57,7 +57,7 @@ def _choose(training: Training, targets: Floats) -> tuple[FeatureMap, float, flo
     return best
 
 
-def _ridge_path(rows: LabelledSet, targets: Floats) -> list[tuple[float, Floats32]]:
+def _ridge_path(rows: LabeledSet, targets: Floats) -> list[tuple[float, Floats32]]:
     """Weights (q + 1, d), intercepts last, for every penalty: one eigendecomposition for all."""
     w = np.ones(len(targets)) if rows.weights is None else rows.weights
     mean = w @ targets / w.sum()

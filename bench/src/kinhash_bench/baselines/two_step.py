@@ -28,7 +28,7 @@ from kinhash.plugins import (
     choose_alpha,
     first_preparation,
     prepare_rows,
-    standardised_moments,
+    standardized_moments,
 )
 
 from .expected_readout import fit_expected_map, require_labels
@@ -123,10 +123,10 @@ def fit_row_map(training: Training, targets: RowCodes, map_: Any, alpha: float |
     options = RBF(n_centers=n_centers) if map_ == "rbf" else Plain()
     preparation = first_preparation(training.rows, options, training.rng)
     if isinstance(map_, str):
-        moments = standardised_moments(training, options, preparation, lambda part: targets[part])
+        moments = standardized_moments(training, options, preparation, lambda part: targets[part])
         strength = "gcv" if map_ == "rbf" and alpha == "auto" else alpha
         return LinearMap.fit(moments, choose_alpha(strength, moments), np.zeros(targets.shape[1]))
-    moments = standardised_moments(training, options, preparation, lambda part: targets[part, :0])
+    moments = standardized_moments(training, options, preparation, lambda part: targets[part, :0])
     weights = training.known_weights
     rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights > 0)
     features = prepare_rows(training.rows, moments.preparation, rows, training.n_jobs)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from kinhash.encoders import Plain
-from kinhash.plugins import LinearMap, Training, choose_alpha, first_preparation, standardised_moments
+from kinhash.plugins import LinearMap, Training, choose_alpha, first_preparation, standardized_moments
 
 from .two_step import RowCodes
 
-__all__ = ["centred_ridge"]
+__all__ = ["centered_ridge"]
 
 
-def centred_ridge(training: Training, targets: RowCodes, alpha: float | str) -> LinearMap:
-    """``scores = z (ZᵀZ + αI)⁻¹ ZᵀB``. Columns of Z are centred, so a bit's mean has no say in it."""
+def centered_ridge(training: Training, targets: RowCodes, alpha: float | str) -> LinearMap:
+    """``scores = z (ZᵀZ + αI)⁻¹ ZᵀB``. Columns of Z are centered, so a bit's mean has no influence."""
     options = Plain()
     preparation = first_preparation(training.rows, options, training.rng)
-    moments = standardised_moments(training, options, preparation, lambda part: targets[part])
+    moments = standardized_moments(training, options, preparation, lambda part: targets[part])
     return LinearMap.fit(moments, choose_alpha(alpha, moments), np.asarray(moments.target_mean))

@@ -61,7 +61,7 @@ def audit(
     known = [read_some_labels(one, tags, column, separator) for _, one in pairs]
     asked = (read[1], known[1]) if queries else (None, None)
     found = audit_codes(asked[0], read[0], asked[1], known[0], top or CUTS)
-    emit({"codes": codes, "labels": labels, **asdict(found)}, _told(found), as_json)
+    emit({"codes": codes, "labels": labels, **asdict(found)}, _sentences(found), as_json)
 
 
 def read_codes(path: str, packed: bool, n_bits: int | None) -> Codes:
@@ -92,7 +92,7 @@ def read_codes(path: str, packed: bool, n_bits: int | None) -> Codes:
     )
 
 
-def _told(found: Audit) -> str:
+def _sentences(found: Audit) -> str:
     alone = found.with_own_row is not None
     who = "every row searches the others" if alone else f"{found.n_queries:,} queries search them"
     rows: list[list[str]] = [
@@ -106,9 +106,9 @@ def _told(found: Audit) -> str:
     rows += [["the row itself left in", f"{found.with_own_row:.4f}"]] if alone else []
     lines = [
         f"{counted(found.n_database, 'row')} of {found.n_bits} bits; {who}"
-        f" ({found.n_without_kin:,} without kin left out).",
-        f"{found.distinct_codes:,} distinct codes, {found.dead_bits:,} dead bits; a row is kin of a query "
-        f"with chance {found.chance:.4f}.",
+        f" ({found.n_without_kin:,} without relevant rows left out).",
+        f"{found.distinct_codes:,} distinct codes, {found.dead_bits:,} dead bits; a row is relevant to a "
+        f"query with chance {found.chance:.4f}.",
         "",
         table(rows),
     ]

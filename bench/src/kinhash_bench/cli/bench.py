@@ -25,7 +25,7 @@ WIDTH = 98  # of a line, after two blanks
 @click.option("--methods", multiple=True, metavar="NAME", help="Only this method; repeatable, or a,b,c.")
 @click.option("--datasets", multiple=True, metavar="NAME", help="Only this data set; repeatable, or a,b,c.")
 @click.option("--bits", multiple=True, metavar="N", help="Only this length; repeatable, or 8,16,32.")
-@click.option("--partitions", type=click.IntRange(1), help="At most so many partitions.")
+@click.option("--partitions", type=click.IntRange(1), help="At most N partitions.")
 @click.option("--protocol", metavar="NAME", help="Evaluate under this protocol instead.")
 @click.option(
     "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes; they share the cores."

@@ -54,7 +54,7 @@ def list_sets(as_json: bool) -> None:
     ]
     result = [
         {"name": fact.name, "about": fact.about, "rows": fact.rows, "columns": fact.columns,
-         "labels": fact.labels, "licence": fact.licence, "source": fact.source}
+         "labels": fact.labels, "license": fact.license, "source": fact.source}
         for fact in facts
     ]  # fmt: skip
     emit({"data_sets": result}, "\n".join(lines), as_json)

@@ -32,7 +32,7 @@ class Dataset:
     features: Any
     labels: Labels | None
     checksum: str
-    licence: str
+    license: str
     citation: str
     source: str
     names: npt.NDArray[Any] | None = None
@@ -112,7 +112,7 @@ class Facts:
     name: str
     about: str
     source: str
-    licence: str = "unknown"
+    license: str = "unknown"
     citation: str = ""
     rows: int = 0
     columns: int = 0
@@ -131,7 +131,7 @@ class Facts:
     def dataset(self, features: Any, labels: Labels | None, checksum: str, **more: Any) -> Dataset:
         """The rows that were read, with what is known about them."""
         return Dataset(
-            self.name, features, labels, checksum, self.licence, self.citation, self.source, **more
+            self.name, features, labels, checksum, self.license, self.citation, self.source, **more
         )
 
     def locate(self, data_home: Path) -> tuple[Path, tuple[Path, ...], tuple[Wanted, ...]]:

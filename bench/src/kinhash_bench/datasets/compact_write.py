@@ -20,10 +20,10 @@ __all__ = ["write_compact"]
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def write_compact(path: str | Path, dataset: Dataset, *, quantise: bool = False) -> None:
+def write_compact(path: str | Path, dataset: Dataset, *, quantize: bool = False) -> None:
     """Write ``dataset`` in the compact format, all or nothing.
 
-    ``quantise`` stores dense features as one byte per value, with 256 steps between the smallest and
+    ``quantize`` stores dense features as one byte per value, with 256 steps between the smallest and
     the largest value of each column: a quarter of the size for about 0.1 % of the range in error.
     """
     arrays: Arrays = {}
@@ -36,7 +36,7 @@ def write_compact(path: str | Path, dataset: Dataset, *, quantise: bool = False)
             "x_data": X.data,
         }
     elif dataset.features is not None:
-        arrays |= _quantised(dataset.features) if quantise else {"features": np.asarray(dataset.features)}
+        arrays |= _quantized(dataset.features) if quantize else {"features": np.asarray(dataset.features)}
     if dataset.feature_names is not None:
         arrays["x_names"] = _plain(dataset.feature_names)
     if dataset.labels is not None:
@@ -67,7 +67,7 @@ def _label_arrays(labels: Labels) -> Arrays:
     }
 
 
-def _quantised(features: npt.NDArray[Any]) -> Arrays:
+def _quantized(features: npt.NDArray[Any]) -> Arrays:
     low, high = features.min(axis=0), features.max(axis=0)
     scale = np.where(high > low, (high - low) / 255, 1).astype(np.float32)
     steps = np.rint((features - low) / scale).astype(np.uint8)

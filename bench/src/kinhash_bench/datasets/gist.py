@@ -94,7 +94,7 @@ def _all_batches(
     slices = block_slices(len(pictures), IMAGES_PER_BATCH)
 
     def one(rows: slice) -> Floats:
-        return _batch(_grey(pictures[rows]), n_blocks, orientations)
+        return _batch(_gray(pictures[rows]), n_blocks, orientations)
 
     for rows, block in zip(slices, map_blocks(one, slices, n_jobs), strict=True):
         out[rows] = block
@@ -103,10 +103,10 @@ def _all_batches(
     return out
 
 
-def _batch(grey: Floats, n_blocks: int, orientations: tuple[int, ...]) -> Floats:
+def _batch(gray: Floats, n_blocks: int, orientations: tuple[int, ...]) -> Floats:
     """GIST of a few grey pictures (b, height, width)."""
-    count, height, width = grey.shape
-    flat = np.pad(_prefilter(grey), ((0, 0), (BORDER, BORDER), (BORDER, BORDER)), mode="symmetric")
+    count, height, width = gray.shape
+    flat = np.pad(_prefilter(gray), ((0, 0), (BORDER, BORDER), (BORDER, BORDER)), mode="symmetric")
     spectrum = scipy.fft.fftshift(scipy.fft.fft2(flat), axes=(1, 2))
     spectrum = np.ascontiguousarray(spectrum.transpose(2, 0, 1))  # (x, picture, y): the box is a slice
     across, down = _averages(width, n_blocks), _averages(height, n_blocks)
@@ -121,24 +121,24 @@ def _batch(grey: Floats, n_blocks: int, orientations: tuple[int, ...]) -> Floats
     return out.reshape(count, -1)
 
 
-def _grey(images: Images) -> Floats:
+def _gray(images: Images) -> Floats:
     """Mean over colours, stretched to 0..255; a picture of one colour becomes zero."""
     pixels = images.astype(np.float32)
-    grey: Floats = pixels.mean(axis=3, dtype=np.float32) if pixels.ndim == 4 else pixels
-    grey = grey - grey.min(axis=(1, 2), keepdims=True)
-    top = grey.max(axis=(1, 2), keepdims=True)
-    out: Floats = grey * np.divide(255, top, out=np.zeros_like(top), where=top > 0)
+    gray: Floats = pixels.mean(axis=3, dtype=np.float32) if pixels.ndim == 4 else pixels
+    gray = gray - gray.min(axis=(1, 2), keepdims=True)
+    top = gray.max(axis=(1, 2), keepdims=True)
+    out: Floats = gray * np.divide(255, top, out=np.zeros_like(top), where=top > 0)
     return out
 
 
-def _prefilter(grey: Floats) -> Floats:
+def _prefilter(gray: Floats) -> Floats:
     """Take out slow changes of light, then divide by the local contrast (step 2)."""
-    height, width = grey.shape[1:]
+    height, width = gray.shape[1:]
     border = PREFILTER_BORDER
     side = max(height, width) + 2 * border
     side += side % 2
     room = [(0, 0), (border, side - height - border), (border, side - width - border)]
-    padded = np.pad(np.log1p(grey), room, mode="symmetric")
+    padded = np.pad(np.log1p(gray), room, mode="symmetric")
     low = _low_pass(side)
 
     def blurred(values: Floats) -> Floats:

@@ -70,7 +70,7 @@ class Status:
     missing: tuple[str, ...]
     damaged: tuple[Path, ...]
     source: str
-    licence: str
+    license: str
     can_download: bool
     instead: tuple[str, ...]
 
@@ -136,7 +136,7 @@ def _status(facts: Facts, home: Path, verify: bool) -> Status:
         missing=tuple(wanted.any_of[0] for wanted in missing),
         damaged=damaged,
         source=facts.source,
-        licence=facts.licence,
+        license=facts.license,
         can_download=all(wanted.url and wanted.checksum for wanted in missing) and bool(missing),
         instead=facts.instead,
     )

@@ -1,7 +1,7 @@
 """MULAN multi-label sets: ``name.xml`` lists the labels, ``.arff`` files hold the rows.
 
 Either ``name-train.arff`` and ``name-test.arff`` (the split MULAN publishes) or one ``name.arff``.
-Which attributes are labels is told by the ``.xml`` file alone; the others are features.
+Only the ``.xml`` file says which attributes are labels; the others are features.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .files import digest_of
 __all__ = ["BIBTEX", "COREL5K", "DELICIOUS", "EMOTIONS", "MEDIAMILL", "SCENE", "YEAST", "read_mulan"]
 
 SITE = "https://mulan.sourceforge.net/datasets-mlc.html"
-LICENCE = "offered for research; each set has its own origin"
+LICENSE = "offered for research; each set has its own origin"
 
 
 def read_mulan(folder: str | Path, name: str, facts: Facts | None = None) -> Dataset:
@@ -113,7 +113,7 @@ def _source(name: str, about: str, citation: str, rows: int, columns: int, label
         name=name,
         about=about,
         source=SITE,
-        licence=LICENCE,
+        license=LICENSE,
         citation=citation,
         rows=rows,
         columns=columns,

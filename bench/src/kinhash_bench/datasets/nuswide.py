@@ -36,7 +36,7 @@ FACTS = Facts(
     name="nuswide",
     about="269,648 web images, 500-d bags of visual words, 81 concepts",
     source="https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/NUS-WIDE.html",
-    licence="research use; see the official page",
+    license="research use; see the official page",
     citation="Chua et al., NUS-WIDE: a real-world web image database, CIVR 2009",
     rows=269_648,
     columns=N_WORDS,
@@ -50,7 +50,7 @@ FACTS = Facts(
 def read(folder: Path) -> Dataset:
     """Counts (n, 500) float32, the 81 concepts as tags in alphabetical order, image names.
 
-    Rows of images without any concept are kept: they are kin to nobody. Peak memory beyond the
+    Rows of images without any concept are kept: they are similar to no other. Peak memory beyond the
     539 MB of features: one block of text lines.
     """
     folder = Path(folder)

@@ -1,4 +1,4 @@
-"""Rows drawn evenly over labels, as published splits do: so many queries and training rows of each."""
+"""Rows drawn evenly over labels, as in published splits: equally many queries and training rows of each."""
 
 from __future__ import annotations
 

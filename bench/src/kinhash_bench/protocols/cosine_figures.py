@@ -35,24 +35,24 @@ class CosineRanking:
 
 
 def cosine_ranking(
-    dataset: Dataset, n_queries: int = 1000, *, standardise: bool = True, random_state: int = 0
+    dataset: Dataset, n_queries: int = 1000, *, standardize: bool = True, random_state: int = 0
 ) -> CosineRanking:
     """Rank all other rows by cosine for random labelled queries; kin share a class or a tag.
 
-    ``standardise`` brings columns to mean 0 and variance 1 first (all rows). Chance is the mean share
+    ``standardize`` brings columns to mean 0 and variance 1 first (all rows). Chance is the mean share
     of kin. Equal cosines count with the mean over all their orders; rows of unknown label are left out.
     Peak memory beyond the set: its features as float32 once or twice more, and blocks of 16 MB.
     """
     if dataset.labels is None:
         raise InvalidInput(f"{dataset.name} has no labels", "a data set with labels", "Pick another data set")
     labels, n_rows = dataset.labels, len(dataset.labels)
-    labelled = np.flatnonzero(np.diff(labels.indicator().indptr) > 0)
+    labeled = np.flatnonzero(np.diff(labels.indicator().indptr) > 0)
     rng = np.random.default_rng(random_state)
-    queries = np.sort(rng.choice(labelled, min(n_queries, len(labelled)), replace=False))
+    queries = np.sort(rng.choice(labeled, min(n_queries, len(labeled)), replace=False))
     sides = read_sides(labels[queries], labels, len(queries), n_rows, queries)
     shares, scored = _kin_shares(sides), np.empty(0)
     if dataset.features is not None:
-        cosine = Cosine(standardise).fit(dataset.features)
+        cosine = Cosine(standardize).fit(dataset.features)
         rows = cosine.prepare(dataset.features)
         precisions = precision_of_scores(score_rows(cosine, rows[queries], rows), sides)
         scored = precisions[~np.isnan(precisions)]

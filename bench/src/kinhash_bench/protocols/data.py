@@ -13,20 +13,20 @@ from kinhash.supervision import Labels
 
 from .partition import Partition
 
-__all__ = ["kin_labels", "standardised", "training_labels"]
+__all__ = ["kin_labels", "standardized", "training_labels"]
 
 BLOCK_ROWS = 4096
 
 Rows = npt.NDArray[np.int64]
 
 
-def standardised(X: Any, rows: Rows | None) -> npt.NDArray[np.float32]:
+def standardized(X: Any, rows: Rows | None) -> npt.NDArray[np.float32]:
     """X as dense float32 with columns of mean 0 and deviation 1 over ``rows`` (None: all rows).
 
     A constant column becomes zero. Peak memory beyond the result: a block of 4,096 rows.
     """
     n, p = X.shape
-    require_memory(4 * n * p, "Standardising the features", "Use fewer columns, or standardise='none'")
+    require_memory(4 * n * p, "Standardising the features", "Use fewer columns, or standardize='none'")
     rows = np.arange(n) if rows is None else rows
     mean, square = np.zeros(p), np.zeros(p)
     for part in block_slices(len(rows), BLOCK_ROWS):

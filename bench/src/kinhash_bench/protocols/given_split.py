@@ -1,4 +1,4 @@
-"""Splits that somebody else made: files of row numbers, training rows inside the database allowed.
+"""Given splits: files of row numbers, training rows inside the database allowed.
 
 train.txt, query.txt, database.txt      one row number per line, or a .npy of them; rows count from 0
 """

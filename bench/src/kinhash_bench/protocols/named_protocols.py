@@ -28,7 +28,7 @@ PAPER = Protocol("paper")
 # Its table of single bits: 1,000 rows to learn from, which are the database, and as many queries.
 PAPER_ONE_BIT = Protocol("paper-one-bit", n_train=1000, n_validation=0)
 
-# What a search service meets: the database comes after training, so nobody knows its labels.
+# As in a search service: the database comes after training, so its labels are unknown.
 INDUCTIVE = Protocol("inductive", database="apart", codes=("mapped",))
 
 # New kinds of items: queries and database are of classes that were never trained on.
@@ -69,5 +69,5 @@ MIRFLICKR = replace(_DEEP, name="mirflickr", n_queries=1000, n_train=4000, datab
 # database of 128,503. The authors' list of training rows has 130 of each.
 IMAGENET100 = replace(_DEEP, name="imagenet-100", split="evenly", n_queries=5000, n_train=10_000, top=1000)
 
-# Somebody's lists of rows.
+# Given lists of rows.
 GIVEN = replace(_DEEP, name="given", split="given", n_train=None)

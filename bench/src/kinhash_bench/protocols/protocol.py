@@ -20,7 +20,7 @@ MEANING = 1  # goes into the digest; counts up whenever the code below changes w
 CHOICES: dict[str, tuple[Any, ...]] = {
     "split": ("rows", "evenly", "classes", "given"),
     "database": ("training", "apart", "others", "rest", "queries"),
-    "standardise": ("none", "training", "all"),
+    "standardize": ("none", "training", "all"),
     "relevance": ("shared label",),
     "measure": ("average precision", "pair auc"),
     "ties": ("expected", "index", "optimistic", "pessimistic"),
@@ -30,6 +30,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 CODES = ("learned", "mapped")
 LATER = {"divide_by": "kin"}  # fields that came later: at these values they leave a digest as it was
+NAME_IN_DIGEST = {"standardize": "standardise"}  # fields that were renamed: a digest keeps the earlier name
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Protocol:
 
     ``split``: what is kept apart: random "rows"; rows drawn "evenly", as many queries and training rows of
     each label; whole "classes" (or tags), a share ``unseen_share`` of which is never trained on; or "given":
-    by somebody's lists, see `kinhash_bench.protocols.given_partition`.
+    by given lists, see `kinhash_bench.protocols.given_partition`.
     ``n_queries``, ``n_validation``: rows that are queries, and rows to choose settings on, which are never
     trained on nor in the database. Neither takes more than the share ``most`` of the rows.
     ``n_train``: rows to train on, None for all that are left.
@@ -47,14 +48,14 @@ class Protocol:
     nor trained on), the "rest" (all but the queries: training rows are inside), or the "queries" among
     themselves. ``codes``: codes of the database: "learned" from its labels, "mapped" from its features, or
     both. ``seed``: partition ``number`` is drawn from ``(seed, number)``.
-    ``standardise``: columns to mean 0 and deviation 1 by the statistics of the "training" rows or of
+    ``standardize``: columns to mean 0 and deviation 1 by the statistics of the "training" rows or of
     "all" rows, or "none": the method gets them as they are (our hashers standardise by their
     training rows, too).
     ``relevance``: "shared label" means kin have the same class, or at least one tag in common.
     ``measure``: "average precision" of the ranking, or "pair auc": how often a pair of kin is nearer
     than a pair of strangers, over all pairs of a query and a database row.
     ``ties``, ``no_kin``, ``top``, ``divide_by``: as in `kinhash.metrics.mean_average_precision`.
-    ``untagged``: rows without any tag, or of unknown label: "keep" them (kin to nobody; counted where
+    ``untagged``: rows without any tag, or of unknown label: "keep" them (similar to no row; counted where
     they cannot be scored) or "drop" them before splitting.
 
     >>> Protocol("mine", n_queries=100) == Protocol("mine", n_queries=100)
@@ -74,7 +75,7 @@ class Protocol:
     unseen_share: float = 0.3
     codes: tuple[str, ...] = CODES
     seed: int = 0
-    standardise: str = "none"
+    standardize: str = "none"
     relevance: str = "shared label"
     measure: str = "average precision"
     ties: str = "expected"
@@ -92,7 +93,9 @@ class Protocol:
     def digest(self) -> str:
         """Twelve hex digits that change with any field; the same on every machine."""
         fields = {
-            name: value for name, value in asdict(self).items() if name not in LATER or LATER[name] != value
+            NAME_IN_DIGEST.get(name, name): value
+            for name, value in asdict(self).items()
+            if name not in LATER or LATER[name] != value
         }
         rules = json.dumps({"meaning": MEANING, **fields}, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(rules.encode("ascii")).hexdigest()[:12]
@@ -101,7 +104,7 @@ class Protocol:
         return f"{self.name}@{self.digest}"
 
     def partition(self, rows: Any, number: int = 0) -> Partition:
-        """Draw partition ``number`` of so many rows, or of rows with these labels.
+        """Draw partition ``number``; ``rows`` is the number of rows, or their labels.
 
         Splitting by classes and dropping untagged rows need the labels. The same number gives the same
         rows on every machine, and the same queries under all protocols that split, size and seed alike.

@@ -121,10 +121,10 @@ def _wins_of_floats(scores: ScoreRows, sides: Sides) -> tuple[Floats, Floats]:
 
 
 def _auc_report(protocol: Protocol, together: Floats, wins: Floats, sides: Sides) -> MeanScore:
-    """The value throws the pairs of all queries together; ``per_query`` looks at each one's own pairs."""
+    """The value pools the pairs of all queries; ``per_query`` has the value of each query alone."""
     if not together[2]:
         warnings.warn(
-            "The rows have no pair of kin, or no pair of strangers, so the AUC is NaN.",
+            "The rows have no similar pair, or no dissimilar one, so the AUC is NaN.",
             KinhashWarning,
             stacklevel=3,
         )

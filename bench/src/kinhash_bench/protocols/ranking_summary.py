@@ -12,8 +12,8 @@ from kinhash.plugins import Floats, TieGroups, query_blocks, read_ranking
 __all__ = ["CUTS", "PLACES", "RADIUS", "RECALLS", "RankingProfile", "ranking_profile"]
 
 RECALLS = np.linspace(0, 1, 21)
-PLACES = (10, 100, 1000)  # precision among the first so many
-CUTS = (1000, 5000)  # mAP of the first so many, as published for ImageNet, and for NUS-WIDE and COCO
+PLACES = (10, 100, 1000)  # precision among the first N
+CUTS = (1000, 5000)  # mAP of the first N, as published for ImageNet, and for NUS-WIDE and COCO
 RADIUS = 2
 
 

@@ -26,7 +26,7 @@ from kinhash.plugins import (
 from kinhash.supervision import Labels
 
 from . import PROTOCOLS
-from .data import kin_labels, standardised, training_labels
+from .data import kin_labels, standardized, training_labels
 from .float_rankings import FloatRanking, score_rows
 from .partition import Partition
 from .protocol import Protocol
@@ -191,8 +191,8 @@ def _task(protocol: Protocol, data: Data, split: Partition, on: str) -> _Task:
             "Choose settings under another protocol, such as 'inductive'",
         )
     X = data.features
-    if protocol.standardise != "none":
-        X = standardised(X, split.train if protocol.standardise == "training" else None)
+    if protocol.standardize != "none":
+        X = standardized(X, split.train if protocol.standardize == "training" else None)
     database_rows = query_rows if protocol.database == "queries" else split.database
     return _Task(protocol, data, split, on, X, query_rows, database_rows, Stages())
 

@@ -75,7 +75,7 @@ def bibliography(results: Iterable[Result]) -> str:
 
 
 def _by_card(method: str) -> str:
-    """What the card of a rival without an entry says, as an entry; nothing for lines nobody prints."""
+    """What the card of a rival without an entry says, as an entry; nothing for lines that no paper prints."""
     card = getattr(BASELINES[method], "card", None) if method in BASELINES else None
     if card is None or "nobody prints" in card.source:
         return ""

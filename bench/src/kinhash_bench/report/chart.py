@@ -49,7 +49,7 @@ class ChartLine:
 
 
 def picture(width: float, height: float) -> tuple[Any, Any]:
-    """An empty figure of so many inches, and its axes."""
+    """An empty figure of this size in inches, and its axes."""
     from matplotlib.figure import Figure
 
     made = Figure(figsize=(width, height))
@@ -74,7 +74,7 @@ def line_chart(name: str, caption: str, lines: tuple[ChartLine, ...], x: Axis, y
     from matplotlib.ticker import FixedLocator, LogLocator
 
     if len(lines) > MOST:
-        raise ValueError(f"{len(lines)} lines cannot be told apart; at most {MOST}")
+        raise ValueError(f"{len(lines)} lines cannot be distinguished; at most {MOST} can")
     with rc_context(STYLE):
         made, axes = picture(5, 3.8)
         for number, line in enumerate(lines):

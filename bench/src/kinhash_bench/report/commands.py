@@ -8,7 +8,7 @@ from ..tasks.result import Result
 
 __all__ = ["command_of", "paper_command", "tasks_of"]
 
-# Which of our tasks has sections that begin with this word; sections of other tasks are somebody's own.
+# Which of our tasks has sections that begin with this word; sections of other tasks come from custom tasks.
 PAPER = (
     "table1",
     "table2",

@@ -42,9 +42,9 @@ def curves(results: Sequence[Result]) -> Section:
         )
     lead = (
         f"At most {MOST} lines each: {OURS}, EM-KSH, and the best others. Lines differ by marker and dashes; "
-        "the numbers are in the table below each group. Precision is that along the "
-        "ranking, at every share of the kin found, in expectation over the order of ties; results of older "
-        "versions, which kept look-ups within radii instead, have no such curve."
+        "the numbers are in the table below each group. Precision is that along "
+        "the ranking, at every share of the relevant rows found, in expectation over the order of ties; "
+        "results of older versions, which kept look-ups within radii instead, have no such curve."
     )
     return Section("curves", title, (Part.text(lead), *parts))
 
@@ -83,7 +83,7 @@ def _setting_parts(setting: Setting, cells: Cells, command: str) -> list[Part]:
 
 
 def _chosen(cells: Cells) -> list[str]:
-    """Ours and the paper's first, then the best others, as many as can be told apart."""
+    """Ours and the paper's first, then the best others, as many as a chart can distinguish."""
     labels = cells.labels
     head = [label for label in (OURS, "EM-KSH") if label in labels]
     return [*head, *(label for label in labels if label not in head)][:MOST]

@@ -20,11 +20,11 @@ Figures = dict[str, Callable[[Score], float | None]]
 
 LONGEST = 64
 FIRST_NOTE = (
-    "±: deviation over partitions. P@N: share of kin among the first N. radius 2: precision of a look-up of "
-    "all rows at two differing bits or fewer, an empty one counting 0; empty: their share. mAP@K looks at "
-    "the first K rows: by kin divides by the most kin that can stand there, min(kin, K); by found divides by "
-    "those that do stand there, as HashNet's program and many after it do, which is never less. –: not "
-    "recorded, or the database has no more than K rows."
+    "±: deviation over partitions. P@N: share of relevant rows among the first N. radius 2: precision of a "
+    "look-up of all rows at two differing bits or fewer, an empty one counting 0; empty: their share. mAP@K "
+    "looks at the first K rows: by kin divides by the most kin that can stand there, min(kin, K); by found "
+    "divides by those that do stand there, as HashNet's program and many after it do, which is never less. "
+    "–: not recorded, or the database has no more than K rows."
 )
 NEAREST_NOTE = (
     "Near kin of a query are the 20 of its kin most alike by the cosine of the features, around their mean "
@@ -60,7 +60,7 @@ def nearest_kin(results: Sequence[Result]) -> Section:
         for setting, some in shown.items()
         if any(_known(r, "near_kin") for r in some)
     ]
-    words = "No results that say how well the nearest kin are found."
+    words = "No results with figures on the nearest kin."
     return Section.of("nearest-kin", title, parts, words, "kinhash bench network")
 
 

@@ -1,7 +1,7 @@
-"""Who is first, and who cannot be told from the first: differences on the same queries and partitions.
+"""Who is first, and who is level with the first: differences on the same queries and partitions.
 
 The standard error is that of the mean difference over all queries of all shared partitions, pooled. It covers
-the choice of queries, and of partitions only in so far as their queries differ.
+the choice of queries, and of partitions only where their queries differ.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The picture page: queries, and what they find, kin told by a word and an outline as well as by colour."""
+"""The picture page: queries and what they find. Relevant rows are marked by a word and an outline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def gallery(results: Sequence[Result]) -> Section:
     parts = [
         Part.text(
             "Each row is a query and its nearest rows among those with a picture, nearest first, by mapped "
-            "codes. Under each picture: its label, whether it is kin of the query, and its distance in bits."
+            "codes. Under each picture: its label, whether it is relevant, and its distance in bits."
         )
     ]
     for dataset, some in group_by(shown, lambda r: r.dataset).items():
@@ -47,7 +47,7 @@ def gallery(results: Sequence[Result]) -> Section:
 def _shelf(page: dict[str, Any], number: int) -> str:
     found = page["found"]
     kin = sum(bool(item["kin"]) for item in found)
-    query = f"query {number} (label {page['query']['label']}): {kin} of {len(found)} are kin"
+    query = f"query {number} (label {page['query']['label']}): {kin} of {len(found)} are relevant"
     items = [f'<li class="query">{_picture(page["query"], "query")}<b>query</b></li>']
     for item in found:
         word = "kin" if item["kin"] else "stranger"

@@ -102,7 +102,7 @@ def _means(cells: Cells, methods: Sequence[str], kind: str) -> list[float] | Non
 
 
 def _critical_distance(n_sets: int, n_methods: int) -> float:
-    """Nemenyi's, at 5 %: mean ranks that differ by less cannot be told apart."""
+    """Nemenyi's, at 5 %: mean ranks that differ by less do not differ significantly."""
     from scipy.stats import studentized_range
 
     reach = float(studentized_range.ppf(0.95, n_methods, np.inf)) / np.sqrt(2)

@@ -17,7 +17,7 @@ __all__ = ["ranks"]
 
 def ranks(results: Sequence[Result]) -> Section:
     """The first comparison is open, the others folded."""
-    title = "Across data sets: ranks, and what can be told apart"
+    title = "Across data sets: ranks and significant differences"
     lengths = [r for r in results if r.n_bits is not None and 1 < r.n_bits <= 64 and is_plain(r)]
     shown = [r for r in lengths if r.method != OURS or r.label == OURS]
     parts: list[Part] = []
@@ -65,7 +65,7 @@ def _comparison_parts(where: str, name: str, found: Comparison) -> list[Part]:
 
 
 def _diagram(where: str, name: str, found: Comparison) -> str:
-    """Mean ranks on a line, best to the left; a bar joins methods that cannot be told apart."""
+    """Mean ranks on a line, best to the left; a bar joins methods that do not differ significantly."""
     from matplotlib import rc_context
 
     k, bars = len(found.methods), _joined(found)

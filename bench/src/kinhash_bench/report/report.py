@@ -89,12 +89,12 @@ def _made_by(results: list[Result], at: str | None) -> list[Result]:
 
 
 def _title(results: Sequence[Result]) -> str:
-    """What a task of somebody's own is about; ours share a title."""
+    """The title: what a custom task is about; the named tasks share one."""
     if tasks_of(results):
         return TITLE
-    told = sorted({r.about or r.task for r in results} - {""})
-    if told:
-        return " ".join(told)
+    about = sorted({r.about or r.task for r in results} - {""})
+    if about:
+        return " ".join(about)
     names = sorted({name for r in results for name in r.sections} or {r.dataset for r in results})
     return f"Results: {', '.join(names)}"
 

@@ -17,7 +17,7 @@ __all__ = ["Cells", "Printed", "method_parts", "method_table", "standard_notes"]
 
 # What the paper prints: method → columns (one per length or data set) → (mAP, seconds), None for OOM.
 Printed = Mapping[str, Sequence[Any]]
-READING = "±: deviation over partitions; n: how many, where not so many."
+READING = "±: deviation over partitions; n: how many partitions, where fewer."
 MARKED = (
     "★: first of its column; ≈: level, within one paired standard error of the first; rows with fewer "
     "partitions are compared on those they share."

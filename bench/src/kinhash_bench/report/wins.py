@@ -61,7 +61,7 @@ def verdicts(results: Sequence[Result], *, other_maps: bool) -> list[Verdict]:
     """All cells in which ours can be compared. Its other settings do not take part.
 
     With ``other_maps`` the codes of rivals under maps that are not their own do: then a cell may be lost to
-    our own map on somebody else's codes.
+    our own map on the codes of another method.
     """
     taking_part = [
         r

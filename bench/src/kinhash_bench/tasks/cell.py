@@ -59,7 +59,7 @@ class Cell:
     gallery: bool = False
     task: str = ""
     about: str = ""
-    files: dict[str, str] = field(default_factory=dict)  # of data of one's own; they are in the checksum
+    files: dict[str, str] = field(default_factory=dict)  # of custom data; they are in the checksum
 
     @property
     def rules(self) -> Protocol:
@@ -195,7 +195,7 @@ def _score(score: MeanScore | None, profile: RankingProfile | None, near: NearKi
         return None
     if not np.isfinite(score.value):
         raise InvalidInput(
-            "No query has kin in the database", "labels that rows share", "Use another protocol"
+            "No query has relevant rows in the database", "labels that rows share", "Use another protocol"
         )
     known = score.per_query[~np.isnan(score.per_query)]
     shown: dict[str, Any] = {} if profile is None else _rounded(asdict(profile))

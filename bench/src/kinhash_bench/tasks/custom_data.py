@@ -1,4 +1,4 @@
-"""Data of one's own in a task: features and labels from files, and somebody's split by files of row numbers.
+"""Custom data in a task: features and labels from files, and a given split from files of row numbers.
 
 [data.mine]
 features = "features.npy"       # all that `kinhash.datasets.open_matrix` reads; beside the task's file
@@ -64,7 +64,7 @@ def own_checksum(files: dict[str, str]) -> str:
 def load_own(name: str, files: dict[str, str], checksum: str) -> Dataset:
     """Read features and labels."""
     X = open_matrix(files["features"]).read()
-    return Dataset(name, X, open_labels(files["labels"]), checksum, "not stated", "", "files of one's own")
+    return Dataset(name, X, open_labels(files["labels"]), checksum, "not stated", "", "custom files")
 
 
 def own_partition(rules: Protocol, n_rows: int, files: dict[str, str], number: int) -> int | Partition:

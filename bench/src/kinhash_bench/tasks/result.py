@@ -230,6 +230,6 @@ def unpack_shares(text: str) -> Floats:
 
 
 def without_places(text: str) -> str:
-    """A message with the names of files but not their folders, which are nobody's business elsewhere."""
+    """A message with the names of files but not their folders, which are private."""
     path = r"(?:[A-Za-z]:)?(?:[/\\][\w.+@~-]+){2,}"
     return re.sub(path, lambda found: re.split(r"[/\\]", found[0])[-1], text)

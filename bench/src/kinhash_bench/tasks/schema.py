@@ -26,7 +26,7 @@ def strict_json(text: str | bytes) -> Any:
 
 
 def require_types(plain: Mapping[str, Any], kind: type, skip: tuple[str, ...] = ()) -> None:
-    """A ValueError that names the first field of another type; ``skip`` are checked by somebody else."""
+    """A ValueError that names the first field of another type; ``skip`` are checked elsewhere."""
     for name, hint in get_type_hints(kind).items():
         if name in plain and name not in skip and not _fits(plain[name], hint):
             raise ValueError(f"{name} is not what it should be")

@@ -14,7 +14,7 @@
     vary_protocol = {n_queries = [500, 900]}
     gallery = true                          # keep pictures of what queries find (first partition)
 
-Data of one's own come from files, see `kinhash_bench.tasks.custom_data`.
+Custom data come from files, see `kinhash_bench.tasks.custom_data`.
 
 A method may have ``bits`` and ``partitions`` of its own. Settings of its parts are given by flat names:
 ``given = {encoder = "expected", encoder__features = "rbf", encoder__features__n_centers = 3000}``.

@@ -49,7 +49,7 @@ def _loaded(cell: Cell) -> Dataset:
 
 
 def end_with(parent: int) -> None:
-    """End this process soon after its parent, even one that was killed and could end nobody."""
+    """Exit soon after the parent process dies, even if it was killed."""
 
     def watch() -> None:
         while os.getppid() == parent:

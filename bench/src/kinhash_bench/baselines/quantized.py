@@ -19,7 +19,7 @@ from ..protocols import FloatRanking
 __all__ = [
     "CENTROIDS",
     "Kept",
-    "Quantised",
+    "Quantized",
     "faiss_or_refuse",
     "principal_axes",
     "require_rows",
@@ -40,7 +40,7 @@ class Kept:
         return Kept(self.vectors[rows], self.stored[rows])
 
 
-class Quantised(FloatRanking, BaseEstimator):
+class Quantized(FloatRanking, BaseEstimator):
     """Rows rank by the squared distance of a float query to what ``n_bytes`` keep of them.
 
     Rows are centred and brought to unit length first, so that distance is cosine. Subclasses learn a map of
@@ -92,8 +92,8 @@ def unit_around(X: Any, mean: Floats) -> Floats32:
 def principal_axes(rows: Floats32, most: int) -> tuple[Floats, Floats]:
     """Mean (p,) of the rows, and their top principal axes (p, r), r ≤ most; largest entries are positive."""
     mean = rows.mean(axis=0, dtype=np.float64)
-    centred = rows - mean
-    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :most]
+    centered = rows - mean
+    axes = np.linalg.eigh(centered.T @ centered)[1][:, ::-1][:, :most]
     peaks = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])]
     return mean, axes * np.where(peaks < 0, -1.0, 1.0)
 

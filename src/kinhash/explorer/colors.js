@@ -1,20 +1,20 @@
 "use strict";
-// Colours of rows: by label, by distance from the chosen row, or one for all.
+// Colors of rows: by label, by distance from the chosen row, or one for all.
 
-// Twenty colours that are told apart on white and on black; labels beyond them are grey.
+// Twenty colors that are distinct on white and on black; labels beyond them are gray.
 const PALETTE = [
   "#1f77d0", "#e8710a", "#2e9e44", "#d33a3a", "#9163c9", "#9a6448", "#d964b6", "#17a5b5", "#a5a31c", "#5b6ee1",
   "#7fb3e6", "#f5b56b", "#7fcf8a", "#f08c8c", "#c4a8e8", "#c9a08a", "#efa9da", "#83d5de", "#d0cf6b", "#3f8f7f",
 ];
-const GREY = "#8a939c", ONE_COLOUR = "#3f7fc4";
-// From near to far: the ends of a scale that is readable in grey, too.
+const GRAY = "#8a939c", ONE_COLOUR = "#3f7fc4";
+// From near to far: the ends of a scale that is readable in gray, too.
 const NEAR_TO_FAR = [[253, 188, 43], [226, 88, 62], [150, 40, 120], [70, 40, 140], [60, 70, 110]];
 
 function rgb(hex) {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }
 
-/** Labels by size, the largest first: these have colours. */
+/** Labels by size, the largest first: these have colors. */
 const labelSizes = new Uint32Array(facts.names.length + 1);
 for (let row = 0; row < rows.n; row++) {
   const labels = labelsOf(row);
@@ -23,21 +23,21 @@ for (let row = 0; row < rows.n; row++) {
 }
 const labelOrder = facts.names.map((_, label) => label);
 if (facts.names.length > PALETTE.length) labelOrder.sort((a, b) => labelSizes[b] - labelSizes[a] || a - b);
-const labelColours = new Array(facts.names.length + 1).fill(GREY);
-labelOrder.forEach((label, place) => { if (place < PALETTE.length) labelColours[label] = PALETTE[place]; });
+const labelColors = new Array(facts.names.length + 1).fill(GRAY);
+labelOrder.forEach((label, place) => { if (place < PALETTE.length) labelColors[label] = PALETTE[place]; });
 
-/** The label that gives a row its colour: its class, or the rarest of its tags that is shown and has one. */
-function colouringLabel(row) {
+/** The label that gives a row its color: its class, or the rarest of its tags that is shown and has one. */
+function coloringLabel(row) {
   let best = facts.names.length;
   for (const label of labelsOf(row)) {
     if (hidden[label]) continue;
-    const grey = labelColours[label] === GREY, bestGrey = best === facts.names.length || labelColours[best] === GREY;
-    if (best === facts.names.length || (bestGrey && !grey) || (grey === bestGrey && labelSizes[label] < labelSizes[best])) best = label;
+    const gray = labelColors[label] === GRAY, bestGray = best === facts.names.length || labelColors[best] === GRAY;
+    if (best === facts.names.length || (bestGray && !gray) || (gray === bestGray && labelSizes[label] < labelSizes[best])) best = label;
   }
   return best;
 }
 
-function distanceColour(distance) {
+function distanceColor(distance) {
   const place = Math.min(1, distance / Math.max(1, farthest())) * (NEAR_TO_FAR.length - 1);
   const low = Math.min(Math.floor(place), NEAR_TO_FAR.length - 2), part = place - low;
   return NEAR_TO_FAR[low].map((value, k) => Math.round(value + part * (NEAR_TO_FAR[low + 1][k] - value)));
@@ -52,18 +52,18 @@ function farthest() {
 }
 
 /** Red, green and blue of every row, one after the other. */
-function rowColours() {
+function rowColors() {
   const out = new Uint8Array(3 * rows.n);
-  const byLabel = labelColours.map(rgb), one = rgb(ONE_COLOUR);
+  const byLabel = labelColors.map(rgb), one = rgb(ONE_COLOUR);
   let scale = null;
-  if (state.colour === "distance" && near) {
-    scale = Array.from({ length: facts.maxDistance + 1 }, (_, distance) => distanceColour(distance));
+  if (state.color === "distance" && near) {
+    scale = Array.from({ length: facts.maxDistance + 1 }, (_, distance) => distanceColor(distance));
   }
   for (let row = 0; row < rows.n; row++) {
-    const colour = scale ? scale[near.distances[row]] : state.colour === "label" ? byLabel[colouringLabel(row)] : one;
-    out[3 * row] = colour[0];
-    out[3 * row + 1] = colour[1];
-    out[3 * row + 2] = colour[2];
+    const color = scale ? scale[near.distances[row]] : state.color === "label" ? byLabel[coloringLabel(row)] : one;
+    out[3 * row] = color[0];
+    out[3 * row + 1] = color[1];
+    out[3 * row + 2] = color[2];
   }
   return out;
 }
@@ -89,7 +89,7 @@ function buildLegend() {
     box.checked = !hidden[label];
     box.addEventListener("change", () => filterLabels((other) => (other === label ? box.checked : !hidden[other])));
     const swatch = make("span", { class: "swatch" });
-    swatch.style.background = labelColours[label];
+    swatch.style.background = labelColors[label];
     return make("li", {},
       make("label", {}, box, swatch, words(names(label), { title: names(label) }),
         make("span", { class: "count" }, labelSizes[label].toLocaleString("en"))),
@@ -111,18 +111,18 @@ function buildLegend() {
   list();
 }
 
-/** The choice of colours, and the scale of distances beside it. */
-function buildColours() {
-  const select = byId("colour");
+/** The choice of colors, and the scale of distances beside it. */
+function buildColors() {
+  const select = byId("color");
   const choices = facts.kind ? [["label", facts.kind === "tags" ? "tag (the rarest)" : "label"]] : [];
   choices.push(["distance", "distance from the chosen row"], ["plain", "nothing"]);
   select.append(...choices.map(([value, text]) => make("option", { value }, text)));
-  select.addEventListener("change", () => chooseColour(select.value));
+  select.addEventListener("change", () => chooseColor(select.value));
 
   function showScale() {
-    select.value = state.colour;
+    select.value = state.color;
     const box = byId("scale");
-    box.hidden = state.colour !== "distance";
+    box.hidden = state.color !== "distance";
     if (box.hidden) return;
     if (!near) {
       box.replaceChildren(make("p", {}, "Choose a row on the map first."));
@@ -130,12 +130,12 @@ function buildColours() {
     }
     const canvas = make("canvas", { width: 100, height: 1, "aria-hidden": "true" }), context = canvas.getContext("2d");
     for (let x = 0; x < 100; x++) {
-      context.fillStyle = "rgb(" + distanceColour((x / 99) * farthest()).join(",") + ")";
+      context.fillStyle = "rgb(" + distanceColor((x / 99) * farthest()).join(",") + ")";
       context.fillRect(x, 0, 1, 1);
     }
     box.replaceChildren(canvas, make("p", {}, make("span", {}, "distance 0"), make("span", {}, farthest() + " and more")));
   }
-  listen("colour", showScale);
+  listen("color", showScale);
   listen("row", showScale);
   showScale();
 }
