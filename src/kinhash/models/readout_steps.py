@@ -12,7 +12,7 @@ from .._internal.types import Array
 from ..codes import POSITIVE, Form
 from .step import LARGEST, NONE, SMALLEST, SOLVE_BITS, SYMMETRIC, Bound, Inexact, Step, require_exact
 
-__all__ = ["Settle", "Solve", "Trees", "require_edges"]
+__all__ = ["Settle", "Solve", "TreesStep", "require_edges"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class Solve(Step):
 
 
 @dataclass(frozen=True, eq=False)
-class Trees(Step):
+class TreesStep(Step):
     """Sums of trees: a row goes left where the number of edges below its entry is at most a threshold.
 
     ``edges`` of column j lie between ``edge_starts[j]`` and ``edge_starts[j + 1]``. Nodes are in the order
@@ -180,7 +180,7 @@ def require_edges(edges: Array, starts: Array, n_columns: int) -> None:
         raise Inexact("edges that are not in ascending order")
 
 
-def _require_trees(step: Trees, n_columns: int) -> None:
+def _require_trees(step: TreesStep, n_columns: int) -> None:
     """Every walk must end inside its tree: the kernel does not look where it steps."""
     nodes, right = step.nodes, step.right.astype(np.int64)
     # Sums of large integers wrap around, those of floats do not.

@@ -13,10 +13,20 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Array, Bytes, Floats, Floats32, Ints
-from ..models import SPREAD_BITS, Builder, Inexact, Map, walk
-from ..models import steps as whole
-from .feature_transform import Preparation
+from kinhash.plugins import (
+    SPREAD_BITS,
+    Array,
+    Builder,
+    Bytes,
+    Floats,
+    Floats32,
+    Inexact,
+    Ints,
+    Map,
+    Preparation,
+    TreesStep,
+    walk,
+)
 
 __all__ = ["Steps", "Trees", "TreesMap"]
 
@@ -133,7 +143,7 @@ class TreesMap(Map):
             float(np.abs(values).max(initial=0.0)), float(np.abs(base).max()) / max(1, len(values)), 1e-30
         )
         units = LEAF_BITS - int(np.ceil(np.log2(largest)))
-        step = whole.Trees(
+        step = TreesStep(
             (columns,),
             np.clip(edges, -(2**31), 2**31 - 1).astype(np.int32),
             self.steps_.starts.astype(np.int64),
