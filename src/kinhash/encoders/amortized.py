@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +35,9 @@ from ..supervision import Examples, Force, Training
 from .base import Candidate, Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
 from .maps import LinearMap
+
+if TYPE_CHECKING:
+    from ..solvers import Solver
 
 __all__ = ["Amortized", "Goal"]
 
@@ -85,7 +88,7 @@ class Setting:
     metric: Floats32
     start: Floats32
 
-    def codes(self, weights: Floats32, intercept: Any = 0) -> Bytes:
+    def codes(self, weights: Floats32, intercept: Floats32 | float = 0) -> Bytes:
         """Packed codes of all named rows."""
         return pack_bits(self.rows @ weights + intercept > 0)
 
@@ -122,7 +125,7 @@ class Amortized(Encoder):
     def linear_in_columns(self) -> bool:
         return True
 
-    def solve(self, training: Training, solver: Any, energy: Energy, n_bits: int) -> Any:
+    def solve(self, training: Training, solver: Solver, energy: Energy, n_bits: int) -> Any:
         """Nothing is solved beforehand."""
         return Goal(energy, n_bits)
 

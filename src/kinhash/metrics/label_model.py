@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from .._internal.blocks import block_slices
 from .._internal.rows import Rows
 from .._internal.stages import Stages
-from .._internal.types import Floats, Ints
+from .._internal.types import Array, Floats, Ints
 from ..encoders import LabelModel, Plain, Preparation, labelled_set, logistic_labels, prepare_rows
 from ..encoders import log_losses as losses_of_indicator
 from ..supervision import Labels, Training, from_labels
@@ -85,7 +85,7 @@ def best_penalty(X: Any, labels: Labels, rows: Ints, seed: int = 0) -> float:
     return PENALTIES[int(np.argmin(losses))]
 
 
-def log_losses(chances: npt.NDArray[Any], labels: Labels) -> Floats:
+def log_losses(chances: Array, labels: Labels) -> Floats:
     """Log loss of every row (n,): of its class, or summed over all tags."""
     return losses_of_indicator(chances, labels.indicator(), not labels.is_tags)
 

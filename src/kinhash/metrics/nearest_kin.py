@@ -15,8 +15,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Floats
-from ..codes import Codes, as_codes
+from .._internal.types import Array, Floats
+from ..codes import Codes, CodesLike, as_codes
 from ..errors import InvalidInput
 from ..index import HammingIndex
 from ..supervision import read_labels
@@ -73,8 +73,8 @@ class NearKin:
 
 
 def near_kin(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: CodesLike,
+    database_codes: CodesLike,
     query_labels: Any,
     database_labels: Any,
     query_features: Any,
@@ -230,7 +230,7 @@ def _largest(values: Floats, rows: Rows, most: int) -> tuple[Floats, Rows]:
     return values[kept].reshape(-1, most), rows[kept].reshape(-1, most)
 
 
-def _first_rows(scores: npt.NDArray[Any], k: int) -> Rows:
+def _first_rows(scores: Array, k: int) -> Rows:
     """Rows of the highest scores, equal ones in the order of the rows."""
     k = min(k, len(scores))
     rows = np.flatnonzero(scores >= np.partition(scores, -k)[-k]) if k else np.empty(0, np.int64)
