@@ -51,6 +51,7 @@ from .encoders import HoldOut as HoldOut
 from .encoders import LabelledSet as LabelledSet
 from .encoders import LinearMap as LinearMap
 from .encoders import Preparation as Preparation
+from .encoders import PreparedMap as PreparedMap
 from .encoders import RegressorMap as RegressorMap
 from .encoders import Similarities as Similarities
 from .encoders import Standardised as Standardised

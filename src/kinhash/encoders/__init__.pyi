@@ -44,6 +44,7 @@ from .least_squares import moments_of_block as moments_of_block
 from .least_squares import moments_of_rows as moments_of_rows
 from .maps import ExpectedMap as ExpectedMap
 from .maps import LinearMap as LinearMap
+from .maps import PreparedMap as PreparedMap
 from .maps import StackedMap as StackedMap
 from .regressor import Regressor as Regressor
 from .regressor import RegressorMap as RegressorMap

@@ -48,6 +48,7 @@ __all__ = [
     "ExpectedMap",
     "ExpectedSimilarity",
     "LinearMap",
+    "PreparedMap",
     "StackedMap",
     "TagSimilarity",
     "TreeTagSimilarity",
@@ -57,10 +58,21 @@ FLOOR = np.float32(SUREST)
 
 
 @dataclass(frozen=True)
-class LinearMap(Map):
-    """``scores = z W + intercept`` with z the prepared row: W (q, d) float32, intercept (d,) float32."""
+class PreparedMap(Map):
+    """A map of prepared rows."""
 
     preparation: Preparation
+
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        """Columns of the raw rows."""
+        return self.preparation.n_features
+
+
+@dataclass(frozen=True)
+class LinearMap(PreparedMap):
+    """``scores = z W + intercept`` with z the prepared row: W (q, d) float32, intercept (d,) float32."""
+
     weights: Floats32
     intercept: Floats32
     kind: ClassVar[str] = "linear"
@@ -80,11 +92,6 @@ class LinearMap(Map):
     def n_bits(self) -> int:  # type: ignore[override]
         """Number of scores."""
         return self.weights.shape[1]
-
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        """Columns of the raw rows."""
-        return self.preparation.n_features
 
     def scores(self, block: Array) -> Array:
         scores: Array = self.preparation(block) @ self.weights + self.intercept
@@ -267,10 +274,9 @@ class TreeTagSimilarity(ExpectedSimilarity):
 
 
 @dataclass(frozen=True)
-class ExpectedMap(Map):
+class ExpectedMap(PreparedMap):
     """Prepared row → expected similarities → the solver's readout, less a ``threshold`` (d,)."""
 
-    preparation: Preparation
     expected: ExpectedSimilarity
     readout: Readout
     threshold: Floats
@@ -280,11 +286,6 @@ class ExpectedMap(Map):
     def n_bits(self) -> int:  # type: ignore[override]
         """Number of scores."""
         return len(self.threshold)
-
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        """Columns of the raw rows."""
-        return self.preparation.n_features
 
     def scores(self, block: Array) -> Floats:
         return self.readout.scores(self.expected.similarity(self.preparation(block))) - self.threshold

@@ -16,8 +16,7 @@ from kinhash.plugins import (
     Floats32,
     Ints,
     Lookup,
-    Map,
-    Preparation,
+    PreparedMap,
     Standardised,
     Training,
     block_slices,
@@ -34,10 +33,9 @@ ANGLE_BITS, TURN_BITS, SCORE_BITS = 20, 14, 20  # parts of a turn, of them in th
 
 
 @dataclass(frozen=True)
-class PeriodicMap(Map):
+class PeriodicMap(PreparedMap):
     """``scores = cos(z W + phase)`` with z the prepared row: W (q, d) float32, phase (d,) float32."""
 
-    preparation: Preparation
     weights: Floats32
     phase: Floats32
     kind: ClassVar[str] = "periodic"
@@ -46,11 +44,6 @@ class PeriodicMap(Map):
     def n_bits(self) -> int:  # type: ignore[override]
         """Number of scores."""
         return self.weights.shape[1]
-
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        """Columns of the raw rows."""
-        return self.preparation.n_features
 
     def scores(self, block: Array) -> Array:
         scores: Array = np.cos(self.preparation(block) @ self.weights + self.phase)

@@ -22,8 +22,7 @@ from kinhash.plugins import (
     Floats32,
     Inexact,
     Ints,
-    Map,
-    Preparation,
+    PreparedMap,
     TreesStep,
     walk,
 )
@@ -107,10 +106,9 @@ class Trees:
 
 
 @dataclass(frozen=True)
-class TreesMap(Map):
+class TreesMap(PreparedMap):
     """Prepared row → steps → one sum of trees per bit."""
 
-    preparation: Preparation
     steps_: Steps
     bits: Sequence[Trees]
     kind: ClassVar[str] = "trees"
@@ -119,11 +117,6 @@ class TreesMap(Map):
     def n_bits(self) -> int:  # type: ignore[override]
         """Number of scores."""
         return len(self.bits)
-
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        """Columns of the raw rows."""
-        return self.preparation.n_features
 
     def scores(self, block: Array) -> Floats:
         places = self.steps_(self.preparation(block))
