@@ -112,11 +112,11 @@ def _sizes(matrix: Array) -> tuple[Floats, Floats, Floats]:
     return found[0], found[1], found[2]
 
 
-def require_exact(what: str, largest: Any, room: float = DOUBLE) -> None:
-    """Raise `Inexact` unless the largest sum is within ``room``."""
+def require_exact(what: str, largest: float | Array) -> None:
+    """Raise `Inexact` unless whole numbers are exact up to the largest sum."""
     most = float(np.max(largest, initial=0.0))
-    if not most < room:  # NaN fails too
-        raise Inexact(f"{what} can reach {most:.3g}, and whole numbers are exact up to {room:.3g}")
+    if not most < DOUBLE:  # NaN fails too
+        raise Inexact(f"{what} can reach {most:.3g}, and whole numbers are exact up to {DOUBLE:.3g}")
 
 
 @dataclass(frozen=True, eq=False)
