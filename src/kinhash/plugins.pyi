@@ -1,3 +1,4 @@
+from ._internal.blocks import available_memory as available_memory
 from ._internal.blocks import block_slices as block_slices
 from ._internal.blocks import map_blocks as map_blocks
 from ._internal.blocks import map_rows as map_rows
@@ -14,6 +15,7 @@ from ._internal.rows import Rows as Rows
 from ._internal.stages import Stages as Stages
 from ._internal.types import Array as Array
 from ._internal.types import Bools as Bools
+from ._internal.types import Bytes as Bytes
 from ._internal.types import Floats as Floats
 from ._internal.types import Floats32 as Floats32
 from ._internal.types import Ints as Ints
@@ -45,18 +47,14 @@ from .datasets import reading as reading
 from .datasets import translating as translating
 from .datasets import write_npz as write_npz
 from .encoders import FeatureMap as FeatureMap
-from .encoders import Gaussian as Gaussian
 from .encoders import HoldOut as HoldOut
 from .encoders import LabeledSet as LabeledSet
 from .encoders import LinearMap as LinearMap
-from .encoders import PeriodicMap as PeriodicMap
 from .encoders import Preparation as Preparation
-from .encoders import PreparedRows as PreparedRows
+from .encoders import PreparedMap as PreparedMap
 from .encoders import RegressorMap as RegressorMap
+from .encoders import Similarities as Similarities
 from .encoders import Standardized as Standardized
-from .encoders import Steps as Steps
-from .encoders import Trees as Trees
-from .encoders import TreesMap as TreesMap
 from .encoders import UnitRBF as UnitRBF
 from .encoders import choose_alpha as choose_alpha
 from .encoders import feature_map as feature_map
@@ -65,7 +63,6 @@ from .encoders import hold_out as hold_out
 from .encoders import labeled_set as labeled_set
 from .encoders import prepare_rows as prepare_rows
 from .encoders import prepared_like as prepared_like
-from .encoders import root_mean_square_distance as root_mean_square_distance
 from .encoders import standardized_moments as standardized_moments
 from .encoders import worth_trying as worth_trying
 from .energies import curvature as curvature
@@ -91,9 +88,14 @@ from .metrics import some_queries as some_queries
 from .metrics import strangers_below as strangers_below
 from .metrics import summarize as summarize
 from .metrics import unit_rows as unit_rows
+from .models import SPREAD_BITS as SPREAD_BITS
 from .models import Builder as Builder
+from .models import Inexact as Inexact
+from .models import Lookup as Lookup
 from .models import Map as Map
+from .models import TreesStep as TreesStep
 from .models import require_whole as require_whole
+from .models import walk as walk
 from .solvers import DenseProblem as DenseProblem
 from .solvers import LinearReadout as LinearReadout
 from .solvers import Minimum as Minimum

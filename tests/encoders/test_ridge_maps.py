@@ -15,10 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from kinhash._internal.rows import Rows
 from kinhash.encoders.feature_transform import (
     Preparation,
-    PreparedRows,
     UnitRBF,
     column_statistics,
-    prepare_rows,
 )
 from kinhash.encoders.least_squares import (
     choose_alpha,
@@ -236,18 +234,6 @@ def test_rows_are_read_as_float64_however_they_are_stored(store):
 def test_blocks_depend_on_the_width_alone():
     assert Rows(np.zeros((10, 3))).block_rows() == Rows(np.zeros((99, 3))).block_rows() == 4096
     assert Rows(np.zeros((1, 10**5))).block_rows() == 256
-
-
-def test_prepared_rows_are_the_same_kept_or_read_again(monkeypatch):
-    X, _ = data(n=50)
-    first = Preparation.first_guess(X, None, True)
-    kept = PreparedRows(Rows(X), first, 1)
-    monkeypatch.setattr("kinhash.encoders.feature_transform.MOST_BYTES", 0)
-    again = PreparedRows(Rows(X), first, 1)
-    assert kept._kept is not None
-    assert again._kept is None
-    assert np.array_equal(kept.read(slice(3, 9)), again.read(slice(3, 9)))
-    assert np.array_equal(prepare_rows(Rows(X), first), kept.read(slice(0, 50)))
 
 
 def test_a_gram_matrix_that_would_not_fit_is_refused_before_it_starts(monkeypatch):

@@ -16,8 +16,6 @@ from kinhash.codes.container import read_container, write_container
 from kinhash.datasets.arrays import read_npz, write_npz
 from kinhash.engines import write as write_codes
 from kinhash.errors import FileProblem
-from kinhash.index import HammingIndex
-from kinhash.index.exchange import to_npy
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions, pipes and signals are a Unix matter")
 
@@ -25,7 +23,6 @@ CODES = np.arange(6, dtype=np.uint8).reshape(6, 1)
 WRITERS = {
     "container": lambda path: write_container(path, {"x": np.arange(9)}, {}, "test"),
     "npz": lambda path: write_npz(path, {"x": np.arange(9)}),
-    "npy": lambda path: to_npy(HammingIndex.from_codes(Codes(CODES, 8)), path),
 }
 
 

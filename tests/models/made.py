@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash.encoders.feature_transform import ColumnsAndRBF, Gaussian, Preparation, UnitRBF
+from kinhash.encoders.feature_transform import ColumnsAndRBF, Preparation, UnitRBF
 from kinhash.encoders.label_models import LinearLabels
 from kinhash.encoders.maps import (
     ClassSimilarity,
     ExpectedMap,
     LinearMap,
-    PeriodicMap,
     StackedMap,
     TagSimilarity,
 )
 from kinhash.solvers.readout import LinearReadout, PolishReadout, SolveReadout
+from kinhash_bench.baselines.gaussian import Gaussian
+from kinhash_bench.baselines.spectral_hashing import PeriodicMap
 
 FEATURES = ("plain", "rbf", "root", "both", "gaussian")
 KINDS = ("linear", "periodic", "classes", "matrix", "tags", "graded", "stacked")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kinhash import load
-from kinhash.encoders.feature_transform import Gaussian, root_mean_square_distance
+from kinhash_bench.baselines.gaussian import Gaussian, root_mean_square_distance
 from kinhash_bench.baselines.ksh import KSH, Residual, kernel_preparation, nesterov, smooth_objective
 from kinhash_bench.baselines.sample import GroupedSimilarity
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Bools", "Bytes", "Floats", "Floats32", "Ints"]
+__all__ = ["Array", "Bools", "Bytes", "Floats", "Floats32", "Ints", "Seed"]
 
 Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -15,3 +15,4 @@ Floats32: TypeAlias = npt.NDArray[np.float32]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
+Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None

@@ -347,7 +347,7 @@ def _rounded(values: Floats) -> Floats:
     return np.ldexp(np.rint(np.ldexp(fraction, 40)), exponent - 40)
 
 
-def make_rng(random_state: Any) -> np.random.Generator:
+def make_rng(random_state: object) -> np.random.Generator:
     """A Generator from what scikit-learn users pass: None, an integer, a RandomState or a Generator."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +12,15 @@ from ..datasets import Matrix, open_matrix
 from ..errors import InvalidInput, UnknownName
 from .terminal import bar
 
+if TYPE_CHECKING:
+    from ..hashers import Hasher
+
 __all__ = ["encode_file", "open_for_model"]
 
 BLOCK_ROWS = 16_384
 
 
-def open_for_model(hasher: Any, path: str, array: str | None, header: bool | None) -> Matrix:
+def open_for_model(hasher: Hasher, path: str, array: str | None, header: bool | None) -> Matrix:
     """Open a matrix to be encoded; a table with column names is read by the names the model knows."""
     names = [str(name) for name in getattr(hasher, "feature_names_in_", [])]
     if not names or path == "-" or array is not None:
@@ -58,7 +61,7 @@ def _first_difference(found: tuple[str, ...], names: list[str]) -> str:
     return f"{len(found)} columns instead of {len(names)}"
 
 
-def encode_file(hasher: Any, path: str, array: str | None = None, header: bool | None = None) -> Bytes:
+def encode_file(hasher: Hasher, path: str, array: str | None = None, header: bool | None = None) -> Bytes:
     """Packed codes of all rows of a file or pipe. Peak memory: the codes and a few blocks of rows."""
     matrix = open_for_model(hasher, path, array, header)
     parts, done = [], 0

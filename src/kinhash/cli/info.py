@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .terminal import emit, json_option, visible
+
+if TYPE_CHECKING:
+    from ..codes import Codes
 
 __all__ = ["info"]
 
@@ -72,7 +75,7 @@ def _codes(file: str) -> dict[str, Any]:
     return _facts_of(codes, codes.model_id)
 
 
-def _facts_of(codes: Any, model_id: str | None) -> dict[str, Any]:
+def _facts_of(codes: Codes, model_id: str | None) -> dict[str, Any]:
     import numpy as np
 
     ids = "row numbers" if codes.ids is None else "names" if codes.ids.dtype.kind in "UTO" else "numbers"

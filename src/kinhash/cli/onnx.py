@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -15,6 +15,11 @@ from ..errors import FileProblem, InvalidInput, MissingExtra
 from .files import expect_output
 from .process import now_complete
 from .terminal import counted, emit
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..hashers import Hasher
 
 __all__ = ["export_onnx", "refuse_options"]
 
@@ -77,7 +82,7 @@ def _text(result: dict[str, Any], fields: str) -> str:
     return "\n".join(lines)
 
 
-def _same_codes(hasher: Any, path: str, double: bool, n_rows: int) -> bool:
+def _same_codes(hasher: Hasher, path: str, double: bool, n_rows: int) -> bool:
     """Whether onnxruntime gives random rows our codes and margins, in one batch and the first one alone."""
     try:
         import onnxruntime
@@ -99,7 +104,7 @@ def _same_codes(hasher: Any, path: str, double: bool, n_rows: int) -> bool:
     return all(same)
 
 
-def _rows_like(hasher: Any, n_rows: int, dtype: Any) -> Array:
+def _rows_like(hasher: Hasher, n_rows: int, dtype: DTypeLike) -> Array:
     """Random rows with the means and spreads of those that the model was fitted on."""
     seen, width = hasher.fitted_.seen, hasher.fitted_.map.n_features
     rows = np.random.default_rng(0).normal(size=(n_rows, width))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._internal.files import PathLike
 from .._internal.texts import from_bytes, to_bytes
 from .._internal.types import Array
 from ..errors import DamagedFile, InvalidInput
@@ -20,7 +21,7 @@ CODES_FACTS = {"n_bits": int, "model_id": (str, type(None)), "fields": dict}
 SENSELESS = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
-def save_codes(codes: Codes, path: Any) -> None:
+def save_codes(codes: Codes, path: PathLike) -> None:
     """Write codes with their number of bits, ids and model id."""
     arrays: Arrays = {"packed": codes.packed}
     if codes.ids is not None:
@@ -42,7 +43,7 @@ def save_codes(codes: Codes, path: Any) -> None:
     write_container(path, arrays, header, "codes")
 
 
-def load_codes(path: Any, mmap: bool = False) -> Codes:
+def load_codes(path: PathLike, mmap: bool = False) -> Codes:
     """Read codes that `save_codes` or the command line wrote."""
     arrays, header = read_container(path, kind="codes", mmap=mmap)
     try:

@@ -31,6 +31,7 @@ __all__ = [
     "MAX_WEIGHT",
     "BitLayout",
     "Codes",
+    "CodesLike",
     "as_codes",
     "n_bytes",
     "pack_bits",
@@ -277,6 +278,9 @@ class Codes:
                 "codes whose bits count alike on both sides",
                 "Encode both sides with the same model, or pass `Codes` instead of bare bytes",
             )
+
+
+CodesLike = Codes | npt.ArrayLike  # what may stand where codes are asked for
 
 
 def as_codes(codes: Codes | npt.ArrayLike, n_bits: int | None = None) -> Codes:

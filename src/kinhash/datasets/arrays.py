@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib import format as npy
 
 from .._internal.blocks import require_memory
 from .._internal.files import replacing_file
+from .._internal.types import Array
 from .files import MAX_INFLATION, damaged, reading
 
 __all__ = ["Header", "npz_headers", "npz_member", "read_header", "read_npy", "read_npz", "write_npz"]
@@ -63,7 +63,7 @@ def read_header(stream: BinaryIO, path: object) -> Header:
     return header
 
 
-def read_npy(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
+def read_npy(path: str | os.PathLike[str]) -> Array:
     """The array of a ``.npy`` file as a read-only memory map."""
     with reading(path, NPY) as stream:
         header = read_header(stream, path)
@@ -71,7 +71,7 @@ def read_npy(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
         if there != header.n_bytes:
             what = f"its header promises {header.n_bytes:,} bytes of data and {there:,} are there"
             raise damaged(path, what, NPY)
-        return cast(npt.NDArray[Any], np.load(path, mmap_mode="r", allow_pickle=False))
+        return cast(Array, np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def npz_headers(path: str | os.PathLike[str]) -> dict[str, Header]:
@@ -109,7 +109,7 @@ def npz_member(path: str | os.PathLike[str], name: str) -> Iterator[tuple[Header
         yield read_header(plain, path), plain
 
 
-def read_npz(path: str | os.PathLike[str], *names: str) -> dict[str, npt.NDArray[Any]]:
+def read_npz(path: str | os.PathLike[str], *names: str) -> dict[str, Array]:
     """The arrays of a ``.npz`` called ``names``, or all of them. Peak memory: these arrays, and a buffer."""
     headers = npz_headers(path)
     names = names or tuple(headers)
@@ -119,7 +119,7 @@ def read_npz(path: str | os.PathLike[str], *names: str) -> dict[str, npt.NDArray
         return {name: archive[f"{name}.npy"] for name in names}
 
 
-def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> None:
     """Write a compressed ``.npz``, all or nothing; the folder is made if it is not there."""
     with contextlib.suppress(OSError):  # said when the file cannot be written
         Path(path).parent.mkdir(parents=True, exist_ok=True)

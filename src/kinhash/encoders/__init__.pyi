@@ -16,12 +16,10 @@ from .codes_of_rows import mapped_codes as mapped_codes
 from .column_reduction import WIDE as WIDE
 from .column_reduction import narrowed as narrowed
 from .expected_labels import ExpectedLabels as ExpectedLabels
-from .feature_transform import Gaussian as Gaussian
 from .feature_transform import Preparation as Preparation
-from .feature_transform import PreparedRows as PreparedRows
+from .feature_transform import Similarities as Similarities
 from .feature_transform import UnitRBF as UnitRBF
 from .feature_transform import prepare_rows as prepare_rows
-from .feature_transform import root_mean_square_distance as root_mean_square_distance
 from .features import FEATURES as FEATURES
 from .features import GUESS_ROWS as GUESS_ROWS
 from .features import LABEL_ROWS as LABEL_ROWS
@@ -46,11 +44,8 @@ from .least_squares import moments_of_block as moments_of_block
 from .least_squares import moments_of_rows as moments_of_rows
 from .maps import ExpectedMap as ExpectedMap
 from .maps import LinearMap as LinearMap
-from .maps import PeriodicMap as PeriodicMap
+from .maps import PreparedMap as PreparedMap
 from .maps import StackedMap as StackedMap
 from .regressor import Regressor as Regressor
 from .regressor import RegressorMap as RegressorMap
 from .ridge import Ridge as Ridge
-from .trees import Steps as Steps
-from .trees import Trees as Trees
-from .trees import TreesMap as TreesMap

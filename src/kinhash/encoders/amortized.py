@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,6 +36,9 @@ from ..supervision import Examples, Force, Training, named_rows
 from .base import Candidate, Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
 from .maps import LinearMap
+
+if TYPE_CHECKING:
+    from ..solvers import Solver
 
 __all__ = ["Amortized", "Goal"]
 
@@ -86,7 +89,7 @@ class Setting:
     metric: Floats32
     start: Floats32
 
-    def codes(self, weights: Floats32, intercept: Any = 0) -> Callable[[Ints], Bytes]:
+    def codes(self, weights: Floats32, intercept: Floats32 | float = 0) -> Callable[[Ints], Bytes]:
         """Gives the packed codes of some of the named rows."""
         return lambda rows: pack_bits(self.rows[rows] @ weights + intercept > 0)
 
@@ -123,7 +126,7 @@ class Amortized(Encoder):
     def linear_in_columns(self) -> bool:
         return True
 
-    def solve(self, training: Training, solver: Any, energy: Energy, n_bits: int) -> Any:
+    def solve(self, training: Training, solver: Solver, energy: Energy, n_bits: int) -> Any:
         """Nothing is solved beforehand."""
         return Goal(energy, n_bits)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,9 @@ from ..errors import InvalidInput
 from ..gpu import card_in_use, moved
 from ..models import Map, WholeMap
 from ..supervision import Labels, Supervision, TagSupervision
+
+if TYPE_CHECKING:
+    from ..gpu import Card
 
 __all__ = ["Evidence", "LabelCodes", "label_codes", "mapped_codes", "scores_of_tags"]
 
@@ -78,7 +81,7 @@ def mapped_codes(map_: Map, rows: Rows, n_jobs: int | None, evidence: Evidence |
     return packed
 
 
-def _codes_on(card: Any, map_: WholeMap, rows: Rows) -> Bytes:
+def _codes_on(card: Card, map_: WholeMap, rows: Rows) -> Bytes:
     """The same on a card. Memory there: the model, and about six arrays of `CARD_BYTES`."""
     packed = np.empty((len(rows), n_bytes(map_.n_bits)), np.uint8)
     map_.run_with(np, np.zeros((1, rows.shape[1])))  # derives what the steps need, so that it moves too

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._internal.blocks import available_memory, block_slices, map_blocks
+from .._internal.blocks import block_slices, map_blocks
 from .._internal.rows import Rows
 from .._internal.types import Array, Floats, Floats32, Ints
 from ..errors import InvalidInput
@@ -20,19 +20,15 @@ from ..models import SIMILARITY_BITS, Builder
 
 __all__ = [
     "ColumnsAndRBF",
-    "Gaussian",
     "Preparation",
-    "PreparedRows",
     "Similarities",
     "UnitRBF",
     "prepare_rows",
-    "root_mean_square_distance",
 ]
 
 
 FAR = 1e15  # prepared values are cut here; their products still fit into float32
 LARGEST, SUM_BITS = 128.0, 45  # a column ends at this many spreads; a sum with similarities has these bits
-MOST_BYTES = 4 << 30  # prepared features beyond this are not kept
 
 
 @dataclass(frozen=True)
@@ -210,41 +206,6 @@ class ColumnsAndRBF(UnitRBF):
         return np.concatenate([own(block), super().prepared(block, preparation)], axis=1)
 
 
-@dataclass(frozen=True)
-class Gaussian(Similarities):
-    """``exp(−‖x − z‖² / (2 width²))`` of raw rows x to raw centres z (k, p), which are training rows.
-
-    Unlike those of `UnitRBF`, rows keep their length, and the width follows their scale: KSH's convention,
-    and an SVM's.
-    """
-
-    def __call__(self, block: Floats) -> Floats:
-        """Similarities (b, k). Distances are counted in widths from the first centre, so that huge and tiny
-        values neither overflow nor cancel."""
-        z = (self.centers - self.centers[0]) / self.width
-        with np.errstate(over="ignore", invalid="ignore"):  # too far away to square is at similarity 0
-            x = (block - self.centers[0]) / self.width
-            squared = (x * x).sum(axis=1, keepdims=True) + (z * z).sum(axis=1) - 2 * (x @ z.T)
-        similarity: Floats = np.exp(-0.5 * np.maximum(np.nan_to_num(squared, nan=np.inf), 0.0))
-        return similarity
-
-    def steps(self, builder: Builder) -> int:
-        return builder.raw_similarities(self.centers, self.width)
-
-
-def root_mean_square_distance(rows: Floats, centers: Floats) -> float:
-    """Square root of the mean of ‖x − z‖² over all rows x and centres z; 1 where all coincide.
-
-    From means and mean squares alone: ``E‖x − z‖² = E‖x‖² + E‖z‖² − 2 E x·E z``, about a common origin.
-    """
-    peak = max(float(np.abs(rows).max(initial=0.0)), float(np.abs(centers).max(initial=0.0)), 1e-300)
-    x, z = rows / peak, centers / peak
-    x, z = x - z[0], z - z[0]
-    squares = (x * x).sum(axis=1).mean() + (z * z).sum(axis=1).mean()
-    mean_square = float(squares - 2 * (x.mean(axis=0) @ z.mean(axis=0)))
-    return peak * float(np.sqrt(mean_square)) if mean_square > 1e-24 else 1.0
-
-
 def column_statistics(block: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation of each column; a constant column has the deviation 1."""
     peak = np.maximum(np.abs(block).max(axis=0, initial=0.0), 1e-300)
@@ -273,27 +234,6 @@ def _unit(rows: Floats) -> Floats32:
     length = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
     unit: Floats32 = (scaled / np.where(length > 0, length, 1.0)).astype(np.float32)
     return unit
-
-
-class PreparedRows:
-    """Prepared rows (n, q) by block. Work that passes over them many times keeps them if they fit.
-
-    Memory: n·q·4 bytes where that is below 4 GB and below a quarter of what is free, else a few blocks.
-    """
-
-    def __init__(self, rows: Rows, preparation: Preparation, n_jobs: int | None = None) -> None:
-        self.rows, self.preparation = rows, preparation
-        self.blocks = block_slices(len(rows), rows.block_rows())
-        size = 4 * len(rows) * len(preparation.mean)
-        self._kept: Floats32 | None = None
-        if size < min(MOST_BYTES, available_memory() // 4):
-            self._kept = prepare_rows(rows, preparation, None, n_jobs)
-
-    def read(self, part: slice) -> Floats32:
-        """Prepared rows of a slice."""
-        if self._kept is not None:
-            return self._kept[part]
-        return self.preparation(self.rows.read(part))
 
 
 def prepare_rows(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from .._internal.types import Array, Floats
 from ..errors import InvalidInput
 from ..gpu import card_in_use, moved
 from .feature_transform import Preparation
+
+if TYPE_CHECKING:
+    from ..gpu import Card
 
 __all__ = [
     "Moments",
@@ -159,7 +162,7 @@ def moments_of_rows(
 
 
 def moments_on(
-    card: Any,
+    card: Card,
     rows: Rows,
     preparation: Preparation,
     targets: Callable[[slice], Array],

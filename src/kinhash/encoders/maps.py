@@ -1,4 +1,4 @@
-"""Maps that encoders learn: linear scores, cosines of them, expected similarities, several maps side by side.
+"""Maps that encoders learn: linear scores, expected similarities, several maps side by side.
 
 `ExpectedMap` encodes a new row by the same energy as the training rows. A new row differs from a training row
 only in that its row of S is unknown. So predict it: a label model gives label probabilities p_t(x), and the
@@ -33,7 +33,6 @@ from ..models import (
     SUREST,
     Builder,
     Join,
-    Lookup,
     Map,
 )
 from ..solvers import Expectation, Readout
@@ -43,29 +42,37 @@ from .least_squares import Standardized, ridge_weights
 
 if TYPE_CHECKING:
     from .column_reduction import NarrowRows
-if TYPE_CHECKING:
-    from .column_reduction import NarrowRows
 
 __all__ = [
     "ClassSimilarity",
     "ExpectedMap",
     "ExpectedSimilarity",
     "LinearMap",
-    "PeriodicMap",
+    "PreparedMap",
     "StackedMap",
     "TagSimilarity",
     "TreeTagSimilarity",
 ]
 
-ANGLE_BITS, TURN_BITS, SCORE_BITS = 20, 14, 20  # parts of a turn, of them in the table, and of a score
 FLOOR = np.float32(SUREST)
 
 
 @dataclass(frozen=True)
-class LinearMap(Map):
-    """``scores = z W + intercept`` with z the prepared row: W (q, d) float32, intercept (d,) float32."""
+class PreparedMap(Map):
+    """A map of prepared rows."""
 
     preparation: Preparation
+
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        """Columns of the raw rows."""
+        return self.preparation.n_features
+
+
+@dataclass(frozen=True)
+class LinearMap(PreparedMap):
+    """``scores = z W + intercept`` with z the prepared row: W (q, d) float32, intercept (d,) float32."""
+
     weights: Floats32
     intercept: Floats32
     kind: ClassVar[str] = "linear"
@@ -86,11 +93,6 @@ class LinearMap(Map):
         """Number of scores."""
         return self.weights.shape[1]
 
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        """Columns of the raw rows."""
-        return self.preparation.n_features
-
     def scores(self, block: Array) -> Array:
         scores: Array = self.preparation(block) @ self.weights + self.intercept
         return scores
@@ -100,38 +102,6 @@ class LinearMap(Map):
 
     def steps(self, builder: Builder) -> tuple[int, Array]:
         return self.preparation.product(builder, self.weights, self.intercept)
-
-
-@dataclass(frozen=True)
-class PeriodicMap(Map):
-    """``scores = cos(z W + phase)`` with z the prepared row: W (q, d) float32, phase (d,) float32."""
-
-    preparation: Preparation
-    weights: Floats32
-    phase: Floats32
-    kind: ClassVar[str] = "periodic"
-
-    @property
-    def n_bits(self) -> int:  # type: ignore[override]
-        """Number of scores."""
-        return self.weights.shape[1]
-
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        """Columns of the raw rows."""
-        return self.preparation.n_features
-
-    def scores(self, block: Array) -> Array:
-        scores: Array = np.cos(self.preparation(block) @ self.weights + self.phase)
-        return scores
-
-    def steps(self, builder: Builder) -> tuple[int, Array]:
-        # Angles count in parts of a turn, so that a table of one turn wraps around.
-        turn = 1 / (2 * np.pi)
-        angles, _ = self.preparation.product(builder, self.weights * turn, self.phase * turn, ANGLE_BITS)
-        table = np.rint(np.cos(np.arange(2**TURN_BITS) * (2 * np.pi / 2**TURN_BITS)) * 2.0**SCORE_BITS)
-        step = Lookup((angles,), table.astype(np.int32), 0, ANGLE_BITS - TURN_BITS, 1)
-        return builder.add(step), np.full(self.n_bits, SCORE_BITS, np.int16)
 
 
 @dataclass(frozen=True)
@@ -304,10 +274,9 @@ class TreeTagSimilarity(ExpectedSimilarity):
 
 
 @dataclass(frozen=True)
-class ExpectedMap(Map):
+class ExpectedMap(PreparedMap):
     """Prepared row → expected similarities → the solver's readout, less a ``threshold`` (d,)."""
 
-    preparation: Preparation
     expected: ExpectedSimilarity
     readout: Readout
     threshold: Floats
@@ -317,11 +286,6 @@ class ExpectedMap(Map):
     def n_bits(self) -> int:  # type: ignore[override]
         """Number of scores."""
         return len(self.threshold)
-
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        """Columns of the raw rows."""
-        return self.preparation.n_features
 
     def scores(self, block: Array) -> Floats:
         return self.readout.scores(self.expected.similarity(self.preparation(block))) - self.threshold

@@ -9,12 +9,12 @@ import numpy as np
 
 from .._internal.types import Array, Floats, Floats32
 from ..errors import InvalidInput
-from ..models import Map
 from ..solvers import Solution
 from ..supervision import Training
 from .base import Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
 from .features import FeatureMap, feature_map, first_preparation, standardized_moments
+from .maps import PreparedMap
 
 __all__ = ["Regressor", "RegressorMap"]
 
@@ -59,7 +59,7 @@ class Regressor(Encoder):
 
 
 @dataclass(frozen=True)
-class RegressorMap(Map):
+class RegressorMap(PreparedMap):
     """``scores = regressor.predict(z)``; regressors with one output are fitted once per bit.
 
     Lives in memory only: an arbitrary object cannot be stored in a model file safely. Its arithmetic is its
@@ -68,7 +68,6 @@ class RegressorMap(Map):
     elsewhere.
     """
 
-    preparation: Preparation
     regressor: Any
     n_bits: int
     kind: ClassVar[str] = "regressor"
@@ -96,11 +95,6 @@ class RegressorMap(Map):
         else:
             fitted.fit(features, values, sample_weight=weights)
         return cls(preparation, fitted, targets.shape[1])
-
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        """Columns of the raw rows."""
-        return self.preparation.n_features
 
     def scores(self, block: Array) -> Array:
         predicted = np.asarray(self.regressor.predict(self.preparation(block)))

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._internal.validation import check_integer
-from ..codes import Codes, as_codes, pack_bits
+from ..codes import Codes, CodesLike, as_codes, pack_bits
 from . import ENGINES
 from .base import Engine
 from .brute_force import nearest_rows
-from .run import CodesLike, Target, answers, as_place, prepared
+from .run import Target, answers, as_place, prepared
 
 __all__ = ["Check", "check"]
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from .._internal.files import replace_file
 from ..codes import Codes
-from ..index import HammingIndex
 from .base import Engine, EngineFacts, Place, Reader, driver, with_ties
 from .sql import already_there
 
@@ -32,11 +31,9 @@ class Faiss(Engine):
         return (RuntimeError,)
 
     def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
-        from ..index import to_faiss
-
         if os.path.exists(place.target) and not overwrite:
             raise already_there(place, "file")
-        content = _faiss().serialize_index_binary(to_faiss(HammingIndex.from_codes(codes)))
+        content = _faiss().serialize_index_binary(_index_of(codes))
         replace_file(place.target, [memoryview(content)])
 
     @contextmanager
@@ -60,6 +57,20 @@ class Faiss(Engine):
             f"query = np.frombuffer(bytes.fromhex({code.repeated().tobytes().hex()!r}), np.uint8)\n"
             f"distances, ids = index.search(query[None], {k})"
         )
+
+
+def _index_of(codes: Codes) -> Any:
+    """``IndexBinaryFlat``, inside ``IndexBinaryIDMap2`` if the ids are not 0, 1, 2, ..."""
+    packed, ids = codes.repeated(), codes.ids
+    flat = _faiss().IndexBinaryFlat(8 * packed.shape[1])
+    if ids is None or np.array_equal(ids, np.arange(len(ids))):
+        flat.add(packed)
+        return flat
+    mapped = _faiss().IndexBinaryIDMap2(flat)
+    mapped.add_with_ids(packed, ids)
+    mapped.own_fields = True
+    flat.this.disown()
+    return mapped
 
 
 def _faiss() -> Any:

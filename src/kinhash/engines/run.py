@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .._internal.types import Array
 from .._internal.validation import check_integer
-from ..codes import Codes, as_codes
+from ..codes import Codes, CodesLike, as_codes
 from ..errors import EngineProblem, InvalidInput, KinhashError
 from ..index import Neighbors, as_ids, sorting_order
 from . import ENGINES
@@ -22,7 +22,6 @@ from .base import Engine, Place, has_text_ids, without_password
 
 __all__ = ["as_place", "plainly", "prepared", "search", "statement", "without_password", "write"]
 
-CodesLike = Codes | npt.ArrayLike
 Target = str | os.PathLike[str]
 TABLE = re.compile(r"[a-z][a-z0-9_]{0,62}")
 

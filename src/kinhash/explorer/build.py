@@ -13,7 +13,7 @@ import numpy as np
 from .._internal.files import replace_file
 from .._internal.types import Array, Bytes, Floats32
 from .._internal.validation import check_finite, check_integer
-from ..codes import Codes, pack_bits
+from ..codes import Codes, CodesLike, pack_bits
 from ..errors import InvalidInput
 from ..supervision import Labels
 from .label_errors import Doubts, by_features, by_neighbors
@@ -53,7 +53,7 @@ class Explorer:
 
 
 def explore(
-    codes: Any,
+    codes: CodesLike,
     labels: Any = None,
     *,
     ids: Any = None,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.types import Array, Ints
-from ..codes import Codes, as_codes
+from ..codes import Codes, CodesLike, as_codes
 from ..errors import CodesMismatch, InvalidInput
 from ..index import HammingIndex, Ids, as_ids, sorting_order
 from ..supervision import Labels, read_labels
@@ -42,7 +42,7 @@ class RowsShown:
         return len(self.codes)
 
 
-def read_rows(codes: Any, ids: Any, labels: Any, text: Any) -> RowsShown:
+def read_rows(codes: CodesLike, ids: Any, labels: Any, text: Any) -> RowsShown:
     """Codes (an index, `Codes` or packed bytes), and what comes beside them, sorted by id."""
     found, names = _codes_and_ids(codes, ids)
     if not len(found):
@@ -87,7 +87,7 @@ def expect_rows(what: str, came: int, n_rows: int) -> None:
         )
 
 
-def _codes_and_ids(codes: Any, ids: Any) -> tuple[Codes, Array]:
+def _codes_and_ids(codes: CodesLike, ids: Any) -> tuple[Codes, Array]:
     """Codes in the order of the rows, and their ids."""
     given = None if ids is None else as_ids(ids)
     if isinstance(codes, HammingIndex):

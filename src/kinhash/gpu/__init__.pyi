@@ -1,3 +1,4 @@
+from .device import Card as Card
 from .device import all_cards as all_cards
 from .queries import Queries as Queries
 from .rows import ROW as ROW

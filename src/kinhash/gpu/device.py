@@ -31,6 +31,7 @@ BLOCK_WORDS = 1 << 24  # copied at a time
 MOST_SORTED = 1 << 24  # keys sorted at a time
 LEAVE = 48 << 10  # bytes of shared memory that need no leave
 NONE = np.uintp(0)  # no array
+Given = tuple[Any, ...]  # arguments of a kernel
 EXPRESSIONS = (*(f"few<{q},{p}>" for q in (1, 4) for p in (1, N_PLANES)), "histogram<1>", "histogram<4>")
 
 
@@ -92,15 +93,15 @@ class Card:
 
     # ---- arrays --------------------------------------------------------------------------------
 
-    def put(self, array: Array) -> Any:
+    def put(self, array: Array) -> Array:
         with self._device:
             return self._cupy.asarray(np.ascontiguousarray(array))
 
-    def get(self, array: Any) -> Array:
+    def get(self, array: Array) -> Array:
         with self._device:
             return self._cupy.asnumpy(array)
 
-    def rows(self, words: Any) -> Rows:
+    def rows(self, words: Array) -> Rows:
         """Codes (n, W) of NumPy or CuPy, one after the other; copied block by block."""
         cp = self._cupy
         n_rows, n_words = words.shape
@@ -116,7 +117,7 @@ class Card:
             self._device.synchronize()  # other threads may read next
         return Rows(planes, n_rows)
 
-    def mask(self, mask: Any) -> Any:
+    def mask(self, mask: Array) -> Array:
         """One bit for each row."""
         cp = self._cupy
         with self._device:
@@ -131,7 +132,7 @@ class Card:
         with self._device:
             return Notes(cp.zeros(n_queries, cp.uint32), cp.empty((n_queries, cap), cp.uint64))
 
-    def packed_bits(self, bits: Any) -> Bytes:
+    def packed_bits(self, bits: Array) -> Bytes:
         """A boolean matrix (n, d) as packed rows, here."""
         cp = self._cupy
         with self._device:
@@ -182,7 +183,7 @@ class Card:
                     kernel.max_dynamic_shared_size_bytes = n_bytes
         return n_bytes
 
-    def collect(self, rows: Rows, asked: Queries, limits: Any, tiles: Tiles, notes: Notes) -> None:
+    def collect(self, rows: Rows, asked: Queries, limits: Array | None, tiles: Tiles, notes: Notes) -> None:
         """Note the rows of these tiles that are within the limits."""
         if not len(asked) or not tiles.count:
             return
@@ -212,14 +213,14 @@ class Card:
             shared = self.allow(kernel, per_block * (512 * n_words + 32))
             kernel(grid, (THREADS,), (*where, *factors, *noted), shared_mem=shared)
 
-    def _few(self, asked: Queries, part: slice, where: Any, tiles: Tiles, noted: Any) -> None:
+    def _few(self, asked: Queries, part: slice, where: Given, tiles: Tiles, noted: Given) -> None:
         """At most four queries, handed over with the call."""
         name, given = asked.by_value(part.start, part.stop)
         kernel = self._kernel(name, asked.words.shape[1])
         grid = (min(tiles.count, 16 * self.n_processors),)
         kernel(grid, (THREADS,), (*where, *given, *noted))
 
-    def _factors(self, asked: Queries) -> tuple[Any, Any]:
+    def _factors(self, asked: Queries) -> tuple[Array, Array]:
         """`Queries.factors` and `Queries.own`, made on the card, once."""
         kept: dict[int, tuple[Any, Any]] = asked.__dict__.setdefault("_factors_on_cards", {})
         if self.number not in kept:
@@ -233,25 +234,25 @@ class Card:
             kept[self.number] = factors, own
         return kept[self.number]
 
-    def _once(self, asked: Queries, name: str) -> Any:
+    def _once(self, asked: Queries, name: str) -> Array:
         """An array of the queries on this card, copied once."""
         kept = asked.__dict__.setdefault("_on_cards", {})
         if (self.number, name) not in kept:
             kept[self.number, name] = self.put(getattr(asked, name))
         return kept[self.number, name]
 
-    def lower(self, notes: Notes, wanted: int, largest: int, before: Any) -> Any:
+    def lower(self, notes: Notes, wanted: int, largest: int, before: Array | None) -> Array:
         """Limits from the rows of a sample within those before; counting starts again."""
         with self._device:
             limits = self._cupy.empty(len(notes.counts), np.int32)
             kernel = self._kernel("lower", 1)
             shared = self.allow(kernel, 4 * (THREADS + largest + 1))
             given = (notes.counts, np.uint32(notes.cap), notes.keys, np.uint32(wanted), np.int32(largest))
-            before = NONE if before is None else before
-            kernel((len(notes.counts),), (THREADS,), (*given, before, limits), shared_mem=shared)
+            within = NONE if before is None else before
+            kernel((len(notes.counts),), (THREADS,), (*given, within, limits), shared_mem=shared)
         return limits
 
-    def smallest(self, notes: Notes, k: int, largest: int) -> tuple[Any, Any]:
+    def smallest(self, notes: Notes, k: int, largest: int) -> tuple[Array, Array]:
         """The k smallest keys of every query, and what came of it."""
         cp = self._cupy
         n_queries = len(notes.counts)
@@ -268,7 +269,7 @@ class Card:
             host = cp.asnumpy(out)
         return host[: n_queries * k].reshape(n_queries, k), host[n_queries * k :]
 
-    def _sorted(self, notes: Notes, queries: Ints) -> Any:
+    def _sorted(self, notes: Notes, queries: Ints) -> Array:
         cp = self._cupy
         some = cp.asarray(queries)
         used = cp.arange(notes.cap) < notes.counts[some][:, None]
@@ -281,7 +282,7 @@ class Card:
         with self._device:
             return np.concatenate([self._cupy.asnumpy(self._sorted(notes, part)[:, :k]) for part in parts])
 
-    def flat(self, notes: Notes, queries: Ints) -> tuple[Any, Any]:
+    def flat(self, notes: Notes, queries: Ints) -> tuple[Array, Array]:
         """Keys of some queries, in the order (query, key), and the place of each query in the list."""
         cp = self._cupy
         with self._device:
@@ -312,7 +313,7 @@ class Card:
             kernel(grid, (THREADS,), (*where, *given), shared_mem=shared)
             return cp.asnumpy(out).astype(np.int64)
 
-    def margins_lost(self, rows: Rows, words: Any, weights: Any, query: Any, row: Any) -> Floats:
+    def margins_lost(self, rows: Rows, words: Array, weights: Array, query: Array, row: Array) -> Floats:
         """The weights of differing bits of pairs (query, row), added in the order of the processor."""
         cp = self._cupy
         n_words, stride = rows.words.shape

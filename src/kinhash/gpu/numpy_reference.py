@@ -42,7 +42,7 @@ class Twin:
     def put(self, array: Array) -> Array:
         return np.ascontiguousarray(array)
 
-    def get(self, array: Any) -> Array:
+    def get(self, array: Array) -> Array:
         return np.asarray(array)
 
     def rows(self, words: npt.NDArray[np.uint64]) -> Rows:
@@ -55,7 +55,7 @@ class Twin:
         packed = np.packbits(mask, bitorder="little")
         return np.pad(packed, (0, -len(packed) % 4)).view(np.uint32)
 
-    def packed_bits(self, bits: Any) -> Bytes:
+    def packed_bits(self, bits: Array) -> Bytes:
         return np.packbits(bits, axis=1)
 
     def can_count(self, n_words: int, n_labels: int, largest: int, top_grade: int) -> bool:
@@ -71,7 +71,7 @@ class Twin:
     def notes(self, n_queries: int, cap: int) -> Notes:
         return Notes(np.zeros(n_queries, np.uint32), np.empty((n_queries, cap), np.uint64))
 
-    def collect(self, rows: Rows, asked: Queries, limits: Any, tiles: Tiles, notes: Notes) -> None:
+    def collect(self, rows: Rows, asked: Queries, limits: Array | None, tiles: Tiles, notes: Notes) -> None:
         """Add the keys of the rows in these tiles that are within the limits."""
         numbers = (tiles.first + tiles.step * np.arange(tiles.count))[:, None] * self.tile
         looked = (numbers + np.arange(self.tile)).ravel()
@@ -85,7 +85,7 @@ class Twin:
             notes.keys[q, place] = keys[::-1][: len(place)]  # any order will do
             notes.counts[q] += len(keys)
 
-    def lower(self, notes: Notes, wanted: int, largest: int, before: Any) -> npt.NDArray[np.int32]:
+    def lower(self, notes: Notes, wanted: int, largest: int, before: Array | None) -> npt.NDArray[np.int32]:
         """Limits from the rows of a sample within those before; counting starts again."""
         limits = np.empty(len(notes.counts), np.int32)
         for q, count in enumerate(notes.counts.tolist()):
@@ -98,7 +98,7 @@ class Twin:
         notes.counts[:] = 0
         return limits
 
-    def smallest(self, notes: Notes, k: int, largest: int) -> tuple[Any, Any]:
+    def smallest(self, notes: Notes, k: int, largest: int) -> tuple[Array, Array]:
         """The k smallest keys of every query, and what came of it."""
         keys = np.zeros((len(notes.counts), k), np.uint64)
         status = np.full(len(keys), FOUND)
@@ -118,7 +118,7 @@ class Twin:
         used = np.arange(notes.cap) < notes.counts[queries][:, None]
         return np.sort(np.where(used, notes.keys[queries], np.uint64(2**64 - 1)), axis=1)[:, :k]
 
-    def flat(self, notes: Notes, queries: Ints) -> tuple[Any, Any]:
+    def flat(self, notes: Notes, queries: Ints) -> tuple[Array, Array]:
         """Keys of some queries, in the order (query, key), and the place of each query in the list."""
         sorted_keys = self.sorted_keys(notes, queries, notes.cap)
         used = np.arange(notes.cap) < notes.counts[queries][:, None]
@@ -129,7 +129,7 @@ class Twin:
         distances = self._distances(rows, asked)[:, : rows.n_rows][:, self._passing(rows)]
         return np.array([np.bincount(one, minlength=asked.largest + 1) for one in distances])
 
-    def margins_lost(self, rows: Rows, words: Any, weights: Any, query: Any, row: Any) -> Floats:
+    def margins_lost(self, rows: Rows, words: Array, weights: Array, query: Array, row: Array) -> Floats:
         """The weights of differing bits of pairs (query, row): bits of a byte first, then bytes."""
         differing: Any = rows.words[:, row.astype(np.int64)].T ^ words[query]
         bits = np.unpackbits(np.ascontiguousarray(differing).view(np.uint8), axis=1)
@@ -143,7 +143,7 @@ class Twin:
         return total
 
     def tally(
-        self, database: Counted, codes: Any, labels: Any, grades: Any, largest: int, top_grade: int
+        self, database: Counted, codes: Array, labels: Array, grades: Array, largest: int, top_grade: int
     ) -> Ints:
         """Rows (q, largest + 1, top_grade + 1) at every distance and grade, see `tally.tally`."""
         n, (kin_weight, alike_weight) = database.n_rows, database.weights
@@ -152,7 +152,7 @@ class Twin:
             differing = database.words[:, :n].T ^ code
             kin = np.bitwise_count(differing & database.kin).sum(axis=1, dtype=np.int64)
             alike = np.bitwise_count(differing & ~database.kin).sum(axis=1, dtype=np.int64)
-            if database.how == 2:
+            if database.how == 2 or database.labels is None:
                 grade = grades[q].astype(np.int64)
             elif database.how == 1:
                 grade = np.bitwise_count(database.labels[:, :n].T & labels[q]).sum(axis=1, dtype=np.int64)

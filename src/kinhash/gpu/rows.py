@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, log
-from typing import Any
+
+from .._internal.types import Array
 
 __all__ = ["ROW", "SHIFT", "Notes", "Rows", "Tiles", "samples"]
 
@@ -22,9 +23,9 @@ class Rows:
     ``mask`` has a bit for each row, 32 to a word, the first row in the lowest bit; None keeps all rows.
     """
 
-    words: Any
+    words: Array
     n_rows: int
-    mask: Any = None
+    mask: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class Tiles:
 class Notes:
     """Keys (q, cap) of rows within the limits, in any order, and how many (q,) each query would have had."""
 
-    counts: Any
-    keys: Any
+    counts: Array
+    keys: Array
 
     @property
     def cap(self) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from .._internal.types import Array, Floats, Ints
 from .queries import Queries
 from .rows import ROW, SHIFT, Notes, Rows, Tiles, samples
 
+if TYPE_CHECKING:
+    from .device import Card
+
 __all__ = ["nearest", "nearest_by_margins", "within"]
 
 Keys = npt.NDArray[np.uint64]
@@ -34,7 +37,7 @@ MOST_QUERIES = 1024  # of one sorting: their numbers share a key with distance a
 FOUND, TOO_FEW, TOO_MANY, TOO_TIED = range(4)
 
 
-def nearest(card: Any, rows: Rows, asked: Queries, k: int) -> Keys:
+def nearest(card: Card, rows: Rows, asked: Queries, k: int) -> Keys:
     """Sorted keys (q, k) of the k nearest rows; k must not exceed the number of rows that pass the mask."""
     out = np.empty((len(asked), k), np.uint64)
     if not k:
@@ -48,7 +51,7 @@ def nearest(card: Any, rows: Rows, asked: Queries, k: int) -> Keys:
     return out
 
 
-def _nearest(card: Any, rows: Rows, asked: Queries, k: int, cap: int) -> Keys:
+def _nearest(card: Card, rows: Rows, asked: Queries, k: int, cap: int) -> Keys:
     notes = card.notes(len(asked), cap)
     limits = None
     # Few queries wait for every launch, many for every row that is noted.
@@ -72,7 +75,7 @@ def _enough(expected: float) -> int:
     return ceil(expected + 3 * sqrt(expected) + 3)
 
 
-def _counted(card: Any, rows: Rows, asked: Queries, k: int) -> Keys:
+def _counted(card: Card, rows: Rows, asked: Queries, k: int) -> Keys:
     """As `nearest`, by counting first: a limit with k rows within it and fewer than k below."""
     upto = np.cumsum(card.histogram(rows, asked), axis=1)
     limits = (upto < k).sum(axis=1).astype(np.int32)
@@ -88,7 +91,7 @@ def _counted(card: Any, rows: Rows, asked: Queries, k: int) -> Keys:
 
 
 def _first_ties(
-    card: Any, rows: Rows, asked: Queries, limits: npt.NDArray[np.int32], wanted: dict[int, int]
+    card: Card, rows: Rows, asked: Queries, limits: npt.NDArray[np.int32], wanted: dict[int, int]
 ) -> dict[int, list[Keys]]:
     """The first rows at exactly the limit, as many as are wanted, of queries that have very many of them."""
     found: dict[int, list[Keys]] = {q: [] for q in wanted}
@@ -111,7 +114,7 @@ def _first_ties(
 
 
 def within(
-    card: Any, rows: Rows, asked: Queries, limits: Array, tiles: Tiles | None = None
+    card: Card, rows: Rows, asked: Queries, limits: Array, tiles: Tiles | None = None
 ) -> tuple[Ints, Keys]:
     """Query numbers and keys of all rows (of these tiles) within a limit for each query, in that order."""
     everything = Tiles(0, card.n_tiles(rows)) if tiles is None else tiles
@@ -135,7 +138,7 @@ def within(
     return query[order], keys[order]
 
 
-def _numbered(card: Any, notes: Notes, queries: Ints, first: int) -> list[tuple[Ints, Keys]]:
+def _numbered(card: Card, notes: Notes, queries: Ints, first: int) -> list[tuple[Ints, Keys]]:
     if not len(queries):
         return []
     number, keys = card.flat(notes, queries)
@@ -154,7 +157,7 @@ def _by_size(queries: Ints, counts: Ints) -> Iterator[Any]:
         start = stop
 
 
-def nearest_by_margins(card: Any, rows: Rows, words: Keys, weights: Floats, k: int) -> tuple[Floats, Ints]:
+def nearest_by_margins(card: Card, rows: Rows, words: Keys, weights: Floats, k: int) -> tuple[Floats, Ints]:
     """Weighted distances (q, k) and rows (q, k) in the order (distance, row), for float weights (q, 64 W).
 
     Weights rounded down to whole steps never count too much. So the k nearest by these, counted in floats,
@@ -178,14 +181,14 @@ def nearest_by_margins(card: Any, rows: Rows, words: Keys, weights: Floats, k: i
     return distances, found
 
 
-def _counts(card: Any, rows: Rows, asked: Queries, limits: npt.NDArray[np.int32]) -> Any:
+def _counts(card: Card, rows: Rows, asked: Queries, limits: npt.NDArray[np.int32]) -> Any:
     """How many rows are within the limits (q,)."""
     notes = card.notes(len(asked), 1)
     card.collect(rows, asked, card.put(limits), Tiles(0, card.n_tiles(rows)), notes)
     return card.get(notes.counts).astype(np.int64)
 
 
-def _by_tiles(card: Any, rows: Rows, counts: Ints) -> Iterator[Any]:
+def _by_tiles(card: Card, rows: Rows, counts: Ints) -> Iterator[Any]:
     """Queries whose rows can be noted at a time, with all tiles; those with more rows, with fewer tiles."""
     few = counts <= card.most_ties
     for some in _by_size(np.flatnonzero(few), counts[few]):
@@ -199,7 +202,7 @@ def _by_tiles(card: Any, rows: Rows, counts: Ints) -> Iterator[Any]:
 class _InFloats:
     """Queries whose nearest rows are compared by floating-point distances."""
 
-    card: Any
+    card: Card
     rows: Rows
     asked: Queries
     words: Keys
@@ -207,7 +210,7 @@ class _InFloats:
     step: Floats
     k: int
 
-    def nearest(self, limits: npt.NDArray[np.int32], n_tiles: int) -> tuple[Any, Any]:
+    def nearest(self, limits: npt.NDArray[np.int32], n_tiles: int) -> tuple[Array, Array]:
         """Distances and rows (q, k). Scans ``n_tiles`` at a time and lowers the limits after each scan."""
         query, row, lost = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
         for start in range(0, self.card.n_tiles(self.rows), n_tiles):

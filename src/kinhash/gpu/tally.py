@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Bytes, Ints
+from .._internal.types import Array, Bytes, Ints
+
+if TYPE_CHECKING:
+    from .device import Card
 
 __all__ = ["Counted", "tally", "tally_bytes"]
 
@@ -24,8 +27,8 @@ class Counted:
     grades are found is as in `kinhash.metrics.kernels`: 0 by equal labels, 1 by tags in common, 2 given.
     """
 
-    words: Any
-    labels: Any
+    words: Array
+    labels: Array | None
     n_rows: int
     kin: npt.NDArray[np.uint64]
     weights: tuple[int, int]
@@ -38,7 +41,7 @@ def tally_bytes(n_words: int, n_labels: int, largest: int, top_grade: int) -> in
 
 
 def tally(
-    card: Any,
+    card: Card,
     database: Counted,
     codes: npt.NDArray[np.uint64],
     labels: npt.NDArray[np.uint64],

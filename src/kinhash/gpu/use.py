@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .._internal.validation import check_integer
 
+if TYPE_CHECKING:
+    from .device import Card
+
 __all__ = ["card_in_use", "on_gpu"]
 
-_card: ContextVar[Any] = ContextVar("card", default=None)
+_card: ContextVar[Card | None] = ContextVar("card", default=None)
 
 
 @contextmanager
@@ -39,6 +42,6 @@ def on_gpu(card: int = 0) -> Iterator[None]:
         _card.reset(token)
 
 
-def card_in_use() -> Any:
+def card_in_use() -> Card | None:
     """The card of the `on_gpu` around this, or None."""
     return _card.get()

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._internal.types import Ints
+from .._internal.types import Ints, Seed
 from .._internal.validation import check_flag
 from ..encoders import Fitted, Plain, Ridge
 from ..energies import ENERGIES, Energy
@@ -64,7 +64,7 @@ class PaperMethod(StreamingHasher):
         anchors: Any = None,
         literal: bool = False,
         standardize: bool = True,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -200,7 +200,7 @@ class EMSPLH(PaperMethod):
         alpha: float | str = "auto",
         anchors: Any = None,
         standardize: bool = True,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

@@ -1,4 +1,3 @@
-from .exchange import to_faiss as to_faiss
 from .gpu_index import GpuIndex as GpuIndex
 from .hamming_index import HammingIndex as HammingIndex
 from .hamming_index import IndexStats as IndexStats

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .._internal.texts import STRING, from_bytes, to_bytes
+from .._internal.types import Array
 from .._internal.validation import is_integer
 from ..codes import MAX_BITS, BitLayout, n_bytes, pack_bits, read_container, to_words, write_container
 from ..errors import DamagedFile
@@ -22,7 +22,7 @@ from .segment import EMPTY, Segment
 
 __all__ = ["IndexFile", "read_index", "write_index"]
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, Array]
 PathLike = str | os.PathLike[str]
 
 KIND = "index"
@@ -62,7 +62,7 @@ def write_index(path: PathLike, index: IndexFile) -> None:
     write_container(path, arrays, header, KIND)
 
 
-def _stored(name: str, values: npt.NDArray[Any]) -> Arrays:
+def _stored(name: str, values: Array) -> Arrays:
     if values.dtype != STRING:
         return {name: values}
     text, ends = to_bytes(values.tolist())
@@ -112,13 +112,13 @@ def _assemble(arrays: Arrays, header: Mapping[str, Any]) -> IndexFile:
     return IndexFile(segment, next_id, model_id, fields, frozenset(kinds))
 
 
-def _check_padding(blocks: npt.NDArray[Any], n_bits: int) -> None:
+def _check_padding(blocks: Array, n_bits: int) -> None:
     """Raise unless the padding bits of all codes are zero: they would count as differing."""
     ones = to_words(pack_bits(np.ones((1, n_bits))))[0, -1]
     _need(np.bitwise_or.reduce(blocks[:, :, -1], axis=None) & ~ones == 0)
 
 
-def _check_lists(starts: npt.NDArray[Any], rows: npt.NDArray[Any], n_codes: int, n_rows: int) -> None:
+def _check_lists(starts: Array, rows: Array, n_codes: int, n_rows: int) -> None:
     """Raise unless every row is in one list, and lists are not empty, ascending, and ordered by first row."""
     _need(starts.dtype == np.uint32 and starts.shape == (n_codes + 1,))
     _need(rows.dtype == np.uint32 and rows.shape == (n_rows,))
@@ -142,7 +142,7 @@ def _ids(arrays: Arrays, first: int, n_rows: int) -> Ids:
     return Ids(n_rows, first, values)
 
 
-def _restored(arrays: Arrays, name: str) -> npt.NDArray[Any]:
+def _restored(arrays: Arrays, name: str) -> Array:
     if name in arrays:
         return arrays[name]
     return from_bytes(arrays[f"{name}.text"], arrays[f"{name}.ends"])

@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy.typing as npt
-
+from .._internal.types import Array
 from .._internal.validation import check_integer
 from ..codes import KIN_ONLY, BitLayout
 from ..errors import InvalidInput
@@ -90,9 +89,7 @@ class GpuIndex(HammingIndex):
         """Open a saved index and copy its codes to the GPUs."""
         return HammingIndex.load(path, mmap).to_gpu(cards=cards, memory=memory)
 
-    def _build(
-        self, words: Any, n_bits: int, ids: Ids, payload: Mapping[str, npt.NDArray[Any]] | None = None
-    ) -> Any:
+    def _build(self, words: Any, n_bits: int, ids: Ids, payload: Mapping[str, Array] | None = None) -> Any:
         return CardSegment.build(words, n_bits, ids, payload, self._cards)
 
     def _select(self, segments: Sequence[Any], where: Where) -> list[Any]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._internal.types import Array
 from ..codes import KIN_ONLY, BitLayout
 from ..errors import NotEnoughMemory
 from ..gpu import ROW, SHIFT, Queries, Rows, nearest, nearest_by_margins, within
@@ -75,7 +76,7 @@ class CardSegment:
     cards: Cards
     parts: tuple[_Part, ...]
     ids: Any
-    payload: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    payload: Mapping[str, Array] = field(default_factory=dict)
     mask: Any = None
 
     def __post_init__(self) -> None:
@@ -201,10 +202,10 @@ class _SomeIds:
     def are_strings(self) -> bool:
         return self.ids.are_strings
 
-    def take(self, ranks: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    def take(self, ranks: npt.NDArray[np.int64]) -> Array:
         return self.ids.take(ranks)
 
-    def find(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    def find(self, ids: Array) -> npt.NDArray[np.int64]:
         ranks = self.ids.find(ids)
         return np.where((ranks >= 0) & _here(self.mask[np.maximum(ranks, 0)]), ranks, -1)
 
@@ -230,9 +231,9 @@ def _spread(words: Any, cards: Cards) -> Iterator[_Part]:
         yield _Part(cards.cards[number], begin, end - begin, words=np.array(_here(words[begin:end])))
 
 
-def _here(array: Any) -> npt.NDArray[Any]:
+def _here(array: Any) -> Array:
     """An array of NumPy, or of CuPy as one of NumPy."""
-    here: npt.NDArray[Any] = array.get() if hasattr(array, "get") else array
+    here: Array = array.get() if hasattr(array, "get") else array
     return here
 
 

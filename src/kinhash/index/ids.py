@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._internal.texts import STRING
+from .._internal.types import Array
 from .._internal.validation import is_integer
 from ..errors import InvalidInput
 
@@ -25,7 +26,7 @@ MOST_IDS = 2**63  # ids are 64-bit integers with a sign, so all of them are smal
 INLINE = 15  # bytes of UTF-8 that NumPy keeps in the array itself; longer strings lie beside it
 
 Ranks = npt.NDArray[np.int64]
-Values = npt.NDArray[Any]
+Values = Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .._internal.types import Array
+
 if TYPE_CHECKING:
     from .rerank import Answer
     from .table import NeighborsTable
@@ -29,8 +31,8 @@ class Neighbors:
     margin lost on differing bits; with vectors and a shortlist, the Euclidean distance.
     """
 
-    ids: npt.NDArray[Any]
-    distances: npt.NDArray[Any]
+    ids: Array
+    distances: Array
     splits: npt.NDArray[np.int64] | None = None
     full: npt.NDArray[np.float64] | float | None = None  # distance of opposite codes; None for vectors
 

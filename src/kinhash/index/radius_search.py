@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .._internal.types import Array
 from .ids import sort_keys
 from .nearest import QueryBatch
 from .segment import Segment
@@ -15,7 +15,7 @@ from .segment import Segment
 __all__ = ["Around", "around", "together"]
 
 # Number of its query, distance and id of every row that was found.
-Around = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], npt.NDArray[Any]]
+Around = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], Array]
 
 
 def around(segments: Sequence[Segment], asked: QueryBatch, r: int) -> Around:

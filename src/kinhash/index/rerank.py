@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._internal.types import Array
 from .._internal.validation import check_choice, check_integer
 from ..errors import InvalidInput
 from .ids import sort_keys
@@ -18,9 +19,9 @@ __all__ = ["Answer", "SecondLook", "Vectors", "looked_again", "second_look"]
 # The query vectors (q, f), and those of the rows: an array indexed by id, or a function from ids to rows.
 Vectors = tuple[npt.ArrayLike, Any]
 Floats = npt.NDArray[np.float64]
-Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # distances and ids
+Pair = tuple[Array, Array]  # distances and ids
 # Distances and ids (q, k) and None; or, where queries have different numbers of rows, flat and these numbers.
-Answer = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.int64] | None]
+Answer = tuple[Array, Array, npt.NDArray[np.int64] | None]
 FETCHED = 4096  # row vectors at a time
 
 
@@ -29,7 +30,7 @@ class SecondLook:
     """Vectors of the queries and how to get those of rows; how many rows are looked at; in which order."""
 
     queries: Floats
-    fetch: Callable[[npt.NDArray[Any]], Any]
+    fetch: Callable[[Array], Any]
     cut: int
     ties: bool  # vectors decide among equal distances only
 
@@ -84,7 +85,7 @@ def looked_again(look: SecondLook, k: int, shortlists: Sequence[Pair]) -> Answer
     return distances, ids, counts
 
 
-def _distances(query: Floats, ids: npt.NDArray[Any], fetch: Callable[[npt.NDArray[Any]], Any]) -> Floats:
+def _distances(query: Floats, ids: Array, fetch: Callable[[Array], Any]) -> Floats:
     """Euclidean distances of one query to rows."""
     found = np.empty(len(ids))
     for start in range(0, len(ids), FETCHED):
@@ -100,12 +101,12 @@ def _distances(query: Floats, ids: npt.NDArray[Any], fetch: Callable[[npt.NDArra
     return found
 
 
-def _fetcher(rows: Any) -> Callable[[npt.NDArray[Any]], Any]:
+def _fetcher(rows: Any) -> Callable[[Array], Any]:
     if callable(rows):
         return rows
     array = np.asarray(rows)
 
-    def fetch(ids: npt.NDArray[Any]) -> Any:
+    def fetch(ids: Array) -> Any:
         if ids.dtype.kind != "i" or (len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(array)):
             raise InvalidInput(
                 f"An array of {len(array)} row vectors cannot be indexed by these ids",

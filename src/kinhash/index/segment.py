@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from .._internal.blocks import n_threads
 from .._internal.locks import new_lock
+from .._internal.types import Array
 from ..codes import KIN_ONLY, BitLayout, n_bytes
 from .ids import Ids
 from .kernels.asymmetric import bit_planes, top_k_weighted
@@ -31,7 +32,7 @@ from .threads import map_threads
 __all__ = ["Segment", "read_only"]
 
 Words = npt.NDArray[np.uint64]
-Pair = tuple[npt.NDArray[Any], npt.NDArray[np.int64]]
+Pair = tuple[Array, npt.NDArray[np.int64]]
 Finds = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], npt.NDArray[np.int64]]
 
 TASK = 100  # queries of one task; also what the kernel takes at a time
@@ -83,7 +84,7 @@ class Segment:
     starts: npt.NDArray[np.uint32]
     rows: npt.NDArray[np.uint32]
     ids: Ids
-    payload: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    payload: Mapping[str, Array] = field(default_factory=dict)
     hashing: _Hashing = field(default_factory=_Hashing)
     grouping: _Grouping = field(default_factory=_Grouping)
 

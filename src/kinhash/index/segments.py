@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._internal.types import Array
 from ..codes import n_bytes
 from .ids import Ids, is_ascending, sort_keys, sorting_order
 from .segment import Segment
@@ -21,8 +22,8 @@ Build = Callable[..., Segment]
 def segment_of(
     words: Words,
     n_bits: int,
-    ids: npt.NDArray[Any],
-    payload: Mapping[str, npt.NDArray[Any]],
+    ids: Array,
+    payload: Mapping[str, Array],
     build: Build = Segment.build,
 ) -> Segment:
     """A segment of rows in any order; ids that come twice are refused."""
@@ -45,9 +46,7 @@ def best_of(parts: list[tuple[Any, Any]], k: int, n_queries: int) -> tuple[Any, 
     return np.take_along_axis(distances, order, axis=1), ids.ravel()[flat]
 
 
-def in_order(
-    segments: Sequence[Segment], n_bits: int
-) -> tuple[Words, npt.NDArray[Any], dict[str, npt.NDArray[Any]]]:
+def in_order(segments: Sequence[Segment], n_bits: int) -> tuple[Words, Array, dict[str, Array]]:
     """Codes (n, W), ids and payload of all rows, by ascending id."""
     if not segments:
         return np.empty((0, -(-n_bytes(n_bits) // 8)), np.uint64), np.empty(0, np.int64), {}
@@ -63,7 +62,7 @@ def in_order(
     return words, ids, payload
 
 
-def all_ids(segments: Sequence[Segment]) -> npt.NDArray[Any]:
+def all_ids(segments: Sequence[Segment]) -> Array:
     """The ids of all rows, ascending."""
     if not segments:
         return np.empty(0, np.int64)
@@ -88,9 +87,7 @@ def settled(segments: tuple[Segment, ...], n_bits: int, build: Build = Segment.b
     return segments
 
 
-def without(
-    segments: tuple[Segment, ...], ids: npt.NDArray[Any]
-) -> tuple[tuple[Segment, ...], npt.NDArray[Any]]:
+def without(segments: tuple[Segment, ...], ids: Array) -> tuple[tuple[Segment, ...], Array]:
     """The segments without the rows of these ids, and which of the ids were there."""
     found = np.zeros(len(ids), bool)
     left = []

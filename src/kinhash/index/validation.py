@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._internal.texts import STRING
+from .._internal.types import Array
 from .._internal.validation import check_choice
 from ..codes import BitLayout, Codes, as_codes, to_words
 from ..errors import CodesMismatch, InvalidInput
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 Words = npt.NDArray[np.uint64]
-Values = npt.NDArray[Any]
+Values = Array
 Columns = dict[str, Values]
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Floats
+from .._internal.types import Array, Floats
 from ..codes import Codes, to_words
 from ..supervision import Labels
 from .cosine import ScoreRows
@@ -157,11 +157,11 @@ def _shares_of_first(scores: Floats, k: int) -> Floats:
     return np.asarray(above + equal * (places / equal.sum(axis=1, keepdims=True)))
 
 
-def _sums(shares: Floats, gains: npt.NDArray[Any]) -> Floats:
+def _sums(shares: Floats, gains: Array) -> Floats:
     return np.einsum("ij,ij->i", shares, gains, dtype=np.float64)
 
 
-def _ndcg(scores: Floats, gains: npt.NDArray[Any], candidates: npt.NDArray[np.bool_]) -> Floats:
+def _ndcg(scores: Floats, gains: Array, candidates: npt.NDArray[np.bool_]) -> Floats:
     """Expected nDCG (b,) of the first ten; 0 where no row has a gain."""
     out = np.zeros(len(scores))
     best = -np.sort(-np.partition(gains, -min(FIRST, gains.shape[1]), axis=1)[:, -FIRST:], axis=1)

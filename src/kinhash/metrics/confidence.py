@@ -6,12 +6,11 @@ Both take scores per query, such as `average_precision` returns; NaN (no relevan
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Floats
+from .._internal.types import Floats, Seed
 from .._internal.validation import check_integer
 from ..errors import InvalidInput
 
@@ -53,7 +52,7 @@ class PairedTest:
 
 
 def bootstrap_interval(
-    scores: npt.ArrayLike, *, level: float = 0.95, n_resamples: int = 10_000, random_state: Any = 0
+    scores: npt.ArrayLike, *, level: float = 0.95, n_resamples: int = 10_000, random_state: Seed = 0
 ) -> Interval:
     """Percentile interval of the mean when queries are drawn again with replacement.
 
@@ -89,7 +88,7 @@ def paired_test(
     *,
     level: float = 0.95,
     n_resamples: int = 10_000,
-    random_state: Any = 0,
+    random_state: Seed = 0,
 ) -> PairedTest:
     """Is ``second`` better than ``first`` by more than the luck of the queries? (Two-sided.)
 
@@ -120,7 +119,7 @@ def paired_test(
     )
 
 
-def _sign_flip_p(differences: Floats, n_resamples: int, random_state: Any) -> float:
+def _sign_flip_p(differences: Floats, n_resamples: int, random_state: Seed) -> float:
     from scipy.stats import permutation_test
 
     if len(differences) == 1:  # either sign is as large

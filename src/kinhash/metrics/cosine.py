@@ -10,19 +10,20 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
+from .._internal.types import Array
 
 __all__ = ["ScoreRows", "cosine_scores", "unit_rows"]
 
 BLOCK_ROWS = 2048
 
 Rows = npt.NDArray[np.int64]
-ScoreRows = Callable[[Rows], npt.NDArray[Any]]  # query positions → their scores for the whole database
+ScoreRows = Callable[[Rows], Array]  # query positions → their scores for the whole database
 
 
 def cosine_scores(queries: Any, database: Any) -> ScoreRows:
     """Inner products of rows of length one, dense or sparse, a few queries at a time."""
 
-    def scores(wanted: Rows) -> npt.NDArray[Any]:
+    def scores(wanted: Rows) -> Array:
         products = queries[wanted] @ database.T
         return np.asarray(products.toarray() if sp.issparse(products) else products)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._internal.blocks import block_slices, n_threads
-from .._internal.types import Ints
+from .._internal.types import Bytes, Ints
 from ..codes import Codes, to_words
 from ..gpu import Counted, card_in_use
 from ..index import weighing_of
@@ -23,6 +23,9 @@ from .kernels import GIVEN, LANES, tally
 from .ranking import Ranking
 from .relevance import Kin, Words, writable
 from .tie_groups import TieGroups
+
+if TYPE_CHECKING:
+    from ..gpu import Card
 
 __all__ = ["distances", "ordered_queries", "query_blocks"]
 
@@ -51,7 +54,11 @@ def query_blocks(
             highest = top_grade or (max(1, int(grades.max(initial=0))) if kin.how == GIVEN else kin.top_grade)
             codes = writable(to_words(ranking.queries[rows].repeated()))
             table = np.zeros((len(codes), farthest + 1, highest + 1), np.int64)
-            if on_card is None or not card.can_count(len(on_card.words), labels.shape[1], farthest, highest):
+            if (
+                card is None
+                or on_card is None
+                or not card.can_count(len(on_card.words), labels.shape[1], farthest, highest)
+            ):
                 _count(ranking, codes, labels, grades, table, pool, threads)
             else:
                 given = (on_card, writable(ranking.queries[rows].words()), labels, grades)
@@ -62,7 +69,7 @@ def query_blocks(
 
 
 def _count(
-    ranking: Ranking, codes: Words, labels: Words, grades: Any, table: Ints, pool: Any, threads: int
+    ranking: Ranking, codes: Words, labels: Words, grades: Bytes, table: Ints, pool: Any, threads: int
 ) -> None:
     """Give every thread its share of the queries, one block of the database after the other."""
     kin, (b, distances, width) = ranking.sides.kin, table.shape
@@ -83,7 +90,7 @@ def _by_word(words: Words) -> Words:
     return writable(np.ascontiguousarray(words.T))
 
 
-def _leave_own_out(ranking: Ranking, rows: slice, codes: Words, grades: Any, table: Ints) -> None:
+def _leave_own_out(ranking: Ranking, rows: slice, codes: Words, grades: Bytes, table: Ints) -> None:
     kin, own = ranking.sides.kin, ranking.sides.own
     assert own is not None
     has = np.flatnonzero(own[rows] >= 0)
@@ -104,7 +111,7 @@ def _rows_at_once(ranking: Ranking, top_grade: int | None) -> int:
     return max(1, min(rows, 4096))
 
 
-def _database_on(card: Any, database: Codes, kin: Kin) -> Counted:
+def _database_on(card: Card, database: Codes, kin: Kin) -> Counted:
     """Codes and labels of a database on a graphics card, copied block by block."""
     labels = None
     if kin.how != GIVEN:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Floats
+from .._internal.types import Array, Floats
 from .._internal.validation import check_choice
 from ..errors import InvalidInput
 from ..supervision import read_labels
@@ -71,20 +71,20 @@ def precision_of_scores(
     return sides.spread(np.array(out, np.float64))
 
 
-def groups_of(scores: npt.NDArray[Any], grades: Grades, ties: str = "expected") -> TieGroups:
+def groups_of(scores: Array, grades: Grades, ties: str = "expected") -> TieGroups:
     """The groups of one query: equal scores, or single rows in the order of the database ("index")."""
     if ties == "index":
         return TieGroups.of_order(grades[_first_order(scores)])
     return TieGroups.of_scores(scores, grades > 0)
 
 
-def _first_order(scores: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+def _first_order(scores: Array) -> npt.NDArray[np.intp]:
     """Highest first, equal scores in the order of the rows, without negating unsigned numbers."""
     backwards = np.argsort(scores[::-1], kind="stable")
     return np.asarray(len(scores) - 1 - backwards[::-1])
 
 
-def scored_rows(scores: Any, sides: Sides) -> Iterator[tuple[npt.NDArray[Any], Grades]]:
+def scored_rows(scores: Any, sides: Sides) -> Iterator[tuple[Array, Grades]]:
     """Scores and grades of the known rows for every known query, without the row that it is itself."""
     queries = np.arange(sides.n_queries)
     if sides.known_queries is not None:
@@ -97,7 +97,7 @@ def scored_rows(scores: Any, sides: Sides) -> Iterator[tuple[npt.NDArray[Any], G
             yield (row, grades) if mine < 0 else (np.delete(row, mine), np.delete(grades, mine))
 
 
-def _checked(scores: Any, rows: npt.NDArray[np.intp], n_database: int) -> npt.NDArray[Any]:
+def _checked(scores: Any, rows: npt.NDArray[np.intp], n_database: int) -> Array:
     block = np.asarray(scores(rows) if callable(scores) else scores[rows])
     shape = (len(rows), n_database)
     if block.shape != shape:
@@ -159,7 +159,7 @@ def average_precision_from_order(
     return sides.spread(out)
 
 
-def _check_lists(lists: npt.NDArray[Any], n_database: int) -> None:
+def _check_lists(lists: Array, n_database: int) -> None:
     expected = f"whole numbers from 0 to {n_database - 1}, or -1 where a list is shorter, none twice"
     remedy = "Pass positions in the database, not ids"
     if lists.dtype.kind not in "iu":

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from .._internal.blocks import block_slices
 from .._internal.rows import Rows
 from .._internal.stages import Stages
-from .._internal.types import Floats, Ints
+from .._internal.types import Array, Floats, Ints
 from ..encoders import LabelModel, Plain, Preparation, labeled_set, logistic_labels, prepare_rows
 from ..encoders import log_losses as losses_of_indicator
 from ..supervision import Labels, Training, from_labels
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 PENALTIES = (100.0, 10.0, 1.0)
+N_FOLDS = 5  # classifiers, each of which judges the rows that it did not see
 TRIED_ROWS = 10_000  # rows on which a penalty is chosen
 FEWEST_ROWS = 1_000
 MOST_WORK = 1_000_000_000  # rows times columns times labels of one fit: seconds
@@ -85,17 +86,17 @@ def best_penalty(X: Any, labels: Labels, rows: Ints, seed: int = 0) -> float:
     return PENALTIES[int(np.argmin(losses))]
 
 
-def log_losses(chances: npt.NDArray[Any], labels: Labels) -> Floats:
+def log_losses(chances: Array, labels: Labels) -> Floats:
     """Log loss of every row (n,): of its class, or summed over all tags."""
     return losses_of_indicator(chances, labels.indicator(), not labels.is_tags)
 
 
-def out_of_fold(X: Any, labels: Labels, seed: int, n_folds: int = 5) -> Iterator[tuple[Ints, Chances]]:
+def out_of_fold(X: Any, labels: Labels, seed: int) -> Iterator[tuple[Ints, Chances]]:
     """Blocks of rows of known label, and their probabilities (k, t) by a classifier of the other folds."""
     order = np.random.default_rng(seed).permutation(np.flatnonzero(labels.known))
     at_once = max(1, min(TRIED_ROWS, MOST_CHANCES // max(1, len(labels.names))))
     penalty = best_penalty(X, labels, order[:TRIED_ROWS], seed)
-    for split in folds(len(order), min(n_folds, len(order))):
+    for split in folds(len(order), min(N_FOLDS, len(order))):
         fit = np.sort(order[split.train])
         classifier = Classifier.fit(X[fit], labels[fit], penalty, seed)
         for part in block_slices(len(split.held_out), at_once):
@@ -103,12 +104,12 @@ def out_of_fold(X: Any, labels: Labels, seed: int, n_folds: int = 5) -> Iterator
             yield held, classifier(X[held])
 
 
-def unseen_chances(X: Any, labels: Labels, rows: Ints, seed: int = 0) -> Chances:
+def unseen_chances(X: Any, labels: Labels, rows: Ints) -> Chances:
     """Probabilities (k, t) of these rows of known label, by classifiers that did not see them."""
     out = np.zeros((len(rows), len(labels.names)), np.float32)
     place = np.full(len(labels), -1)
     place[rows] = np.arange(len(rows))
-    for held, chances in out_of_fold(X, labels, seed):
+    for held, chances in out_of_fold(X, labels, 0):
         asked = place[held] >= 0
         out[place[held[asked]]] = chances[asked]
     return out

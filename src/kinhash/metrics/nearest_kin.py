@@ -15,8 +15,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Floats
-from ..codes import Codes, as_codes
+from .._internal.types import Array, Floats
+from ..codes import Codes, CodesLike, as_codes
 from ..errors import InvalidInput
 from ..index import HammingIndex
 from ..supervision import read_labels
@@ -73,8 +73,8 @@ class NearKin:
 
 
 def near_kin(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: CodesLike,
+    database_codes: CodesLike,
     query_labels: Any,
     database_labels: Any,
     query_features: Any,
@@ -116,17 +116,15 @@ def near_kin_from_scores(
     return NearestKin.of(*sides, own=own).score_floats(rows)
 
 
-def distinct_answers(
-    query_codes: Codes, database_codes: Codes, k: int = ANSWER, own: Rows | None = None
-) -> int:
-    """How many different lists of the first ``k`` rows the queries get, in the order (distance, row).
+def distinct_answers(query_codes: Codes, database_codes: Codes, own: Rows | None = None) -> int:
+    """How many different lists of the first ten rows the queries get, in the order (distance, row).
 
     ``own`` are database rows, one for every query, that it does not find because it is that row.
     """
     database = Codes(database_codes.packed, database_codes.n_bits, fields=database_codes.fields)
     queries = Codes(query_codes.packed, query_codes.n_bits, fields=query_codes.fields)
     index = HammingIndex.from_codes(database)
-    found = index.search(queries, k=min(k, len(database)), exclude=own)
+    found = index.search(queries, k=min(ANSWER, len(database)), exclude=own)
     return len(np.unique(found.ids, axis=0))
 
 
@@ -230,7 +228,7 @@ def _largest(values: Floats, rows: Rows, most: int) -> tuple[Floats, Rows]:
     return values[kept].reshape(-1, most), rows[kept].reshape(-1, most)
 
 
-def _first_rows(scores: npt.NDArray[Any], k: int) -> Rows:
+def _first_rows(scores: Array, k: int) -> Rows:
     """Rows of the highest scores, equal ones in the order of the rows."""
     k = min(k, len(scores))
     rows = np.flatnonzero(scores >= np.partition(scores, -k)[-k]) if k else np.empty(0, np.int64)

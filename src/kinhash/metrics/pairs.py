@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Array, Floats, Ints
 
 __all__ = ["Pairs", "auc_shares", "strangers_below"]
 
@@ -28,14 +27,14 @@ class Pairs:
         return Pairs(self.left[rows], self.right[rows], self.verdict[rows])
 
 
-def strangers_below(kin: npt.NDArray[Any], strangers: npt.NDArray[Any]) -> tuple[Ints, Ints]:
+def strangers_below(kin: Array, strangers: Array) -> tuple[Ints, Ints]:
     """For the score of every similar pair: how many dissimilar pairs score less, and how many the same."""
     ordered = np.sort(strangers)
     below = np.searchsorted(ordered, kin, "left")
     return below, np.searchsorted(ordered, kin, "right") - below
 
 
-def auc_shares(kin: npt.NDArray[Any], strangers: npt.NDArray[Any]) -> Floats:
+def auc_shares(kin: Array, strangers: Array) -> Floats:
     """For every similar pair, the share of dissimilar pairs that score less; ties count one half.
 
     Their mean is the ROC AUC. Scores are higher for nearer pairs.

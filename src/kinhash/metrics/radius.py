@@ -9,6 +9,7 @@ import numpy as np
 
 from .._internal.types import Floats, Ints
 from .._internal.validation import check_choice, check_integer
+from ..codes import CodesLike
 from ..errors import InvalidInput
 from .distance_histogram import query_blocks
 from .mean_score import NO_KIN, MeanScore, summarize
@@ -43,8 +44,8 @@ class PrecisionWithinRadius(MeanScore):
 
 
 def precision_within_radius(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: CodesLike,
+    database_codes: CodesLike,
     query_labels: Any,
     database_labels: Any = None,
     *,
@@ -102,8 +103,8 @@ class PrecisionRecallCurve:
 
 
 def precision_recall_curve(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: CodesLike,
+    database_codes: CodesLike,
     query_labels: Any,
     database_labels: Any = None,
     *,
@@ -144,8 +145,8 @@ def precision_recall_curve(
 
 
 def radius_for_precision(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: CodesLike,
+    database_codes: CodesLike,
     query_labels: Any,
     database_labels: Any = None,
     *,

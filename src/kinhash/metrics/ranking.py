@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._internal.types import Floats
-from ..codes import Codes, as_codes
+from ..codes import Codes, CodesLike, as_codes
 from ..errors import InvalidInput
 from ..supervision import Labels, read_labels
 from .relevance import Kin, kin_from_labels, kin_from_relevance
@@ -64,8 +64,8 @@ class Ranking:
 
 
 def read_ranking(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: CodesLike,
+    database_codes: CodesLike,
     query_labels: Any,
     database_labels: Any,
     n_bits: int | None,

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._internal.types import Floats
 from .._internal.validation import check_choice, check_integer
+from ..codes import CodesLike
 from ..errors import InvalidInput
 from .distance_histogram import query_blocks
 from .mean_score import NO_KIN, Formula, MeanScore, score_queries, summarize
@@ -32,8 +33,8 @@ __all__ = [
 
 
 def mean_average_precision(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: CodesLike,
+    database_codes: CodesLike,
     query_labels: Any,
     database_labels: Any = None,
     *,
@@ -71,8 +72,8 @@ def mean_average_precision(
 
 
 def average_precision(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: CodesLike,
+    database_codes: CodesLike,
     query_labels: Any,
     database_labels: Any = None,
     *,
@@ -127,8 +128,8 @@ def _report(
 
 
 def precision_at_k(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: CodesLike,
+    database_codes: CodesLike,
     query_labels: Any,
     database_labels: Any = None,
     *,
@@ -155,8 +156,8 @@ def precision_at_k(
 
 
 def recall_at_k(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: CodesLike,
+    database_codes: CodesLike,
     query_labels: Any,
     database_labels: Any = None,
     *,
@@ -182,8 +183,8 @@ def recall_at_k(
 
 
 def ndcg(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: CodesLike,
+    database_codes: CodesLike,
     query_labels: Any,
     database_labels: Any = None,
     *,
@@ -229,8 +230,8 @@ class PrecisionAtRecall:
 
 
 def precision_at_recall(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: CodesLike,
+    database_codes: CodesLike,
     query_labels: Any,
     database_labels: Any = None,
     *,

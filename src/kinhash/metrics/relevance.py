@@ -17,6 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
+from .._internal.types import Array
 from ..errors import InvalidInput
 from ..supervision import Labels
 from .kernels import GIVEN, SAME, SHARED
@@ -80,7 +81,7 @@ class Kin:
         return left, right.T.tocsr()
 
 
-def writable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def writable(array: Array) -> Array:
     """The array, copied where it is read-only: Numba would compile the kernels a second time for it."""
     return np.require(array, requirements=["C", "W"])
 

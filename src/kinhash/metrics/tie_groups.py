@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Bools, Floats
+from .._internal.types import Array, Bools, Floats
 
 __all__ = ["DIVISORS", "TIES", "TieGroups", "discount_sums", "discounted_gains", "harmonic_step"]
 
@@ -52,7 +52,7 @@ class TieGroups:
         return replace(groups, grades=grades)
 
     @classmethod
-    def of_scores(cls, scores: npt.NDArray[Any], kin: Bools) -> TieGroups:
+    def of_scores(cls, scores: Array, kin: Bools) -> TieGroups:
         """From the scores of one query, highest first: only scores that some kin has make a group."""
         ordered = np.sort(scores)
         values, r = np.unique(scores[kin], return_counts=True)
@@ -62,7 +62,7 @@ class TieGroups:
         return cls((len(scores) - last)[None], n[None], (np.cumsum(r) - r)[None], r[None])
 
     @classmethod
-    def of_order(cls, grades: npt.NDArray[Any], top_grade: int = 1) -> TieGroups:
+    def of_order(cls, grades: Array, top_grade: int = 1) -> TieGroups:
         """From the grades of one query's rows in a finished order: every kin is a group."""
         places = np.flatnonzero(grades)
         ones = np.ones((1, len(places)), np.int64)

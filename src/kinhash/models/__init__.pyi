@@ -9,6 +9,7 @@ from .onnx import OPSET as OPSET
 from .onnx_file import to_onnx as to_onnx
 from .readout_steps import Settle as Settle
 from .readout_steps import Solve as Solve
+from .readout_steps import TreesStep as TreesStep
 from .score_steps import Join as Join
 from .score_steps import Lookup as Lookup
 from .seen import Seen as Seen

@@ -10,7 +10,7 @@ Add a step: one function from its inputs to the name of its result, and one row 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,21 @@ from ..codes import n_bytes
 from ..errors import InvalidInput, MissingExtra
 from .step import BY_ROW, NONE, RELATIVE_BITS, SHARE_BITS, SIMILARITY_BITS, SOLVE_BITS
 from .whole import WholeMap
+
+if TYPE_CHECKING:
+    from .readout_steps import Settle, Solve
+    from .score_steps import (
+        Columns,
+        Join,
+        Linear,
+        Lookup,
+        Relative,
+        Similarities,
+        Softmax,
+        TagSimilarities,
+        Unit,
+    )
+    from .step import Product
 
 __all__ = ["IR_VERSION", "OPSET", "WRITERS", "Graph", "model_of"]
 
@@ -88,7 +103,7 @@ class Graph:
         """``clip(value, low, high)``."""
         return self.node("Clip", value, np.float64(low), np.float64(high))
 
-    def product(self, step: Any, value: Name) -> Name:
+    def product(self, step: Product, value: Name) -> Name:
         """``value @ matrix`` of a step, in float32 where that is exact; the result is float64."""
         factor: Array = step.__dict__["_factor"]
         found = self.node("MatMul", self.cast(value, factor.dtype), self.whole(factor, factor.dtype))
@@ -172,24 +187,24 @@ def _model(graph: Graph, map_: WholeMap, double: bool) -> Any:
 # -- steps: each does what the `run` of its class does -------------------------------------------
 
 
-def _columns(graph: Graph, step: Any, x: Name) -> Name:
+def _columns(graph: Graph, step: Columns, x: Name) -> Name:
     centered = graph.node("Sub", x, step.mean)
     return graph.clipped(graph.rounded(centered, step.factor), -step.limit, step.limit)
 
 
-def _relative(graph: Graph, step: Any, x: Name) -> Name:
+def _relative(graph: Graph, step: Relative, x: Name) -> Name:
     top = graph.largest(graph.node("Abs", x))
     some = graph.node("Where", graph.node("Greater", top, np.float64(0)), top, np.float64(1))
     return graph.rounded(graph.node("Div", x, some), 2.0**RELATIVE_BITS)
 
 
-def _unit(graph: Graph, step: Any, v: Name) -> Value:
+def _unit(graph: Graph, step: Unit, v: Name) -> Value:
     n = graph.node("Sqrt", graph.sum(graph.node("Mul", v, v)))
     factor = graph.node("Div", np.float64(step.length), graph.node("Max", n, np.float64(1)))  # n is 0, or ≥ 1
     return graph.node("Round", graph.node("Mul", v, factor)), n
 
 
-def _linear(graph: Graph, step: Any, v: Value, plus: Name | None = None) -> Name:
+def _linear(graph: Graph, step: Linear, v: Value, plus: Name | None = None) -> Name:
     if isinstance(v, tuple):
         out = graph.rounded(graph.node("Mul", graph.product(step, v[0]), v[1]), step._scale)
     else:
@@ -201,7 +216,7 @@ def _linear(graph: Graph, step: Any, v: Value, plus: Name | None = None) -> Name
     return out if plus is None else graph.node("Add", out, plus)
 
 
-def _similarities(graph: Graph, step: Any, v: Value) -> Name:
+def _similarities(graph: Graph, step: Similarities, v: Value) -> Name:
     u = v[0] if isinstance(v, tuple) else v
     squares = graph.node("Add", graph.sum(graph.node("Mul", u, u)), graph.whole(step._squares))
     squared = graph.node("Sub", squares, graph.scaled(graph.product(step, u), 2.0))
@@ -210,18 +225,18 @@ def _similarities(graph: Graph, step: Any, v: Value) -> Name:
     return graph.look_up(step.table, squared, step.shift)
 
 
-def _softmax(graph: Graph, step: Any, v: Name) -> Name:
+def _softmax(graph: Graph, step: Softmax, v: Name) -> Name:
     away = graph.node("Sub", graph.largest(v), v)
     e = graph.look_up(step.table, away, step.shift)
     return graph.rounded(graph.node("Div", e, graph.sum(e)), 2.0**SHARE_BITS)
 
 
-def _lookup(graph: Graph, step: Any, v: Name) -> Name:
+def _lookup(graph: Graph, step: Lookup, v: Name) -> Name:
     away = graph.node("Sub", v, np.float64(step.low)) if step.low else v
     return graph.look_up(step.table, away, step.shift, bool(step.wrap))
 
 
-def _tags(graph: Graph, step: Any, chances: Name, logs: Name) -> Name:
+def _tags(graph: Graph, step: TagSimilarities, chances: Name, logs: Name) -> Name:
     none = graph.look_up(step.table, graph.product(step, logs), step.shift)
     if not step.graded:
         return graph.node("Sub", np.float64(2.0**SIMILARITY_BITS), graph.scaled(none, 2.0))
@@ -231,7 +246,7 @@ def _tags(graph: Graph, step: Any, chances: Name, logs: Name) -> Name:
     return graph.node("Sub", shared, none)
 
 
-def _solve(graph: Graph, step: Any, b: Name) -> Name:
+def _solve(graph: Graph, step: Solve, b: Name) -> Name:
     clip, part = float(step.clip[0]), 2.0**-SOLVE_BITS
     one = np.float64(1)
     size = graph.largest(graph.node("Add", graph.node("Abs", b), step.sums))
@@ -259,7 +274,7 @@ def _solve(graph: Graph, step: Any, b: Name) -> Name:
     return graph.rounded(graph.scaled(stretched, clip), 1 / part)
 
 
-def _settle(graph: Graph, step: Any, b: Name) -> Name:
+def _settle(graph: Graph, step: Settle, b: Name) -> Name:
     """Bit k takes the sign of its field, for k = 0 … d − 1, as often as there are sweeps.
 
     A sweep that changes nothing is followed by others that change nothing, so none ends early.
@@ -293,7 +308,7 @@ def _settle(graph: Graph, step: Any, b: Name) -> Name:
     return graph.node("Where", graph.node("Equal", fields, zero), ended, fields)
 
 
-def _join(graph: Graph, step: Any, *given: Name) -> Name:
+def _join(graph: Graph, step: Join, *given: Name) -> Name:
     return graph.node("Concat", *given, axis=1)
 
 

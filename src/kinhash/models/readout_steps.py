@@ -12,7 +12,7 @@ from .._internal.types import Array
 from ..codes import POSITIVE, Form
 from .step import LARGEST, NONE, SMALLEST, SOLVE_BITS, SYMMETRIC, Bound, Inexact, Step, require_exact
 
-__all__ = ["Settle", "Solve", "Trees", "require_edges"]
+__all__ = ["Settle", "Solve", "TreesStep", "require_edges"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Settle(Step):
         np.fill_diagonal(off, 0.0)
         return off
 
-    def run(self, xp: Any, *given: Any) -> Any:
+    def run(self, xp: Any, *given: Array) -> Array:
         from .kernels import settle_rows
 
         b = np.ascontiguousarray(given[0])
@@ -89,7 +89,7 @@ class Solve(Step):
         require_exact("A solution", largest)
         return Bound.of(b.width, max(most, largest * 2.0**-SOLVE_BITS) + 1)
 
-    def run(self, xp: Any, *given: Any) -> Any:
+    def run(self, xp: Any, *given: Array) -> Array:
         (b,) = given
         clip, part = float(self.clip[0]), 2.0**-SOLVE_BITS
         vectors = self.vectors.astype(np.float64)
@@ -111,7 +111,7 @@ class Solve(Step):
 
 
 @dataclass(frozen=True, eq=False)
-class Trees(Step):
+class TreesStep(Step):
     """Sums of trees: a row goes left where the number of edges below its entry is at most a threshold.
 
     ``edges`` of column j lie between ``edge_starts[j]`` and ``edge_starts[j + 1]``. Nodes are in the order
@@ -150,7 +150,7 @@ class Trees(Step):
         require_exact("A sum of leaves", total)
         return Bound.of(len(self.base), float(total))
 
-    def run(self, xp: Any, *given: Any) -> Any:
+    def run(self, xp: Any, *given: Array) -> Array:
         from .kernels import walk
 
         (v,) = given
@@ -180,7 +180,7 @@ def require_edges(edges: Array, starts: Array, n_columns: int) -> None:
         raise Inexact("edges that are not in ascending order")
 
 
-def _require_trees(step: Trees, n_columns: int) -> None:
+def _require_trees(step: TreesStep, n_columns: int) -> None:
     """Every walk must end inside its tree: the kernel does not look where it steps."""
     nodes, right = step.nodes, step.right.astype(np.int64)
     # Sums of large integers wrap around, those of floats do not.

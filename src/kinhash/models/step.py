@@ -112,11 +112,11 @@ def _sizes(matrix: Array) -> tuple[Floats, Floats, Floats]:
     return found[0], found[1], found[2]
 
 
-def require_exact(what: str, largest: Any, room: float = DOUBLE) -> None:
-    """Raise `Inexact` unless the largest sum is within ``room``."""
+def require_exact(what: str, largest: float | Array) -> None:
+    """Raise `Inexact` unless whole numbers are exact up to the largest sum."""
     most = float(np.max(largest, initial=0.0))
-    if not most < room:  # NaN fails too
-        raise Inexact(f"{what} can reach {most:.3g}, and whole numbers are exact up to {room:.3g}")
+    if not most < DOUBLE:  # NaN fails too
+        raise Inexact(f"{what} can reach {most:.3g}, and whole numbers are exact up to {DOUBLE:.3g}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +138,10 @@ class Step(ABC):
         """Bound of the result; raises `Inexact` if a sum could leave its exact range."""
 
     @abstractmethod
-    def run(self, xp: Any, *given: Any) -> Any:
+    def run(self, xp: Any, *given: Any) -> Array | tuple[Array, Array]:
         """The result, by NumPy or CuPy."""
 
-    def fast(self, *given: Any) -> Any:
+    def fast(self, *given: Any) -> Array | tuple[Array, Array]:
         """The same by a compiled kernel, where there is one."""
         return self.run(np, *given)
 
@@ -174,7 +174,7 @@ class Product(Step):
     _factor: Array  # that matrix, kept by `_prove`
     _in_int32: bool
 
-    def _prove(self, matrix: Array, given: Bound) -> Any:
+    def _prove(self, matrix: Array, given: Bound) -> Array:
         """Bounds (q,) of the products. Keeps the matrix as float32 if they are exact in it, else float64."""
         largest = given.of_product(matrix)
         require_exact("A product", largest)
@@ -182,14 +182,14 @@ class Product(Step):
         self._keep(_factor=np.ascontiguousarray(matrix, dtype))
         return largest
 
-    def _multiply(self, xp: Any, v: Any) -> Any:
+    def _multiply(self, xp: Any, v: Array) -> Array:
         factor = self._factor
         if xp is not np:  # a card may multiply float32 with fewer digits
             factor = factor.astype(np.float64)
         return xp.matmul(v.astype(factor.dtype, copy=False), factor).astype(np.float64, copy=False)
 
 
-def places(xp: Any, v: Any, shift: int, n: int, wrap: bool = False) -> Any:
+def places(xp: Any, v: Array, shift: int, n: int, wrap: bool = False) -> Array:
     """Places in a table of n entries: ``(v + half) >> shift``, which is exact for whole numbers v."""
     half = 2.0 ** (shift - 1) if shift else 0.0
     place = xp.floor((v + half) * 2.0**-shift)

@@ -5,7 +5,7 @@ Translations are in `onnx.py` and `explorer/model.js`.
 
 from __future__ import annotations
 
-from .readout_steps import Settle, Solve, Trees
+from .readout_steps import Settle, Solve, TreesStep
 from .score_steps import Columns, Join, Linear, Lookup, Relative, Similarities, Softmax, TagSimilarities, Unit
 from .step import Step
 
@@ -22,7 +22,7 @@ __all__ = [
     "Solve",
     "Step",
     "TagSimilarities",
-    "Trees",
+    "TreesStep",
     "Unit",
 ]
 
@@ -37,6 +37,6 @@ STEPS: dict[str, type[Step]] = {
     "softmax": Softmax,
     "solve": Solve,
     "tags": TagSimilarities,
-    "trees": Trees,
+    "trees": TreesStep,
     "unit": Unit,
 }

@@ -159,7 +159,7 @@ class WholeMap(Map):
             values.append(step.fast(*(values[place] for place in step.inputs)))
         return values
 
-    def run_with(self, xp: Any, block: Any) -> Any:
+    def run_with(self, xp: Any, block: Array) -> Array:
         """The same by NumPy or CuPy alone: the definition of a model."""
         values: list[Any] = [block]
         for step in self.steps_:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -12,6 +12,8 @@ from ..metrics import CLASSIFIER, COSINE, ITQ, LEARNED, LSH, MAPPED, RANDOM
 from .axes import FAINT, INK, axes_or_new, plain_frame
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ..advice import Advice
     from ..metrics import Interval
 
@@ -31,7 +33,7 @@ STYLES: dict[str, tuple[str, str, str, float]] = {
 GAP = 0.038  # mAP: names at the right edge keep at least this apart
 
 
-def advice(advice: Advice, *, ax: Any = None) -> Any:
+def advice(advice: Advice, *, ax: Axes | None = None) -> Axes:
     """Draw an advice: mAP against bits with 95 % intervals, the recommended length marked.
 
     Parameters
@@ -71,7 +73,7 @@ def advice(advice: Advice, *, ax: Any = None) -> Any:
     return axes
 
 
-def _line(axes: Any, name: str, lengths: list[int], found: list[Interval]) -> None:
+def _line(axes: Axes, name: str, lengths: list[int], found: list[Interval]) -> None:
     """A line with the interval of every point; ours also as a band."""
     color, marker, dashes, width = STYLES[name]
     y, below, above = ([getattr(one, end) for one in found] for end in ("value", "low", "high"))
@@ -85,7 +87,7 @@ def _line(axes: Any, name: str, lengths: list[int], found: list[Interval]) -> No
         axes.fill_between(lengths, below, above, color=color, alpha=0.15, lw=0, zorder=2)
 
 
-def _frame(axes: Any, advice: Advice, lengths: list[int]) -> None:
+def _frame(axes: Axes, advice: Advice, lengths: list[int]) -> None:
     """Lengths evenly apart, their bytes below, and the recommended one marked."""
     from matplotlib.ticker import NullLocator
 
@@ -105,7 +107,7 @@ def _frame(axes: Any, advice: Advice, lengths: list[int]) -> None:
         axes.text(answer.n_bits, 0.015, " recommended", ha="left", va="bottom", fontsize=9, color=INK)
 
 
-def _names(axes: Any, names: dict[str, float]) -> None:
+def _names(axes: Axes, names: dict[str, float]) -> None:
     """Names at the right edge, pushed apart as little as possible where lines end close together."""
     ordered = sorted(names, key=lambda name: names[name])
     edge = axes.get_yaxis_transform()  # x in shares of the axes, y in mAP
@@ -136,7 +138,7 @@ def apart(values: list[float]) -> list[float]:
     return places
 
 
-def _titles(axes: Any, advice: Advice) -> None:
+def _titles(axes: Axes, advice: Advice) -> None:
     answer, facts = advice.recommendation, advice.measurement
     title = "The labels look random: no code can be recommended"
     if answer.method is not None and answer.n_bits is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,17 @@ from ..errors import InvalidInput
 from ..supervision import Labels, read_labels
 from .axes import FAINT, INK, KIN, LOOKS, axes_or_new, plain_frame
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["bits"]
 
 MOST_LABELS, MOST_LETTERS = 30, 24
 
 
 def bits(
-    codes: Codes | npt.ArrayLike, labels: Any = None, *, n_bits: int | None = None, ax: Any = None
-) -> Any:
+    codes: Codes | npt.ArrayLike, labels: Any = None, *, n_bits: int | None = None, ax: Axes | None = None
+) -> Axes:
     """Draw how often each bit is one; with labels, among the rows of each label.
 
     A bit that is one in half of the rows says most, and one that never changes says nothing. Label by label,
@@ -67,7 +70,7 @@ def bits(
     return axes
 
 
-def _balance(axes: Any, codes: Codes) -> None:
+def _balance(axes: Axes, codes: Codes) -> None:
     kin = codes.fields.kin(codes.n_bits)
     colors = [KIN] * kin + [LOOKS] * codes.fields.alike
     axes.bar(np.arange(codes.n_bits), codes.bits().mean(axis=0), width=0.8, color=colors)
@@ -77,7 +80,7 @@ def _balance(axes: Any, codes: Codes) -> None:
     plain_frame(axes)
 
 
-def _by_label(axes: Any, codes: Codes, labels: Labels, shown: Ints) -> None:
+def _by_label(axes: Axes, codes: Codes, labels: Labels, shown: Ints) -> None:
     indicator = labels.indicator()[:, shown].astype(np.float64)
     counts = np.asarray(indicator.sum(axis=0)).ravel()
     shares = np.asarray(indicator.T @ codes.bits().astype(np.float64)) / np.maximum(counts, 1)[:, None]
@@ -93,7 +96,7 @@ def _by_label(axes: Any, codes: Codes, labels: Labels, shown: Ints) -> None:
     bar.outline.set_visible(False)
 
 
-def _fields(axes: Any, codes: Codes) -> None:
+def _fields(axes: Axes, codes: Codes) -> None:
     """A line between kin and alike bits, and their names above."""
     fields, n_bits = codes.fields, codes.n_bits
     kin, top = fields.kin(n_bits), axes.get_xaxis_transform()

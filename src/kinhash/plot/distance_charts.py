@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ from .._internal.types import Ints
 from ..codes import Codes, as_codes
 from ..supervision import read_labels
 from .axes import FAINT, INK, KIN, STRANGER, axes_or_new, plain_frame
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["count_distances", "distances"]
 
@@ -27,8 +30,8 @@ def distances(
     *,
     exclude_self: bool = False,
     n_bits: int | None = None,
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the shares of relevant and of other rows at each distance from a query.
 
     Both histograms are shares that add up to one. Where they are apart, the distance separates relevant rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from .._internal.pictures import pixels
 from ..index import Neighbors, number
 from ..index import marks as every_mark
 from .axes import FAINT, INK, KIN, STRANGER, axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["neighbors"]
 
@@ -27,8 +30,8 @@ def neighbors(
     kin: Any = None,
     rows: Sequence[int] | None = None,
     places: Iterable[int] | None = None,
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw queries with what they find, nearest first, and the distance below each.
 
     Parameters
@@ -84,7 +87,7 @@ def neighbors(
     return axes
 
 
-def _cell(axes: Any, x: float, y: float, shown: Any, color: str, crossed: bool = False) -> None:
+def _cell(axes: Axes, x: float, y: float, shown: Any, color: str, crossed: bool = False) -> None:
     """Draw a picture, or an id, in a frame; crossed out if it is not relevant."""
     left, right, top, bottom = x + EDGE, x + EDGE + SIDE, y, y + SIDE
     if np.ndim(shown) >= 2:
@@ -104,5 +107,5 @@ def _cell(axes: Any, x: float, y: float, shown: Any, color: str, crossed: bool =
         axes.plot([left, right], [bottom, top], color=color, lw=1.6, zorder=3)
 
 
-def _write(axes: Any, x: float, y: float, text: str, size: float) -> None:
+def _write(axes: Axes, x: float, y: float, text: str, size: float) -> None:
     axes.text(x, y, text, ha="center", va="center", fontsize=size, color=INK, parse_math=False)

@@ -8,6 +8,8 @@ from .eigen_itq import EigenITQ as EigenITQ
 from .fasthash import FastHash as FastHash
 from .fsdh import FSDH as FSDH
 from .fssh import FSSH as FSSH
+from .gaussian import Gaussian as Gaussian
+from .gaussian import root_mean_square_distance as root_mean_square_distance
 from .hadamard import HadamardHashing as HadamardHashing
 from .heads import CSQ as CSQ
 from .heads import DPN as DPN

@@ -17,10 +17,7 @@ from kinhash.plugins import (
     Card,
     Floats,
     Ints,
-    Steps,
     Training,
-    Trees,
-    TreesMap,
     block_slices,
     check_choice,
     check_integer,
@@ -33,6 +30,7 @@ from kinhash.plugins import (
 
 from .cards import PAIRS
 from .pair_bits import LOSSES, ListedPairs, bit_weights
+from .trees import Steps, Trees, TreesMap
 
 __all__ = ["FastHash", "block_bits", "coordinate_sweep", "cut_block"]
 

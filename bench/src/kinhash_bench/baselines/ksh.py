@@ -10,7 +10,6 @@ from kinhash.baselines import Baseline, Solved
 from kinhash.plugins import (
     Card,
     Floats,
-    Gaussian,
     LinearMap,
     Preparation,
     Training,
@@ -19,10 +18,10 @@ from kinhash.plugins import (
     check_number,
     map_blocks,
     prepare_rows,
-    root_mean_square_distance,
 )
 
 from .cards import PAIRS
+from .gaussian import Gaussian, root_mean_square_distance
 from .sample import GroupedSimilarity, draw_rows
 
 __all__ = ["KSH", "Residual", "smooth_objective"]

@@ -16,16 +16,18 @@ import scipy.sparse as sp
 from kinhash.errors import InvalidInput
 from kinhash.plugins import (
     Floats,
+    Floats32,
     LinearMap,
     NoSupervision,
     Preparation,
-    PreparedRows,
     Rows,
     Training,
     UnitRBF,
+    available_memory,
     block_slices,
     jittered_cholesky,
     map_blocks,
+    prepare_rows,
     require_memory,
 )
 
@@ -39,6 +41,7 @@ __all__ = [
     "sign_or",
 ]
 
+MOST_BYTES = 4 << 30  # prepared features beyond this are not kept
 WIDTH = 0.4  # of the kernels of SDH and its heirs, on rows of unit length
 
 
@@ -80,6 +83,27 @@ def count_rows(training: Training, labels: sp.csr_array) -> Counted:
         training, rows=Rows(training.rows.X[rows]), supervision=NoSupervision(len(rows)), weights=kept
     )
     return Counted(some, labels[rows], rows, n)
+
+
+class PreparedRows:
+    """Prepared rows (n, q) by block. Work that passes over them many times keeps them if they fit.
+
+    Memory: n·q·4 bytes where that is below 4 GB and below a quarter of what is free, else a few blocks.
+    """
+
+    def __init__(self, rows: Rows, preparation: Preparation, n_jobs: int | None = None) -> None:
+        self.rows, self.preparation = rows, preparation
+        self.blocks = block_slices(len(rows), rows.block_rows())
+        size = 4 * len(rows) * len(preparation.mean)
+        self._kept: Floats32 | None = None
+        if size < min(MOST_BYTES, available_memory() // 4):
+            self._kept = prepare_rows(rows, preparation, None, n_jobs)
+
+    def read(self, part: slice) -> Floats32:
+        """Prepared rows of a slice."""
+        if self._kept is not None:
+            return self._kept[part]
+        return self.preparation(self.rows.read(part))
 
 
 class TrainingRows:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
 from kinhash.baselines import Solved, Unsupervised
 from kinhash.plugins import (
+    Array,
+    Builder,
     Card,
     Floats,
+    Floats32,
     Ints,
-    PeriodicMap,
+    Lookup,
+    PreparedMap,
     Standardized,
     Training,
     block_slices,
@@ -20,7 +27,35 @@ from kinhash.plugins import (
 
 from .cards import FEATURES
 
-__all__ = ["SpectralHashing", "slowest_waves"]
+__all__ = ["PeriodicMap", "SpectralHashing", "slowest_waves"]
+
+ANGLE_BITS, TURN_BITS, SCORE_BITS = 20, 14, 20  # parts of a turn, of them in the table, and of a score
+
+
+@dataclass(frozen=True)
+class PeriodicMap(PreparedMap):
+    """``scores = cos(z W + phase)`` with z the prepared row: W (q, d) float32, phase (d,) float32."""
+
+    weights: Floats32
+    phase: Floats32
+    kind: ClassVar[str] = "periodic"
+
+    @property
+    def n_bits(self) -> int:  # type: ignore[override]
+        """Number of scores."""
+        return self.weights.shape[1]
+
+    def scores(self, block: Array) -> Array:
+        scores: Array = np.cos(self.preparation(block) @ self.weights + self.phase)
+        return scores
+
+    def steps(self, builder: Builder) -> tuple[int, Array]:
+        # Angles count in parts of a turn, so that a table of one turn wraps around.
+        turn = 1 / (2 * np.pi)
+        angles, _ = self.preparation.product(builder, self.weights * turn, self.phase * turn, ANGLE_BITS)
+        table = np.rint(np.cos(np.arange(2**TURN_BITS) * (2 * np.pi / 2**TURN_BITS)) * 2.0**SCORE_BITS)
+        step = Lookup((angles,), table.astype(np.int32), 0, ANGLE_BITS - TURN_BITS, 1)
+        return builder.add(step), np.full(self.n_bits, SCORE_BITS, np.int16)
 
 
 class SpectralHashing(Unsupervised):

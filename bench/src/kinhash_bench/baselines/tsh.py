@@ -12,7 +12,6 @@ from kinhash.baselines import Solved
 from kinhash.plugins import (
     Card,
     Floats,
-    Gaussian,
     LinearMap,
     Preparation,
     Training,
@@ -21,10 +20,10 @@ from kinhash.plugins import (
     check_integer,
     check_number,
     map_blocks,
-    root_mean_square_distance,
 )
 
 from .cards import PAIRS
+from .gaussian import Gaussian, root_mean_square_distance
 from .pair_bits import LOSSES, ListedPairs, bit_weights
 from .two_step import RowCodes, TwoStepBaseline
 

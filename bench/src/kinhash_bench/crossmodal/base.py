@@ -14,15 +14,15 @@ from kinhash.errors import InvalidInput
 from kinhash.plugins import (
     Card,
     Floats,
-    Gaussian,
     block_slices,
     check_n_bits,
     jittered_cholesky,
     make_rng,
-    root_mean_square_distance,
     single_blas_thread,
 )
 from kinhash.supervision import read_labels
+
+from ..baselines import Gaussian, root_mean_square_distance
 
 __all__ = ["CrossModal", "Solved", "View", "ViewMap", "gaussian_features", "ridge"]
 

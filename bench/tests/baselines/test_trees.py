@@ -7,8 +7,8 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from kinhash.encoders.feature_transform import Preparation
-from kinhash.encoders.trees import Steps, Trees, TreesMap
 from kinhash.models import WholeMap
+from kinhash_bench.baselines.trees import Steps, Trees, TreesMap
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 6)).astype(np.float32)

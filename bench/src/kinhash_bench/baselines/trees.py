@@ -13,10 +13,19 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Array, Bytes, Floats, Floats32, Ints
-from ..models import SPREAD_BITS, Builder, Inexact, Map, walk
-from ..models import steps as whole
-from .feature_transform import Preparation
+from kinhash.plugins import (
+    SPREAD_BITS,
+    Array,
+    Builder,
+    Bytes,
+    Floats,
+    Floats32,
+    Inexact,
+    Ints,
+    PreparedMap,
+    TreesStep,
+    walk,
+)
 
 __all__ = ["Steps", "Trees", "TreesMap"]
 
@@ -97,10 +106,9 @@ class Trees:
 
 
 @dataclass(frozen=True)
-class TreesMap(Map):
+class TreesMap(PreparedMap):
     """Prepared row → steps → one sum of trees per bit."""
 
-    preparation: Preparation
     steps_: Steps
     bits: Sequence[Trees]
     kind: ClassVar[str] = "trees"
@@ -109,11 +117,6 @@ class TreesMap(Map):
     def n_bits(self) -> int:  # type: ignore[override]
         """Number of scores."""
         return len(self.bits)
-
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        """Columns of the raw rows."""
-        return self.preparation.n_features
 
     def scores(self, block: Array) -> Floats:
         places = self.steps_(self.preparation(block))
@@ -133,7 +136,7 @@ class TreesMap(Map):
             float(np.abs(values).max(initial=0.0)), float(np.abs(base).max()) / max(1, len(values)), 1e-30
         )
         units = LEAF_BITS - int(np.ceil(np.log2(largest)))
-        step = whole.Trees(
+        step = TreesStep(
             (columns,),
             np.clip(edges, -(2**31), 2**31 - 1).astype(np.int32),
             self.steps_.starts.astype(np.int64),
