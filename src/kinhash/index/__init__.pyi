@@ -7,6 +7,8 @@ from .ids import as_ids as as_ids
 from .ids import sort_keys as sort_keys
 from .ids import sorting_order as sorting_order
 from .kernels.bit_weights import weighing_of as weighing_of
+from .near_duplicates import NearDuplicates as NearDuplicates
+from .near_duplicates import near_duplicates as near_duplicates
 from .neighbors import Neighbors as Neighbors
 from .segments import best_of as best_of
 from .table import marks as marks
