@@ -17,4 +17,5 @@ __all__ = [
     "NearDuplicates",
     "Neighbors",
     "near_duplicates",
+    "recoded",
 ]

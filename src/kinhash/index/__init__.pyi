@@ -10,6 +10,9 @@ from .kernels.bit_weights import weighing_of as weighing_of
 from .near_duplicates import NearDuplicates as NearDuplicates
 from .near_duplicates import near_duplicates as near_duplicates
 from .neighbors import Neighbors as Neighbors
+from .recoded import answers_of_rows as answers_of_rows
+from .recoded import places_of as places_of
+from .recoded import recoded as recoded
 from .segments import best_of as best_of
 from .table import marks as marks
 from .table import number as number
