@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -56,9 +58,7 @@ def test_groups_are_the_components_of_all_pairs(codes, radius, keep):
 
 
 def test_tasks_of_a_few_codes_give_the_same_groups(monkeypatch):
-    from kinhash.index import near_duplicates as function
-
-    module = __import__(function.__module__, fromlist=["MOST_PAIRS"])
+    module = sys.modules[near_duplicates.__module__]
     rng = np.random.default_rng(0)
     codes = Codes(np.packbits(rng.random((500, 16)) < 0.2, axis=1), 16)
     whole = near_duplicates(codes, 1)
