@@ -85,6 +85,18 @@ def test_an_index_gives_its_rows_in_the_order_of_their_ids_however_they_came():
     assert len(near_duplicates(index, 0).ids) == 0, "what is left differs"
 
 
+def test_more_codes_than_one_thread_takes():
+    rng = np.random.default_rng(2)
+    packed = rng.integers(0, 256, (60_000, 8), np.uint8)  # no two of them are near by chance
+    twins = rng.choice(59_000, 500, replace=False)
+    packed[59_000:59_500] = packed[twins]
+    packed[59_000:59_500, 3] ^= 1 << rng.integers(0, 8, 500).astype(np.uint8)
+    found = near_duplicates(packed, 2)
+    assert sorted(found.ids[found.kept].tolist()) == sorted(twins.tolist())
+    assert sorted(found.dropped.tolist()) == list(range(59_000, 59_500))
+    assert set(found.distances.tolist()) == {0, 1}
+
+
 def test_a_million_equal_rows_are_one_code():
     """As pairs of rows they would be 5e11 finds of 16 bytes."""
     packed = np.zeros((1_000_000, 8), np.uint8)

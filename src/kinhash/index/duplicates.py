@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.locks import new_lock
+from .._internal.blocks import n_threads
 from .._internal.validation import check_choice, check_integer
 from ..codes import BitLayout, Codes, as_codes, to_words
 from .hamming_index import HammingIndex
@@ -16,12 +16,11 @@ from .ids import Ids, as_ids
 from .kernels.bit_weights import weighing_of
 from .kernels.unions import unite
 from .segment import EMPTY, Segment, read_only
-from .threads import map_threads
 
 __all__ = ["NearDuplicates", "near_duplicates"]
 
-MOST_PAIRS = 2**24  # pairs that one task can find at most: 16 bytes each while it runs
-MOST_QUERIES = 100  # codes of one task, where that bound leaves more
+MOST_PAIRS = 2**24  # pairs that a search can find at most, per thread: 16 bytes each while it runs
+MOST_QUERIES = 100  # codes of a search, per thread, where that bound leaves more
 KEEP = ("first", "last")
 
 
@@ -62,8 +61,9 @@ def near_duplicates(
     Two rows are in one group if a chain of rows leads from one to the other, each within ``radius`` of the
     next, in the weighted distance of the codes. One row of each group is kept.
 
-    Distinct codes are compared, so a million equal rows cost no more than one. Never n × n: a task finds
-    2**24 pairs at most, 16 bytes each, on every thread. Beyond that, some 100 bytes per row of 64 bits.
+    Distinct codes are compared, so a million equal rows cost no more than one. Never n × n: they are
+    searched in blocks that find 2**24 pairs per thread at most, 16 bytes each. Beyond that, some 100 bytes
+    per row of 64 bits.
 
     Parameters
     ----------
@@ -102,18 +102,13 @@ def _roots(segment: Segment, radius: int, fields: BitLayout) -> npt.NDArray[np.i
     n_codes = segment.n_codes
     distinct = Segment(segment.n_bits, segment.blocks, n_codes, EMPTY, EMPTY, Ids(n_codes))
     words = distinct.words()
-    parents, uniting = np.arange(n_codes), new_lock()
-    size = max(1, min(MOST_QUERIES, MOST_PAIRS // max(1, n_codes)))
-
-    def one(start: int) -> None:
+    parents = np.arange(n_codes)
+    size = n_threads() * max(1, min(MOST_QUERIES, MOST_PAIRS // max(1, n_codes)))
+    for start in range(0, n_codes if radius else 0, size):
         query, _, others = distinct.within(read_only(words[start : start + size]), radius, fields)
         query = query + start
         later = others > query  # each pair is found from both sides
-        with uniting:
-            unite(parents, query[later], others[later])
-
-    if radius:
-        map_threads(one, range(0, n_codes, size))
+        unite(parents, query[later], others[later])
     while (above := parents[parents] != parents).any():
         parents[above] = parents[parents[above]]
     return parents
