@@ -41,7 +41,7 @@ ELSEWHERE = {
     "docs/scale.md": "tests/distributed/test_scale_page.py",
     "docs/searching.md": "tests/index/test_docs.py",
 }
-DOCTESTS = [*TUTORIALS, "docs/protocols.md", "docs/production.md"]
+DOCTESTS = [*TUTORIALS, "docs/maintain.md", "docs/protocols.md", "docs/production.md"]
 LABORATORY = (
     "docs/protocols.md",
     "docs/benchmark.md",

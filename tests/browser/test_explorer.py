@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 
 import numpy as np
-from browser_rows import HOSTILE, N, until
+from browser_rows import HOSTILE, N, from_disk, until
 
 from kinhash import explore
 from kinhash.explorer.page import SCRIPTS
@@ -299,3 +299,24 @@ def test_a_notebook_s_frame_works_like_the_page(browser, codes, tmp_path):
     assert frame.evaluate("state.row") == 11
     assert wrong == []
     page.close()
+
+
+def test_cards_name_all_tags_of_a_neighbour_and_those_it_shares(browser, codes, tmp_path):
+    words = [f"quite a long tag {k}" for k in range(6)]
+    tags = [[words[(k + step) % 6] for step in range(k % 4)] for k in range(N)]
+    explore(codes, tags).save(tmp_path / "tags.html")
+    with from_disk(browser, tmp_path / "tags.html") as page:
+        page.evaluate("location.hash = '#row=r003'")
+        shown(page)
+        cards = page.eval_on_selector_all(
+            f"{CARDS} .tags",
+            "tags => tags.map(t => [Number(t.parentNode.dataset.row), t.textContent, "
+            "[...t.querySelectorAll('b')].map(b => b.textContent)])",
+        )
+        assert len(cards) == 48
+        for row, text, bold in cards:
+            assert sorted(text.split(", ")) == sorted(tags[row]) if tags[row] else text == "no tag"
+            assert set(bold) == set(tags[row]) & set(tags[3])
+        assert (
+            page.locator(f"{CARDS} .tags").first.evaluate("t => getComputedStyle(t).whiteSpace") == "normal"
+        )

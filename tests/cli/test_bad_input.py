@@ -237,6 +237,17 @@ FILES = [
     ("info db.kin", "db.kin"),
     ("info index.kin", "index.kin"),
     ("index db.kin -o out.kin", "db.kin"),
+    ("add index.kin queries.kin", "index.kin"),
+    ("add index.kin queries.kin", "queries.kin"),
+    ("upsert index.kin X.npy --model model.kin --ids y.txt", "X.npy"),
+    ("upsert index.kin X.npy --model model.kin --ids y.txt", "model.kin"),
+    ("remove index.kin --ids 1,2", "index.kin"),
+    ("dedup db.kin --radius 1 -o out.kin", "db.kin"),
+    ("dedup index.kin --radius 1 -o out.kin", "index.kin"),
+    ("migrate index.kin other_model.kin X.npy --yes", "index.kin"),
+    ("migrate index.kin other_model.kin X.npy --yes", "other_model.kin"),
+    ("migrate index.kin other_model.kin X.npy --yes --labels y.txt", "y.txt"),
+    ("index db.kin -o out.kin --payload table.csv", "table.csv"),
     ("search index.kin queries.kin", "index.kin"),
     ("search index.kin queries.kin", "queries.kin"),
     ("search index.kin X.npy --model model.kin", "model.kin"),
@@ -318,7 +329,18 @@ def test_bad_input_is_one_line_and_nothing_is_lost(case: Case, run: Run, folder:
 
 
 @pytest.mark.parametrize(
-    "argv", [FIT, ENCODE, "index db.kin -o out.kin", f"{ENCODE[:-3]}npy", "demo -o out.png"]
+    "argv",
+    [
+        FIT,
+        ENCODE,
+        "index db.kin -o out.kin",
+        "add index.kin queries.kin",
+        "remove index.kin --ids 1,2",
+        "dedup db.kin --radius 1 -o out.kin",
+        "migrate index.kin other_model.kin X.npy --yes",
+        f"{ENCODE[:-3]}npy",
+        "demo -o out.png",
+    ],
 )
 def test_a_full_disk_is_one_line_and_leaves_what_was_there(
     argv: str, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch

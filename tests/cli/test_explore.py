@@ -128,3 +128,13 @@ def test_a_page_never_takes_the_place_of_an_input(run, folder):
     done = run("explore", "db.kin", "--labels", "y.txt", "-o", "y.txt")
     assert done.code == 2
     assert "also an input" in done.err
+
+
+def test_the_figure_comes_with_its_caveat(run, folder):
+    said = run("explore", "db.kin", "--labels", "y.txt", "-o", "p.html")
+    assert "This flatters: the kin bits seem to be made from these very labels." in said.out
+    said = run("explore", "queries.kin", "--labels", "y.txt", "-o", "p.html")
+    assert "Rows that the model was fitted on do better than new ones." in said.out
+    said = run(*"explore db.kin --labels y.txt --model model.kin --features X.npy -o p.html".split())  # noqa: SIM905
+    assert "This flatters" not in said.out
+    assert "do better than new ones" in said.out

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
-def run_statement(name: str, target: str, text: str) -> tuple[list[int], list[int]]:
+def run_statement(
+    name: str, target: str, text: str, parameters: dict[str, Any] | None = None
+) -> tuple[list[int], list[int]]:
     rows: list[tuple[int, int]]
     if name == "sqlite":
         import sqlite3
 
         db = sqlite3.connect(target)
-        rows = db.execute(text).fetchall()
+        rows = db.execute(text, parameters or {}).fetchall()
         db.close()
     elif name in ("duckdb", "parquet"):
         import duckdb
 
         with duckdb.connect(target if name == "duckdb" else ":memory:") as db:
-            rows = db.execute(text).fetchall()
+            rows = db.execute(text, parameters or {}).fetchall()
     elif name in ("postgres", "pgvector"):
         import psycopg
 
         with psycopg.connect(target) as db:
-            rows = db.execute(text).fetchall()  # type: ignore[arg-type]
+            rows = db.execute(text, parameters).fetchall()  # type: ignore[arg-type]
     else:
         names: dict[str, object] = {}
         exec(text, names)

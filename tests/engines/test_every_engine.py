@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kinhash import Codes, HammingIndex
-from kinhash.engines import ENGINES, Engine, check, search, statement, write
+from kinhash import BitLayout, Codes, HammingIndex
+from kinhash.engines import ENGINES, Engine, check, prepared_statement, search, statement, write
+from kinhash.engines.sql import SqlEngine
 from kinhash.errors import InvalidInput
 
 from .cases import ANSWERING, asked_of, assert_answers, brute_force, clustered
@@ -131,6 +133,32 @@ def test_the_statement_finds_the_neighbours(name: str, new_target: NewTarget) ->
         assert ids == true_ids[0].tolist()
     else:
         assert set(ids[:inner]) == set(true_ids[0][:inner].tolist())
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if issubclass(ENGINES[name], SqlEngine)])
+@pytest.mark.parametrize("fields", [BitLayout(), BitLayout(alike=40, kin_weight=3)])
+def test_a_prepared_statement_finds_the_neighbours_of_every_code(
+    name: str, fields: BitLayout, new_target: NewTarget
+) -> None:
+    codes, target = replace(clustered(300, 100), fields=fields), new_target(name)
+    write(name, codes, target, table="things")
+    queries, texts = asked_of(codes, 5), set()
+    for row, k in enumerate([9, 1, 30, 300, 7]):
+        text, parameters = prepared_statement(name, queries[row : row + 1], target, k=k, table="things")
+        texts.add(text)
+        assert parameters["k"] == k
+        assert run_statement(name, target, text, parameters) == run_statement(
+            name, target, statement(name, queries[row : row + 1], target, k=k, table="things")
+        )
+        _, distances = brute_force(codes, queries[row : row + 1], k)
+        assert run_statement(name, target, text, parameters)[1] == distances[0].tolist()
+    assert len(texts) == 1, "one text for all queries"
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if not issubclass(ENGINES[name], SqlEngine)])
+def test_an_engine_without_sql_has_no_prepared_statement(name: str) -> None:
+    with pytest.raises(InvalidInput, match="has no SQL"):
+        prepared_statement(name, np.zeros((1, 8), np.uint8), "place")
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -26,6 +26,7 @@ except ImportError:  # Windows
 
 __all__ = [
     "expect_plain_file",
+    "keeping_others_out",
     "new_files",
     "remove_unfinished",
     "replace_file",
@@ -70,6 +71,29 @@ def replacing_file(path: PathLike) -> Iterator[int]:
         raise
     except OSError as problem:
         raise _unwritten(path, problem) from problem
+
+
+@contextlib.contextmanager
+def keeping_others_out(path: PathLike) -> Iterator[None]:
+    """One process at a time reads a file, changes it and puts the new one in its place; others wait here.
+
+    Readers are not kept waiting. Without locks (Windows, some network disks) nobody waits.
+    """
+    lock = None
+    while lock is None:
+        try:
+            lock = _lock(os.fspath(path), wait=True)
+            if lock is None or os.path.samestat(os.fstat(lock), os.stat(path)):
+                break
+        except (OSError, ValueError):  # no locks here, or no such file: who reads it will say so
+            break
+        os.close(lock)  # while we waited another process put a new file in place
+        lock = None
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
 
 
 @contextlib.contextmanager

@@ -43,18 +43,13 @@ def encode(
       kinhash encode model.kin new.parquet --features embedding --ids id -o codes.kin
       zcat huge.csv.gz | kinhash encode model.kin - -o codes.npy
     """
-    from ..codes import Codes
     from ..hashers import load_model
-    from .features import encode_file
-    from .files import expect_output, read_ids, write_codes
-    from .text_table import ids_of_rows
+    from .features import codes_of_file
+    from .files import expect_output, write_codes
 
     expect_output(output, model, features, ids)
     start = time.perf_counter()
-    hasher = load_model(model)
-    packed = encode_file(hasher, features, array, header)
-    names = read_ids(*ids_of_rows(features, ids, id_column, array), len(packed))
-    codes = Codes(packed, hasher.fitted_.map.n_bits, names, hasher.model_id_, hasher.fitted_.fields)
+    codes = codes_of_file(load_model(model), features, array, header, ids, id_column)
     write_codes(codes, output)
     result = {
         "codes": output,

@@ -169,6 +169,16 @@ def _features(model: str | None, path: str) -> dict[str, Any]:
     return {"model": hasher, "features": open_for_model(hasher, path, None, None).read()}
 
 
+def _caveat(summary: dict[str, Any]) -> str:
+    """Why that figure is better than the one of new rows would be, as the page says it."""
+    if summary["codes_made_from_labels"] and not summary["queries_are_mapped"]:
+        return (
+            "This flatters: the kin bits seem to be made from these very labels. With --model and "
+            "--features, rows are searched by features alone."
+        )
+    return "Rows that the model was fitted on do better than new ones."
+
+
 def _text(output: str, summary: dict[str, Any], seconds: float) -> str:
     shown = counted(summary["rows"], "row")
     if summary["rows"] < summary["rows_in_all"]:
@@ -177,7 +187,9 @@ def _text(output: str, summary: dict[str, Any], seconds: float) -> str:
         f"{output}: {shown}, {summary['bytes'] / 1e6:.1f} MB. Open it in a browser; it needs no network."
     ]
     if summary["precision_at_10"] is not None:
-        lines.append(f"Of the first ten rows, {summary['precision_at_10']:.0%} are similar.")
+        lines.append(
+            f"Of the first ten rows, {summary['precision_at_10']:.0%} are similar. {_caveat(summary)}"
+        )
     if summary["probably_mislabeled"] is not None:
         doubted, usual = counted(summary["probably_mislabeled"], "row"), summary["labels_as_expected"]
         lines.append(

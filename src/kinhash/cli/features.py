@@ -8,14 +8,17 @@ import numpy as np
 
 from .._internal.types import Bytes
 from .._internal.validation import check_finite
+from ..codes import Codes
 from ..datasets import Matrix, open_matrix
 from ..errors import InvalidInput, UnknownName
+from .files import read_ids
 from .terminal import bar
+from .text_table import ids_of_rows
 
 if TYPE_CHECKING:
     from ..hashers import Hasher
 
-__all__ = ["encode_file", "open_for_model"]
+__all__ = ["codes_of_file", "encode_file", "open_for_model"]
 
 BLOCK_ROWS = 16_384
 
@@ -72,3 +75,17 @@ def encode_file(hasher: Hasher, path: str, array: str | None = None, header: boo
             done += block.shape[0]
             move(done, None)
     return np.concatenate(parts)
+
+
+def codes_of_file(
+    hasher: Hasher,
+    path: str,
+    array: str | None = None,
+    header: bool | None = None,
+    ids: str | None = None,
+    id_column: str | None = None,
+) -> Codes:
+    """The codes of all rows of a file or pipe, with ids from a file or a column; memory as `encode_file`."""
+    packed = encode_file(hasher, path, array, header)
+    names = read_ids(*ids_of_rows(path, ids, id_column, array), len(packed))
+    return Codes(packed, hasher.fitted_.map.n_bits, names, hasher.model_id_, hasher.fitted_.fields)

@@ -69,8 +69,11 @@ def write_codes(codes: Codes, path: str) -> None:
     replace_file(path, [memoryview(content.getvalue())])
 
 
-def read_ids(path: str | None, column: str | None, n_rows: int) -> Array | None:
-    """The ids of rows: one per line of a text file, a column of a CSV or Parquet file, or a 1-D ``.npy``."""
+def read_ids(path: str | None, column: str | None, n_rows: int | None) -> Array | None:
+    """The ids of rows: one per line of a text file, a column of a CSV or Parquet file, or a 1-D ``.npy``.
+
+    ``n_rows`` is how many there must be; None takes any number.
+    """
     if path is None:
         return None
     from ..datasets import open_labels
@@ -83,7 +86,7 @@ def read_ids(path: str | None, column: str | None, n_rows: int) -> Array | None:
         raise InvalidInput(
             f"{path} does not hold one id per row", "a number or a name for every row", "Fill the gaps"
         )
-    if len(found) != n_rows:
+    if n_rows is not None and len(found) != n_rows:
         raise InvalidInput(
             f"{path} holds {len(found):,} ids for {n_rows:,} rows", "one id per row", "Pass files that match"
         )

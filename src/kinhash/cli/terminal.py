@@ -20,6 +20,7 @@ __all__ = [
     "emit",
     "header_option",
     "json_option",
+    "payload_options",
     "separator_option",
     "table",
     "talk",
@@ -45,6 +46,18 @@ array_option = click.option(
     metavar="NAME",
     help="Which array of a .npz, or list column of a .parquet.",
 )
+
+
+def payload_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The two options that name columns which travel with the rows."""
+    command = click.option(
+        "--payload-columns", metavar="NAME,NAME", help="These columns of the payload alone."
+    )(command)
+    return click.option(
+        "--payload",
+        metavar="FILE",
+        help="Columns to filter by, one row per code in the same order: .csv, .parquet or .json.",
+    )(command)
 
 
 def visible(text: str, *, one_line: bool = False) -> str:

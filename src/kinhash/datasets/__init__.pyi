@@ -13,5 +13,6 @@ from .files import translating as translating
 from .labels_file import open_labels as open_labels
 from .matrix import open_matrix as open_matrix
 from .row_blocks import Matrix as Matrix
+from .table import open_table as open_table
 from .text import Lines as Lines
 from .text import read_lines as read_lines

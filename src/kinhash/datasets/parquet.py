@@ -14,7 +14,7 @@ from .columns import Pick, list_column
 from .files import damaged, translating
 from .row_blocks import Matrix
 
-__all__ = ["parquet_kinds", "parquet_matrix", "parquet_values"]
+__all__ = ["parquet_columns", "parquet_kinds", "parquet_matrix", "parquet_values"]
 
 KIND = "a .parquet file of numbers"
 
@@ -32,6 +32,26 @@ def parquet_values(path: Path, name: str) -> list[Any]:
             raise UnknownName.among("column", name, file.schema_arrow.names)
         values: list[Any] = file.read(columns=[name])[name].to_pylist()
     return [set(value) if isinstance(value, list) else value for value in values]
+
+
+def parquet_columns(path: Path, wanted: list[str] | None) -> dict[str, Any]:
+    """These columns, or all but embeddings: numbers as arrays, others as arrays of objects, None for gaps."""
+    with _opened(path) as file:
+        kinds = {field.name: _kind(field.type) for field in file.schema_arrow}
+        names = [name for name in kinds if kinds[name] != "floats"] if wanted is None else wanted
+        for name in names:
+            if name not in kinds:
+                raise UnknownName.among("column", name, kinds)
+        table = file.read(columns=names)
+    found = {}
+    for name in names:
+        column = table[name]
+        if kinds[name] == "number" and not column.null_count:
+            found[name] = column.to_numpy()
+        else:
+            found[name] = np.empty(len(column), object)
+            found[name][:] = column.to_pylist()
+    return found
 
 
 def parquet_matrix(path: Path, name: str | None, pick: Pick) -> Matrix:

@@ -13,4 +13,13 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = ["ENGINES", "Engine", "check", "search", "statement", "write"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "PreparedStatement",
+    "check",
+    "prepared_statement",
+    "search",
+    "statement",
+    "write",
+]

@@ -14,9 +14,11 @@ from .opensearch import OpenSearch as OpenSearch
 from .parquet import Parquet as Parquet
 from .pgvector import PgVector as PgVector
 from .postgres import Postgres as Postgres
+from .run import prepared_statement as prepared_statement
 from .run import search as search
 from .run import statement as statement
 from .run import write as write
+from .sql import PreparedStatement as PreparedStatement
 from .sqlite import SQLite as SQLite
 from .table import ENGINES as ENGINES
 from .usearch import USearch as USearch

@@ -11,9 +11,9 @@ import numpy as np
 
 from .._internal.blocks import block_slices
 from ..codes import Codes
-from .base import Engine, EngineFacts, Place, Reader, driver, has_text_ids
+from .base import EngineFacts, Place, Reader, driver, has_text_ids
 from .code_columns import Column, columns, weighted
-from .sql import already_there, fresh_file, not_there, quoted, select, sql_reader
+from .sql import SqlEngine, Value, already_there, fresh_file, not_there, quoted, select, sql_reader
 
 __all__ = ["DuckDB"]
 
@@ -21,7 +21,7 @@ VIEW = "_kinhash_block"  # begins as no table of ours does
 BLOCK = 8192  # rows handed over at once: 33 MB as text at 1024 bits
 
 
-class DuckDB(Engine):
+class DuckDB(SqlEngine):
     """A table ``id BIGINT, code BIT`` in a database file; the note is the comment of the table.
 
     String ids are ``VARCHAR``, which DuckDB orders by their bytes. Codes that are not plain have two columns
@@ -66,12 +66,11 @@ class DuckDB(Engine):
             facts = EngineFacts.from_note(comment, n_rows, place)
             yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
-    def statement(self, code: Codes, k: int, place: Place) -> str:
-        return select(weighted(columns(code), _count), f'"{place.table}"', k)
+    def sql(self, code: Codes, k: int, place: Place, value: Value) -> str:
+        def count(part: Column) -> str:
+            return f"bit_count(xor({part.name}, {value(part.name, part.texts()[0].decode())}::BIT))"
 
-
-def _count(part: Column) -> str:
-    return f"bit_count(xor({part.name}, '{part.texts()[0].decode()}'::BIT))"
+        return select(weighted(columns(code), count), f'"{place.table}"', value("k", k))
 
 
 def _duckdb() -> Any:

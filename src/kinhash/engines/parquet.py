@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 
 from .._internal.files import replace_file
 from ..codes import Codes
-from .base import Engine, EngineFacts, Place, Reader, driver, has_text_ids
+from .base import EngineFacts, Place, Reader, driver, has_text_ids
 from .code_columns import Column, columns, weighted
-from .sql import already_there, quoted, select, sql_reader
+from .sql import SqlEngine, Value, already_there, quoted, select, sql_reader
 
 __all__ = ["Parquet"]
 
 
-class Parquet(Engine):
+class Parquet(SqlEngine):
     """A file of ``id`` (int64 or string) and ``code`` (packed bytes); the note is in its schema.
 
     Codes that are not plain have two columns of packed bytes, ``kin`` and ``alike``.
@@ -50,14 +50,13 @@ class Parquet(Engine):
         with closing(driver("duckdb", "duckdb").connect()) as db:
             yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
-    def statement(self, code: Codes, k: int, place: Place) -> str:
+    def sql(self, code: Codes, k: int, place: Place, value: Value) -> str:
+        def count(part: Column) -> str:
+            whole = replace(part, n_bits=8 * part.packed.shape[1])  # bytes, as in the file
+            return f"bit_count(xor({part.name}::BIT, {value(part.name, whole.texts()[0].decode())}::BIT))"
+
         file = re.sub(r"([\[*?])", r"[\1]", place.target)  # a name, which DuckDB would take for a pattern
-        return select(weighted(columns(code), _count), f"read_parquet({quoted(file)})", k)
-
-
-def _count(part: Column) -> str:
-    whole = replace(part, n_bits=8 * part.packed.shape[1])  # bytes, as in the file
-    return f"bit_count(xor({part.name}::BIT, '{whole.texts()[0].decode()}'::BIT))"
+        return select(weighted(columns(code), count), f"read_parquet({quoted(file)})", value("k", k))
 
 
 def _binary(part: Column) -> Any:

@@ -18,5 +18,5 @@ class PgVector(PostgresTable):
 
     extension: ClassVar[str | None] = "vector"
 
-    def distance(self, column: str, literal: str) -> str:
-        return f"({column} <~> {literal})::integer"
+    def distance(self, column: str, bits: str) -> str:
+        return f"({column} <~> {bits})::integer"

@@ -10,5 +10,5 @@ __all__ = ["Postgres"]
 class Postgres(PostgresTable):
     """Exact search by a scan, in the order (distance, id)."""
 
-    def distance(self, column: str, literal: str) -> str:
-        return f"bit_count({column} # {literal})"
+    def distance(self, column: str, bits: str) -> str:
+        return f"bit_count({column} # {bits})"

@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 
 from .._internal.blocks import block_slices
 from ..codes import Codes
-from .base import Engine, EngineFacts, Place, Reader, driver, has_text_ids
+from .base import EngineFacts, Place, Reader, driver, has_text_ids
 from .code_columns import Column, columns, weighted
-from .sql import already_there, not_there, quoted, select, sql_reader
+from .sql import SqlEngine, Value, already_there, not_there, quoted, select, sql_reader
 
 __all__ = ["PostgresTable"]
 
 BLOCK = 16384  # rows sent at once: 17 MB of text at 1024 bits
 
 
-class PostgresTable(Engine):
+class PostgresTable(SqlEngine):
     """A table ``id bigint, code bit(n)``; the note is its comment. The target is a connection string.
 
     Codes that are not plain have two columns of bits, ``kin`` and ``alike``.
@@ -30,11 +30,15 @@ class PostgresTable(Engine):
 
     file: ClassVar[bool] = False
     weighs: ClassVar[bool] = True
+    # Both have exactly as many bits as digits; '...'::bit(n) would silently cut or pad.
+    bits: ClassVar[str] = "B'{}'"
+    bits_parameter: ClassVar[str] = "%({})s::varbit"
+    parameter: ClassVar[str] = "%({})s"
     extension: ClassVar[str | None] = None  # what must be in the database before it can count
 
     @abstractmethod
-    def distance(self, column: str, literal: str) -> str:
-        """SQL that counts the bits in which a column differs from a literal."""
+    def distance(self, column: str, bits: str) -> str:
+        """SQL that counts the bits in which a column differs from others."""
 
     def problems(self) -> tuple[type[Exception], ...]:
         return (_psycopg().Error,)
@@ -69,12 +73,11 @@ class PostgresTable(Engine):
             facts = EngineFacts.from_note(comment, n_rows, place)
             yield sql_reader(self, place, facts, lambda text: cursor.execute(text).fetchall())
 
-    def statement(self, code: Codes, k: int, place: Place) -> str:
-        return select(weighted(columns(code), self._count), f'"{place.table}"', k)
+    def sql(self, code: Codes, k: int, place: Place, value: Value) -> str:
+        def count(part: Column) -> str:
+            return self.distance(part.name, value(part.name, part.texts()[0].decode()))
 
-    def _count(self, part: Column) -> str:
-        # B'...' has exactly as many bits as digits; '...'::bit(n) would silently cut or pad.
-        return self.distance(part.name, f"B'{part.texts()[0].decode()}'")
+        return select(weighted(columns(code), count), f'"{place.table}"', value("k", k))
 
 
 def _copied(value: int | str) -> bytes:

@@ -19,8 +19,18 @@ from ..errors import EngineProblem, InvalidInput, KinhashError
 from ..index import Neighbors, as_ids, sorting_order
 from . import ENGINES
 from .base import Engine, Place, has_text_ids, without_password
+from .sql import PreparedStatement, SqlEngine
 
-__all__ = ["as_place", "plainly", "prepared", "search", "statement", "without_password", "write"]
+__all__ = [
+    "as_place",
+    "plainly",
+    "prepared",
+    "prepared_statement",
+    "search",
+    "statement",
+    "without_password",
+    "write",
+]
 
 Target = str | os.PathLike[str]
 TABLE = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -109,11 +119,36 @@ def statement(
 
     SQL for databases, Python for libraries, the request for servers. Needs no engine to be installed.
     """
+    one: Engine = ENGINES.make(engine)
+    return one.statement(_first(code, n_bits), check_integer("k", k, 1), as_place(target, table))
+
+
+def prepared_statement(
+    engine: str,
+    code: CodesLike,
+    target: Target,
+    k: int = 10,
+    *,
+    n_bits: int | None = None,
+    table: str = "codes",
+) -> PreparedStatement:
+    """The statement of `statement` with named parameters in place of the code and ``k``, and their values.
+
+    For DuckDB, Parquet (by DuckDB), SQLite, PostgreSQL (psycopg 3) and pgvector. The text is the same for all
+    codes of one model, so a program keeps it, and passes the parameters of each query.
+    """
+    one: Engine = ENGINES.make(engine)
+    if not isinstance(one, SqlEngine):
+        names = ", ".join(name for name in ENGINES if issubclass(ENGINES[name], SqlEngine))
+        raise InvalidInput(f"{engine} has no SQL", f"one of {names}", "Use kinhash.engines.statement")
+    return one.prepared_statement(_first(code, n_bits), check_integer("k", k, 1), as_place(target, table))
+
+
+def _first(code: CodesLike, n_bits: int | None) -> Codes:
     codes = as_codes(code, n_bits)
     if not len(codes):
         raise InvalidInput("No code came", "one code to ask about", "Pass a row of codes")
-    one: Engine = ENGINES.make(engine)
-    return one.statement(codes[0], check_integer("k", k, 1), as_place(target, table))
+    return codes[0]
 
 
 def as_place(target: Target, table: str) -> Place:

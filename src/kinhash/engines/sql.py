@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,10 +15,57 @@ from ..codes import Codes
 from ..errors import InvalidInput
 from .base import Engine, EngineFacts, Found, Place, Reader, id_array
 
-__all__ = ["already_there", "fresh_file", "not_there", "quoted", "select", "sql_reader"]
+__all__ = [
+    "PreparedStatement",
+    "SqlEngine",
+    "Value",
+    "already_there",
+    "fresh_file",
+    "not_there",
+    "quoted",
+    "select",
+    "sql_reader",
+]
+
+Value = Callable[[str, Any], str]  # the SQL of a value with a name: a literal, or a parameter
 
 
-def select(distance: str, source: str, k: int) -> str:
+class PreparedStatement(NamedTuple):
+    """SQL with named parameters, and their values for one code."""
+
+    text: str
+    parameters: dict[str, Any]
+
+
+class SqlEngine(Engine):
+    """An engine whose statement is SQL; the bits of a code are text, its words are numbers."""
+
+    bits: ClassVar[str] = "'{}'"  # bits as a literal
+    bits_parameter: ClassVar[str] = "${}"
+    parameter: ClassVar[str] = "${}"
+
+    @abstractmethod
+    def sql(self, code: Codes, k: int, place: Place, value: Value) -> str:
+        """The statement, with ``value(name, …)`` for everything that differs between queries."""
+
+    def statement(self, code: Codes, k: int, place: Place) -> str:
+        def literal(name: str, value: Any) -> str:
+            return self.bits.format(value) if isinstance(value, str) else str(value)
+
+        return self.sql(code, k, place, literal)
+
+    def prepared_statement(self, code: Codes, k: int, place: Place) -> PreparedStatement:
+        """The statement with parameters in place of the code and of ``k``, for the engine's client."""
+        parameters: dict[str, Any] = {}
+
+        def parameter(name: str, value: Any) -> str:
+            parameters[name] = value
+            return (self.bits_parameter if isinstance(value, str) else self.parameter).format(name)
+
+        return PreparedStatement(self.sql(code, k, place, parameter), parameters)
+
+
+def select(distance: str, source: str, k: str) -> str:
     """The ``k`` nearest rows in the order (distance, id), which SQL can promise."""
     return f"select id, {distance} as distance from {source} order by distance, id limit {k}"
 

@@ -21,9 +21,9 @@ import numpy as np
 from .._internal.blocks import block_slices
 from .._internal.types import Ints
 from ..codes import Codes
-from .base import Engine, EngineFacts, Place, Reader, has_text_ids
+from .base import EngineFacts, Place, Reader, has_text_ids
 from .code_columns import Column, columns, weighted
-from .sql import already_there, fresh_file, not_there, sql_reader
+from .sql import SqlEngine, Value, already_there, fresh_file, not_there, sql_reader
 
 __all__ = ["SQLite"]
 
@@ -32,10 +32,11 @@ THREES, ONES, SEVENS = int("3" * 19, 8), int("1" * 19, 8), int("07" * 10, 8)
 BLOCK = 16384
 
 
-class SQLite(Engine):
+class SQLite(SqlEngine):
     """A table ``id, w0, w1, ...`` in a database file."""
 
     weighs: ClassVar[bool] = True
+    parameter: ClassVar[str] = ":{}"
 
     def problems(self) -> tuple[type[Exception], ...]:
         return (sqlite3.Error,)
@@ -78,9 +79,9 @@ class SQLite(Engine):
             facts = EngineFacts.from_note(note, n_rows, place)
             yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
-    def statement(self, code: Codes, k: int, place: Place) -> str:
+    def sql(self, code: Codes, k: int, place: Place, value: Value) -> str:
         parts = columns(code)
-        words = {name: int(word[0]) for part in parts for name, word in _words(part).items()}
+        words = {name: value(name, int(word[0])) for part in parts for name, word in _words(part).items()}
         number = {name: i for i, name in enumerate(words)}
         xors = ", ".join(f"({w}|{words[w]})-({w}&{words[w]}) as x{i}" for w, i in number.items())
         counts = ", ".join(f"x{i}-(x{i}>>1&{THREES})-(x{i}>>2&{ONES}) as t{i}" for i in number.values())
@@ -88,7 +89,8 @@ class SQLite(Engine):
         return (  # names that begin as no table does: one called x would hide the table x
             f'with _x as (select id, {xors} from "{place.table}"),\n'
             f"     _t as (select id, {counts} from _x)\n"
-            f"select id, {total} as distance from _t order by distance, id limit {k}"
+            f"select id, {total} as distance from _t order by distance, id "
+            f"limit {value('k', k)}"
         )
 
 

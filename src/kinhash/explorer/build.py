@@ -254,6 +254,7 @@ class _Page:
             "n_bits": self.codes.n_bits,
             "labels": 0 if self.labels is None else len(self.labels.names),
             "codes_made_from_labels": self.learned,
+            "queries_are_mapped": quality.get("mapped"),
             "map": quality.get("map"),
             "precision_at_10": first.get(10),
             "probably_mislabeled": doubts.get("total"),

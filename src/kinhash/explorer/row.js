@@ -131,10 +131,19 @@ function card(row, distance) {
   return make("button", { type: "button", class: "card " + kinClass(kin), "data-row": row, "aria-label": spoken.filter(Boolean).join(", "),
     title: listed.filter(Boolean).join("; ") || "the same code", onclick: () => { chooseRow(row); byId("panel").focus(); } },
     hasPicture(row) ? make("span", { class: "picture-box" }, pictureElement(row)) : null,
-    make("span", { class: "one-line" }, make("b", {}, words(String(idOf(row)))), facts.kind ? " " : "", words(labelText(row))),
+    make("span", { class: "one-line" }, make("b", {}, words(String(idOf(row)))), ...(facts.kind === "classes" ? [" ", words(labelText(row))] : [])),
+    facts.kind === "tags" ? tagsOf(row) : null,
     textOf(row) ? make("span", {}, words(textOf(row).slice(0, 140))) : null,
     make("span", {}, kin === UNKNOWN ? null : make("span", { class: "verdict one-line" }, (kin === KIN ? "✓ " : "✗ ") + kinWord(kin)), differing),
     ticks(bits));
+}
+
+/** The tags of a neighbour, those of the chosen row in bold. */
+function tagsOf(row) {
+  const own = new Set(state.row < 0 ? [] : labelsOf(state.row));
+  const tags = Array.from(labelsOf(row), (tag) => (own.has(tag) ? make("b", {}, words(facts.names[tag])) : words(facts.names[tag])));
+  const parted = tags.flatMap((tag, place) => (place ? [", ", tag] : [tag]));
+  return make("span", { class: "tags" }, ...(parted.length ? parted : [labelText(row)]));
 }
 
 /** One line for all bits, a tick where the two codes differ. */

@@ -1,3 +1,5 @@
+from .duplicates import NearDuplicates as NearDuplicates
+from .duplicates import near_duplicates as near_duplicates
 from .gpu_index import GpuIndex as GpuIndex
 from .hamming_index import HammingIndex as HammingIndex
 from .hamming_index import IndexStats as IndexStats
@@ -7,6 +9,9 @@ from .ids import sort_keys as sort_keys
 from .ids import sorting_order as sorting_order
 from .kernels.bit_weights import weighing_of as weighing_of
 from .neighbors import Neighbors as Neighbors
+from .recode import answers_of_rows as answers_of_rows
+from .recode import places_of as places_of
+from .recode import recoded as recoded
 from .segments import best_of as best_of
 from .table import marks as marks
 from .table import number as number

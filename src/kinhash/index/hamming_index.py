@@ -367,7 +367,7 @@ class HammingIndex:
 
     def _moved_to(self, index: Any, words: Any, ids: npt.NDArray[Any], payload: Any) -> Any:
         """Another index, still empty, with these rows and the next id of this one."""
-        segments = (segment_of(words, self.n_bits, ids, payload, index._build),) if len(ids) else ()
+        segments = (segment_of(words, index.n_bits, ids, payload, index._build),) if len(ids) else ()
         index._state = _State(segments, self._state.next_id)
         index._kinds = set(self._kinds)
         return index

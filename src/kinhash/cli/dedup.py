@@ -1,0 +1,118 @@
+"""`kinhash dedup`: groups of rows that are nearly the same."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .terminal import counted, emit, json_option
+
+if TYPE_CHECKING:
+    from ..index import NearDuplicates
+
+__all__ = ["dedup"]
+
+HEADINGS = ("id", "group", "kept", "distance to kept")
+
+
+@click.command()
+@click.argument("codes")
+@click.option(
+    "--radius", type=click.IntRange(0), required=True, help="Largest weighted distance; 0 for equal codes."
+)
+@click.option(
+    "--keep", type=click.Choice(["first", "last"]), default="first", show_default=True, help="Of each group."
+)
+@click.option("-o", "--output", metavar="FILE", help=f"The groups as CSV: {', '.join(HEADINGS)}.")
+@click.option("--dropped", metavar="FILE", help="Ids that are not kept, one per line, for `kinhash remove`.")
+@click.option("--bits", "n_bits", type=int, help="Length of the codes in a .npy, if not 8 per byte.")
+@json_option
+def dedup(
+    codes: str,
+    radius: int,
+    keep: str,
+    output: str | None,
+    dropped: str | None,
+    n_bits: int | None,
+    as_json: bool,
+) -> None:
+    """Find the rows of CODES (codes or an index) that are nearly the same, exactly.
+
+    Two rows are in one group if a chain of rows leads from one to the other, each within the radius of the
+    next. One row of each group is kept. CODES stays as it is.
+
+    \b
+    Examples:
+      kinhash dedup index.kin --radius 2 -o groups.csv
+      kinhash dedup index.kin --radius 2 --dropped dropped.txt
+      kinhash remove index.kin --ids dropped.txt
+    """
+    from ..index import near_duplicates
+    from .files import expect_output
+
+    expect_output(output, codes)
+    expect_output(dropped, codes)
+    start = time.perf_counter()
+    found = near_duplicates(_opened(codes, n_bits), radius, keep=keep)
+    if output is not None:
+        _write(output, [HEADINGS, *_rows(found)])
+    if dropped is not None:
+        _write(dropped, [[name] for name in found.dropped.tolist()])
+    result = {**_counts(found), "output": output, "seconds": time.perf_counter() - start}
+    emit({"codes": codes, **result}, _text(result, keep), as_json)
+
+
+def _opened(path: str, n_bits: int | None) -> Any:
+    """Codes in the order of their rows, or an index."""
+    from ..codes import container_kind
+    from ..index import HammingIndex
+    from .files import open_codes
+
+    if path.lower().endswith(".npy") or container_kind(path) == "codes":
+        return open_codes(path, n_bits)
+    return HammingIndex.load(path)
+
+
+def _rows(found: NearDuplicates) -> Any:
+    columns = (found.ids, found.groups, found.kept.astype(int), found.distances)
+    return zip(*(column.tolist() for column in columns), strict=True)
+
+
+def _write(path: str, rows: Any) -> None:
+    from .._internal.files import replace_file
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    replace_file(path, [memoryview(text.getvalue().encode())])
+
+
+def _counts(found: NearDuplicates) -> dict[str, Any]:
+    import numpy as np
+
+    n_dropped = len(found.dropped)
+    return {
+        "radius": found.radius,
+        "rows": found.n_rows,
+        "groups": found.n_groups,
+        "rows_in_groups": len(found.ids),
+        "dropped": n_dropped,
+        "left": found.n_rows - n_dropped,
+        "largest_group": int(np.bincount(found.groups, minlength=1).max()),
+        "farthest": int(found.distances.max(initial=0)),
+    }
+
+
+def _text(result: dict[str, Any], keep: str) -> str:
+    seconds = f"({result['seconds']:.1f} s)"
+    if not result["groups"]:
+        return f"No two of {counted(result['rows'], 'row')} are within {result['radius']}. {seconds}"
+    return (
+        f"{counted(result['rows_in_groups'], 'row')} of {result['rows']:,} are in "
+        f"{counted(result['groups'], 'group')} linked within {result['radius']}, the largest of "
+        f"{result['largest_group']:,}.\nWith the {keep} row of each group, {counted(result['left'], 'row')} "
+        f"are left; a dropped row is at most {result['farthest']} from the one that is kept. {seconds}"
+    )
