@@ -54,8 +54,9 @@ def compiled_kernels() -> Iterator[None]:
 def njit(*, twin: Function | None = None, steps: Function | None = None, **options: Any) -> Any:
     """``numba.njit``, without its cache if neither the package's folder nor the user's can be written.
 
-    ``twin`` takes the same arguments and gives the same bits. ``steps`` takes them too and says how much work
-    they are for the twin, in numbers read; if None, as many as there are in the arrays.
+    ``twin``, a function written in Python, takes the same arguments and gives the same bits. ``steps`` takes
+    them too and says how much work they are for the twin, in numbers read; if None, as many as there are in
+    the arrays.
     """
 
     def compiled(function: Function) -> Any:
