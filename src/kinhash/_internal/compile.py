@@ -97,8 +97,9 @@ class _Answer:
         task = self.tasks.get(types)
         if task is None:
             task = self.tasks.setdefault(types, Task(self.kernel, types))
-            if QUEUE.load(task):
-                return self.compile_now(*arguments)
+        QUEUE.load(task)
+        if task.ready:
+            return self.compile_now(*arguments)  # finds it
         if _measuring or self.steps(*arguments) > MOST_STEPS:
             QUEUE.wait(task)
             return self.compile_now(*arguments)  # finds it, or raises what the compiler did

@@ -39,14 +39,20 @@ class Task:
 
     def __init__(self, kernel: Any, types: tuple[Any, ...]) -> None:
         self.kernel, self.types = kernel, types
-        self.asked = False
+        self.looked = self.asked = self.failed = False
         self.done = threading.Event()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the kernel can be called."""
+        return self.done.is_set() and not self.failed
 
     def compile(self) -> None:
         """Compile, or load from the cache. An error is logged, and the twin goes on answering."""
         try:
             self.kernel.compile(self.types)
         except Exception:
+            self.failed = True
             log.warning("%s could not be compiled; NumPy does its work.", self.kernel.__name__, exc_info=True)
         self.done.set()
 
@@ -57,6 +63,7 @@ class CompileQueue(event.Listener):
     def __init__(self) -> None:
         self._tasks: deque[Task] = deque()
         self._changing = threading.RLock()  # starting and stopping the thread; held over a fork
+        self._looking = threading.RLock()  # one load at a time; held over a fork
         self._compiling = threading.Lock()
         self._stop, self._hurry = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -64,20 +71,23 @@ class CompileQueue(event.Listener):
         event.register("numba:run_pass", self)
         event.register("numba:compile", self)
 
-    def load(self, task: Task) -> bool:
-        """Load a kernel from the cache; False if it is not there, or if the compiler is busy."""
-        if not self._compiling.acquire(blocking=False):
-            return False
-        try:
-            self._loading = threading.get_ident()
-            task.kernel.compile(task.types)
-        except _NotCached:
-            return False
-        finally:
-            self._loading = None
-            self._compiling.release()
-        task.done.set()
-        return True
+    def load(self, task: Task) -> None:
+        """Load a kernel from the cache if it is there, and if the thread is not compiling just now."""
+        if task.looked:
+            return
+        with self._looking:
+            if task.looked or not self._compiling.acquire(blocking=False):
+                return
+            try:
+                self._loading = threading.get_ident()
+                task.kernel.compile(task.types)
+                task.done.set()
+            except _NotCached:
+                pass
+            finally:
+                task.looked = True
+                self._loading = None
+                self._compiling.release()
 
     def ask(self, task: Task) -> None:
         """Compile a kernel behind the caller's back, unless it is asked for already."""
@@ -131,6 +141,7 @@ class CompileQueue(event.Listener):
     def hold(self) -> None:
         """Stop compiling, and let no thread begin until `resume` or `renew`."""
         self._changing.acquire()
+        self._looking.acquire()
         self._stop.set()
         self._hurry.set()
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -142,13 +153,15 @@ class CompileQueue(event.Listener):
         self._hurry.clear()
         if self._tasks:
             self._start()
+        self._looking.release()
         self._changing.release()
 
     def renew(self) -> None:
-        """As `resume` in a forked child, where no thread but this one lives and none is started unasked."""
-        self._thread, self._loading, self._compiling = None, None, threading.Lock()
+        """As `resume` in a forked child, where no thread is started before it asks for something."""
+        self._thread = None
         self._stop.clear()
         self._hurry.clear()
+        self._looking.release()
         self._changing.release()
 
 
