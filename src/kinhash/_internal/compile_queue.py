@@ -27,7 +27,7 @@ HEAD_START = 1.0
 
 
 class _Stopped(BaseException):
-    """Compilation was told to stop; no error, so nothing that handles errors sees it."""
+    """Compilation must stop. Not an `Exception`, so nothing that handles errors catches it."""
 
 
 class _NotCached(BaseException):
