@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import time
 import warnings
 from pathlib import Path
@@ -32,6 +33,8 @@ from kinhash.encoders.maps import ExpectedMap, StackedMap
 from kinhash.encoders.ridge import Ridge
 from kinhash.solvers import SOLVERS
 from kinhash_bench.datasets import load
+
+os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
 
 SETS = {
     "64": ("cifar10_efficientnet_lite0_pca256", 64),

@@ -28,6 +28,8 @@ from kinhash.metrics.label_model import out_of_fold
 from kinhash.supervision import read_labels
 from kinhash_bench.datasets import load
 
+os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
+
 NAME, PICTURES = "cifar10_efficientnet_lite0_pca256", "cifar10_pictures6000"
 CHROMIUM = [
     "--headless",

@@ -12,6 +12,7 @@ Times are CPU time of one thread, which other work on the machine disturbs less 
 
 from __future__ import annotations
 
+import os
 import time
 
 import numpy as np
@@ -20,6 +21,8 @@ from search import ROWS, random_codes, threads, verdict
 from kinhash import BitLayout, Codes, EnergyHasher, datasets
 from kinhash.baselines import ITQ
 from kinhash.index import HammingIndex
+
+os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
 
 FIELDS = BitLayout(alike=40, kin_weight=4)
 TRAINED = 20_000

@@ -7,6 +7,7 @@ Times are the best of several, wall clock, from Python and back, queries and ans
 """
 
 import argparse
+import os
 import time
 
 import numpy as np
@@ -15,6 +16,8 @@ import scipy.sparse as sp
 import kinhash
 from kinhash import BitLayout, Codes, metrics
 from kinhash.index.gpu_index import GpuIndex
+
+os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
 
 
 def best(work, repeats: int = 7) -> float:

@@ -31,6 +31,8 @@ import scipy.sparse as sp
 
 from kinhash.metrics import TieGroups, mean_average_precision
 
+os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
+
 N_QUERIES, N_VALIDATION, N_BITS = 1000, 1000, 64
 
 

@@ -20,6 +20,8 @@ import time
 
 import numpy as np
 
+os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
+
 CLASSES = 20
 
 

@@ -26,6 +26,8 @@ from numba import njit
 from kinhash.index import HammingIndex
 from kinhash.index.kernels import instructions
 
+os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
+
 K = 100
 ROWS = 1_000_000
 GOALS = {

@@ -10,6 +10,7 @@ differ must have margins within rounding error.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+
+os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
 
 WORK = """
 import sys, threading, time

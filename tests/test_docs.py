@@ -79,8 +79,7 @@ def test_sessions_run_as_written(page, tmp_path, monkeypatch):
     if page == "docs/production.md":  # its service reads the files that the session wrote
         service: dict[str, object] = {}
         exec(blocks(page)[0], service)
-        service["warm"]()
-        assert len(service["nearest"](np.load("sample.npy")[:2], k=3)[0]) == 2
+        assert len(service["nearest"](load_digits().data[:2], k=3)[0]) == 2
 
 
 @pytest.mark.parametrize("page", SCRIPTS)

@@ -25,6 +25,36 @@ def test_the_first_line_says_what_was_read(run: Run, folder: Path) -> None:
     assert "pairs" in said.out.splitlines()[0]
 
 
+def test_the_first_line_names_the_columns_of_a_table(run: Run, folder: Path) -> None:
+    X, y = three_classes(60)
+    heads = ["a", "b", "c", "d", "e", "f", "species", "number"]
+    rows = [
+        ",".join([*map(str, row), f"kind-{k}", str(i)]) for i, (row, k) in enumerate(zip(X, y, strict=True))
+    ]
+    (folder / "table.csv").write_text("\n".join([",".join(heads), *rows]) + "\n")
+    words = ["--label-column", "species", "--leave-out", "number", "--leave-out", "f", *FIT]
+    first = run("fit", "table.csv", *words).out.splitlines()[0]
+    assert first.endswith(" Features: a, b, c, d, e; not used as features: f, species, number.")
+    many = np.random.default_rng(0).normal(size=(60, 11)).round(3)
+    (folder / "wide.csv").write_text(
+        "\n".join([",".join(f"x{j}" for j in range(11)), *(",".join(map(str, row)) for row in many)]) + "\n"
+    )
+    (folder / "y.txt").write_text("\n".join(f"class-{k}" for k in y) + "\n")
+    first = run("fit", "wide.csv", "--labels", "y.txt", *FIT).out.splitlines()[0]
+    assert first.endswith(" Features: x0, x1, x2, x3, x4, x5, x6, x7 and 3 more; not used as features: none.")
+
+
+def test_the_first_line_names_the_column_of_lists(run: Run, folder: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    X, y = three_classes(60)
+    table = pa.table({"place": [f"p{i}" for i in range(60)], "vector": X.tolist(), "label": y.tolist()})
+    parquet.write_table(table, folder / "rows.parquet")
+    first = run("fit", "rows.parquet", "--labels", "label", *FIT).out.splitlines()[0]
+    assert first.endswith(" Features: vector; not used as features: place, label.")
+
+
 def test_unknown_rows_are_counted(run: Run, folder: Path) -> None:
     lines = (folder / "y.txt").read_text().splitlines()
     (folder / "y.txt").write_text("\n".join(["", "", *lines[2:]]) + "\n")

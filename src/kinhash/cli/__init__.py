@@ -65,6 +65,7 @@ COMMANDS = {
     "explore": ("explore:explore", "Make one offline page to look at codes, neighbours and labels."),
     "export": ("export:export", "Write codes to FAISS, DuckDB, PostgreSQL and other engines."),
     "eval": ("eval:evaluate", "Score codes against labels, ties counted exactly."),
+    "warm": ("warm:warm", "Compile kernels ahead of time, for images of containers."),
     "demo": ("demo:demo", "Learn, judge and picture codes of handwritten digits."),
 }
 # Commands of other packages: click commands under this group of entry points.

@@ -29,7 +29,7 @@ from ..metrics import verdict as sentences
 from ..supervision import Labels
 from .files import read_ids, write_codes
 from .held_out import USUAL, HeldOut, read_times, split_rows
-from .reading import summary, warn_of_columns
+from .reading import columns_used, summary, warn_of_columns
 from .supervision_options import read_supervision, require_one_kind
 from .text_table import settled
 
@@ -92,7 +92,7 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
     )  # fmt: skip
     id_file = request.ids or (request.features if request.id_column else None)
     ids = read_ids(id_file, request.id_column, X.shape[0])
-    read = summary(X, supervision)
+    read = summary(X, supervision) + columns_used(request.features, names, request.array)
     tell(read)
     warn_of_columns(X, names)
     clock.append(time.perf_counter())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from ..metrics import Pairs
 from ..supervision import Labels
 from .terminal import counted, visible
 
-__all__ = ["expect_separator", "summary", "warn_of_columns", "warn_of_joined_classes"]
+__all__ = ["columns_used", "expect_separator", "summary", "warn_of_columns", "warn_of_joined_classes"]
 
 SHOWN = 5
+MOST_NAMES = 8  # of columns
 FEWEST = 20  # rows below which an order or a scale says nothing
 DWARFS = 1000.0  # a column with 1,000 times the spread of the next is in another unit
 LOOKED_AT = 4_000_000  # numbers looked at for that
@@ -39,6 +41,27 @@ def summary(X: Any, supervision: Labels | Pairs) -> str:
     plural = "classes" if kind == "class" else "tags"
     count = f"1 {kind}" if len(supervision.names) == 1 else f"{len(supervision.names):,} {plural}"
     return f"{size}, {count}, {each}{without}; first {plural}: {', '.join(names)}{more}"
+
+
+def columns_used(path: str, taken: Sequence[str] | None, array: str | None) -> str:
+    """The columns of a table that are features, and those that are not; nothing for other files.
+
+    ``taken`` are the columns of numbers; None where features are lists, in ``array`` or the only such column.
+    """
+    from ..datasets import list_column, table_columns
+
+    kinds = table_columns(path)
+    if taken is None and kinds:
+        taken = [array or list_column(kinds, path) or ""]
+    others = [name for name in kinds if name not in (taken or ())]
+    if not kinds or not taken:
+        return ""
+    return f" Features: {_some(taken)}; not used as features: {_some(others) if others else 'none'}."
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(visible(str(name)[:40], one_line=True) for name in names[:MOST_NAMES])
+    return f"{shown} and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else shown
 
 
 def expect_separator(labels: Labels, path: str, separator: str) -> None:

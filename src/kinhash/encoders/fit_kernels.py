@@ -2,7 +2,7 @@
 
 ``eˣ = 2ⁿ eʳ`` with r within ±½ ln 2, for loops that the compiler turns into vector instructions. The bits of
 2ⁿ are made as an integer, to be kept in a row of integers that is seen as float32: numba cannot do that for a
-single number.
+single number. The twins of kernels that others call are in `numpy_reference`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,28 @@ from __future__ import annotations
 import numpy as np
 
 from .._internal.compile import njit
+from . import numpy_reference
+from .numpy_reference import (
+    BIAS,
+    FAR,
+    FIFTH,
+    FOURTH,
+    HALF,
+    LANES,
+    LN2_HIGH,
+    LN2_LOW,
+    LOWEST,
+    ONE,
+    PER_LN2,
+    SEVENTH,
+    SHIFT,
+    SIXTH,
+    SMALLEST,
+    THIRD,
+    TOGETHER,
+    TWO,
+    ZERO,
+)
 
 __all__ = [
     "EXACT_ORDER",
@@ -28,19 +50,6 @@ __all__ = [
 # Neither "reassoc" nor "contract": sums in one order and no fused products, so the digits are the same on
 # every processor, and the same whether a kernel was just compiled or came from the cache.
 EXACT_ORDER = {"nnan", "nsz"}
-ZERO, ONE, HALF = np.float32(0), np.float32(1), np.float32(0.5)
-PER_LN2 = np.float32(1.4426950408889634)
-LN2_HIGH, LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
-LOWEST = np.float32(-87.0)  # beyond, eˣ is too small for float32
-BIAS, SHIFT = np.int32(127), np.int32(23)
-# Taylor coefficients
-THIRD, FOURTH, FIFTH = np.float32(1 / 6), np.float32(1 / 24), np.float32(1 / 120)
-SIXTH, SEVENTH = np.float32(1 / 720), np.float32(1 / 5040)
-TWO = np.float32(2)
-TOGETHER = 64  # rows whose factors 1 + e^−|z|, at most 2 each, are multiplied before one logarithm
-SMALLEST = 1e-5  # deviations below are rounding errors
-FAR = np.float32(1e30)
-LANES = 16  # sums side by side, so that a row is summed by vector instructions in one order
 
 
 @njit(cache=True, nogil=True, fastmath=EXACT_ORDER)
@@ -52,7 +61,7 @@ def exponential_parts(x):  # type: ignore[no-untyped-def]
     return (series * r) * r + r + ONE, (np.int32(n) + BIAS) << SHIFT
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, twin=numpy_reference.standardize)
 def standardize(block, mean, scale, far, out):  # type: ignore[no-untyped-def]
     """``out = clip((block − mean) / scale, ±far)``, rows (k, p) of any float dtype to float32.
 
@@ -66,7 +75,7 @@ def standardize(block, mean, scale, far, out):  # type: ignore[no-untyped-def]
             out[i, j] = min(max(z, -far), far)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, twin=numpy_reference.column_sums)
 def column_sums(z, weights):  # type: ignore[no-untyped-def]
     """Weighted sums (2, q) of the columns of z (k, q) and of their squares, in float64."""
     rows, columns = z.shape
@@ -80,7 +89,7 @@ def column_sums(z, weights):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, twin=numpy_reference.shift_and_scale)
 def shift_and_scale(z, offset, factor):  # type: ignore[no-untyped-def]
     """``z = (z − offset) · factor`` column by column, in place."""
     rows, columns = z.shape
@@ -89,7 +98,7 @@ def shift_and_scale(z, offset, factor):  # type: ignore[no-untyped-def]
             z[i, j] = (z[i, j] - offset[j]) * factor[j]
 
 
-@njit(cache=True, nogil=True, fastmath=EXACT_ORDER)
+@njit(cache=True, nogil=True, fastmath=EXACT_ORDER, twin=numpy_reference.prepare_similarities)
 def prepare_similarities(products, row_squares, center_squares, slope, factor, origin, far):  # type: ignore[no-untyped-def]
     """Turn products (k, q) into ``clip(s · factor − origin, ±far)`` with ``s = exp(slope · ‖u − z‖²)``.
 
@@ -107,7 +116,13 @@ def prepare_similarities(products, row_squares, center_squares, slope, factor, o
             row[j] = min(max(row[j] * powers[j] * factor[j] - origin[j], -far), far)
 
 
-@njit(cache=True, nogil=True, fastmath=EXACT_ORDER - {"nnan"}, error_model="numpy")
+@njit(
+    cache=True,
+    nogil=True,
+    fastmath=EXACT_ORDER - {"nnan"},
+    error_model="numpy",
+    twin=numpy_reference.sigmoids_and_losses,
+)
 def sigmoids_and_losses(scores):  # type: ignore[no-untyped-def]
     """Turn scores z (k, t) into σ(z), in their place; returns the sums (t,) of log(1 + e^z) over the rows."""
     rows, columns = scores.shape
@@ -129,7 +144,7 @@ def sigmoids_and_losses(scores):  # type: ignore[no-untyped-def]
     return losses
 
 
-@njit(cache=True, nogil=True, fastmath=EXACT_ORDER)
+@njit(cache=True, nogil=True, fastmath=EXACT_ORDER, twin=numpy_reference.differences_of_shares)
 def differences_of_shares(seen, sharpness, wanted, width):  # type: ignore[no-untyped-def]
     """``seen`` (k, k) becomes ``softmax(sharpness · seen) − softmax(wanted / (width · deviation))``.
 

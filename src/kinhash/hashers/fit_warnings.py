@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 from .._internal.rows import Rows
 from .._internal.stages import Stages
@@ -90,6 +89,8 @@ def weak_pairs(training: Training, learned: Map) -> tuple[str, ...]:
         return ()
     apart = replace(training, rng=rng, stages=Stages())
     rows, places = np.unique(np.concatenate([left, right]), return_inverse=True)
+
+    from sklearn.metrics import roc_auc_score  # loading a model needs none of it
 
     def auc(one: Map) -> float:
         bits = one.scores(training.rows.read(rows)) > 0

@@ -15,17 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from .._internal.blocks import n_threads
+from .._internal.compile import compiled_kernels
 from .._internal.locks import new_lock
 from .._internal.types import Array
 from ..codes import KIN_ONLY, BitLayout, n_bytes
 from .ids import Ids
 from .kernels.asymmetric import bit_planes, top_k_weighted
 from .kernels.bit_weights import Weighing, weighing_of
+from .kernels.bits import CODE_BITS, DISTANCE_BITS
 from .kernels.dedupe import aligned_blocks, group_codes, list_rows
 from .kernels.grouped import Groups, build_groups, top_k_grouped
 from .kernels.grouped_margins import top_k_weighted_grouped
 from .kernels.multi_index import Tables, build_tables, expected_candidates, least_seconds
-from .kernels.radius import CODE_BITS, DISTANCE_BITS, scan_within
+from .kernels.radius import scan_within
 from .kernels.top_k import top_k
 from .threads import map_threads
 
@@ -337,7 +339,8 @@ class Segment:
         places = np.linspace(0, self.n_codes - 1, 8).astype(np.int64)
         samples = read_only(self.blocks[places >> 6, (places >> 3) & 7, :, places & 7])
         scan, visit = (self._ranker(samples, min(10, len(self)), fields, some) for some in (None, groups))
-        return least_seconds(visit) < MUCH_FASTER * least_seconds(scan)
+        with compiled_kernels():
+            return least_seconds(visit) < MUCH_FASTER * least_seconds(scan)
 
     # ---- multi-index hashing -----------------------------------------------------------------
 

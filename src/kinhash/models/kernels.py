@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._internal.compile import njit
+from . import numpy_reference
 
 __all__ = [
     "lengthened",
@@ -25,7 +26,7 @@ __all__ = [
 ANY_ORDER = {"reassoc"}
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, twin=numpy_reference.whole_columns)
 def whole_columns(x, mean, factor, limit, out):  # type: ignore[no-untyped-def]
     """``out = clip(rint((x − mean) · factor), ±limit)``, in float64 whatever comes in."""
     rows, columns = x.shape
@@ -35,7 +36,7 @@ def whole_columns(x, mean, factor, limit, out):  # type: ignore[no-untyped-def]
             out[i, j] = min(max(whole, -limit), limit)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, twin=numpy_reference.relative_rows)
 def relative_rows(x, parts, out):  # type: ignore[no-untyped-def]
     """``out = rint(x / max|x| · parts)`` row by row."""
     rows, columns = x.shape
@@ -58,7 +59,7 @@ def _sum_of_squares(row):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, twin=numpy_reference.unit_rows)
 def unit_rows(v, length, u, n):  # type: ignore[no-untyped-def]
     """Rows v (k, p) brought to one length, and their lengths n (k, 1)."""
     rows, columns = v.shape
@@ -70,7 +71,7 @@ def unit_rows(v, length, u, n):  # type: ignore[no-untyped-def]
             u[i, j] = np.rint(np.float64(v[i, j]) * factor)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, twin=numpy_reference.lengthened)
 def lengthened(products, n, scale, constant, out):  # type: ignore[no-untyped-def]
     """``out = rint(products · n · scale) + constant`` with a length n (k, 1) for each row."""
     rows, columns = products.shape
@@ -80,7 +81,7 @@ def lengthened(products, n, scale, constant, out):  # type: ignore[no-untyped-de
             out[i, j] = np.rint(np.float64(products[i, j]) * own * scale[j]) + constant[j]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, twin=numpy_reference.row_squares)
 def row_squares(u):  # type: ignore[no-untyped-def]
     """Sums of squares (k,) of rows whose sums are below 2³¹."""
     out = np.empty(len(u), np.int32)
@@ -89,7 +90,7 @@ def row_squares(u):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, twin=numpy_reference.similarities)
 def similarities(products, row_squares, center_squares, shift, table, out):  # type: ignore[no-untyped-def]
     """``table[min((d² + half) >> shift, last)]`` with ``d²`` from exact products (k, c) in float32."""
     rows, columns = products.shape
@@ -105,7 +106,7 @@ def similarities(products, row_squares, center_squares, shift, table, out):  # t
             out[i, j] = table[places[j]]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, twin=numpy_reference.shares)
 def shares(v, scale, table, whole, out):  # type: ignore[no-untyped-def]
     """Softmax of the rows of v (k, q) by a table, in parts of ``whole``."""
     rows, columns = v.shape
@@ -123,7 +124,7 @@ def shares(v, scale, table, whole, out):  # type: ignore[no-untyped-def]
             out[i, j] = np.rint(out[i, j] / total * whole)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, twin=numpy_reference.tag_similarities)
 def tag_similarities(common, logs, total, sizes, scale, table, out):  # type: ignore[no-untyped-def]
     """``rint(common / (total − common + sizes) · 2¹⁵) − table[(logs + half) >> shift]``."""
     rows, columns = common.shape

@@ -183,7 +183,7 @@ class _Worker:
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            env=os.environ | threads,
+            env={"KINHASH_COMPILE": "first"} | os.environ | threads,  # no times of NumPy twins
             start_new_session=True,  # Ctrl-C is ours to handle
         )
 

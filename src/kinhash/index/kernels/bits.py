@@ -1,4 +1,4 @@
-"""Count the trailing zeros of a 64-bit word; for its ones see `_internal/popcount.py`."""
+"""Trailing zeros of a 64-bit word (for its ones see `_internal/popcount.py`), and the bits of a find."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["trailing_zeros"]
+__all__ = ["CODE_BITS", "DISTANCE_BITS", "trailing_zeros"]
+
+# A find of a radius search is one number: query << 54 | distance << 40 | code.
+CODE_BITS = 40
+DISTANCE_BITS = 14
 
 
 @intrinsic

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from ..._internal.compile import njit
 from ..._internal.popcount import popcount
+from . import numpy_reference
 from .bits import trailing_zeros
 from .dedupe import aligned_blocks, group_codes, list_rows
 from .instructions import any_below, mask_below
@@ -181,7 +182,13 @@ def _emit(heap: Any, starts: Any, rows: Any, distances: Any, ranks: Any) -> None
         filled, first = after, last
 
 
-@njit(cache=True, nogil=True)
+def _steps(*arguments: Any) -> int:
+    """Numbers that the twin reads: all codes for every query."""
+    blocks, queries = arguments[3], arguments[9]
+    return len(queries) * blocks.size
+
+
+@njit(cache=True, nogil=True, twin=numpy_reference.top_k_grouped, steps=_steps)
 def top_k_grouped(
     kin: Any, group_starts: Any, codes: Any, blocks: Any, kin_bits: Any, kin_weight: Any, alike_weight: Any,
     starts: Any, rows: Any, queries: Any, distances: Any, ranks: Any, tag: Any,

@@ -75,7 +75,7 @@ def merge_level(codes: Any, first: int, last: int, starts: Any, rows: Any, ranks
     buffer = np.empty(3 * need, np.int64)
     spare = np.empty(3 * need, np.int64)
     ends = np.empty(last - first + 1, np.int64)
-    held, n_runs, latest = 0, 0, np.int64(-1)
+    held, n_runs, latest = np.int64(0), np.int64(0), np.int64(-1)  # a bare 0 is a type of its own to numba
     for c in range(first, last):
         begin = np.int64(starts[codes[c]])
         if latest >= 0 and np.int64(rows[begin]) > latest:
@@ -88,7 +88,7 @@ def merge_level(codes: Any, first: int, last: int, starts: Any, rows: Any, ranks
         n_runs += 1
         if held > 2 * need:
             _merge_all(buffer, spare, ends, n_runs)
-            held, n_runs, ends[0], latest = need, 1, need, buffer[need - 1]
+            held, n_runs, ends[0], latest = need, np.int64(1), need, buffer[need - 1]
     _merge_all(buffer, spare, ends, n_runs)
     count = min(need, held)
     for j in range(count):

@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._internal.compile import njit
+from ..._internal.compile import compiled_kernels, njit
 from ..._internal.popcount import popcount
 from ..threads import map_threads
-from .radius import CODE_BITS, DISTANCE_BITS, scan_within
+from .bits import CODE_BITS, DISTANCE_BITS
+from .radius import scan_within
 
 __all__ = ["Tables", "build_table", "build_tables", "expected_candidates", "least_seconds", "probe"]
 
@@ -171,7 +172,8 @@ def build_tables(blocks: npt.NDArray[np.uint64], n_codes: int, n_bytes: int) -> 
 
     map_threads(one, range(n_chunks))
     tables = Tables(offsets, codes, values, -1)
-    return Tables(offsets, codes, values, _measure(tables, blocks, n_codes, 8 * n_bytes))
+    with compiled_kernels():
+        return Tables(offsets, codes, values, _measure(tables, blocks, n_codes, 8 * n_bytes))
 
 
 def _measure(tables: Tables, blocks: npt.NDArray[np.uint64], n_codes: int, n_bits: int) -> int:

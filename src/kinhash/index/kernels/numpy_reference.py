@@ -1,7 +1,9 @@
 """The kernels again in plain NumPy: slow, obvious, and the truth in the tests.
 
-Same names and arguments as in `vector`, `top_k`, `radius`, `multi_index`, `dedupe`, `merge`,
-`asymmetric`, `grouped` and `grouped_margins`.
+Those of `top_k`, `top_k_grouped`, `scan_within`, `group_codes` and `list_rows` also answer until the kernels
+are compiled, so they take one query at a time: 40 bytes of memory per code and word. Same names and
+arguments as in `vector`, `top_k`, `radius`, `multi_index`, `dedupe`, `merge`, `asymmetric`, `grouped` and
+`grouped_margins`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .radius import CODE_BITS, DISTANCE_BITS
+from .bits import CODE_BITS, DISTANCE_BITS
 
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[Any]
@@ -35,8 +37,9 @@ def hamming(queries: Words, codes: Words, planes: Words | None = None) -> Ints:
     differing = queries[:, None, :] ^ codes[None, :, :]
     if planes is None:
         return np.bitwise_count(differing).sum(-1, dtype=np.int64)
-    weights = (np.unpackbits(planes.view(np.uint8), axis=-1).T << np.arange(len(planes))).sum(-1)
-    return np.unpackbits(differing.view(np.uint8), axis=-1) @ weights
+    return sum(
+        np.bitwise_count(differing & plane).sum(-1, dtype=np.int64) << b for b, plane in enumerate(planes)
+    )
 
 
 def mask_below(
@@ -86,7 +89,9 @@ def weighted_below(
 
 def group_codes(words: Words, blocks: Words, code_of_row: Ints) -> int:
     """Distinct rows in the order of first appearance, and the number of each row's code."""
-    distinct, first, inverse = np.unique(words, axis=0, return_index=True, return_inverse=True)
+    keys = words[:, 0] if words.shape[1] == 1 else words  # sorting numbers is faster than sorting rows
+    distinct, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    distinct = distinct.reshape(len(distinct), words.shape[1])
     order = np.argsort(first)
     places = np.arange(len(order))
     blocks[places >> 6, (places >> 3) & 7, :, places & 7] = distinct[order]
@@ -117,11 +122,14 @@ def merge_level(
 
 def _best_rows(per_code: Ints, starts: Ints, rows: Ints, distances: Ints, ranks: Ints) -> None:
     """Write the first k rows in the order (distance, rank), given the distance of every code."""
-    lists = [rows_of(code, starts, rows) for code in range(len(per_code))]
-    all_ranks = np.concatenate(lists)
-    all_distances = np.repeat(per_code, [len(found) for found in lists])
-    order = np.lexsort((all_ranks, all_distances))[: len(ranks)]
-    distances[:], ranks[:] = all_distances[order], all_ranks[order]
+    k, per_row, all_ranks = len(ranks), per_code, rows
+    if starts.size:
+        per_row = np.repeat(per_code, np.diff(starts))
+    else:  # one row per code, its own number
+        all_ranks = np.arange(len(per_code))
+    near = np.flatnonzero(per_row <= np.partition(per_row, k - 1)[k - 1]) if k else all_ranks[:0]
+    order = near[np.lexsort((all_ranks[near], per_row[near]))][:k]
+    distances[:], ranks[:] = per_row[order], all_ranks[order]
 
 
 def top_k(
@@ -137,8 +145,9 @@ def top_k(
     tag: Any,
 ) -> None:
     """The k nearest rows of every query, in the order (distance, rank)."""
-    for i, per_code in enumerate(hamming(queries, codes_of(blocks, n_codes), planes)):
-        _best_rows(per_code, starts, rows, distances[i], ranks[i])
+    codes = codes_of(blocks, n_codes)
+    for i in range(len(queries)):
+        _best_rows(hamming(queries[i : i + 1], codes, planes)[0], starts, rows, distances[i], ranks[i])
 
 
 def top_k_grouped(
@@ -148,9 +157,10 @@ def top_k_grouped(
     """The k nearest rows of every query, by looking at every code."""
     words = np.empty((len(codes), blocks.shape[2]), np.uint64)
     words[codes] = codes_of(blocks, len(codes))
-    differing = hamming(queries & kin_bits, words & kin_bits)
-    per_query = kin_weight * differing + alike_weight * (hamming(queries, words) - differing)
-    for i, per_code in enumerate(per_query):
+    for i in range(len(queries)):
+        query = queries[i : i + 1]
+        differing = hamming(query & kin_bits, words & kin_bits)[0]
+        per_code = kin_weight * differing + alike_weight * (hamming(query, words)[0] - differing)
         _best_rows(per_code, starts, rows, distances[i], ranks[i])
 
 
@@ -164,9 +174,12 @@ def scan_within(
     tag: Any,
 ) -> Ints:
     """All finds ``query << 54 | distance << 40 | code`` within the radius, in ascending order."""
-    distances = hamming(queries, codes_of(blocks, n_codes), planes)
-    query, code = np.nonzero(distances <= radius)
-    return np.sort((query << CODE_BITS + DISTANCE_BITS) | (distances[query, code] << CODE_BITS) | code)
+    codes, found = codes_of(blocks, n_codes), [np.empty(0, np.int64)]
+    for i in range(len(queries)):
+        distances = hamming(queries[i : i + 1], codes, planes)[0]
+        code = np.flatnonzero(distances <= radius)
+        found.append((i << CODE_BITS + DISTANCE_BITS) | (distances[code] << CODE_BITS) | code)
+    return np.sort(np.concatenate(found))
 
 
 def build_table(blocks: Words, n_codes: int, chunk: int, offsets: Ints, codes: Ints, values: Ints) -> None:

@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..._internal.compile import njit
+from . import numpy_reference
 from .bit_weights import weighed_bits
-from .bits import trailing_zeros
+from .bits import CODE_BITS, DISTANCE_BITS, trailing_zeros
 from .instructions import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below
 
-__all__ = ["CODE_BITS", "DISTANCE_BITS", "scan_within"]
-
-CODE_BITS = 40
-DISTANCE_BITS = 14
+__all__ = ["scan_within"]
 
 CODE_BLOCK = 4096  # words: 32 kB, the first-level cache
 ZERO = np.uint64(0)
@@ -60,7 +58,12 @@ def _with_room(finds: Any, count: Any) -> Any:
     return larger
 
 
-@njit(cache=True, nogil=True)
+def _steps(blocks: Any, n_codes: int, queries: Any, *_: Any) -> int:
+    """Numbers that the twin reads: all codes for every query."""
+    return len(queries) * blocks.size
+
+
+@njit(cache=True, nogil=True, twin=numpy_reference.scan_within, steps=_steps)
 def scan_within(
     blocks: Any, n_codes: Any, queries: Any, radius: Any, planes: Any, least: Any, tag: Any
 ) -> Any:

@@ -23,6 +23,7 @@ import numpy as np
 
 from ..._internal.compile import njit
 from ...codes import MAX_WEIGHT
+from . import numpy_reference
 from .bit_weights import weighed_bits
 from .bits import trailing_zeros
 from .instructions import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below
@@ -163,7 +164,12 @@ def _emit(starts: Any, rows: Any, notes: Any, i: Any, width: Any, distances: Any
             filled, first = after, last
 
 
-@njit(cache=True, nogil=True)
+def _steps(blocks: Any, n_codes: int, starts: Any, rows: Any, queries: Any, *_: Any) -> int:
+    """Numbers that the twin reads: all codes for every query."""
+    return len(queries) * blocks.size
+
+
+@njit(cache=True, nogil=True, twin=numpy_reference.top_k, steps=_steps)
 def top_k(
     blocks: Any, n_codes: Any, starts: Any, rows: Any, queries: Any, distances: Any, ranks: Any,
     planes: Any, least: Any, tag: Any,
