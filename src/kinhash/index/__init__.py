@@ -10,4 +10,12 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = ["GpuIndex", "HammingIndex", "HammingNeighborsTransformer", "Neighbors"]
+__all__ = [
+    "Filter",
+    "GpuIndex",
+    "HammingIndex",
+    "HammingNeighborsTransformer",
+    "ListColumn",
+    "Neighbors",
+    "Not",
+]

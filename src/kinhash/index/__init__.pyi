@@ -1,4 +1,6 @@
+from .conditions import Not as Not
 from .exchange import to_faiss as to_faiss
+from .filters import Filter as Filter
 from .gpu_index import GpuIndex as GpuIndex
 from .hamming_index import HammingIndex as HammingIndex
 from .hamming_index import IndexStats as IndexStats
@@ -7,6 +9,7 @@ from .ids import as_ids as as_ids
 from .ids import sort_keys as sort_keys
 from .ids import sorting_order as sorting_order
 from .kernels.bit_weights import weighing_of as weighing_of
+from .lists import ListColumn as ListColumn
 from .neighbors import Neighbors as Neighbors
 from .segments import best_of as best_of
 from .table import marks as marks

@@ -1,7 +1,7 @@
 """The kernels again in plain NumPy: slow, obvious, and the truth in the tests.
 
 Same names and arguments as in `vector`, `top_k`, `radius`, `multi_index`, `dedupe`, `merge`,
-`asymmetric`, `grouped` and `grouped_margins`.
+`asymmetric`, `grouped`, `grouped_margins` and `passing`.
 """
 
 from __future__ import annotations
@@ -105,22 +105,33 @@ def rows_of(code: int, starts: Ints, rows: Ints) -> Ints:
     return rows[starts[code] : starts[code + 1]].astype(np.int64) if starts.size else np.array([code])
 
 
+def passing_codes(mask: Ints, starts: Ints, rows: Ints, bits: Ints) -> None:
+    """Set the bits of the codes with a row that passes."""
+    for code in range(len(starts) - 1):
+        if mask[rows_of(code, starts, rows)].any():
+            bits[code // 64] |= np.uint64(1 << code % 64)
+
+
 def merge_level(
-    codes: Ints, first: int, last: int, starts: Ints, rows: Ints, ranks: Ints, filled: int
+    codes: Ints, first: int, last: int, starts: Ints, rows: Ints, ranks: Ints, filled: int, mask: Any
 ) -> int:
     """Append the rows of ``codes[first:last]`` to ``ranks[:filled]`` in ascending order, until it is full."""
     found = np.sort(np.concatenate([rows_of(int(code), starts, rows) for code in codes[first:last]]))
+    found = found if mask is None or not starts.size else found[mask[found]]
     found = found[: len(ranks) - filled]
     ranks[filled : filled + len(found)] = found
     return filled + len(found)
 
 
-def _best_rows(per_code: Ints, starts: Ints, rows: Ints, distances: Ints, ranks: Ints) -> None:
+def _best_rows(
+    per_code: Ints, starts: Ints, rows: Ints, distances: Ints, ranks: Ints, mask: Any = None
+) -> None:
     """Write the first k rows in the order (distance, rank), given the distance of every code."""
     lists = [rows_of(code, starts, rows) for code in range(len(per_code))]
     all_ranks = np.concatenate(lists)
     all_distances = np.repeat(per_code, [len(found) for found in lists])
-    order = np.lexsort((all_ranks, all_distances))[: len(ranks)]
+    order = np.lexsort((all_ranks, all_distances))
+    order = (order if mask is None else order[mask[all_ranks[order]]])[: len(ranks)]
     distances[:], ranks[:] = all_distances[order], all_ranks[order]
 
 
@@ -134,11 +145,13 @@ def top_k(
     ranks: Ints,
     planes: Words | None,
     least: Words,
+    passing: Any,
+    mask: Any,
     tag: Any,
 ) -> None:
     """The k nearest rows of every query, in the order (distance, rank)."""
     for i, per_code in enumerate(hamming(queries, codes_of(blocks, n_codes), planes)):
-        _best_rows(per_code, starts, rows, distances[i], ranks[i])
+        _best_rows(per_code, starts, rows, distances[i], ranks[i], mask)
 
 
 def top_k_grouped(
@@ -161,11 +174,15 @@ def scan_within(
     radius: int,
     planes: Words | None,
     least: Words | None,
+    passing: Any,
     tag: Any,
 ) -> Ints:
     """All finds ``query << 54 | distance << 40 | code`` within the radius, in ascending order."""
     distances = hamming(queries, codes_of(blocks, n_codes), planes)
-    query, code = np.nonzero(distances <= radius)
+    counts = np.ones(n_codes, bool)
+    if passing is not None:
+        counts = np.unpackbits(passing.view(np.uint8), bitorder="little")[:n_codes].astype(bool)
+    query, code = np.nonzero((distances <= radius) & counts)
     return np.sort((query << CODE_BITS + DISTANCE_BITS) | (distances[query, code] << CODE_BITS) | code)
 
 
@@ -190,7 +207,7 @@ def probe(
     n_flips: Ints,
 ) -> Ints:
     """All finds within the radius, in ascending order: by looking at every code."""
-    return scan_within(blocks, codes.shape[1], queries, radius, None, None, None)
+    return scan_within(blocks, codes.shape[1], queries, radius, None, None, None, None)
 
 
 def weighted(queries: Words, codes: Words, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
