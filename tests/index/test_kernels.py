@@ -132,7 +132,7 @@ def test_merging(lists, room, filled):
     codes = np.arange(len(runs))
     outs = [np.full(filled + room, -1), np.full(filled + room, -1)]
     ends = [
-        module.merge_level(codes, 0, len(runs), read_only(starts), read_only(rows), out, filled)
+        module.merge_level(codes, 0, len(runs), read_only(starts), read_only(rows), out, filled, None)
         for module, out in zip((merge, numpy_reference), outs, strict=True)
     ]
     assert ends[0] == ends[1]
@@ -151,7 +151,7 @@ def test_merging_long_interleaved_lists():
         outs = [np.full(rng.integers(1, 40), -1)] * 2
         outs[1] = outs[0].copy()
         for module, out in zip((merge, numpy_reference), outs, strict=True):
-            module.merge_level(codes, first, len(runs), read_only(starts), read_only(rows), out, 0)
+            module.merge_level(codes, first, len(runs), read_only(starts), read_only(rows), out, 0, None)
         np.testing.assert_array_equal(*outs)
 
 
@@ -192,7 +192,7 @@ def test_top_k(case, share, weigh):
         distances, ranks = np.empty((len(words), k), np.uint16), np.empty((len(words), k), np.int64)
         module.top_k(
             s.blocks, s.n_codes, s.starts, s.rows, words, distances, ranks,
-            weighing.planes, weighing.least, (0,) * words.shape[1],
+            weighing.planes, weighing.least, None, None, (0,) * words.shape[1],
         )  # fmt: skip
         found.append((distances, ranks))
     np.testing.assert_array_equal(found[0][0], found[1][0])
@@ -207,7 +207,7 @@ def test_scan_and_probe_within_a_radius(case, radius, weigh):
     s, words = segment(packed, n_bits), read_only(to_words(queries))
     tag = (0,) * words.shape[1]
     for weighing in (weigh(n_bits), weighing_of(BitLayout(), n_bits)):
-        arguments = (s.blocks, s.n_codes, words, radius, weighing.planes, weighing.least, tag)
+        arguments = (s.blocks, s.n_codes, words, radius, weighing.planes, weighing.least, None, tag)
         truth = numpy_reference.scan_within(*arguments)
         np.testing.assert_array_equal(np.sort(radius_kernel.scan_within(*arguments)), truth)
     if radius <= 3 * -(-packed.shape[1] // 2):  # beyond, chunks would be enumerated almost whole
@@ -334,7 +334,7 @@ def test_probe_finds_every_near_code_once(n_bits):
     tables = build_tables(s.blocks, s.n_codes, packed.shape[1])
     for radius in range(12):
         truth = numpy_reference.scan_within(
-            s.blocks, s.n_codes, words, radius, None, None, (0,) * words.shape[1]
+            s.blocks, s.n_codes, words, radius, None, None, None, (0,) * words.shape[1]
         )
         np.testing.assert_array_equal(np.sort(tables.within(s.blocks, words, radius)), truth)
 

@@ -11,11 +11,14 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
+    "Filter",
     "GpuIndex",
     "HammingIndex",
     "HammingNeighborsTransformer",
+    "ListColumn",
     "NearDuplicates",
     "Neighbors",
+    "Not",
     "near_duplicates",
     "recoded",
 ]

@@ -1,5 +1,7 @@
+from .conditions import Not as Not
 from .duplicates import NearDuplicates as NearDuplicates
 from .duplicates import near_duplicates as near_duplicates
+from .filters import Filter as Filter
 from .gpu_index import GpuIndex as GpuIndex
 from .hamming_index import HammingIndex as HammingIndex
 from .hamming_index import IndexStats as IndexStats
@@ -8,6 +10,7 @@ from .ids import as_ids as as_ids
 from .ids import sort_keys as sort_keys
 from .ids import sorting_order as sorting_order
 from .kernels.bit_weights import weighing_of as weighing_of
+from .lists import ListColumn as ListColumn
 from .neighbors import Neighbors as Neighbors
 from .recode import answers_of_rows as answers_of_rows
 from .recode import places_of as places_of

@@ -18,6 +18,7 @@ from .._internal.validation import is_integer
 from ..codes import MAX_BITS, BitLayout, n_bytes, pack_bits, read_container, to_words, write_container
 from ..errors import DamagedFile
 from .ids import MOST_IDS, Ids, is_ascending
+from .lists import Column, ListColumn
 from .segment import EMPTY, Segment
 
 __all__ = ["IndexFile", "read_index", "write_index"]
@@ -62,7 +63,9 @@ def write_index(path: PathLike, index: IndexFile) -> None:
     write_container(path, arrays, header, KIND)
 
 
-def _stored(name: str, values: Array) -> Arrays:
+def _stored(name: str, values: Column) -> Arrays:
+    if isinstance(values, ListColumn):
+        return {f"{name}.lists": values.ends, **_stored(f"{name}.values", values.values)}
     if values.dtype != STRING:
         return {name: values}
     text, ends = to_bytes(values.tolist())
@@ -100,7 +103,7 @@ def _assemble(arrays: Arrays, header: Mapping[str, Any]) -> IndexFile:
     _need(ids.are_strings or not n_rows or next_id > int(ids.take(np.array([n_rows - 1]))[0]))
     names = header["payload"]
     _need(isinstance(names, list) and all(isinstance(name, str) for name in names))
-    payload = {name: _restored(arrays, f"payload.{number}") for number, name in enumerate(names)}
+    payload = {name: _column(arrays, f"payload.{number}") for number, name in enumerate(names)}
     _need(len(payload) == len(names) and all(column.shape == (n_rows,) for column in payload.values()))
     model_id = header["model_id"]
     _need(model_id is None or isinstance(model_id, str))
@@ -140,6 +143,17 @@ def _ids(arrays: Arrays, first: int, n_rows: int) -> Ids:
     _need(values.dtype in (np.int64, STRING) and values.shape == (n_rows,))
     _need(is_ascending(values))
     return Ids(n_rows, first, values)
+
+
+def _column(arrays: Arrays, name: str) -> Column:
+    if f"{name}.lists" not in arrays:
+        return _restored(arrays, name)
+    ends, values = arrays[f"{name}.lists"], _restored(arrays, f"{name}.values")
+    _need(ends.dtype == np.int64 and ends.ndim == values.ndim == 1)
+    _need(values.dtype == STRING or values.dtype in (bool, np.int64, np.float64))
+    steps = np.diff(ends, prepend=0, append=len(values))
+    _need(bool((steps[:-1] >= 0).all()) and (steps[-1] == 0 if len(ends) else not len(values)))
+    return ListColumn(values, ends)
 
 
 def _restored(arrays: Arrays, name: str) -> Array:

@@ -1,26 +1,104 @@
-"""One filter for every query: queries with equal filters are searched together."""
+"""Filters that are evaluated once: prepared ones, and equal ones among those of many queries."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
+from .conditions import Not, as_condition, key_of
+from .payload import filtered
 
-__all__ = ["Filters", "filters_of"]
+if TYPE_CHECKING:
+    from .hamming_index import HammingIndex
+    from .segment import Segment
+
+__all__ = ["Filter", "Filters", "filters_of"]
 
 Rows = npt.NDArray[np.int64]
 Filters = list[tuple[Any, Rows]]  # each distinct filter, and the numbers of its queries
+
+
+class Filter:
+    """A filter of one index, evaluated once for any number of searches; `HammingIndex.filter` makes it.
+
+    After a change of the index, the next search evaluates it again, for the segments that changed. A mask
+    names rows as they were: the filter follows these rows by their ids, and rows added later do not pass.
+
+    ``len(filter)`` is the number of rows that pass. Memory: a byte and a quarter per row; after many searches
+    a copy of the codes that pass.
+    """
+
+    def __init__(self, index: HammingIndex, where: Any) -> None:
+        self._index = index
+        self._where = as_condition(where)
+        self._chosen: tuple[Sequence[Segment], list[Any]] = (), []
+        self._parts(index._state.segments)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts(self._index._state.segments)))
+
+    def __repr__(self) -> str:
+        return f"Filter({len(self)} of {len(self._index)} rows)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Filter, (self._index, self._where)
+
+    def select(self, index: Any, segments: Sequence[Segment]) -> list[Any]:
+        """The rows that pass, as parts of segments."""
+        if index is not self._index:
+            raise InvalidInput(
+                "A filter came to another index than the one that prepared it",
+                "a filter of the index that is searched",
+                "Prepare it with the filter method of that index",
+            )
+        parts = zip(segments, self._parts(segments), strict=True)
+        return [segment if len(part) == len(segment) else part for segment, part in parts if len(part)]
+
+    def _parts(self, segments: Sequence[Segment]) -> list[Any]:
+        """The rows that pass of every segment, evaluated where it is not known.
+
+        Two threads may do the same work at once; each leaves a whole result.
+        """
+        seen, parts = self._chosen
+        if seen is segments:
+            return parts
+        if seen and _is_mask(self._where):
+            ids = [segment.ids.take(np.flatnonzero(part.mask)) for segment, part in self._held()]
+            self._where = np.concatenate(ids)
+        known = {id(segment): part for segment, part in self._held()}
+        if callable(self._where) or any(id(segment) not in known for segment in segments):
+            fresh = segments if callable(self._where) else [one for one in segments if id(one) not in known]
+            found = filtered(fresh, self._where)
+            known |= {id(one): _prepared(part) for one, part in zip(fresh, found, strict=True)}
+        parts = [known[id(segment)] for segment in segments]
+        self._chosen = segments, parts
+        return parts
+
+    def _held(self) -> Any:
+        return zip(*self._chosen, strict=True)
+
+
+def _prepared(part: Any) -> Any:
+    return part.prepared() if hasattr(part, "prepared") else part
+
+
+def _is_mask(where: Any) -> bool:
+    while isinstance(where, Not):
+        where = where.where
+    if isinstance(where, (list, tuple)):
+        where = np.asarray(where)
+    return getattr(getattr(where, "dtype", None), "kind", "") == "b"
 
 
 def filters_of(where: Any, n_queries: int) -> Filters | None:
     """The distinct filters of a list with one for each query; None where ``where`` is a single filter.
 
     A list of ids is a single filter; a list is one of filters as soon as an entry is None, a mapping, a
-    function, or itself a list or an array.
+    function, a `Filter`, a `Not`, or itself a list or an array. Then its strings are conditions.
     """
     if not isinstance(where, (list, tuple)) or not any(map(_is_filter, where)):
         return None
@@ -32,40 +110,30 @@ def filters_of(where: Any, n_queries: int) -> Filters | None:
         )
     found: dict[Any, tuple[Any, list[int]]] = {}
     for number, one in enumerate(where):
-        found.setdefault(_key(one), (one, []))[1].append(number)
+        condition = as_condition(one)
+        found.setdefault(_key(condition), (condition, []))[1].append(number)
     return [(one, np.array(numbers, np.int64)) for one, numbers in found.values()]
 
 
 def _is_filter(entry: Any) -> bool:
     if isinstance(entry, np.ndarray):
         return entry.ndim > 0
-    on_card = hasattr(entry, "__cuda_array_interface__")
-    return on_card or entry is None or callable(entry) or isinstance(entry, (Mapping, list, tuple))
+    if hasattr(entry, "__cuda_array_interface__") or entry is None or callable(entry):
+        return True
+    return isinstance(entry, (Mapping, list, tuple, Filter, Not))
 
 
 def _key(one: Any) -> Any:
     """Equal keys mean equal filters; what cannot be compared is equal to itself alone."""
     if isinstance(one, np.ndarray) and one.dtype.kind in "biu":
         return one.dtype.str, one.tobytes()
-    key: Any = id(one)
-    if isinstance(one, Mapping):
-        key = (
-            "columns",
-            *sorted(((name, _typed(v)) for name, v in one.items()), key=lambda entry: str(entry[0])),
-        )
-    elif isinstance(one, (list, tuple)):
-        key = _typed(one)
+    key: Any = key_of(one)
+    if isinstance(one, (list, tuple)):
+        key = type(one).__name__, *((type(entry), entry) for entry in one)
     elif one is None or callable(one):
         key = one
     try:
         hash(key)
     except TypeError:
         return id(one)
-    return key
-
-
-def _typed(value: Any) -> Any:
-    """Values with their types: True and 1 compare equal, but one is of a mask and the other an id."""
-    if isinstance(value, (list, tuple, set)):
-        return type(value).__name__, *((type(one), one) for one in value)
-    return type(value), value
+    return id(one) if key is None and one is not None else key

@@ -6,14 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._internal.types import Array
 from .._internal.validation import check_integer
 from ..codes import KIN_ONLY, BitLayout
 from ..errors import InvalidInput
 from .gpu_segment import Cards, CardSegment
 from .hamming_index import HammingIndex, IndexStats
 from .ids import Ids
-from .payload import Where, select
+from .lists import Column
 from .segments import in_order
 
 __all__ = ["GpuIndex"]
@@ -89,16 +88,16 @@ class GpuIndex(HammingIndex):
         """Open a saved index and copy its codes to the GPUs."""
         return HammingIndex.load(path, mmap).to_gpu(cards=cards, memory=memory)
 
-    def _build(self, words: Any, n_bits: int, ids: Ids, payload: Mapping[str, Array] | None = None) -> Any:
+    def _build(self, words: Any, n_bits: int, ids: Ids, payload: Mapping[str, Column] | None = None) -> Any:
         return CardSegment.build(words, n_bits, ids, payload, self._cards)
 
-    def _select(self, segments: Sequence[Any], where: Where) -> list[Any]:
+    def _select(self, segments: Sequence[Any], where: Any) -> list[Any]:
         if hasattr(where, "__cuda_array_interface__"):
             mask: Any = where
             if mask.dtype == bool and len(segments) == 1 and mask.shape == (len(segments[0]),):
                 return [segments[0].only(mask)] if bool(mask.any()) else []
             where = mask.get()
-        return select(segments, where)
+        return super()._select(segments, where)
 
 
 def _cards(numbers: Sequence[int] | None, memory: int | None) -> Cards:

@@ -19,7 +19,9 @@ from .._internal.types import Array
 from ..codes import KIN_ONLY, BitLayout
 from ..errors import NotEnoughMemory
 from ..gpu import ROW, SHIFT, Queries, Rows, nearest, nearest_by_margins, within
-from .ids import Ids
+from .ids import Ids, SomeIds
+from .lists import Column, ListColumn
+from .matching import Filtering
 from .segment import Finds, Pair, Words
 
 __all__ = ["CardSegment", "Cards"]
@@ -76,12 +78,13 @@ class CardSegment:
     cards: Cards
     parts: tuple[_Part, ...]
     ids: Any
-    payload: Mapping[str, Array] = field(default_factory=dict)
+    payload: Mapping[str, Column] = field(default_factory=dict)
     mask: Any = None
+    filtering: Filtering = field(default_factory=Filtering)
 
     def __post_init__(self) -> None:
         for array in (getattr(self.ids, "values", None), *self.payload.values()):
-            if array is not None:
+            if array is not None and not isinstance(array, ListColumn):
                 array.flags.writeable = False
 
     def __len__(self) -> int:
@@ -109,7 +112,7 @@ class CardSegment:
 
     def only(self, mask: Any) -> CardSegment:
         """The rows of a mask, of NumPy or CuPy, for one search: the codes stay where they are."""
-        return replace(self, mask=mask, ids=_SomeIds(self.ids, mask, int(mask.sum())))
+        return replace(self, mask=mask, ids=SomeIds(self.ids, mask, int(mask.sum())))
 
     # ---- searching ---------------------------------------------------------------------------
 
@@ -185,29 +188,6 @@ class CardSegment:
 
     def build_tables(self) -> None:
         """Do nothing: a GPU always scans."""
-
-
-@dataclass(frozen=True, eq=False)
-class _SomeIds:
-    """Ids of the rows of a mask, by the ranks of all."""
-
-    ids: Ids
-    mask: Any
-    count: int
-
-    def __len__(self) -> int:
-        return self.count
-
-    @property
-    def are_strings(self) -> bool:
-        return self.ids.are_strings
-
-    def take(self, ranks: npt.NDArray[np.int64]) -> Array:
-        return self.ids.take(ranks)
-
-    def find(self, ids: Array) -> npt.NDArray[np.int64]:
-        ranks = self.ids.find(ids)
-        return np.where((ranks >= 0) & _here(self.mask[np.maximum(ranks, 0)]), ranks, -1)
 
 
 def _spread(words: Any, cards: Cards) -> Iterator[_Part]:

@@ -15,7 +15,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,9 @@ from ..codes import KIN_ONLY, BitLayout, Codes, as_codes, n_bytes
 from ..errors import InvalidInput, KinhashWarning
 from . import validation as door
 from .file import IndexFile, read_index, write_index
-from .filters import filters_of
+from .filters import Filter, filters_of
 from .ids import as_ids, sorting_order
+from .lists import ListColumn
 from .nearest import QueryBatch, answer
 from .neighbors import Neighbors, joined
 from .payload import Where, as_payload, select
@@ -134,7 +135,7 @@ class HammingIndex:
         return all_ids(self._state.segments)
 
     @property
-    def payload(self) -> dict[str, npt.NDArray[Any]]:
+    def payload(self) -> dict[str, npt.NDArray[Any] | ListColumn]:
         """The payload columns, in the order of `ids`."""
         return in_order(self._state.segments, self.n_bits)[2]
 
@@ -171,7 +172,7 @@ class HammingIndex:
         codes: CodesLike | None,
         k: int,
         *,
-        where: Where | Sequence[Where] = None,
+        where: Where | Filter | Sequence[Where | Filter] = None,
         exclude: Any = None,
         margins: npt.ArrayLike | None = None,
         margins_of: str | None = None,
@@ -220,7 +221,7 @@ class HammingIndex:
             full = None
         filters = filters_of(where, len(words))
         if filters is None:
-            found = answer(self._select(segments, cast(Where, where)), asked, k, look)
+            found = answer(self._select(segments, where), asked, k, look)
             if found[2] is None:
                 return Neighbors(found[1], found[0], full=full)
             return joined([(np.arange(len(words)), found)], len(words), full)
@@ -231,7 +232,12 @@ class HammingIndex:
         return joined(parts, len(words), full)
 
     def search_radius(
-        self, codes: CodesLike, r: int, *, where: Where | Sequence[Where] = None, exclude: Any = None
+        self,
+        codes: CodesLike,
+        r: int,
+        *,
+        where: Where | Filter | Sequence[Where | Filter] = None,
+        exclude: Any = None,
     ) -> Neighbors:
         """Find all rows within distance ``r`` of every query; ``found[i]`` is query ``i``.
 
@@ -246,7 +252,7 @@ class HammingIndex:
         asked = QueryBatch(words, self.fields, None, *door.left_out(exclude, len(words), segments))
         filters = filters_of(where, len(words))
         if filters is None:
-            query, distances, ids = around(self._select(segments, cast(Where, where)), asked, r)
+            query, distances, ids = around(self._select(segments, where), asked, r)
         else:
             parts = []
             for one, rows in filters:
@@ -255,6 +261,16 @@ class HammingIndex:
             query, distances, ids = together(parts)
         splits = np.searchsorted(query, np.arange(len(words) + 1))
         return Neighbors(ids, distances, splits, float(full))
+
+    def filter(self, where: Where) -> Filter:
+        """Prepare a filter for many searches, of the kinds `search` takes (one, not one for every query).
+
+        >>> index = HammingIndex.from_codes(np.zeros((3, 1), np.uint8), payload={"year": [1999, 2005, 2010]})
+        >>> recent = index.filter("year >= 2000")
+        >>> index.search(np.zeros((1, 1), np.uint8), k=3, where=recent).ids.tolist()
+        [[1, 2]]
+        """
+        return Filter(self, where)
 
     def prepare(self) -> None:
         """Build the groups of kin codes for `search` now. Memory: 12 bytes per distinct 64-bit code.
@@ -363,7 +379,10 @@ class HammingIndex:
     # ---- where rows lie: on the processor, or as `GpuIndex` says ----------------------------------
 
     _build = staticmethod(Segment.build)
-    _select = staticmethod(select)
+
+    def _select(self, segments: Sequence[Segment], where: Any) -> list[Any]:
+        """The rows that pass a filter, as parts of the segments."""
+        return where.select(self, segments) if isinstance(where, Filter) else select(segments, where)
 
     def _moved_to(self, index: Any, words: Any, ids: npt.NDArray[Any], payload: Any) -> Any:
         """Another index, still empty, with these rows and the next id of this one."""

@@ -20,7 +20,7 @@ from .._internal.types import Array
 from .._internal.validation import is_integer
 from ..errors import InvalidInput
 
-__all__ = ["MOST_IDS", "Ids", "as_ids", "is_ascending", "sort_keys", "sorting_order"]
+__all__ = ["MOST_IDS", "Ids", "SomeIds", "as_ids", "is_ascending", "sort_keys", "sorting_order"]
 
 MOST_IDS = 2**63  # ids are 64-bit integers with a sign, so all of them are smaller
 INLINE = 15  # bytes of UTF-8 that NumPy keeps in the array itself; longer strings lie beside it
@@ -102,6 +102,34 @@ class Ids:
         if values.dtype != STRING and int(values[-1]) - int(values[0]) == len(values) - 1:
             return cls(len(values), int(values[0]))
         return cls(len(values), 0, values)
+
+
+@dataclass(frozen=True, eq=False)
+class SomeIds:
+    """Ids of the rows of a mask, of NumPy or CuPy, by the ranks of all rows."""
+
+    ids: Ids
+    mask: Any
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def are_strings(self) -> bool:
+        """Whether the ids are strings."""
+        return self.ids.are_strings
+
+    def take(self, ranks: Ranks) -> Values:
+        """The ids of these ranks."""
+        return self.ids.take(ranks)
+
+    def find(self, ids: Values) -> Ranks:
+        """The ranks of these ids, -1 where there is none in the mask."""
+        ranks = self.ids.find(ids)
+        passes: Any = self.mask[np.maximum(ranks, 0)]
+        passes = passes.get() if hasattr(passes, "get") else passes
+        return np.where((ranks >= 0) & passes, ranks, -1)
 
 
 def is_ascending(ids: Values) -> bool:

@@ -1,84 +1,141 @@
-"""Payload columns of the rows, and filters over them."""
+"""Payload columns of the rows, and which rows a filter lets pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from numbers import Real
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._internal.texts import STRING
-from ..errors import InvalidInput, UnknownName
-from .ids import as_ids, sorting_order
+from ..errors import InvalidInput
+from .conditions import Condition, Not, as_condition
+from .ids import Ids, as_ids, sorting_order
+from .lists import Column, ListColumn, concatenated, holds_lists
+from .matching import mask_of
 from .segment import Segment
 
-__all__ = ["Where", "as_payload", "select"]
+__all__ = ["Where", "as_payload", "filtered", "select"]
 
-Columns = dict[str, npt.NDArray[Any]]
+Columns = dict[str, Column]
 Mask = npt.NDArray[np.bool_]
-FEW_TEXTS = 8
-Where = npt.ArrayLike | Mapping[str, Any] | Callable[[Mapping[str, Any]], Any] | None
+Where = npt.ArrayLike | Mapping[str, Any] | Not | Callable[[Mapping[str, Any]], Any] | None
 
 
 def as_payload(payload: Any, n_rows: int) -> Columns:
-    """Columns of booleans, numbers or strings, one value per row; a copy. None gives no columns."""
+    """Columns of booleans, numbers, strings or lists of these, one entry per row; a copy. None gives none."""
     if payload is None:
         return {}
+    if not isinstance(payload, Mapping) and not hasattr(payload, "columns"):
+        raise InvalidInput(
+            f"The payload is a {type(payload).__name__}",
+            "columns by name: a mapping or a data frame",
+            "Pass for example payload={'year': years}",
+        )
     names = list(payload.columns) if hasattr(payload, "columns") else list(payload)
     return {str(name): _column(str(name), payload[name], n_rows) for name in names}
 
 
-def _column(name: str, values: Any, n_rows: int) -> npt.NDArray[Any]:
-    column = np.asarray(values)
-    if column.ndim != 1 or len(column) != n_rows:
-        raise InvalidInput(
-            f"The payload column {name!r} has shape {column.shape}",
-            f"one value for each of the {n_rows} rows",
-            "Pass a 1-D array as long as the codes",
+def _column(name: str, values: Any, n_rows: int) -> Column:
+    if holds_lists(values):
+        lists = (
+            values if isinstance(values, ListColumn) else ListColumn.of(values, f"payload column {name!r}")
         )
+        _require_rows(name, lists.shape, n_rows)
+        return lists
+    try:
+        column = np.asarray(values)
+    except ValueError:  # lists of several lengths among other values
+        raise InvalidInput(
+            f"The payload column {name!r} has lists in some rows only",
+            "one value for every row, or a list for every row",
+            "Pass [] for a row without values",
+        ) from None
+    _require_rows(name, column.shape, n_rows)
     if column.dtype.kind in "biuf" and column.dtype.itemsize <= 8:
         return np.array(column, column.dtype.newbyteorder("="))
-    texts = column.tolist()
+    # Read from what was handed in: a fixed-width array would drop trailing NULs.
+    plain = isinstance(values, np.ndarray) or hasattr(values, "to_numpy")
+    texts = column.tolist() if plain else list(values)
     if column.dtype.kind in "UTO" and all(isinstance(text, str) for text in texts):
         return as_ids(texts, f"payload column {name!r}") if texts else np.empty(0, STRING)
     raise InvalidInput(
         f"The payload column {name!r} has dtype {column.dtype}",
-        "booleans, numbers or strings, none missing",
+        "booleans, numbers or strings, or lists of numbers or of strings, none missing",
         "Convert the column first, dates for example with .astype('int64')",
     )
 
 
-def select(segments: Sequence[Segment], where: Where) -> list[Segment]:
-    """The rows that pass the filter: segments of their own, before any search."""
+def _require_rows(name: str, shape: tuple[int, ...], n_rows: int) -> None:
+    if shape != (n_rows,):
+        raise InvalidInput(
+            f"The payload column {name!r} has shape {shape}",
+            f"one value for each of the {n_rows} rows",
+            "Pass a 1-D array as long as the codes, or a list of lists for several values in a row",
+        )
+
+
+def select(segments: Sequence[Segment], where: Any) -> list[Any]:
+    """The rows that pass the filter, as parts of segments, before any search."""
     if where is None:
         return list(segments)
-    masks = list(_masks(segments, where))
     return [
-        segment if mask.all() else segment.only(mask)
-        for segment, mask in zip(segments, masks, strict=True)
-        if mask.any()
+        segment if len(part) == len(segment) else part
+        for segment, part in zip(segments, filtered(segments, where), strict=True)
+        if len(part)
     ]
 
 
-def _masks(segments: Sequence[Segment], where: Where) -> Iterable[Mask]:
+def filtered(segments: Sequence[Segment], where: Any) -> list[Any]:
+    """The rows of every segment that pass."""
+    condition = as_condition(where)
+    if isinstance(condition, Condition) and not _is_opaque(condition):
+        return [_remembered(segment, condition) for segment in segments]
+    return [segment.only(mask) for segment, mask in zip(segments, _masks(segments, condition), strict=True)]
+
+
+def _remembered(segment: Segment, condition: Condition) -> Any:
+    return segment.filtering.remembered(condition, lambda: segment.only(mask_of(segment, condition)))
+
+
+def _is_opaque(condition: Any) -> bool:
+    """Whether it ends in ids, a mask or a function, which may be different things at another time."""
+    while isinstance(condition, Not):
+        condition = condition.where
+    return not isinstance(condition, Condition)
+
+
+def _masks(segments: Sequence[Segment], where: Any) -> Iterable[Mask]:
+    if isinstance(where, Not):
+        return [~mask for mask in _masks(segments, where.where)]
     if callable(where):
         return _cut_mask(segments, np.asarray(where(_all_columns(segments)))) if segments else []
-    if isinstance(where, Mapping):
-        return [_matching(segment, where) for segment in segments]
     if np.asarray(where).dtype == bool:
         return _cut_mask(segments, np.asarray(where))
     return [_listed(segment, where) for segment in segments]
 
 
-def _all_columns(segments: Sequence[Segment]) -> Mapping[str, npt.NDArray[Any]]:
+def _order(segments: Sequence[Segment]) -> npt.NDArray[np.int64] | None:
+    """The order that sorts the rows of several segments by id; None where they are sorted."""
+    ids = [segment.ids for segment in segments]
+    if all(_end(one, -1) < _end(other, 0) for one, other in pairwise(ids)):
+        return None
+    return sorting_order(np.concatenate([one.all() for one in ids]))
+
+
+def _end(ids: Ids, place: int) -> Any:
+    return ids.take(np.array([place % len(ids)])).tolist()[0]
+
+
+def _all_columns(segments: Sequence[Segment]) -> Mapping[str, Any]:
     """The payload of all rows in the order of their ids, however they are spread over segments."""
     if len(segments) == 1:
         return segments[0].payload
-    order = sorting_order(np.concatenate([segment.ids.all() for segment in segments]))
-    names = segments[0].payload
-    return {name: np.concatenate([segment.payload[name] for segment in segments])[order] for name in names}
+    order = _order(segments)
+    whole = {name: concatenated([one.payload[name] for one in segments]) for name in segments[0].payload}
+    return whole if order is None else {name: column[order] for name, column in whole.items()}
 
 
 def _checked(mask: npt.NDArray[Any], n_rows: int) -> Mask:
@@ -91,69 +148,16 @@ def _checked(mask: npt.NDArray[Any], n_rows: int) -> Mask:
     return mask
 
 
-def _matching(segment: Segment, wanted: Mapping[str, Any]) -> Mask:
-    """Rows where every named column has the wanted value, or one of the wanted values."""
-    mask = np.ones(len(segment), bool)
-    for name, value in wanted.items():
-        if name not in segment.payload:
-            raise UnknownName.among("payload column", name, segment.payload)
-        column = segment.payload[name]
-        several = isinstance(value, Collection) and not isinstance(value, (str, bytes))
-        values = [_plain(one) for one in value] if several else [_plain(value)]
-        _require_type_of(column, name, values)
-        if column.dtype == STRING:
-            mask &= _one_of(column, as_ids(values, f"values wanted of {name!r}")) if values else False
-        else:
-            mask &= _equal_to_one_of(column, values)
-    return mask
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _require_type_of(column: npt.NDArray[Any], name: str, values: list[Any]) -> None:
-    wanted, kind = (str, "strings") if column.dtype == STRING else (Real, "numbers")
-    kind = "booleans" if column.dtype == bool else kind
-    strange = [value for value in values if not isinstance(value, wanted)]
-    if strange:
-        raise InvalidInput(
-            f"A filter wants {strange[0]!r:.60} of the payload column {name!r}, which holds {kind}",
-            f"{kind}, or a list of {kind}",
-            "Convert the wanted values to the type of the column",
-        )
-
-
-def _equal_to_one_of(column: npt.NDArray[Any], values: list[Any]) -> Mask:
-    """Rows whose number is among these; whole numbers are compared as such, which floats would round."""
-    if column.dtype.kind in "iu":
-        limits = np.iinfo(column.dtype)
-        whole = {int(value) for value in values if limits.min <= value <= limits.max and value == int(value)}
-        return np.isin(column, np.array(sorted(whole), column.dtype))
-    return np.isin(column, values)
-
-
-def _one_of(column: npt.NDArray[Any], texts: npt.NDArray[Any]) -> Mask:
-    """Rows whose string is among these: few are compared by NumPy, many are hashed by Python.
-
-    NumPy before 2.5 takes strings that differ only after a NUL for equal, so texts with one are hashed too.
-    """
-    wanted = set(texts.tolist())
-    if len(texts) <= FEW_TEXTS and not any("\0" in text for text in wanted):
-        return np.logical_or.reduce([column == texts[i : i + 1] for i in range(len(texts))])
-    return np.array([text in wanted for text in column.tolist()], bool)
-
-
 def _cut_mask(segments: Sequence[Segment], mask: npt.NDArray[Any]) -> Iterable[Mask]:
-    """One mask over all rows in the order of their ids, cut to the segments."""
+    """One mask over all rows in the order of their ids, cut to the segments; copies of the caller's array."""
     sizes = [len(segment) for segment in segments]
     _checked(mask, sum(sizes))
-    if len(segments) > 1:
-        in_order = sorting_order(np.concatenate([segment.ids.all() for segment in segments]))
+    order = _order(segments)
+    if order is not None:
         spread = np.empty_like(mask)
-        spread[in_order] = mask
+        spread[order] = mask
         mask = spread
-    return np.split(mask, np.cumsum(sizes)[:-1]) if segments else []
+    return [part.copy() for part in np.split(mask, np.cumsum(sizes)[:-1])] if segments else []
 
 
 def _listed(segment: Segment, wanted: Any) -> Mask:

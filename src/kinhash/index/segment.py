@@ -19,6 +19,7 @@ from .._internal.compile import compiled_kernels
 from .._internal.locks import new_lock
 from .._internal.types import Array
 from ..codes import KIN_ONLY, BitLayout, n_bytes
+from .filtered_segment import FilteredSegment
 from .ids import Ids
 from .kernels.asymmetric import bit_planes, top_k_weighted
 from .kernels.bit_weights import Weighing, weighing_of
@@ -29,6 +30,8 @@ from .kernels.grouped_margins import top_k_weighted_grouped
 from .kernels.multi_index import Tables, build_tables, expected_candidates, least_seconds
 from .kernels.radius import scan_within
 from .kernels.top_k import top_k
+from .lists import Column, ListColumn
+from .matching import Filtering
 from .threads import map_threads
 
 __all__ = ["Segment", "read_only"]
@@ -86,14 +89,15 @@ class Segment:
     starts: npt.NDArray[np.uint32]
     rows: npt.NDArray[np.uint32]
     ids: Ids
-    payload: Mapping[str, Array] = field(default_factory=dict)
+    payload: Mapping[str, Column] = field(default_factory=dict)
     hashing: _Hashing = field(default_factory=_Hashing)
     grouping: _Grouping = field(default_factory=_Grouping)
+    filtering: Filtering = field(default_factory=Filtering)
 
     def __post_init__(self) -> None:
         assert self.blocks.ctypes.data % 64 == 0 or not self.blocks.size, "vector loads need alignment"
         for array in (self.blocks, self.starts, self.rows, self.ids.values, *self.payload.values()):
-            if array is not None:
+            if array is not None and not isinstance(array, ListColumn):
                 array.flags.writeable = False
 
     def __len__(self) -> int:
@@ -155,9 +159,28 @@ class Segment:
             codes[order], new_starts.astype(np.uint32), rows.astype(np.uint32), ids, payload
         )
 
-    def only(self, mask: npt.NDArray[np.bool_]) -> Segment:
-        """The rows of a mask, for one search."""
-        return self.keep(mask)
+    def only(self, mask: npt.NDArray[np.bool_]) -> FilteredSegment:
+        """The rows of a mask, for searches: they stay where they are."""
+        return FilteredSegment.of(self, mask)
+
+    def codes_only(self) -> Segment:
+        """The same codes with ranks for ids, and without payload."""
+        codes = (self.n_bits, self.blocks, self.n_codes, self.starts, self.rows)
+        return Segment(*codes, Ids(len(self)))
+
+    def copied(self, ranks: npt.NDArray[np.int64]) -> Segment:
+        """The codes of a few rows as they are, with places in ``ranks`` for ids; equal codes stay apart."""
+        codes = ranks
+        if self.starts.size:
+            codes = self.filtering.once("code of rank", self._code_of_rank)[ranks]
+        words = self.blocks[codes >> 6, (codes >> 3) & 7, :, codes & 7]
+        return self._of_codes(words, EMPTY, EMPTY, Ids(len(ranks)), {})
+
+    def _code_of_rank(self) -> npt.NDArray[np.uint32]:
+        """The number of every row's code. Memory: 4 bytes per row."""
+        codes = np.empty(len(self), np.uint32)
+        codes[self.rows] = np.repeat(np.arange(self.n_codes, dtype=np.uint32), self.list_sizes())
+        return codes
 
     def _of_codes(self, codes: Words, starts: Any, rows: Any, ids: Ids, payload: Any) -> Segment:
         blocks = aligned_blocks(len(codes), codes.shape[1])
@@ -195,13 +218,12 @@ class Segment:
     def _ranker(self, queries: Words, k: int, fields: BitLayout, groups: Groups | None) -> Callable[[], Any]:
         """The work of `top_k`: a flat scan, or by groups."""
         weighing, tag = weighing_of(fields, self.n_bits), (0,) * queries.shape[1]
-        distances = np.empty((len(queries), k), np.uint16)
-        ranks = np.empty((len(queries), k), np.int64)
+        distances, ranks = np.empty((len(queries), k), np.uint16), np.empty((len(queries), k), np.int64)
 
         def one(part: slice) -> None:
             answer = (self.starts, self.rows, queries[part], distances[part], ranks[part])
             if groups is None:
-                top_k(self.blocks, self.n_codes, *answer, weighing.planes, weighing.least, tag)
+                top_k(self.blocks, self.n_codes, *answer, weighing.planes, weighing.least, None, None, tag)
                 return
             top_k_grouped(
                 groups.kin, groups.starts, groups.codes, groups.blocks, weighing.kin, fields.kin_weight,
@@ -214,6 +236,20 @@ class Segment:
             return distances, ranks
 
         return work
+
+    def top_k_passing(self, queries: Words, k: int, fields: BitLayout, passing: Any, mask: Any) -> Pair:
+        """As `top_k`, of the rows of a mask; ``passing`` has a bit for each code with such a row."""
+        weighing, tag = weighing_of(fields, self.n_bits), (0,) * queries.shape[1]
+        distances, ranks = np.empty((len(queries), k), np.uint16), np.empty((len(queries), k), np.int64)
+
+        def one(part: slice) -> None:
+            answer = (self.starts, self.rows, queries[part], distances[part], ranks[part])
+            filtered = (weighing.planes, weighing.least, passing, mask)
+            top_k(self.blocks, self.n_codes, *answer, *filtered, tag)
+
+        if k:
+            self._spread(one, len(queries))
+        return distances, ranks
 
     def top_k_weighted(
         self, queries: Words, weights: npt.NDArray[np.float64], k: int, fields: BitLayout = KIN_ONLY
@@ -250,10 +286,11 @@ class Segment:
                 self.grouping.seconds_scanning += time.perf_counter() - begin
         return distances, ranks
 
-    def within(self, queries: Words, radius: int, fields: BitLayout = KIN_ONLY) -> Finds:
+    def within(self, queries: Words, radius: int, fields: BitLayout = KIN_ONLY, passing: Any = None) -> Finds:
         """Number of its query, distance and rank of every row within the radius, in that order.
 
         Codes within the radius differ in at most ``radius / light`` bits, so the tables find all of them.
+        ``passing`` has a bit for each code that counts; tables find others, too.
         """
         weighing = weighing_of(fields, self.n_bits)
         light = weighing.light
@@ -267,7 +304,7 @@ class Segment:
             else:
                 tag = (0,) * queries.shape[1]
                 finds = scan_within(
-                    self.blocks, self.n_codes, asked, radius, weighing.planes, weighing.least, tag
+                    self.blocks, self.n_codes, asked, radius, weighing.planes, weighing.least, passing, tag
                 )
             return _decode(self._rows_of(finds), part.start)
 

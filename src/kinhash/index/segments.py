@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .._internal.types import Array
 from ..codes import n_bytes
 from .ids import Ids, is_ascending, sort_keys, sorting_order
+from .lists import Column, concatenated
 from .segment import Segment
 
 __all__ = ["all_ids", "best_of", "in_order", "merged", "segment_of", "settled", "without"]
@@ -23,7 +24,7 @@ def segment_of(
     words: Words,
     n_bits: int,
     ids: Array,
-    payload: Mapping[str, Array],
+    payload: Mapping[str, Column],
     build: Build = Segment.build,
 ) -> Segment:
     """A segment of rows in any order; ids that come twice are refused."""
@@ -46,14 +47,14 @@ def best_of(parts: list[tuple[Any, Any]], k: int, n_queries: int) -> tuple[Any, 
     return np.take_along_axis(distances, order, axis=1), ids.ravel()[flat]
 
 
-def in_order(segments: Sequence[Segment], n_bits: int) -> tuple[Words, Array, dict[str, Array]]:
+def in_order(segments: Sequence[Segment], n_bits: int) -> tuple[Words, Array, dict[str, Column]]:
     """Codes (n, W), ids and payload of all rows, by ascending id."""
     if not segments:
         return np.empty((0, -(-n_bytes(n_bits) // 8)), np.uint64), np.empty(0, np.int64), {}
     ids = np.concatenate([segment.ids.all() for segment in segments])
     words = np.concatenate([segment.words() for segment in segments])
     payload = {
-        name: np.concatenate([segment.payload[name] for segment in segments]) for name in segments[0].payload
+        name: concatenated([segment.payload[name] for segment in segments]) for name in segments[0].payload
     }
     if len(segments) > 1:
         order = sorting_order(ids)

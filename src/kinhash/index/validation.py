@@ -14,6 +14,7 @@ from .._internal.validation import check_choice
 from ..codes import BitLayout, Codes, as_codes, to_words
 from ..errors import CodesMismatch, InvalidInput
 from .ids import MOST_IDS, as_ids
+from .lists import Column, ListColumn, kind_of
 from .segment import Segment, read_only
 
 __all__ = [
@@ -29,7 +30,7 @@ __all__ = [
 
 Words = npt.NDArray[np.uint64]
 Values = Array
-Columns = dict[str, Values]
+Columns = dict[str, Column]
 
 
 UNFAIR_SHARE = 0.3  # twice the 15 % of the rows that `Codes.mapped_share` is measured with
@@ -166,11 +167,20 @@ def same_columns(columns: Columns, segments: Sequence[Segment]) -> Columns:
     if not segments:
         return columns
     known = segments[0].payload
-    if {name: known[name].dtype for name in known} != {name: columns[name].dtype for name in columns}:
-        names = ", ".join(f"{name} ({column.dtype})" for name, column in known.items())
+    columns = {name: _retyped(column, known.get(name)) for name, column in columns.items()}
+    if {name: kind_of(known[name]) for name in known} != {name: kind_of(columns[name]) for name in columns}:
+        names = ", ".join(f"{name} ({kind_of(column)})" for name, column in known.items())
+        came = ", ".join(f"{name} ({kind_of(column)})" for name, column in columns.items())
         raise InvalidInput(
-            f"The payload has the columns {', '.join(columns) or 'none'}",
+            f"The payload has the columns {came or 'none'}",
             f"those of the index: {names or 'none'}",
             "Pass the same columns with the same types",
         )
     return {name: columns[name] for name in known}
+
+
+def _retyped(column: Column, known: Column | None) -> Column:
+    """Lists that are all empty have no type of their own: they take that of the index."""
+    if isinstance(column, ListColumn) and isinstance(known, ListColumn) and not len(column.values):
+        return ListColumn(known.values[:0].copy(), column.ends)
+    return column

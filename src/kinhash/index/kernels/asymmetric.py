@@ -143,7 +143,7 @@ def top_k_weighted(
             last = first + 1
             while last < count and kept[0][last] == kept[0][first]:
                 last += 1
-            after = merge_level(kept[1], first, last, starts, rows, ranks[i], filled)
+            after = merge_level(kept[1], first, last, starts, rows, ranks[i], filled, None)
             for at in range(filled, after):
                 distances[i, at] = kept[0][first]
             filled, first = after, last

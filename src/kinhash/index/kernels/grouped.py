@@ -23,6 +23,7 @@ from ..._internal.popcount import popcount
 from . import numpy_reference
 from .bits import trailing_zeros
 from .dedupe import aligned_blocks, group_codes, list_rows
+from .heap import FAR, put_in_heap, sort_heap
 from .instructions import any_below, mask_below
 from .merge import merge_level
 
@@ -36,7 +37,6 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 SHIFT = np.int64(40)  # a candidate is one number: distance << 40 | code
 CODE = np.int64((1 << 40) - 1)
-FAR = np.int64(1) << np.int64(62)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,32 +84,6 @@ def build_groups(codes: Words, kin: Words) -> Groups | None:
     for array in (groups.kin, starts, order, blocks):
         array.flags.writeable = False
     return groups
-
-
-@njit(cache=True, nogil=True)
-def _put_in_heap(heap: Any, key: Any) -> None:
-    """Replace the largest key of a heap by a smaller one."""
-    place = 0
-    while True:
-        child = 2 * place + 1
-        if child >= heap.size:
-            break
-        if child + 1 < heap.size and heap[child + 1] > heap[child]:
-            child += 1
-        if heap[child] <= key:
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = key
-
-
-@njit(cache=True, nogil=True)
-def _sort_heap(heap: Any) -> None:
-    """Put the keys in ascending order: the largest goes to the end, again and again."""
-    for last in range(heap.size - 1, 0, -1):
-        largest = heap[0]
-        _put_in_heap(heap[:last], heap[last])
-        heap[last] = largest
 
 
 @njit(cache=True, nogil=True)
@@ -161,7 +135,7 @@ def _visit(
             distance = kin_weight * differing + alike_weight * (np.int64(bits) - differing)
             key = distance << SHIFT | np.int64(codes[64 * b + place])
             if key < heap[0]:
-                _put_in_heap(heap, key)
+                put_in_heap(heap, key)
         following = np.int64(codes[min(64 * b + 64, stop - 1)])
         bounds[i] = _plain_bound(heap, following, differing, kin_weight, alike_weight)
 
@@ -176,7 +150,7 @@ def _emit(heap: Any, starts: Any, rows: Any, distances: Any, ranks: Any) -> None
         last = first + 1
         while last < heap.size and heap[last] >> SHIFT == distance:
             last += 1
-        after = merge_level(found, first, last, starts, rows, ranks, filled)
+        after = merge_level(found, first, last, starts, rows, ranks, filled, None)
         for at in range(filled, after):
             distances[at] = distance
         filled, first = after, last
@@ -219,5 +193,5 @@ def top_k_grouped(
             _visit(
                 blocks, codes, start, stop, costs[g], queries, i, kin_weight, alike_weight, bounds, heap, tag
             )
-        _sort_heap(heap)
+        sort_heap(heap)
         _emit(heap, starts, rows, distances[i], ranks[i])

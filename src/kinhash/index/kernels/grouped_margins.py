@@ -103,7 +103,7 @@ def top_k_weighted_grouped(
             last = first + 1
             while last < count and near[last] == near[first]:
                 last += 1
-            after = merge_level(found, first, last, starts, rows, ranks[i], filled)
+            after = merge_level(found, first, last, starts, rows, ranks[i], filled, None)
             for at in range(filled, after):
                 distances[i, at] = near[first]
             filled, first = after, last

@@ -54,11 +54,28 @@ def _merge_all(buffer: Any, spare: Any, ends: Any, n_runs: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def merge_level(codes: Any, first: int, last: int, starts: Any, rows: Any, ranks: Any, filled: int) -> int:
+def _take(rows: Any, begin: Any, end: Any, mask: Any, out: Any) -> Any:
+    """Write the rows of one code that pass, as many as there is room for; returns how many."""
+    count = 0
+    for p in range(begin, end):
+        if count == out.size:
+            break
+        if mask is not None and not mask[rows[p]]:
+            continue
+        out[count] = rows[p]
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def merge_level(
+    codes: Any, first: int, last: int, starts: Any, rows: Any, ranks: Any, filled: int, mask: Any
+) -> int:
     """Append the rows of ``codes[first:last]`` to ``ranks[:filled]`` in ascending order, until it is full.
 
-    The codes come in the order of their smallest row, so gathering stops at the first code whose rows
-    all come too late. Returns the new fill. Working memory: 48 bytes per place left in ``ranks``.
+    Only rows of the mask, unless it is None; where every code has one row, the codes are of such rows. The
+    codes come in the order of their smallest row, passing or not, so gathering stops at the first code whose
+    rows all come too late. Returns the new fill. Working memory: 48 bytes per place left in ``ranks``.
     """
     need = ranks.size - filled
     if starts.size == 0:  # one row per code, its own number
@@ -68,10 +85,7 @@ def merge_level(codes: Any, first: int, last: int, starts: Any, rows: Any, ranks
         return filled + count
     if last - first == 1:
         begin = np.int64(starts[codes[first]])
-        count = min(need, np.int64(starts[codes[first] + 1]) - begin)
-        for j in range(count):
-            ranks[filled + j] = rows[begin + j]
-        return filled + count
+        return filled + _take(rows, begin, np.int64(starts[codes[first] + 1]), mask, ranks[filled:])
     buffer = np.empty(3 * need, np.int64)
     spare = np.empty(3 * need, np.int64)
     ends = np.empty(last - first + 1, np.int64)
@@ -80,10 +94,7 @@ def merge_level(codes: Any, first: int, last: int, starts: Any, rows: Any, ranks
         begin = np.int64(starts[codes[c]])
         if latest >= 0 and np.int64(rows[begin]) > latest:
             break
-        count = min(need, np.int64(starts[codes[c] + 1]) - begin)
-        for j in range(count):
-            buffer[held + j] = rows[begin + j]
-        held += count
+        held += _take(rows, begin, np.int64(starts[codes[c] + 1]), mask, buffer[held : held + need])
         ends[n_runs] = held
         n_runs += 1
         if held > 2 * need:

@@ -181,9 +181,11 @@ def _measure(tables: Tables, blocks: npt.NDArray[np.uint64], n_codes: int, n_bit
     places = np.linspace(0, n_codes - 1, 4).astype(np.int64)
     samples = np.ascontiguousarray(blocks[places >> 6, (places >> 3) & 7, :, places & 7])
     tag = (0,) * blocks.shape[2]
-    scan_within(blocks[:1], min(64, n_codes), samples, 0, None, None, tag)  # compiled before the clock runs
+    scan_within(
+        blocks[:1], min(64, n_codes), samples, 0, None, None, None, tag
+    )  # compiled before the clock runs
     tables.within(blocks, samples, 0)
-    scan = least_seconds(lambda: scan_within(blocks, n_codes, samples, 0, None, None, tag))
+    scan = least_seconds(lambda: scan_within(blocks, n_codes, samples, 0, None, None, None, tag))
     radius = 0
     while radius <= n_bits and least_seconds(lambda: tables.within(blocks, samples, radius)) < scan:  # noqa: B023
         radius += 1

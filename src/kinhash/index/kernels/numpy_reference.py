@@ -2,8 +2,8 @@
 
 Those of `top_k`, `top_k_grouped`, `scan_within`, `group_codes` and `list_rows` also answer until the kernels
 are compiled, so they take one query at a time: 40 bytes of memory per code and word. Same names and
-arguments as in `vector`, `top_k`, `radius`, `multi_index`, `dedupe`, `merge`, `asymmetric`, `grouped` and
-`grouped_margins`.
+arguments as in `vector`, `top_k`, `radius`, `multi_index`, `dedupe`, `merge`, `asymmetric`, `grouped`,
+`grouped_margins` and `passing`.
 """
 
 from __future__ import annotations
@@ -110,23 +110,36 @@ def rows_of(code: int, starts: Ints, rows: Ints) -> Ints:
     return rows[starts[code] : starts[code + 1]].astype(np.int64) if starts.size else np.array([code])
 
 
+def passing_codes(mask: Ints, starts: Ints, rows: Ints, bits: Ints) -> None:
+    """Set the bits of the codes with a row that passes."""
+    for code in range(len(starts) - 1):
+        if mask[rows_of(code, starts, rows)].any():
+            bits[code // 64] |= np.uint64(1 << code % 64)
+
+
 def merge_level(
-    codes: Ints, first: int, last: int, starts: Ints, rows: Ints, ranks: Ints, filled: int
+    codes: Ints, first: int, last: int, starts: Ints, rows: Ints, ranks: Ints, filled: int, mask: Any
 ) -> int:
     """Append the rows of ``codes[first:last]`` to ``ranks[:filled]`` in ascending order, until it is full."""
     found = np.sort(np.concatenate([rows_of(int(code), starts, rows) for code in codes[first:last]]))
+    found = found if mask is None or not starts.size else found[mask[found]]
     found = found[: len(ranks) - filled]
     ranks[filled : filled + len(found)] = found
     return filled + len(found)
 
 
-def _best_rows(per_code: Ints, starts: Ints, rows: Ints, distances: Ints, ranks: Ints) -> None:
+def _best_rows(
+    per_code: Ints, starts: Ints, rows: Ints, distances: Ints, ranks: Ints, mask: Any = None
+) -> None:
     """Write the first k rows in the order (distance, rank), given the distance of every code."""
     k, per_row, all_ranks = len(ranks), per_code, rows
     if starts.size:
         per_row = np.repeat(per_code, np.diff(starts))
     else:  # one row per code, its own number
         all_ranks = np.arange(len(per_code))
+    if mask is not None:
+        passes = mask[all_ranks]
+        per_row, all_ranks = per_row[passes], all_ranks[passes]
     near = np.flatnonzero(per_row <= np.partition(per_row, k - 1)[k - 1]) if k else all_ranks[:0]
     order = near[np.lexsort((all_ranks[near], per_row[near]))][:k]
     distances[:], ranks[:] = per_row[order], all_ranks[order]
@@ -142,12 +155,14 @@ def top_k(
     ranks: Ints,
     planes: Words | None,
     least: Words,
+    passing: Any,
+    mask: Any,
     tag: Any,
 ) -> None:
     """The k nearest rows of every query, in the order (distance, rank)."""
     codes = codes_of(blocks, n_codes)
     for i in range(len(queries)):
-        _best_rows(hamming(queries[i : i + 1], codes, planes)[0], starts, rows, distances[i], ranks[i])
+        _best_rows(hamming(queries[i : i + 1], codes, planes)[0], starts, rows, distances[i], ranks[i], mask)
 
 
 def top_k_grouped(
@@ -171,13 +186,17 @@ def scan_within(
     radius: int,
     planes: Words | None,
     least: Words | None,
+    passing: Any,
     tag: Any,
 ) -> Ints:
     """All finds ``query << 54 | distance << 40 | code`` within the radius, in ascending order."""
     codes, found = codes_of(blocks, n_codes), [np.empty(0, np.int64)]
+    counts = np.ones(n_codes, bool)
+    if passing is not None:
+        counts = np.unpackbits(passing.view(np.uint8), bitorder="little")[:n_codes].astype(bool)
     for i in range(len(queries)):
         distances = hamming(queries[i : i + 1], codes, planes)[0]
-        code = np.flatnonzero(distances <= radius)
+        code = np.flatnonzero((distances <= radius) & counts)
         found.append((i << CODE_BITS + DISTANCE_BITS) | (distances[code] << CODE_BITS) | code)
     return np.sort(np.concatenate(found))
 
@@ -203,7 +222,7 @@ def probe(
     n_flips: Ints,
 ) -> Ints:
     """All finds within the radius, in ascending order: by looking at every code."""
-    return scan_within(blocks, codes.shape[1], queries, radius, None, None, None)
+    return scan_within(blocks, codes.shape[1], queries, radius, None, None, None, None)
 
 
 def weighted(queries: Words, codes: Words, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

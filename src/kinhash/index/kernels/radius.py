@@ -27,7 +27,7 @@ ONE = np.uint64(1)
 @njit(cache=True, nogil=True)
 def _collect(
     blocks: Any, n_codes: Any, g: Any, queries: Any, i: Any, bounds: Any, finds: Any, count: Any,
-    planes: Any, tag: Any,
+    planes: Any, passing: Any, tag: Any,
 ) -> Any:  # fmt: skip
     """Note the codes of group ``g`` within reach of query ``i``; returns how many finds there are now."""
     if planes is None:
@@ -36,6 +36,8 @@ def _collect(
         mask = weighted_below(blocks, g, queries[i], planes, bounds[i], tag)
     if n_codes - 64 * g < 64:
         mask &= (ONE << np.uint64(n_codes - 64 * g)) - ONE
+    if passing is not None:
+        mask &= passing[g]
     while mask != ZERO:
         place = trailing_zeros(mask)
         mask &= mask - ONE
@@ -65,11 +67,11 @@ def _steps(blocks: Any, n_codes: int, queries: Any, *_: Any) -> int:
 
 @njit(cache=True, nogil=True, twin=numpy_reference.scan_within, steps=_steps)
 def scan_within(
-    blocks: Any, n_codes: Any, queries: Any, radius: Any, planes: Any, least: Any, tag: Any
+    blocks: Any, n_codes: Any, queries: Any, radius: Any, planes: Any, least: Any, passing: Any, tag: Any
 ) -> Any:
     """All finds within ``radius`` of the queries (q, W), unordered; at most 512 queries (9 bits).
 
-    Working memory: 16 bytes per find.
+    ``passing`` is None, or has a bit for each code that counts. Working memory: 16 bytes per find.
     """
     n_queries = queries.shape[0]
     n_groups = (n_codes + 63) // 64
@@ -92,7 +94,9 @@ def scan_within(
                 while hits != ZERO:
                     b = i + trailing_zeros(hits)
                     hits &= hits - ONE
-                    count = _collect(blocks, n_codes, g, queries, b, bounds, finds, count, planes, tag)
+                    count = _collect(
+                        blocks, n_codes, g, queries, b, bounds, finds, count, planes, passing, tag
+                    )
         for i in range(fours, n_queries):
             for g in range(start, stop):
                 if planes is None:
@@ -101,5 +105,7 @@ def scan_within(
                     hits = any_weighted(blocks, g, queries, i, bounds, least, tag)
                 if hits != ZERO:
                     finds = _with_room(finds, count)
-                    count = _collect(blocks, n_codes, g, queries, i, bounds, finds, count, planes, tag)
+                    count = _collect(
+                        blocks, n_codes, g, queries, i, bounds, finds, count, planes, passing, tag
+                    )
     return finds[:count]

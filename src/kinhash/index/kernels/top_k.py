@@ -12,6 +12,11 @@ what happens to a candidate hardly counts, and the scan runs at the speed of the
 Codes with fields go through the same scan, with ``planes`` and ``least`` of `weighing`; with ``planes`` None
 the compiler leaves the weighing out.
 
+A filter comes as ``passing``, a bit for each code with a row that passes, and ``mask``, which rows pass: both
+are None without one. Where codes repeat, the first row of a code that passes need not be its smallest. So
+only codes whose smallest row passes (they *lead*) count towards the ``k`` codes above, and of the codes at
+``T`` the list keeps those whose first passing rows come first.
+
 The twin of `top_k` is in `numpy_reference`.
 """
 
@@ -26,8 +31,10 @@ from ...codes import MAX_WEIGHT
 from . import numpy_reference
 from .bit_weights import weighed_bits
 from .bits import trailing_zeros
+from .heap import FAR, put_in_heap
 from .instructions import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below
 from .merge import merge_level
+from .passing import count_passing, first_passing
 
 __all__ = ["top_k"]
 
@@ -62,17 +69,20 @@ def _width(planes: Any, tag: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _admit(notes: Any, i: Any, width: Any, key: Any, weight: Any, k: Any) -> Any:
-    """Note a candidate of query ``i``, then lower its limit as far as k rows allow. Returns the new bound."""
+def _admit(notes: Any, i: Any, width: Any, key: Any, weight: Any, leads: Any, k: Any) -> Any:
+    """Note a candidate of query ``i``, then lower its limit as far as k rows allow. Returns the new bound.
+
+    ``leads`` is 1 if the smallest row of the code passes, else 0.
+    """
     rows_at, codes_at, keys = FACTS, FACTS + width, FACTS + 2 * width
     distance = key >> SHIFT
     notes[i, keys + notes[i, COUNT]] = key
     notes[i, COUNT] += 1
     notes[i, rows_at + distance] += weight
-    notes[i, codes_at + distance] += 1
+    notes[i, codes_at + distance] += leads
     limit = notes[i, LIMIT]
     n_rows = notes[i, ROWS] + weight
-    n_codes = notes[i, CODES] + 1
+    n_codes = notes[i, CODES] + leads
     while n_rows - notes[i, rows_at + limit] >= k:
         n_rows -= notes[i, rows_at + limit]
         n_codes -= notes[i, codes_at + limit]
@@ -85,10 +95,31 @@ def _admit(notes: Any, i: Any, width: Any, key: Any, weight: Any, k: Any) -> Any
 
 @njit(cache=True, nogil=True)
 def _forget_distant(notes: Any, i: Any, keys: Any) -> None:
-    """Drop candidates beyond the limit; at most 2 k are left, so the list stays short."""
+    """Drop candidates beyond the limit; without a filter, at most 2 k are left, so the list stays short."""
     kept = keys
     for j in range(keys, keys + notes[i, COUNT]):
         if notes[i, j] >> SHIFT <= notes[i, LIMIT]:
+            notes[i, kept] = notes[i, j]
+            kept += 1
+    notes[i, COUNT] = kept - keys
+
+
+@njit(cache=True, nogil=True)
+def _forget_late(notes: Any, i: Any, keys: Any, k: Any, starts: Any, rows: Any, mask: Any) -> None:
+    """Of the candidates at the limit, keep the k whose first passing rows come first: 2 k are left in all."""
+    first = np.empty(k, np.int64)
+    first[:] = FAR
+    for j in range(keys, keys + notes[i, COUNT]):
+        if notes[i, j] >> SHIFT == notes[i, LIMIT]:
+            row = first_passing(mask, starts, rows, notes[i, j] & CODE)
+            if row < first[0]:
+                put_in_heap(first, row)
+    kept = keys
+    for j in range(keys, keys + notes[i, COUNT]):
+        late = False
+        if notes[i, j] >> SHIFT == notes[i, LIMIT]:
+            late = first_passing(mask, starts, rows, notes[i, j] & CODE) > first[0]
+        if not late:
             notes[i, kept] = notes[i, j]
             kept += 1
     notes[i, COUNT] = kept - keys
@@ -99,6 +130,7 @@ def _absorb(
     blocks: Any,
     n_codes: Any,
     starts: Any,
+    rows: Any,
     g: Any,
     queries: Any,
     i: Any,
@@ -106,37 +138,49 @@ def _absorb(
     bounds: Any,
     notes: Any,
     planes: Any,
-    least: Any,
+    passing: Any,
+    mask: Any,
     tag: Any,
 ) -> None:
     """Take in the codes of group ``g`` that are nearer than the bound of query ``i``."""
     width = _width(planes, tag)
     bound = bounds[i]
     if planes is None:
-        mask = mask_below(blocks, g, queries, i, bounds, tag)
+        near = mask_below(blocks, g, queries, i, bounds, tag)
     else:
-        mask = weighted_below(blocks, g, queries[i], planes, bound, tag)
+        near = weighted_below(blocks, g, queries[i], planes, bound, tag)
     if n_codes - 64 * g < 64:  # the lanes after the last code hold nothing
-        mask &= (ONE << np.uint64(n_codes - 64 * g)) - ONE
+        near &= (ONE << np.uint64(n_codes - 64 * g)) - ONE
+    if passing is not None:
+        near &= passing[g]
     if FACTS + 2 * width + notes[i, COUNT] + 64 > notes.shape[1]:
         _forget_distant(notes, i, FACTS + 2 * width)
-    while mask != ZERO:
-        place = trailing_zeros(mask)
-        mask &= mask - ONE
+        full = FACTS + 2 * width + notes[i, COUNT] + 64 > notes.shape[1]
+        if mask is not None and starts.size and full:
+            _forget_late(notes, i, FACTS + 2 * width, k, starts, rows, mask)
+    while near != ZERO:
+        place = trailing_zeros(near)
+        near &= near - ONE
         distance = ZERO
         for w in range(len(tag)):
             distance += weighed_bits(blocks[g, place >> 3, w, place & 7] ^ queries[i, w], planes, w)
         if np.int64(distance) < bound:
             code = 64 * g + place
-            weight = np.int64(1)
+            weight = leads = np.int64(1)
             if starts.size:
-                weight = np.int64(starts[code + 1]) - np.int64(starts[code])
-            bound = _admit(notes, i, width, np.int64(distance) << SHIFT | code, weight, k)
+                if mask is None:
+                    weight = np.int64(starts[code + 1]) - np.int64(starts[code])
+                else:
+                    weight = count_passing(mask, starts, rows, code, k)
+                    leads = np.int64(mask[rows[starts[code]]])
+            bound = _admit(notes, i, width, np.int64(distance) << SHIFT | code, weight, leads, k)
     bounds[i] = bound
 
 
 @njit(cache=True, nogil=True)
-def _emit(starts: Any, rows: Any, notes: Any, i: Any, width: Any, distances: Any, ranks: Any) -> None:
+def _emit(
+    starts: Any, rows: Any, notes: Any, i: Any, width: Any, distances: Any, ranks: Any, mask: Any
+) -> None:
     """Write the k rows of query ``i`` in the order (distance, rank)."""
     counts, keys = FACTS + width, FACTS + 2 * width
     _forget_distant(notes, i, keys)
@@ -158,7 +202,7 @@ def _emit(starts: Any, rows: Any, notes: Any, i: Any, width: Any, distances: Any
     for d in range(limit + 1):
         last = notes[i, counts + d]
         if last > first:
-            after = merge_level(codes, first, last, starts, rows, ranks, filled)
+            after = merge_level(codes, first, last, starts, rows, ranks, filled, mask)
             for at in range(filled, after):
                 distances[at] = d
             filled, first = after, last
@@ -172,13 +216,14 @@ def _steps(blocks: Any, n_codes: int, starts: Any, rows: Any, queries: Any, *_: 
 @njit(cache=True, nogil=True, twin=numpy_reference.top_k, steps=_steps)
 def top_k(
     blocks: Any, n_codes: Any, starts: Any, rows: Any, queries: Any, distances: Any, ranks: Any,
-    planes: Any, least: Any, tag: Any,
+    planes: Any, least: Any, passing: Any, mask: Any, tag: Any,
 ) -> None:  # fmt: skip
     """Fill ``distances`` and ``ranks`` (q, k) with the k nearest rows, in the order (distance, rank).
 
     ``blocks`` and ``n_codes`` are the distinct codes (see `vector`), ``rows[starts[c]:starts[c + 1]]`` the
     ranks of the rows with code ``c``, ascending; both are empty when every code has one row, the one
-    of its own number. ``k`` must not exceed the number of rows. ``tag`` has one entry per word.
+    of its own number. ``k`` must not exceed the number of rows that pass the filter (``passing`` and
+    ``mask``, or None and None). ``tag`` has one entry per word.
     Working memory: about 24 k + 1 kB per word (15 kB with fields) for each of up to 100 queries, within 32 MB
     or one query; and 48 k bytes.
     """
@@ -207,7 +252,22 @@ def top_k(
                     while hits != ZERO:
                         b = i + trailing_zeros(hits)
                         hits &= hits - ONE
-                        _absorb(blocks, n_codes, starts, g, part, b, k, bounds, notes, planes, least, tag)
+                        _absorb(
+                            blocks,
+                            n_codes,
+                            starts,
+                            rows,
+                            g,
+                            part,
+                            b,
+                            k,
+                            bounds,
+                            notes,
+                            planes,
+                            passing,
+                            mask,
+                            tag,
+                        )
             for i in range(fours, part.shape[0]):
                 for g in range(start, stop):
                     if planes is None:
@@ -215,6 +275,21 @@ def top_k(
                     else:
                         hits = any_weighted(blocks, g, part, i, bounds, least, tag)
                     if hits != ZERO:
-                        _absorb(blocks, n_codes, starts, g, part, i, k, bounds, notes, planes, least, tag)
+                        _absorb(
+                            blocks,
+                            n_codes,
+                            starts,
+                            rows,
+                            g,
+                            part,
+                            i,
+                            k,
+                            bounds,
+                            notes,
+                            planes,
+                            passing,
+                            mask,
+                            tag,
+                        )
         for i in range(part.shape[0]):
-            _emit(starts, rows, notes, i, width, distances[base + i], ranks[base + i])
+            _emit(starts, rows, notes, i, width, distances[base + i], ranks[base + i], mask)
