@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from kinhash import BitLayout, Codes, HammingIndex
@@ -55,6 +56,22 @@ def test_groups_are_the_components_of_all_pairs(codes, radius, keep):
     assert found.n_groups == len({group for group, *_ in expected.values()})
     assert found.dropped.tolist() == [names[row] for row in order if not expected[row][1]]
     assert found.n_rows == len(codes)
+
+
+def test_unite_gives_the_components_of_a_graph():
+    from kinhash.index.kernels.unions import unite
+
+    rng = np.random.default_rng(3)
+    left, right = rng.integers(0, 300, (2, 200))
+    parents = np.arange(300)
+    for part in np.array_split(np.arange(200), 7):
+        unite(parents, left[part], right[part])
+    assert (parents <= np.arange(300)).all()
+    for _ in range(300):
+        parents = parents[parents]
+    _, labels = connected_components(csr_array((np.ones(200), (left, right)), shape=(300, 300)))
+    firsts = [int(np.flatnonzero(labels == label)[0]) for label in labels]
+    assert parents.tolist() == firsts
 
 
 def test_tasks_of_a_few_codes_give_the_same_groups(monkeypatch):

@@ -19,7 +19,7 @@ from .segment import EMPTY, Segment, read_only
 
 __all__ = ["NearDuplicates", "near_duplicates"]
 
-MOST_PAIRS = 2**24  # pairs that a search can find at most, per thread: 16 bytes each while it runs
+MOST_PAIRS = 2**23  # pairs that a search can find at most, per thread: some 80 bytes each while it runs
 MOST_QUERIES = 100  # codes of a search, per thread, where that bound leaves more
 KEEP = ("first", "last")
 
@@ -62,7 +62,7 @@ def near_duplicates(
     next, in the weighted distance of the codes. One row of each group is kept.
 
     Distinct codes are compared, so a million equal rows cost no more than one. Never n × n: they are
-    searched in blocks that find 2**24 pairs per thread at most, 16 bytes each. Beyond that, some 100 bytes
+    searched in blocks that find 2**23 pairs per thread at most, 80 bytes each. Beyond that, some 100 bytes
     per row of 64 bits.
 
     Parameters
