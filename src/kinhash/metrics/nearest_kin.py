@@ -116,15 +116,17 @@ def near_kin_from_scores(
     return NearestKin.of(*sides, own=own).score_floats(rows)
 
 
-def distinct_answers(query_codes: Codes, database_codes: Codes, own: Rows | None = None) -> int:
-    """How many different lists of the first ten rows the queries get, in the order (distance, row).
+def distinct_answers(
+    query_codes: Codes, database_codes: Codes, k: int = ANSWER, own: Rows | None = None
+) -> int:
+    """How many different lists of the first ``k`` rows the queries get, in the order (distance, row).
 
     ``own`` are database rows, one for every query, that it does not find because it is that row.
     """
     database = Codes(database_codes.packed, database_codes.n_bits, fields=database_codes.fields)
     queries = Codes(query_codes.packed, query_codes.n_bits, fields=query_codes.fields)
     index = HammingIndex.from_codes(database)
-    found = index.search(queries, k=min(ANSWER, len(database)), exclude=own)
+    found = index.search(queries, k=min(k, len(database)), exclude=own)
     return len(np.unique(found.ids, axis=0))
 
 
