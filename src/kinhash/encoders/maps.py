@@ -43,8 +43,6 @@ from .least_squares import Standardised, ridge_weights
 
 if TYPE_CHECKING:
     from .column_reduction import NarrowRows
-if TYPE_CHECKING:
-    from .column_reduction import NarrowRows
 
 __all__ = [
     "ClassSimilarity",
@@ -190,6 +188,10 @@ class ExpectedSimilarity(ABC):
             out[rows] = self.of(self.model.probabilities(z[rows]))
         return out
 
+    def with_model(self, model: LabelModel) -> Self:
+        """The same by another model of the same labels."""
+        return replace(self, model=model)
+
     def widened(self, inner: Preparation, rows: NarrowRows) -> Self:
         """The same of raw rows, where this one is of narrow rows; see `column_reduction`."""
         return replace(self, model=self.model.widened(inner, rows))
@@ -297,6 +299,12 @@ class TreeTagSimilarity(ExpectedSimilarity):
             for level in self.levels
         )
         return replace(first, others=tuple(others))
+
+    def with_model(self, model: LabelModel) -> Self:
+        ends = np.cumsum([0, *(level.patterns.shape[1] for level in self.levels)]).tolist()
+        parts = [slice(*two) for two in zip(ends[:-1], ends[1:], strict=True)]
+        levels = (level.with_model(model.part(part)) for level, part in zip(self.levels, parts, strict=True))
+        return replace(self, model=model, levels=tuple(levels))
 
     def widened(self, inner: Preparation, rows: NarrowRows) -> Self:
         levels = tuple(level.widened(inner, rows) for level in self.levels)
