@@ -7,6 +7,7 @@ import time
 import click
 
 from .terminal import array_option, counted, emit, header_option, json_option
+from .views import load_view, view_option
 
 __all__ = ["encode"]
 
@@ -15,6 +16,7 @@ __all__ = ["encode"]
 @click.argument("model")
 @click.argument("features")
 @click.option("-o", "--output", required=True, metavar="FILE", help="codes.kin; for .npy the bare bytes.")
+@view_option
 @array_option
 @click.option(
     "--ids", metavar="FILE", help="Ids of the rows: one per line, a 1-D .npy, or a column of FEATURES."
@@ -26,6 +28,7 @@ def encode(
     model: str,
     features: str,
     output: str,
+    view: str | None,
     array: str | None,
     header: bool | None,
     ids: str | None,
@@ -40,21 +43,20 @@ def encode(
     \b
     Examples:
       kinhash encode model.kin new.npy -o codes.kin
+      kinhash encode model.kin captions.npy --view text -o texts.kin
       kinhash encode model.kin new.parquet --features embedding --ids id -o codes.kin
       zcat huge.csv.gz | kinhash encode model.kin - -o codes.npy
     """
-    from ..codes import Codes
-    from ..hashers import load_model
     from .features import encode_file
     from .files import expect_output, read_ids, write_codes
     from .text_table import ids_of_rows
 
     expect_output(output, model, features, ids)
     start = time.perf_counter()
-    hasher = load_model(model)
+    hasher = load_view(model, view)
     packed = encode_file(hasher, features, array, header)
     names = read_ids(*ids_of_rows(features, ids, id_column, array), len(packed))
-    codes = Codes(packed, hasher.fitted_.map.n_bits, names, hasher.model_id_, hasher.fitted_.fields)
+    codes = hasher.codes_of(packed, names)
     write_codes(codes, output)
     result = {
         "codes": output,

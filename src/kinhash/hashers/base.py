@@ -248,6 +248,10 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         of = None if floats == "both" else floats
         return index.search(codes, k, margins=margins, margins_of=of, **how)
 
+    def codes_of(self, packed: Bytes, ids: Array | None = None) -> Codes:
+        """Packed bytes that this model encoded elsewhere, as `Codes` that know it."""
+        return self._as_codes(packed, ids)
+
     def _as_codes(self, packed: Bytes, ids: Array | None = None, learned: bool = False) -> Codes:
         fitted = self.fitted_
         known = self.model_id_, fitted.fields, learned, fitted.mapped_share, fitted.knows_looks
