@@ -34,9 +34,14 @@ def open_for_model(hasher: Any, path: str, array: str | None, header: bool | Non
         raise InvalidInput(
             f"{path} has {matrix.n_columns} columns",
             f"{hasher.n_features_in_}, as the model was fitted on",
-            "Encode the features the model was fitted on",
+            _remedy(hasher, matrix.n_columns),
         )
     return matrix
+
+
+def _remedy(hasher: Any, n_columns: int) -> str:
+    named = [name for name, view in hasher.views_.items() if view.n_features_in_ == n_columns]
+    return f"Pass --view {named[0]}" if named else "Encode the features the model was fitted on"
 
 
 def _open_by_name(path: str, names: list[str], header: bool | None) -> Matrix:

@@ -32,7 +32,9 @@ def refuse_options(names: tuple[str, ...], why: str) -> None:
         raise InvalidInput(f"{option} has no effect {why}", "", f"Leave out {option}")
 
 
-def export_onnx(model: str, path: str, double: bool, overwrite: bool, n_rows: int, as_json: bool, view: str | None) -> int:
+def export_onnx(
+    model: str, path: str, double: bool, overwrite: bool, n_rows: int, as_json: bool, view: str | None
+) -> int:
     """Write the ONNX file of a model, and compare its codes of ``n_rows`` rows with ours."""
     from ..models import OPSET, to_onnx
 

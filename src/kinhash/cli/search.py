@@ -62,7 +62,7 @@ def search(
         raise click.UsageError("--floats needs --model, and goes with -k alone")
     opened = _opened(index)
     if view and model is None:
-        raise click.UsageError("--view needs --model, which encodes the rows of that view")
+        raise click.UsageError("--view needs --model, which encodes the rows of that view.")
     margins = None
     if model:
         codes, margins = _encoded(load_view(model, view), queries, floats)

@@ -23,7 +23,7 @@ add_views = click.option(
     "views",
     metavar="NAME=FILE",
     multiple=True,
-    help="Other features of the same rows, encoded into the same codes: text=captions.npy. For several, again.",
+    help="Other features of the same rows, encoded into the same codes: text=captions.npy. May be repeated.",
 )
 view_option = click.option("--view", metavar="NAME", help="The rows are of this view of the model.")
 
@@ -44,7 +44,9 @@ def read_views(given: tuple[str, ...], n_rows: int) -> dict[str, Any]:
     for one in given:
         name, _, path = one.partition("=")
         if not path or name in found:
-            raise click.UsageError(f"--view {one}: pass NAME=FILE, each name once, such as text=captions.npy.")
+            raise click.UsageError(
+                f"--view {one}: pass NAME=FILE, each name once, such as text=captions.npy."
+            )
         X = open_matrix(path).read()
         if X.shape[0] != n_rows:
             raise InvalidInput(

@@ -37,8 +37,8 @@ class Fitted:
     ``labels`` which scores a label has, ``seen`` what rows look like, ``mapped_share`` whether learned and
     mapped rows mix (see `Codes`), ``warnings`` what to warn of. ``unrounded`` is the map in floating point
     that ``map`` was rounded from. ``codes_are_learned`` says that codes follow from labels, not from features
-    alone; the hasher sets it. ``label_names`` are the labels in the order of the label model, for other views.
-    ``knows_looks`` is False for a view without look-alike bits of its own (see `Codes`).
+    alone; the hasher sets it. ``label_names`` are the labels in the order of the label model, for other
+    views. ``knows_looks`` is False for a view without look-alike bits of its own (see `Codes`).
     """
 
     map: Map

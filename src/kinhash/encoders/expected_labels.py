@@ -189,14 +189,17 @@ class ExpectedLabels(Encoder):
             scores = solution.group_scores(supervision, training.n_jobs)
             assert solution.readout is not None
             found = ExpectedMap(labelled.preparation, expected, solution.readout, np.zeros(solution.n_bits))
-        facts = {
+        facts = {**self.chosen(), "temperature": temperature}
+        marginals = solution.marginals(scores)
+        return Fitted.of_groups(found, scores > 0, marginals, supervision.group_of_row, scores, **facts)
+
+    def chosen(self) -> dict[str, object]:
+        """What the label model is fitted with, for the report."""
+        return {
             "features": self._untuned_features.name,
             "label_model": "logistic" if self._is_logistic else type(self.label_model).__name__,
             "penalty": _number(self.penalty) if self._is_logistic else None,
-            "temperature": temperature,
         }
-        marginals = solution.marginals(scores)
-        return Fitted.of_groups(found, scores > 0, marginals, supervision.group_of_row, scores, **facts)
 
     def fit_view(self, training: Training, first: ExpectedMap, temperature: float) -> ExpectedMap:
         """The map of another view of the same labels: its own label model, the readout of ``first``.

@@ -19,6 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -302,7 +303,7 @@ class TreeTagSimilarity(ExpectedSimilarity):
 
     def with_model(self, model: LabelModel) -> Self:
         ends = np.cumsum([0, *(level.patterns.shape[1] for level in self.levels)]).tolist()
-        parts = [slice(*two) for two in zip(ends[:-1], ends[1:], strict=True)]
+        parts = [slice(*two) for two in pairwise(ends)]
         levels = (level.with_model(model.part(part)) for level, part in zip(self.levels, parts, strict=True))
         return replace(self, model=model, levels=tuple(levels))
 

@@ -1,7 +1,7 @@
 """Learn the map of another view from rows that belong together in both: captions and their pictures.
 
-The first view stays as it is, so its codes and indexes stay valid. Its scores of the partners are known. Ridge
-regression predicts them from the features of the other view. From there, gradient steps minimize what
+The first view stays as it is, so its codes and indexes stay valid. Its scores of the partners are known.
+Ridge regression predicts them from the features of the other view. From there, gradient steps minimize what
 `KinExamples` minimizes for one view: with means ``q = tanh(score)``, each row has to find its partner among
 the partners of the rows of a step, by ``softmax(8 c)`` of the agreements ``c``, and each partner its row.
 
@@ -77,7 +77,7 @@ class Partners(Encoder):
     pull: Any = "auto"
 
     def candidates(self, training: Training, solution: PartnerScores) -> Iterator[Candidate]:
-        """The ridge regression, then weaker and weaker pulls, judged by pairs whose partner is in no other."""
+        """The ridge regression, then weaker and weaker pulls, judged by pairs whose partner no other has."""
         pairs = _some_pairs(training)
         order = training.rng.permutation(np.unique(pairs[1]))
         held = np.isin(pairs[1], order[: int(HELD_OUT * len(order))])
@@ -93,7 +93,8 @@ class Partners(Encoder):
             return shares_behind(z @ weights + intercept > 0, bits, partner, solution.counts)
 
         pulls = ("start", *PULLS)
-        for cost, (pull, shares) in enumerate(zip(pulls, map_blocks(one, pulls, training.n_jobs), strict=True)):
+        scored = map_blocks(one, pulls, training.n_jobs)
+        for cost, (pull, shares) in enumerate(zip(pulls, scored, strict=True)):
             found = clone(self).set_params(pull=pull)
             errors = 1.0 if cost else ERRORS_FROM_START
             yield Candidate(found, -shares, np.full(len(shares), -0.5), cost, errors=errors)

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._internal.blocks import keep_threads, map_padded_rows, map_rows, single_blas_thread
 from .._internal.rows import Rows
 from .._internal.stages import FitTask, Listener, Stages
-from .._internal.types import Array, Bytes, Floats32, Ints
+from .._internal.types import Array, Bytes, Floats32
 from .._internal.validation import (
     check_choice,
     check_features,

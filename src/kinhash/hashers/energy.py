@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._internal.rows import Rows
 from .._internal.types import Bytes, Floats32
-from .._internal.validation import check_features, check_integer, check_number
+from .._internal.validation import check_integer, check_number
 from ..codes import KIN_ONLY, MAX_WEIGHT, BitLayout, Codes, pack_bits
 from ..encoders import (
     ENCODERS,
@@ -25,7 +24,7 @@ from ..encoders import (
     narrowed,
 )
 from ..energies import ENERGIES, Energy
-from ..errors import InvalidInput, KinhashWarning, UnknownName
+from ..errors import InvalidInput, UnknownName
 from ..models import Map, Seen
 from ..solvers import SOLVERS, Solver, most_directions
 from ..supervision import (
@@ -264,45 +263,14 @@ class EnergyHasher(StreamingHasher):
         fields = BitLayout(n_alike, int(self.kin_weight)) if n_alike else KIN_ONLY
         return Parts(energy, solver, encoder, fields, fields.kin(self.n_bits), float(self.trust))
 
-    def add_view(self, name: str, X: Any, y: Any = None, *, beside: Any = None, pairs: Any = None) -> Self:
-        """Add other features of such items: texts beside pictures. Both get codes that are compared directly.
-
-        ``X`` (n, p) are the rows of the view, with columns of its own, and ``name`` what calls it afterwards:
-        ``encode(X, view="text")``. Nothing changes for the first view, so codes and indexes stay valid.
-
-        - With labels ``y``, of the kind that `fit` had: features and penalty are chosen for the view as for
-          the first one, and predicted labels become kin bits in the same way. Rows of both views need not
-          belong together. Right after `fit` only: a loaded model does not hold what this needs.
-        - With ``beside``, rows of the first view: row i of ``X`` belongs with row i of ``beside``, or rows
-          ``pairs[0]`` of ``X`` with rows ``pairs[1]`` of ``beside``. The view learns to predict the codes of
-          partners, as far as held-out pairs gain. For any fitted or loaded hasher.
-        - With both, labels decide the kin bits and ``beside`` the look-alike bits.
-
-        Look-alike bits of two views mean the same only if rows of both were seen together. With labels alone a
-        view has none: they are 0 in its codes, and `search` and `HammingIndex.search` let kin bits alone
-        decide for its queries. Fit with ``alike=0`` if codes are for search across views.
-
-        Memory: as of `fit`; with ``beside`` 480 MB at most, and the rows of ``beside``.
-        """
-        from .learn_view import learn_view
-
-        check_is_fitted(self, "fitted_")
-        blank = self._blank_view(name)
-        found, report = learn_view(self, check_features(blank, X, reset=True), y, beside, pairs)
-        self._take_view(blank, found)
-        blank.report_ = report
-        for text in report.warnings:
-            warnings.warn(f"View {name!r}: {text}", KinhashWarning, stacklevel=2)
-        return self
-
     def learned_codes(self, y: Any, X: Any = None, view: str | None = None) -> Codes:
         """Codes of rows with labels y and features X (n, p): where a new or a relabeled item belongs.
 
         Works after ``fit``, ``partial_fit`` and `kinhash.load`, without a refit. Labels must be among those
         fitted on, or have been added by `add_classes`; a row of unknown label is encoded with `encode`. Rows
         fitted on get their codes of ``codes_`` again (but for look-alike bits by ``alike_to``, which is not
-        known here). X may be left out where labels alone decide: with ``trust=1`` and ``alike=0``. ``view`` says
-        which features X are.
+        known here). X may be left out where labels alone decide: with ``trust=1`` and ``alike=0``. ``view``
+        says which features X are.
         """
         check_is_fitted(self, "fitted_")
         labels, fields = read_labels(y), self.fitted_.fields
@@ -425,7 +393,7 @@ class Parts:
         map_ = kin.map if alike is None else alike.beside(kin.map)
         if narrow is not training:
             map_ = map_.widened(narrow.rows)
-        seen = Seen.of(training.rows, training.weights)
+        seen, known = Seen.of(training.rows, training.weights), training.supervision.labels
         whole = map_.whole(None if seen is None else seen.spread)
         labels, scores = label_codes(whole, kin.scores, training.supervision, self.n_kin)
         with training.stages("training codes"):
@@ -444,7 +412,7 @@ class Parts:
             labels=labels,
             seen=seen,
             unrounded=None if whole is map_ else map_,
-            label_names=None if training.supervision.labels is None else training.supervision.labels.names,
+            label_names=None if known is None else known.names,
             mapped_share=share_of_mapped(whole, self.fields, codes, kin.group_of_row, training),
             warnings=warnings,
         )

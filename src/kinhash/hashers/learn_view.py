@@ -1,4 +1,4 @@
-"""Learn another view of a fitted hasher: from labels, from rows that belong with rows of the first, or both."""
+"""Learn another view of a fitted hasher: from labels, from partners among rows of the first, or from both."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _learn(hasher: Any, training: Training, other: Beside | None) -> tuple[Fitte
             looks, found = _by_partners(narrow, other, alike, np.ones(len(alike), np.int64))
             map_, facts = StackedMap((map_, looks)), {**found, **facts}
     if narrow is not training:
-        map_ = map_.widened(narrow.rows)  # type: ignore[arg-type]
+        map_ = map_.widened(narrow.rows)
     view = Fitted(
         map_,
         fields=fields,
@@ -131,9 +131,7 @@ def _by_labels(hasher: Any, training: Training) -> tuple[Map, dict[str, object],
     choice = tune(training, encoder, None)
     assert isinstance(choice.encoder, ExpectedLabels)
     map_ = choice.encoder.fit_view(training, first, float(hasher.fitted_.facts["temperature"]))
-    settings = choice.encoder.get_params()
-    facts = {"features": getattr(settings["features"], "name", "plain"), "penalty": settings["penalty"]}
-    return map_, facts, weak_labels(training, choice)
+    return map_, choice.encoder.chosen(), weak_labels(training, choice)
 
 
 def _first_map(hasher: Any) -> ExpectedMap:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import copy
 import re
+import warnings
 from typing import Any, Self
 
+from sklearn.utils.validation import check_is_fitted
+
 from .._internal.validation import check_features
-from ..errors import InvalidInput, UnknownName
+from ..errors import InvalidInput, KinhashWarning, UnknownName
 
 __all__ = ["MOST_VIEWS", "VIEW_NAME", "Viewed"]
 
@@ -26,10 +29,12 @@ class Viewed:
     """
 
     views_: dict[str, Any]
+    model_id_: str | None
+    n_features_in_: int
     view_: str | None = None
 
     def view(self, name: str) -> Any:
-        """The hasher of a view, which has all that encodes and searches; an error names the views there are."""
+        """The hasher of a view, which encodes and searches; an error names the views there are."""
         views = getattr(self, "views_", {})
         if name in views:
             return views[name]
@@ -41,6 +46,37 @@ class Viewed:
             )
         raise UnknownName.among("view", name, views)
 
+    def add_view(self, name: str, X: Any, y: Any = None, *, beside: Any = None, pairs: Any = None) -> Self:
+        """Add other features of such items: texts beside pictures, whose codes are compared directly.
+
+        ``X`` (n, p) are the rows of the view, with columns of its own, and ``name`` what calls it afterwards:
+        ``encode(X, view="text")``. Nothing changes for the first view, so codes and indexes stay valid.
+
+        - With labels ``y``, of the kind that `fit` had: features and penalty are chosen for the view as for
+          the first one, and predicted labels become kin bits in the same way. Rows of both views need not
+          belong together. Right after `fit` only: a loaded model does not hold what this needs.
+        - With ``beside``, rows of the first view: row i of ``X`` belongs with row i of ``beside``, or rows
+          ``pairs[0]`` of ``X`` with rows ``pairs[1]`` of ``beside``. The view learns to predict the codes of
+          partners, as far as held-out pairs gain. For any fitted or loaded hasher.
+        - With both, labels decide the kin bits and ``beside`` the look-alike bits.
+
+        Look-alike bits of two views mean the same only if rows of both were seen together. With labels alone
+        a view has none: they are 0 in its codes, and `search` and `HammingIndex.search` let kin bits alone
+        decide for its queries. Fit with ``alike=0`` if codes are for search across views.
+
+        Memory: as of `fit`; with ``beside`` 480 MB at most, and the rows of ``beside``.
+        """
+        from .learn_view import learn_view
+
+        check_is_fitted(self, "fitted_")
+        blank: Any = self._blank_view(name)
+        found, report = learn_view(self, check_features(blank, X, reset=True), y, beside, pairs)
+        self._take_view(blank, found)
+        blank.report_ = report
+        for text in report.warnings:
+            warnings.warn(f"View {name!r}: {text}", KinhashWarning, stacklevel=2)
+        return self
+
     def _checked(self, X: Any) -> Any:
         """Checked rows of this view; errors name it, or the view whose columns they have."""
         try:
@@ -51,7 +87,7 @@ class Viewed:
                 raise type(error)(wrong, error.expected, error.remedy) from error
             width = getattr(X, "shape", (0, 0))[-1]
             named = [name for name, view in self.views_.items() if view.n_features_in_ == width]
-            if not named or width == self.n_features_in_:  # type: ignore[attr-defined]
+            if not named or width == self.n_features_in_:
                 raise
             remedy = f"Pass view={named[0]!r} if these are rows of that view"
             raise type(error)(error.wrong, error.expected, remedy) from error
@@ -81,5 +117,5 @@ class Viewed:
     def _take_view(self, blank: Any, fitted: Any) -> None:
         """Install what was learned or loaded of a view; its codes are of this model."""
         blank.adopt(fitted)
-        blank.model_id_ = self.model_id_  # type: ignore[attr-defined]
+        blank.model_id_ = self.model_id_
         self.views_ = {**self.views_, blank.view_: blank}

@@ -81,7 +81,7 @@ def kin_margins(codes: Any) -> npt.NDArray[np.float64] | None:
     """
     if not isinstance(codes, Codes) or codes.knows_looks or not codes.fields.alike:
         return None
-    margins = 2.0 * codes.bits() - 1
+    margins = np.where(codes.bits() > 0, 1.0, -1.0)
     margins[:, codes.fields.kin(codes.n_bits) :] = 0
     return margins
 

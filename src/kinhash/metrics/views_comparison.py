@@ -44,8 +44,8 @@ def compare_views(
 ) -> tuple[Crossing, Crossing]:
     """Both directions between the first view and the view ``name``; ``rows`` of the two belong together.
 
-    ``held`` were in no fit; they search at most 10,000 of ``train``, mapped codes on both sides. Bits that the
-    view does not know do not count.
+    ``held`` were in no fit; they search at most 10,000 of ``train``, mapped codes on both sides. Bits that
+    the view does not know do not count.
     """
     known = train if labels is None else train[labels.known[train]]
     database = known[np.unique(np.linspace(0, len(known) - 1, min(len(known), MOST_DATABASE)).astype(int))]

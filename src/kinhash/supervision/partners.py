@@ -1,4 +1,4 @@
-"""Rows of one view that belong with rows of another: captions with pictures. The other view's codes are known.
+"""Rows of one view that belong with rows of another, whose codes are known: captions with pictures.
 
 Nothing is said about rows of one view among themselves.
 """
