@@ -295,9 +295,7 @@ def test_what_cannot_be_done_is_said(what):
 
 def test_an_unknown_view_is_an_unknown_name():
     hasher = fitted(16).add_view("text", T[:200], Y[:200])
-    with pytest.raises(
-        UnknownName, match=r"no view called 'texts'. Expected one of text. Did you mean 'text'\?"
-    ):
+    with pytest.raises(UnknownName, match=r"Expected one of text\. Did you mean 'text'\?"):
         hasher.encode(T, view="texts")
 
 
