@@ -263,13 +263,13 @@ def test_labels_that_the_features_of_a_view_do_not_predict_are_warned_of():
 
 
 WRONG = {
-    "no view": (lambda h: fitted().encode(T, view="text"), "There is no view called 'text': the hasher has none"),
+    "no view": (lambda h: fitted().encode(T, view="text"), "no view called 'text': the hasher has none"),
     "width": (lambda h: h.encode(T[:, :5], view="text"), "View 'text': X has 5 features, but EnergyHasher"),
     "other view": (lambda h: h.encode(T), "Pass view='text' if these are rows of that view"),
     "nothing known": (lambda h: h.add_view("b", T), "add_view was called with rows alone"),
     "pairs alone": (lambda h: h.add_view("b", T, Y, pairs=([0], [0])), "pairs came without beside"),
     "not aligned": (lambda h: h.add_view("b", T[:9], beside=X), "The view has 9 rows and beside has 300"),
-    "no such row": (lambda h: h.add_view("b", T, beside=X, pairs=([0, 1], [0, 900])), r"pairs\[1\]\[1\] is 900"),
+    "no such row": (lambda h: h.add_view("b", T, beside=X, pairs=([0, 1], [0, 900])), "is 900, but X"),
     "uneven": (lambda h: h.add_view("b", T, beside=X, pairs=([0, 1], [0])), "lists of 2 and 1 rows"),
     "no pairs": (lambda h: h.add_view("b", T, beside=X, pairs=3), "pairs is not two lists"),
     "beside": (lambda h: h.add_view("b", T, beside=T), "X has 12 features"),
