@@ -75,7 +75,7 @@ def query_words(
 
 
 def kin_margins(codes: Any) -> npt.NDArray[np.float64] | None:
-    """Margins (q, n_bits) with which kin bits count as ever and look-alike bits nothing.
+    """Margins (q, n_bits) with which kin bits count as usual and look-alike bits do not count.
 
     For queries whose look-alike bits are not known; None for others.
     """
