@@ -9,7 +9,8 @@ at random. Metric learners need strangers: where there are none they get as many
 logistic regression on |x − y| are floats, without codes. Seeds draw rows and pairs of digits and CIFAR; the
 other sets have one split, so there ± is of the methods alone.
 *views*: COCO pictures and captions, 2,000 test queries against all other rows, which are the training rows:
-mAP with expected ties, mapped and (where a method has them) learned database; own: share of captions whose
+mAP with expected ties, mapped and (where a method has them) learned database; "labels": of both views;
+"pairs": the captions have none, but their pictures are known; own: share of captions whose
 picture is among the first ten of the 2,000 test pictures, ties expected.
 *trees*: mAP by leaf and by every level above it: test rows against learned training rows, and against later
 ones.
@@ -100,10 +101,26 @@ def rivals_on_views(
 
 
 def ours_on_views(task: ViewTask, n_bits: int, seed: int) -> Iterator[tuple[str, Figures]]:
-    hasher: Any = EnergyHasher(n_bits=n_bits, random_state=seed).fit(task.pictures, task.tags)
-    hasher.add_view("text", task.captions, task.tags)
-    views: list[dict[str, str]] = [{}, {"view": "text"}]
-    yield "EnergyHasher", task.judge(lambda rows, view: hasher.encode(rows, **views[view]), hasher.codes_)
+    """Labels for both views, labels for the first alone, and no labels."""
+
+    def judged(hasher: Any) -> Figures:
+        learned = hasher.codes_ if hasher.codes_.learned else None
+        return task.judge(lambda rows, view: hasher.encode(rows, view="text" if view else None), learned)
+
+    y, beside = {"y": task.tags}, {"beside": task.pictures}
+    only = {"alike": 0, "kinship": "any"}
+    for name, settings, known in (
+        ("labels, alike=0, any", only, y),
+        ("labels", {}, y),
+        ("labels and pairs", {}, y | beside),
+        ("pairs, alike=0, any", only, beside),
+        ("pairs", {}, beside),
+    ):
+        hasher: Any = EnergyHasher(n_bits=n_bits, random_state=seed, **settings)
+        hasher.fit(task.pictures, task.tags).add_view("text", task.captions, **known)
+        yield name, judged(hasher)
+    unsupervised: Any = ITQ(n_bits, random_state=seed).fit(task.pictures)
+    yield "ITQ, pairs", judged(unsupervised.add_view("text", task.captions, **beside))
 
 
 def rivals_on_trees(

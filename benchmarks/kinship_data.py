@@ -188,17 +188,24 @@ class ViewTask:
         return cls(*(side[~test] for side in sides), tuple(side[test] for side in sides))
 
     def judge(self, encode: Callable[[Any, int], Any], learned: Any) -> Figures:
-        """``encode(rows, view)``: view 0 are pictures, 1 captions; ``learned``: of training rows, or None."""
-        asked = [np.asarray(encode(self.queries[view], view)) for view in (0, 1)]
+        """``encode(rows, view)``: view 0 are pictures, 1 captions; ``learned``: of training rows, or None.
+
+        Bits count as their fields say, and look-alike bits not at all where a view has none.
+        """
         rows = self.pictures, self.captions
-        database = [np.asarray(encode(rows[view], view)) for view in (0, 1)]
+        asked = [encode(self.queries[view], view) for view in (0, 1)]
+        database = [encode(rows[view], view) for view in (0, 1)]
+        found = [*asked, *database, *([] if learned is None else [learned])]
+        alone = not all(codes.knows_looks for codes in found)
+        plain = [(codes.kin_alone() if alone else codes).repeated() for codes in found]
+        asked, database, learned = plain[:2], plain[2:4], plain[4] if plain[4:] else None
         figures = {
             "text→picture": self._map(asked[1], database[0]),
             "picture→text": self._map(asked[0], database[1]),
         }
         if learned is not None:
-            figures["text→learned"] = self._map(asked[1], np.asarray(learned))
-            figures["picture→learned"] = self._map(asked[0], np.asarray(learned))
+            figures["text→learned"] = self._map(asked[1], learned)
+            figures["picture→learned"] = self._map(asked[0], learned)
         return {**figures, "own": own_among_first(asked[1], asked[0])}
 
     def _map(self, asked: Any, database: Any) -> float:

@@ -51,6 +51,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "graded tags": ("EnergyHasher", {"kinship": "graded"}),
     "polish": ("EnergyHasher", {"solver": "coordinate"}),
     "solve": ("EnergyHasher", {"solver": Linearized(n_sweeps=3)}),
+    "views": ("EnergyHasher", {"alike": 0.5}),
 }
 MODELS = {name: made for name, made in MODELS.items() if made[0] in HASHERS}  # rivals: where installed
 
@@ -70,6 +71,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Contents]:
         kinship = {"alike": 0} if method == "EnergyHasher" else {}
         hasher = HASHERS[method](n_bits=8, random_state=0, n_jobs=1).set_params(**{**kinship, **parameters})
         hasher.fit(X, [{int(c), 7 if c else 8} for c in y] if "tags" in name else y)
+        if name == "views":  # one with look-alike bits, one without
+            hasher.add_view("text", X[:, :4], y, beside=X).add_view("sound", X[:, 2:], y)
         hasher.save(path)
         found[name] = read_container(path)
     return found
@@ -127,6 +130,10 @@ def works_or_is_refused(path: Path) -> bool:
     np.testing.assert_array_equal(loaded.encode(X[:1]), codes[:1])
     assert np.isfinite(loaded.decision_function(X)).all()
     learns_or_refuses(loaded, X[:3])
+    for name, view in loaded.views_.items():
+        own = np.resize(X[:5], (6, view.n_features_in_))
+        is_exact(view.fitted_.map, own)
+        np.testing.assert_array_equal(loaded.encode(own[:1], view=name), loaded.encode(own, view=name)[:1])
     stored, header = read_container(path)
     assert header["map"] == "whole"
     nothing_is_unread(loaded, stored)
@@ -135,7 +142,10 @@ def works_or_is_refused(path: Path) -> bool:
 
 def nothing_is_unread(loaded: Any, stored: dict[str, Any]) -> None:
     used, fitted = loaded.fitted_.map.arrays(), loaded.fitted_
-    for prefix, part in (("labels.", fitted.labels), ("seen.", fitted.seen)):
+    parts = [("labels.", fitted.labels), ("seen.", fitted.seen)]
+    for place, view in enumerate(loaded.views_.values()):
+        parts += [(f"view{place}.", view.fitted_.map), (f"view{place}.seen.", view.fitted_.seen)]
+    for prefix, part in parts:
         if part is not None:
             used |= {prefix + name: array for name, array in part.arrays().items()}
     if "kinship" in stored:
@@ -668,6 +678,72 @@ def test_similarities_of_classes_that_nobody_reads_are_refused(models: Any, tmp_
             forge(tmp_path / "f.kin", ({**arrays, name: np.eye(3)}, header))
             with pytest.raises(DamagedFile, match=r"nothing asks for|unknown"):
                 kinhash.load(tmp_path / "f.kin")
+
+
+def renamed(first: str, then: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda arrays: {name.replace(first, then, 1): array for name, array in arrays.items()}
+
+
+def one_array(name: str, change: Callable[[Any], Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda arrays: {**arrays, name: change(arrays[name].copy())}
+
+
+def fact(name: str, value: Any, place: int = 0) -> Callable[[list[Any]], Any]:
+    def change(views: list[Any]) -> None:
+        views[place][name] = value
+
+    return change
+
+
+VIEW_ARRAYS: list[tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = [
+    (renamed("view1.", "view2."), "steps"),
+    (renamed("view1.", "view01."), "steps"),
+    (renamed("view1.seen.", "view1.looks."), "unknown"),
+    (lambda arrays: {**arrays, "view7.units": arrays["units"]}, "arrays of no view: view7.units"),
+    (lambda arrays: {**arrays, "viewx": arrays["units"]}, "arrays of no view: viewx"),
+    (lambda arrays: {**arrays, "view0.more": arrays["units"]}, "unknown: more"),
+    (lambda arrays: {**arrays, "view0.labels.digests": arrays["labels.digests"]}, "unknown"),
+    (lambda arrays: {**arrays, "view0.view0.units": arrays["units"]}, "unknown"),
+    (one_array("view0.seen.mean", lambda a: a[:-1]), "spread is f4 of shape"),
+    (one_array("view0.seen.spread", put(np.nan)), "spread holds values"),
+    (one_array("view0.units", put(1001)), "units holds values"),
+    (one_array("view0.units", lambda a: a[:-1]), "8 scores and 7 units"),
+    (one_array("view0.steps", lambda a: a[:-1]), ""),
+]
+
+VIEW_FACTS: list[tuple[Callable[[list[Any]], Any], str]] = [
+    (lambda views: {"text": views[0]}, "views that are no list"),
+    (lambda views: None if views.clear() else [], "arrays of no view"),
+    (lambda views: views * 11, "too many"),
+    (lambda views: [*views, "text"], "facts of a view that are missing"),
+    (lambda views: [{**views[0], "more": 1}, views[1]], "facts of a view that are missing"),
+    (fact("name", 3), "facts of a view of another type"),
+    (fact("name", "te xt"), "without a proper name"),
+    (fact("name", "../text"), "without a proper name"),
+    (fact("name", ""), "without a proper name"),
+    (fact("name", "sound"), "views that have one name"),
+    (fact("n_features", 5), "5 columns and 8 bits, and a map of others"),
+    (fact("n_features", True), "facts of a view of another type"),
+    (fact("n_features", 10**12), "columns and 8 bits"),
+    (fact("feature_names", ["a"]), "column names"),
+    (fact("feature_names", [1, 2, 3, 4]), "column names"),
+    (fact("knows_looks", 1), "facts of a view of another type"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(VIEW_ARRAYS) + len(VIEW_FACTS)))
+def test_a_forged_view_is_refused(number: int, models: dict[str, Contents], tmp_path: Path) -> None:
+    arrays, header = deepcopy(models["views"])
+    if number < len(VIEW_ARRAYS):
+        change, says = VIEW_ARRAYS[number]
+        arrays = change(arrays)
+    else:
+        alter, says = VIEW_FACTS[number - len(VIEW_ARRAYS)]
+        changed = alter(header["views"])
+        header["views"] = header["views"] if changed is None else changed
+    forge(tmp_path / "f.kin", (arrays, header))
+    with pytest.raises(DamagedFile, match=rf"contents this version cannot use \(.*({says})"):
+        kinhash.load(tmp_path / "f.kin")
 
 
 @pytest.mark.parametrize("case", IN_PROCESS)

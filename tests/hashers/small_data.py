@@ -28,3 +28,12 @@ def similarity(y):
 
 def training(X, y, weights=None, seed=0):
     return Training(Rows(X), from_labels(y), weights, np.random.default_rng(seed), Stages(), 1)
+
+
+def two_views(n=300, p=8, q=12, k=4, seed=0):
+    """Two kinds of features of the same rows, each seeing class and row through noise of its own; classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % k)
+    item = 3 * rng.normal(size=(k, p))[y] + rng.normal(size=(n, p))
+    X = item + 0.2 * rng.normal(size=(n, p))
+    return X, item @ rng.normal(size=(p, q)) + 0.2 * rng.normal(size=(n, q)), y

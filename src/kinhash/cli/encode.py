@@ -7,6 +7,7 @@ import time
 import click
 
 from .terminal import array_option, counted, emit, header_option, json_option
+from .views import load_view, view_option
 
 __all__ = ["encode"]
 
@@ -15,6 +16,7 @@ __all__ = ["encode"]
 @click.argument("model")
 @click.argument("features")
 @click.option("-o", "--output", required=True, metavar="FILE", help="codes.kin; for .npy the bare bytes.")
+@view_option
 @array_option
 @click.option(
     "--ids", metavar="FILE", help="Ids of the rows: one per line, a 1-D .npy, or a column of FEATURES."
@@ -26,6 +28,7 @@ def encode(
     model: str,
     features: str,
     output: str,
+    view: str | None,
     array: str | None,
     header: bool | None,
     ids: str | None,
@@ -40,16 +43,16 @@ def encode(
     \b
     Examples:
       kinhash encode model.kin new.npy -o codes.kin
+      kinhash encode model.kin captions.npy --view text -o texts.kin
       kinhash encode model.kin new.parquet --features embedding --ids id -o codes.kin
       zcat huge.csv.gz | kinhash encode model.kin - -o codes.npy
     """
-    from ..hashers import load_model
     from .features import codes_of_file
     from .files import expect_output, write_codes
 
     expect_output(output, model, features, ids)
     start = time.perf_counter()
-    codes = codes_of_file(load_model(model), features, array, header, ids, id_column)
+    codes = codes_of_file(load_view(model, view), features, array, header, ids, id_column)
     write_codes(codes, output)
     result = {
         "codes": output,

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from .terminal import bar, counted, emit, json_option, separator_option, talk
+from .views import view_option
 
 __all__ = ["explore"]
 
@@ -24,6 +25,7 @@ __all__ = ["explore"]
 @click.option("--pictures", metavar="FOLDER", help="Files named as ids (17.png), or one per row in order.")
 @click.option("--model", metavar="FILE", help="The model that made the codes; needs --features.")
 @click.option("--features", metavar="FILE", help="Features of the rows: a finer map, labels doubted fairly.")
+@view_option
 @click.option("--ids", metavar="FILE", help="The id of every row, if the index has ids of its own.")
 @click.option("--id-column", metavar="NAME", help="Its column; alone, a column of --features or --labels.")
 @click.option("--title", help="The heading of the page.")
@@ -106,7 +108,7 @@ def _read(codes: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     if isinstance(opened, HammingIndex) and given["ids"] is not None and opened.ids.dtype.kind != "i":
         given["ids"] = [str(name) for name in given["ids"].tolist()]
     if options["features"] is not None:
-        given |= _features(options["model"], options["features"])
+        given |= _features(options["model"], options["view"], options["features"])
     elif options["model"] is not None:
         raise click.UsageError("--model needs --features FILE: what the model is to encode.")
     return opened, given
@@ -157,15 +159,15 @@ def _texts(path: str | None, column: str | None, n_rows: int) -> list[str] | Non
     return [names[place] for place in found.classes.tolist()]
 
 
-def _features(model: str | None, path: str) -> dict[str, Any]:
+def _features(model: str | None, view: str | None, path: str) -> dict[str, Any]:
     from ..datasets import open_matrix
 
     if model is None:
         return {"features": open_matrix(path).read()}
-    from ..hashers import load_model
     from .features import open_for_model
+    from .views import load_view
 
-    hasher = load_model(model)
+    hasher = load_view(model, view)
     return {"model": hasher, "features": open_for_model(hasher, path, None, None).read()}
 
 

@@ -10,6 +10,7 @@ import click
 from ..engines import ENGINES
 from .process import now_complete
 from .terminal import counted, emit, json_option
+from .views import view_option
 
 __all__ = ["export"]
 
@@ -39,6 +40,7 @@ OF_CODES = ("table", "n_bits", "ids", "id_column")  # options without effect on 
 @click.option("--ids", metavar="FILE", help="Ids of the rows; default: those in CODES, or row numbers.")
 @click.option("--id-column", metavar="NAME", help="The column of the file of ids.")
 @click.option("--overwrite", is_flag=True, help="Replace what is there.")
+@view_option
 @click.option("--double", is_flag=True, help="ONNX: rows come as float64, not as float32.")
 @click.option(
     "--check",
@@ -53,6 +55,7 @@ def export(
     codes: str,
     engine: str,
     target: str,
+    view: str | None,
     double: bool,
     overwrite: bool,
     n_queries: int,
@@ -69,13 +72,14 @@ def export(
       kinhash export db.kin --to postgres --dsn postgresql://me@localhost/shop --table shoes
       kinhash export db.kin --to elasticsearch -o elastic/
       kinhash export model.kin --to onnx -o model.onnx
+      kinhash export model.kin --to onnx --view text -o text.onnx
     """
     from .onnx import export_onnx, refuse_options
 
     if engine == "onnx":
         refuse_options(OF_CODES, "on a model that is exported to ONNX")
-        return export_onnx(codes, target, double, overwrite, n_queries, as_json)
-    refuse_options(("double",), "on codes")
+        return export_onnx(codes, target, double, overwrite, n_queries, as_json, view)
+    refuse_options(("double", "view"), "on codes")
     return _export_codes(codes, engine, target, overwrite, n_queries, as_json, **more)
 
 

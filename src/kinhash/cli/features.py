@@ -40,9 +40,14 @@ def open_for_model(hasher: Hasher, path: str, array: str | None, header: bool | 
         raise InvalidInput(
             f"{path} has {matrix.n_columns} columns",
             f"{hasher.n_features_in_}, as the model was fitted on",
-            "Encode the features the model was fitted on",
+            _remedy(hasher, matrix.n_columns),
         )
     return matrix
+
+
+def _remedy(hasher: Hasher, n_columns: int) -> str:
+    named = [name for name, view in hasher.views_.items() if view.n_features_in_ == n_columns]
+    return f"Pass --view {named[0]}" if named else "Encode the features the model was fitted on"
 
 
 def _open_by_name(path: str, names: list[str], header: bool | None) -> Matrix:
@@ -88,4 +93,4 @@ def codes_of_file(
     """The codes of all rows of a file or pipe, with ids from a file or a column; memory as `encode_file`."""
     packed = encode_file(hasher, path, array, header)
     names = read_ids(*ids_of_rows(path, ids, id_column, array), len(packed))
-    return Codes(packed, hasher.fitted_.map.n_bits, names, hasher.model_id_, hasher.fitted_.fields)
+    return hasher.codes_of(packed, names)

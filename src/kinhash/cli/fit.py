@@ -21,6 +21,7 @@ from .terminal import (
     wrapped,
 )
 from .verdict import shortfalls
+from .views import add_views
 
 __all__ = ["fit"]
 
@@ -43,6 +44,7 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 @click.option(
     "--pairs", metavar="FILE", help="Lines of row, row, 1 (similar) or -1 (dissimilar); rows from 0."
 )
+@add_views
 @click.option("--label-column", metavar="NAME", help="The column with the labels; alone, of FEATURES itself.")
 @click.option("--leave-out", metavar="NAME", multiple=True, help="A column of FEATURES that is no feature.")
 @separator_option
@@ -109,6 +111,7 @@ def fit(features: str, output: str, codes: str | None, as_json: bool, **options:
       kinhash fit rows.parquet --features embedding --labels label --ids id -o model.kin --codes db.kin
       kinhash fit X.npy --tags tags.txt -o model.kin
       kinhash fit X.npy --pairs clicks.csv -o model.kin
+      kinhash fit pictures.npy --view text=captions.npy --tags tags.txt -o model.kin
       kinhash fit log.csv --labels topic --held-out-by date -o model.kin
       kinhash fit X.npy --labels y.txt --set encoder=expected --set encoder__features=plain -o model.kin
     """
@@ -153,6 +156,7 @@ def _text(result: dict[str, Any], verdict: Any) -> str:
         lines += [str(verdict), kept, "", *map(wrapped, sentences(verdict)), *shortfalls(verdict)]
     else:
         lines.append(result["why_no_verdict"])
+    lines += [wrapped(line) for line in result["view_sentences"]]
     lines.append(
         f"Distinct codes: {result['unique_codes']:,} {result['codes_are']} "
         f"on {counted(result['training_rows'], 'row')}"

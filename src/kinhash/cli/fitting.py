@@ -32,6 +32,7 @@ from .held_out import USUAL, HeldOut, read_times, split_rows
 from .reading import columns_used, summary, warn_of_columns
 from .supervision_options import read_supervision, require_one_kind
 from .text_table import settled
+from .views import learn_views, read_views, view_lines
 
 __all__ = ["Done", "Request", "make_hasher", "read_features", "run"]
 
@@ -49,6 +50,7 @@ class Request:
     labels: str | None = None
     tags: str | None = None
     pairs: str | None = None
+    views: tuple[str, ...] = ()
     label_column: str | None = None
     leave_out: tuple[str, ...] = ()
     tag_separator: str | None = None
@@ -90,6 +92,7 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
         request.features, request.labels, request.tags, request.pairs, request.label_column,
         request.tag_separator, X.shape[0],
     )  # fmt: skip
+    views = read_views(request.views, X.shape[0])
     id_file = request.ids or (request.features if request.id_column else None)
     ids = read_ids(id_file, request.id_column, X.shape[0])
     read = summary(X, supervision) + columns_used(request.features, names, request.array)
@@ -105,6 +108,9 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
         times = _times(request, X.shape[0])
         learned = _learn_labels(hasher, X, supervision, request.held_out, times, rng)
     kept_out, judge, why = learned
+    out_of_views = kept_out if isinstance(supervision, Labels) else _some_rows(X.shape[0], request, rng)
+    known = supervision if isinstance(supervision, Labels) else None
+    crossings = learn_views(hasher, X, views, known, out_of_views)
     if names is not None:
         hasher.feature_names_in_ = np.array(names, object)
     clock.append(time.perf_counter())
@@ -131,6 +137,8 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
         "unique_codes": hasher.report_.unique_codes,
         "codes_are": hasher.report_.codes,
         "codes": request.codes,
+        "views": [one.as_dict() for both in crossings for one in both],
+        "view_sentences": view_lines(crossings),
         "codes_note": _codes_note(hasher.report_.codes, n_mapped),
         "verdict": {**verdict.as_dict(), "sentences": sentences(verdict)} if verdict else None,
         "why_no_verdict": why,
@@ -253,6 +261,12 @@ def _learn_pairs(hasher: Any, X: Any, pairs: Pairs, most: int, rng: np.random.Ge
         why = f"Nothing was held out (that takes {FEWEST_PAIRS} pairs of each kind), so there is no verdict."
         return none, None, why
     return none, lambda: compare_pairs(hasher, X, learned, kept_out, rng), None
+
+
+def _some_rows(n_rows: int, request: Request, rng: np.random.Generator) -> Ints:
+    """Rows to judge views by, where pairs are kept out of the fit and not rows."""
+    most = min(request.held_out.count, int(SHARE_HELD_OUT * n_rows)) if request.views else 0
+    return np.sort(rng.permutation(n_rows)[:most])
 
 
 def _all_codes(hasher: Any, X: Any, labels: Labels | None, kept_out: Ints, ids: Any) -> tuple[Codes, int]:

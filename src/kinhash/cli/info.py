@@ -61,6 +61,7 @@ def _model(file: str) -> dict[str, Any]:
         "fields": header["fields"],
         "n_features": header["n_features"],
         "feature_names": header["feature_names"],
+        "views": {view["name"]: f"{view['n_features']:,} columns" for view in header["views"]},
         "model_id": header["model_id"],
         "parameters": header["parameters"],
         "same_bits": "on every machine; fitted again on another machine, the model may differ",

@@ -15,6 +15,7 @@ from ..errors import FileProblem, InvalidInput, MissingExtra
 from .files import expect_output
 from .process import now_complete
 from .terminal import counted, emit
+from .views import load_view
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -36,16 +37,17 @@ def refuse_options(names: tuple[str, ...], why: str) -> None:
         raise InvalidInput(f"{option} has no effect {why}", "", f"Leave out {option}")
 
 
-def export_onnx(model: str, path: str, double: bool, overwrite: bool, n_rows: int, as_json: bool) -> int:
+def export_onnx(
+    model: str, path: str, double: bool, overwrite: bool, n_rows: int, as_json: bool, view: str | None
+) -> int:
     """Write the ONNX file of a model, and compare its codes of ``n_rows`` rows with ours."""
-    from ..hashers import load_model
     from ..models import OPSET, to_onnx
 
     expect_output(path, model)
     if os.path.exists(path) and not overwrite:
         raise FileProblem(f"{path} exists already", "a new name", "Pass --overwrite, or another name")
     start = time.perf_counter()
-    hasher = load_model(model)
+    hasher = load_view(model, view)
     to_onnx(hasher, path, double)
     passed = None
     if n_rows:
@@ -54,6 +56,7 @@ def export_onnx(model: str, path: str, double: bool, overwrite: bool, n_rows: in
     map_, fields = hasher.fitted_.map, hasher.fitted_.fields
     result: dict[str, Any] = {
         "model": model,
+        "view": view,
         "target": path,
         "input": ["X", "float64" if double else "float32", map_.n_features],
         "n_bits": map_.n_bits,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .terminal import counted, emit, json_option, table
+from .views import load_view, view_option
 
 if TYPE_CHECKING:
     from ..index import HammingIndex
@@ -24,6 +25,7 @@ SHOWN_QUERIES = 20
 @click.option("-k", type=click.IntRange(0), default=10, show_default=True, help="Neighbors of each query.")
 @click.option("--radius", type=click.IntRange(0), help="All rows within this distance, instead of -k.")
 @click.option("--model", metavar="FILE", help="Encode QUERIES with this model first: they are features.")
+@view_option
 @click.option(
     "--floats",
     type=click.Choice(["both", "kin", "alike"]),
@@ -37,6 +39,7 @@ def search(
     k: int,
     radius: int | None,
     model: str | None,
+    view: str | None,
     floats: str | None,
     show_all: bool,
     as_json: bool,
@@ -49,6 +52,7 @@ def search(
     Examples:
       kinhash search index.kin queries.kin -k 10
       kinhash search db.kin new.npy --model model.kin
+      kinhash search pictures.kin captions.npy --model model.kin --view text
       kinhash search index.kin new.npy --model model.kin --json
       kinhash search index.kin new.npy --model model.kin --floats alike
     """
@@ -57,9 +61,11 @@ def search(
     if floats and (model is None or radius is not None):
         raise click.UsageError("--floats needs --model, and goes with -k alone")
     opened = _opened(index)
+    if view and model is None:
+        raise click.UsageError("--view needs --model, which encodes the rows of that view.")
     margins = None
     if model:
-        codes, margins = _encoded(model, queries, floats)
+        codes, margins = _encoded(load_view(model, view), queries, floats)
     else:
         codes = open_codes(queries, _bits(queries, opened.n_bits))
         codes = replace(codes, fields=opened.fields) if queries.lower().endswith(".npy") else codes
@@ -96,22 +102,18 @@ def _bits(queries: str, n_bits: int) -> int | None:
     return n_bits if queries.lower().endswith(".npy") else None
 
 
-def _encoded(model: str, features: str, floats: str | None) -> Any:
+def _encoded(hasher: Any, features: str, floats: str | None) -> Any:
     """The codes of a file of features, and their margins where these are asked for."""
-    from ..codes import Codes, pack_bits
-    from ..hashers import load_model
+    from ..codes import pack_bits
     from .features import BLOCK_ROWS, encode_file, open_for_model
 
-    hasher = load_model(model)
-    facts = {"model_id": hasher.model_id_, "fields": hasher.fitted_.fields}
-    n_bits = hasher.fitted_.map.n_bits
     if floats is None:
-        return Codes(encode_file(hasher, features), n_bits, **facts), None
+        return hasher.codes_of(encode_file(hasher, features)), None
     import numpy as np
 
     blocks = open_for_model(hasher, features, None, None).blocks(BLOCK_ROWS)
     margins = np.concatenate([hasher.decision_function(block) for block in blocks])
-    return Codes(pack_bits(margins > 0), n_bits, **facts), margins
+    return hasher.codes_of(pack_bits(margins > 0)), margins
 
 
 def _text(answers: list[dict[str, Any]], n_queries: int, n_rows: int) -> str:

@@ -38,6 +38,8 @@ def save_codes(codes: Codes, path: PathLike) -> None:
     }
     if codes.learned:
         header["learned"] = True
+    if not codes.knows_looks:
+        header["knows_looks"] = False
     if codes.mapped_share is not None:
         header["mapped_share"] = codes.mapped_share
     write_container(path, arrays, header, "codes")
@@ -50,6 +52,9 @@ def load_codes(path: PathLike, mmap: bool = False) -> Codes:
         learned = header.pop("learned", False)  # a fact that only learned codes have
         if not isinstance(learned, bool):
             raise ValueError("learned is neither true nor false")
+        knows_looks = header.pop("knows_looks", True)
+        if not isinstance(knows_looks, bool):
+            raise ValueError("knows_looks is neither true nor false")
         mapped_share = read_share(header.pop("mapped_share", None))
         require_facts(header, CODES_FACTS)
         forms = {"packed": Form("u1", "N*")}
@@ -60,7 +65,7 @@ def load_codes(path: PathLike, mmap: bool = False) -> Codes:
         check_forms(arrays, forms)
         ids = from_bytes(arrays["id_text"], arrays["id_ends"]) if "id_ends" in arrays else arrays.get("ids")
         fields = BitLayout.from_dict(header["fields"])
-        known = header["n_bits"], ids, header["model_id"], fields, learned, mapped_share
+        known = header["n_bits"], ids, header["model_id"], fields, learned, mapped_share, knows_looks
         return Codes(arrays["packed"], *known)
     except SENSELESS as error:
         raise DamagedFile(

@@ -169,6 +169,8 @@ class Codes:
     learned: bool = False  # whether labels made them: a score by the same labels would flatter
     # What share of the first ten answers mapped rows take if they are 15 % of a learned database.
     mapped_share: float | None = None
+    # False where only kin bits are known, as of a view that shares no look-alike bits: the others are 0.
+    knows_looks: bool = True
 
     def __post_init__(self) -> None:
         _check_shape(self.packed, self.n_bits)
@@ -233,8 +235,13 @@ class Codes:
         return self.fields.max_distance(self.n_bits)
 
     def distances(self, other: Codes) -> Ints:
-        """Distances row by row (n,): differing bits, each counted as its field says."""
+        """Distances row by row (n,): differing bits, each counted as its field says.
+
+        Look-alike bits do not count where one side does not know them.
+        """
         self.require_same_kind(other)
+        if self.fields.alike and not (self.knows_looks and other.knows_looks):
+            return self.fields.kin_weight * self.kin_alone().distances(other.kin_alone())
         differing = self.repeated() ^ other.repeated()
         return np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
 
@@ -251,6 +258,12 @@ class Codes:
         for rows in block_slices(len(self), REPEATED_ROWS):
             out[rows] = pack_bits(np.repeat(unpack_bits(self.packed[rows], self.n_bits), weights, axis=1))
         return out
+
+    def kin_alone(self) -> Codes:
+        """The kin bits alone, as codes in which every bit counts one."""
+        kin = self.fields.kin(self.n_bits)
+        packed = self.packed if kin == self.n_bits else pack_bits(self.bits()[:, :kin])
+        return replace(self, packed=packed, n_bits=kin, fields=KIN_ONLY, knows_looks=True)
 
     @classmethod
     def from_bits(cls, bits: npt.ArrayLike, **facts: Any) -> Codes:

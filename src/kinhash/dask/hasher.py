@@ -43,13 +43,17 @@ class EnergyHasher(energy_hasher.EnergyHasher):
             self.feature_names_in_ = np.array(names, object)
         return self
 
-    def encode(self, X: Any, ids: Any = None) -> Any:
+    def encode(self, X: Any, ids: Any = None, view: str | None = None) -> Any:
         """Packed codes (n, ceil(d / 8)) of dask X as a lazy dask array. Other input gives `Codes`."""
-        return self._lazily("encode", X) if dask.is_dask_collection(X) else super().encode(X, ids)
+        if not dask.is_dask_collection(X):
+            return super().encode(X, ids, view)
+        return (self if view is None else self.view(view))._lazily("encode", X)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, view: str | None = None) -> Any:
         """Bits (n, d) of dask X as a lazy dask array of 0 and 1. Other input gives a NumPy array."""
-        return self._lazily("transform", X) if dask.is_dask_collection(X) else super().transform(X)
+        if not dask.is_dask_collection(X):
+            return super().transform(X, view)
+        return (self if view is None else self.view(view))._lazily("transform", X)
 
     def _lazily(self, how: str, X: Any) -> da.Array:
         model = delayed(for_workers(self), pure=True)  # once in the graph, without what only training needs

@@ -42,10 +42,14 @@ from .least_squares import Standardized as Standardized
 from .least_squares import choose_alpha as choose_alpha
 from .least_squares import moments_of_block as moments_of_block
 from .least_squares import moments_of_rows as moments_of_rows
+from .maps import ClassSimilarity as ClassSimilarity
 from .maps import ExpectedMap as ExpectedMap
 from .maps import LinearMap as LinearMap
 from .maps import PreparedMap as PreparedMap
 from .maps import StackedMap as StackedMap
+from .partners import MOST_PAIRS as MOST_PAIRS
+from .partners import Partners as Partners
+from .partners import PartnerScores as PartnerScores
 from .regressor import Regressor as Regressor
 from .regressor import RegressorMap as RegressorMap
 from .ridge import Ridge as Ridge

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._internal.registry import Table
-from .._internal.types import Bools, Bytes, Floats, Floats32, Ints
+from .._internal.types import Array, Bools, Bytes, Floats, Floats32, Ints
 from ..codes import KIN_ONLY, BitLayout, pack_bits
 from ..energies import Energy
 from ..models import Arrays, Map, Seen
@@ -37,7 +37,8 @@ class Fitted:
     ``labels`` which scores a label has, ``seen`` what rows look like, ``mapped_share`` whether learned and
     mapped rows mix (see `Codes`), ``warnings`` what to warn of. ``unrounded`` is the map in floating point
     that ``map`` was rounded from. ``codes_are_learned`` says that codes follow from labels, not from features
-    alone; the hasher sets it.
+    alone; the hasher sets it. ``label_names`` are the labels in the order of the label model, for other
+    views. ``knows_looks`` is False for a view without look-alike bits of its own (see `Codes`).
     """
 
     map: Map
@@ -53,6 +54,8 @@ class Fitted:
     mapped_share: float | None = None
     warnings: tuple[str, ...] = ()
     codes_are_learned: bool = False
+    label_names: Array | None = None
+    knows_looks: bool = True
 
     @classmethod
     def of_groups(

@@ -8,7 +8,7 @@ rotation free) so that they round well, and read off the scores of all groups.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -176,19 +176,11 @@ class ExpectedLabels(Encoder):
         return [Plain()] if n_labels > MOST_LABELS_OF_RBF else worth_trying(training.rows)
 
     def fit(self, training: Training, solution: Solution) -> Fitted:
-        supervision, rng = training.supervision, training.rng
+        supervision = training.supervision
         _require_zero_rounding(solution)
         _required_labels(training)
-        features, start = self._untuned_features, self._start
-        if start is not None and features.count_centers(len(training.known_rows)) > start.n_centers:
-            start = None  # rows that were held out may become centers now
-        with training.stages("features"):
-            centers = None if start is None else start.labeled.preparation.rbf
-            labeled = labeled_set(training, features, rng, rbf=centers)
+        labeled, model = self._learned(training)
         with training.stages("label model"):
-            short = start is not None and len(labeled.rows) > MANY_ROWS
-            limits = {"max_steps": WARM_STEPS} if short else {}
-            model = self._fit_label_model(labeled, self.penalty, start, **limits)
             temperature = self._temperature(supervision, solution.n_bits)
             expected = expected_similarity(model.softened(temperature), supervision, solution)
         with training.stages("codes"):
@@ -197,14 +189,39 @@ class ExpectedLabels(Encoder):
             scores = solution.group_scores(supervision, training.n_jobs)
             assert solution.readout is not None
             found = ExpectedMap(labeled.preparation, expected, solution.readout, np.zeros(solution.n_bits))
-        facts = {
-            "features": features.name,
-            "label_model": "logistic" if self._is_logistic else type(self.label_model).__name__,
-            "penalty": _number(self.penalty) if self._is_logistic else None,
-            "temperature": temperature,
-        }
+        facts = {**self.chosen(), "temperature": temperature}
         marginals = solution.marginals(scores)
         return Fitted.of_groups(found, scores > 0, marginals, supervision.group_of_row, scores, **facts)
+
+    def chosen(self) -> dict[str, object]:
+        """What the label model is fitted with, for the report."""
+        return {
+            "features": self._untuned_features.name,
+            "label_model": "logistic" if self._is_logistic else type(self.label_model).__name__,
+            "penalty": _number(self.penalty) if self._is_logistic else None,
+        }
+
+    def fit_view(self, training: Training, first: ExpectedMap, temperature: float) -> ExpectedMap:
+        """The map of another view of the same labels: its own label model, the readout of ``first``.
+
+        Labels are counted as those of ``first``. ``temperature`` is the one that ``first`` has.
+        """
+        labeled, model = self._learned(training)
+        expected = first.expected.with_model(model.softened(temperature))
+        return replace(first, preparation=labeled.preparation, expected=expected)
+
+    def _learned(self, training: Training) -> tuple[LabeledSet, LabelModel]:
+        """Prepared rows, and the label model fitted on them."""
+        features, start = self._untuned_features, self._start
+        if start is not None and features.count_centers(len(training.known_rows)) > start.n_centers:
+            start = None  # rows that were held out may become centers now
+        with training.stages("features"):
+            centers = None if start is None else start.labeled.preparation.rbf
+            labeled = labeled_set(training, features, training.rng, rbf=centers)
+        with training.stages("label model"):
+            short = start is not None and len(labeled.rows) > MANY_ROWS
+            limits = {"max_steps": WARM_STEPS} if short else {}
+            return labeled, self._fit_label_model(labeled, self.penalty, start, **limits)
 
     def _fit_label_model(
         self, rows: LabeledSet, penalty: float | str, start: _Start | None = None, **limits: Any

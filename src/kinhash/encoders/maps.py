@@ -19,6 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -160,6 +161,10 @@ class ExpectedSimilarity(ABC):
             out[rows] = self.of(self.model.probabilities(z[rows]))
         return out
 
+    def with_model(self, model: LabelModel) -> Self:
+        """The same by another model of the same labels."""
+        return replace(self, model=model)
+
     def widened(self, inner: Preparation, rows: NarrowRows) -> Self:
         """The same of raw rows, where this one is of narrow rows; see `column_reduction`."""
         return replace(self, model=self.model.widened(inner, rows))
@@ -267,6 +272,12 @@ class TreeTagSimilarity(ExpectedSimilarity):
             for level in self.levels
         )
         return replace(first, others=tuple(others))
+
+    def with_model(self, model: LabelModel) -> Self:
+        ends = np.cumsum([0, *(level.patterns.shape[1] for level in self.levels)]).tolist()
+        parts = [slice(*two) for two in pairwise(ends)]
+        levels = (level.with_model(model.part(part)) for level, part in zip(self.levels, parts, strict=True))
+        return replace(self, model=model, levels=tuple(levels))
 
     def widened(self, inner: Preparation, rows: NarrowRows) -> Self:
         levels = tuple(level.widened(inner, rows) for level in self.levels)

@@ -1,6 +1,6 @@
-from .base import Explanation as Explanation
 from .base import Hasher as Hasher
 from .energy import EnergyHasher as EnergyHasher
+from .explanation import Explanation as Explanation
 from .model_file import HASHERS as HASHERS
 from .model_file import load_model as load_model
 from .model_file import read_model as read_model

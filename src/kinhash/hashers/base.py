@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._internal.blocks import keep_threads, map_padded_rows, map_rows, single_blas_thread
 from .._internal.rows import Rows
 from .._internal.stages import FitTask, Listener, Stages
-from .._internal.types import Array, Bytes, Floats32, Ints
+from .._internal.types import Array, Bytes, Floats32
 from .._internal.validation import (
     check_choice,
     check_features,
@@ -37,6 +37,7 @@ from ..errors import InvalidInput, KinhashWarning
 from ..models import Seen, Watch, WholeMap
 from ..supervision import Training, from_labels, from_pairs, from_similarity
 from .equal_rows import merge_equal_rows, names_rows, of_all_rows
+from .explanation import Explanation
 from .fit_warnings import (
     all_equal_warning,
     classes_sharing_codes,
@@ -44,6 +45,7 @@ from .fit_warnings import (
     shared_codes_warning,
 )
 from .report import FitReport, dead_bits_warning
+from .views import Viewed
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -65,26 +67,7 @@ __all__ = ["Explanation", "Hasher"]
 MOST_JOBS = 1024  # more threads than a system starts would be asked for by a stranger's model file
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """Why two rows are near or far: the bits in which they differ, and how firmly each was decided.
-
-    ``distance`` counts each bit as its field says, as a search does. ``margins`` (2, d) are the scores of
-    both rows; a bit near zero was decided by little.
-    """
-
-    distance: int
-    differing: Ints
-    margins: Array
-
-    def __str__(self) -> str:
-        lines = [f"{len(self.differing)} of {self.margins.shape[1]} bits differ: distance {self.distance}"]
-        order = self.differing[np.argsort(-np.abs(self.margins[:, self.differing]).min(axis=0))]
-        lines += [f"  bit {k:4d}: {self.margins[0, k]:+.3f} against {self.margins[1, k]:+.3f}" for k in order]
-        return "\n".join(lines)
-
-
-class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of all hashers. Subclasses have ``n_bits``, ``random_state`` and ``n_jobs``."""
 
     n_bits: int
@@ -184,6 +167,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         self._watch = Watch(fitted.seen)
         self._n_features_out = fitted.map.n_bits
         self.model_id_ = fitted.map.id()
+        self.views_ = {}  # a new fit has codes of its own
         return self
 
     def listen(self, listener: Listener | None) -> Self:
@@ -197,27 +181,28 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         for name in ("_stream", "_listener", "report_"):
             light.__dict__.pop(name, None)
         kept = replace(self.fitted_, codes=None, group_of_row=None, marginals=None, scores=None, facts={})
-        light.adopt(replace(kept, unrounded=None))
+        light.adopt(replace(kept, unrounded=None, label_names=None))
+        light.views_ = dict(self.views_)
         return light
 
     # -- using ---------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any, view: str | None = None) -> Array:
         """Margins (n, d): a bit is 1 where its margin is above zero, and firm where it is far from it.
 
         They are whole numbers times powers of two, the same on every machine; their signs are the bits of
-        `encode`.
+        `encode`. Bits that a view does not know have margin 0.
         """
         check_is_fitted(self, "fitted_")
-        rows = Rows(check_features(self, X, reset=False))
-        self._look_at(rows)
-        return self._scores(rows)
+        if view is not None:
+            return self.view(view).decision_function(X)
+        return self._scores(self._new_rows(X))
 
-    def transform(self, X: Any) -> Bytes:
+    def transform(self, X: Any, view: str | None = None) -> Bytes:
         """Bits (n, d) as 0 and 1, for scikit-learn pipelines."""
-        return self.encode(X).bits()
+        return self.encode(X, view=view).bits()
 
-    def encode(self, X: Any, ids: Any = None) -> Codes:
+    def encode(self, X: Any, ids: Any = None, view: str | None = None) -> Codes:
         """Codes of rows: packed bytes (n, ceil(d / 8)) in np.packbits order that know their length and model.
 
         ``np.asarray(codes)``, or ``codes.packed``, is the plain array; ``codes.repeated()`` is the one whose
@@ -226,39 +211,60 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         sparse matrix, because it is whole numbers (`kinhash.models`). Maps with a scikit-learn estimator
         inside are as good as its arithmetic. Peak memory beyond the result: a few blocks of 256 to 1,024
         rows per thread.
+
+        ``view`` names what the rows are, where not those of the fit: a view that `add_view` added.
         """
         check_is_fitted(self, "fitted_")
-        rows = Rows(check_features(self, X, reset=False))
-        self._look_at(rows)
-        packed = self._encode_rows(rows)
+        if view is not None:
+            return self.view(view).encode(X, ids)
+        packed = self._encode_rows(self._new_rows(X))
         return self._as_codes(packed, None if ids is None else np.asarray(ids))
 
     def search(
-        self, index: HammingIndex, X: Any, k: int, floats: str | None = "alike", **how: Any
+        self,
+        index: HammingIndex,
+        X: Any,
+        k: int,
+        floats: str | None = "alike",
+        view: str | None = None,
+        **how: Any,
     ) -> Neighbors:
-        """The ``k`` rows of an index nearest to each row of X, in one call.
+        """The ``k`` rows of an index nearest to each row of X, rows of a ``view`` if one is named.
 
         ``floats`` names the field whose bits count by the margins of X: "alike", "kin", "both", or None for
         plain codes. Margins of alike bits tell more rows apart and find nearer look-alikes. ``how`` are
         further arguments of `HammingIndex.search`, such as ``where`` and ``exclude``.
         """
         check_choice("floats", floats, (None, "alike", "kin", "both"))
+        check_is_fitted(self, "fitted_")
+        if view is not None:
+            return self.view(view).search(index, X, k, floats, **how)
         margins = self.decision_function(X)
         codes = self._as_codes(pack_bits(margins > 0))
+        if floats == "kin" and not codes.knows_looks:
+            floats = "both"  # look-alike bits have margin 0 and do not count
         if floats is None or (floats == "alike" and not codes.fields.alike):
             return index.search(codes, k, **how)
         of = None if floats == "both" else floats
         return index.search(codes, k, margins=margins, margins_of=of, **how)
 
-    def _as_codes(self, packed: Bytes, ids: Array | None = None, learned: bool = False) -> Codes:
-        fields, share = self.fitted_.fields, self.fitted_.mapped_share
-        return Codes(packed, self._n_features_out, ids, self.model_id_, fields, learned, share)
+    def codes_of(self, packed: Bytes, ids: Array | None = None) -> Codes:
+        """Packed bytes that this model encoded elsewhere, as `Codes` that know it."""
+        return self._as_codes(packed, ids)
 
-    def _look_at(self, rows: Rows) -> None:
-        """Warn, once, where rows are unlike those of the fit."""
+    def _as_codes(self, packed: Bytes, ids: Array | None = None, learned: bool = False) -> Codes:
+        fitted = self.fitted_
+        known = self.model_id_, fitted.fields, learned, fitted.mapped_share, fitted.knows_looks
+        return Codes(packed, self._n_features_out, ids, *known)
+
+    def _new_rows(self, X: Any) -> Rows:
+        """Rows to encode, checked; warns, once, where they are unlike those of the fit."""
+        rows = Rows(self._checked(X))
         doubt = self._watch.look(rows)
         if doubt is not None:
-            warnings.warn(doubt, KinhashWarning, stacklevel=3)
+            said = doubt if self.view_ is None else f"View {self.view_!r}: {doubt}"
+            warnings.warn(said, KinhashWarning, stacklevel=3)
+        return rows
 
     def _scores(self, rows: Rows) -> Array:
         map_ = self.fitted_.map
@@ -289,14 +295,14 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         phi[group < 0] = np.nan
         return phi
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, view: str | None = None) -> float:
         """Expected-tie mean average precision of the given rows among themselves, own row left out.
 
         Codes are mapped on both sides. 1 is perfect; the share of relevant rows is chance.
         """
         from ..metrics import mean_average_precision
 
-        codes = self.encode(X)
+        codes = self.encode(X, view=view)
         return float(mean_average_precision(codes, codes, y, y, exclude_self=True))
 
     def explain(self, x: Any, y: Any) -> Explanation:

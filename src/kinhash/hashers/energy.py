@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._internal.rows import Rows
 from .._internal.types import Bytes, Floats32
-from .._internal.validation import check_features, check_integer, check_number
+from .._internal.validation import check_integer, check_number
 from ..codes import KIN_ONLY, MAX_WEIGHT, BitLayout, Codes, pack_bits
 from ..encoders import (
     ENCODERS,
@@ -263,16 +263,18 @@ class EnergyHasher(StreamingHasher):
         fields = BitLayout(n_alike, int(self.kin_weight)) if n_alike else KIN_ONLY
         return Parts(energy, solver, encoder, fields, fields.kin(self.n_bits), float(self.trust))
 
-    def learned_codes(self, y: Any, X: Any = None) -> Codes:
+    def learned_codes(self, y: Any, X: Any = None, view: str | None = None) -> Codes:
         """Codes of rows with labels y and features X (n, p): where a new or a relabeled item belongs.
 
         Works after ``fit``, ``partial_fit`` and `kinhash.load`, without a refit. Labels must be among those
         fitted on, or have been added by `add_classes`; a row of unknown label is encoded with `encode`. Rows
         fitted on get their codes of ``codes_`` again (but for look-alike bits by ``alike_to``, which is not
-        known here). X may be left out where labels alone decide: with ``trust=1`` and ``alike=0``.
+        known here). X may be left out where labels alone decide: with ``trust=1`` and ``alike=0``. ``view``
+        says which features X are.
         """
         check_is_fitted(self, "fitted_")
         labels, fields = read_labels(y), self.fitted_.fields
+        own = self if view is None else self.view(view)
         if X is None:
             if self.trust < 1 or fields.alike:
                 raise InvalidInput(
@@ -280,16 +282,17 @@ class EnergyHasher(StreamingHasher):
                     "labels and features, from which codes follow",
                     "Call learned_codes(y, X), or fit with trust=1 and alike=0",
                 )
-            n_features = self.fitted_.map.n_features
+            n_features = own.fitted_.map.n_features
             rows = Rows(np.broadcast_to(np.zeros(n_features), (len(labels), n_features)))
         else:
-            rows = Rows(check_features(self, X, reset=False))
+            rows = Rows(own._checked(X))
         if len(rows) != len(labels):
             raise InvalidInput(
                 f"{len(labels)} labels came with {len(rows)} rows", "one label per row", "Pass both"
             )
-        packed = mapped_codes(self.fitted_.map, rows, self.n_jobs, self._evidence(labels))
-        return self._as_codes(packed, learned=True)
+        packed = mapped_codes(own.fitted_.map, rows, self.n_jobs, self._evidence(labels))
+        codes: Codes = own._as_codes(packed, learned=True)
+        return codes
 
     def _evidence(self, labels: Labels) -> Evidence:
         """What labels say, after ``fit``, ``load`` or ``partial_fit``."""
@@ -390,7 +393,7 @@ class Parts:
         map_ = kin.map if alike is None else alike.beside(kin.map)
         if narrow is not training:
             map_ = map_.widened(narrow.rows)
-        seen = Seen.of(training.rows, training.weights)
+        seen, known = Seen.of(training.rows, training.weights), training.supervision.labels
         whole = map_.whole(None if seen is None else seen.spread)
         labels, scores = label_codes(whole, kin.scores, training.supervision, self.n_kin)
         with training.stages("training codes"):
@@ -409,6 +412,7 @@ class Parts:
             labels=labels,
             seen=seen,
             unrounded=None if whole is map_ else map_,
+            label_names=None if known is None else known.names,
             mapped_share=share_of_mapped(whole, self.fields, codes, kin.group_of_row, training),
             warnings=warnings,
         )

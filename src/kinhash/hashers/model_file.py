@@ -5,7 +5,9 @@ names of the input columns, what rows of the fit looked like, and the codes of c
 item can be coded. It holds no training row (but for the centers of similarities) and no class name, only
 digests of them; a map of tags keeps the anchors' tags as 0/1 rows.
 
-The map is whole numbers (`kinhash.models.WholeMap`).
+The map is whole numbers (`kinhash.models.WholeMap`). Every view has its own map, columns and statistics of
+rows: arrays of the first one added start with "view0.". The model's id is that of the first map, whatever
+views there are.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from ..codes import (
     write_container,
 )
 from ..errors import DamagedFile, InvalidInput
+from .views import MOST_VIEWS, VIEW_NAME
 
 if TYPE_CHECKING:
     from ..models import Map
@@ -51,7 +54,9 @@ HASHERS = Table(
 )
 
 BETWEEN = {"kinship": Form("f8", "kk", -1, 1)}
-LABELS, SEEN, KINSHIP = "labels.", "seen.", "kinship"  # what the arrays are called that are not the map's
+# What the arrays are called that are not the map's.
+LABELS, SEEN, KINSHIP, VIEW = "labels.", "seen.", "kinship", "view"
+VIEW_FACTS = {"name": str, "n_features": int, "feature_names": list, "knows_looks": bool}
 MODEL_FACTS = {
     "hasher": str,
     "parameters": dict,
@@ -74,7 +79,7 @@ def part_tables() -> dict[str, Any]:
 
 def _of_map(arrays: Arrays) -> Arrays:
     """The arrays of the map itself."""
-    others = LABELS, SEEN
+    others = LABELS, SEEN, VIEW
     return {name: each for name, each in arrays.items() if name != KINSHIP and not name.startswith(others)}
 
 
@@ -93,6 +98,12 @@ def save_model(hasher: Any, path: Any) -> None:
     }
     if hasher.fitted_.mapped_share is not None:
         header["mapped_share"] = hasher.fitted_.mapped_share
+    if hasher.view_ is not None:
+        raise InvalidInput(
+            f"View {hasher.view_!r} was to be saved alone",
+            "the hasher that it was added to, whose file holds all views",
+            "Save that one",
+        )
     if header["hasher"] not in HASHERS:
         raise InvalidInput(
             f"{header['hasher']} is in no table, so `load` would not find it",
@@ -104,19 +115,40 @@ def save_model(hasher: Any, path: Any) -> None:
         arrays |= {f"{LABELS}{name}": array for name, array in hasher.fitted_.labels.arrays().items()}
     if hasher.fitted_.seen is not None:
         arrays |= {f"{SEEN}{name}": array for name, array in hasher.fitted_.seen.arrays().items()}
+    if hasher.views_:
+        header["views"] = [_view_facts(name, view) for name, view in hasher.views_.items()]
+        for place, view in enumerate(hasher.views_.values()):
+            arrays |= {f"{VIEW}{place}.{name}": array for name, array in _view_arrays(view).items()}
     kinship = getattr(hasher, "kinship", None)
     if kinship is not None and not isinstance(kinship, str):
         arrays[KINSHIP] = np.asarray(kinship, np.float64)
     write_container(path, arrays, header, "model")
 
 
+def _view_facts(name: str, view: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "n_features": int(view.n_features_in_),
+        "feature_names": [str(column) for column in getattr(view, "feature_names_in_", [])],
+        "knows_looks": view.fitted_.knows_looks,
+    }
+
+
+def _view_arrays(view: Any) -> Arrays:
+    arrays: Arrays = view.fitted_.map.arrays()
+    if view.fitted_.seen is not None:
+        arrays |= {f"{SEEN}{name}": array for name, array in view.fitted_.seen.arrays().items()}
+    return arrays
+
+
 def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
     """Arrays and header of a model file; the header has all its fields, of the right types and in range."""
     arrays, header = read_container(path, kind="model")
     try:
-        mapped_share = read_share(header.pop("mapped_share", None))
+        mapped_share, views = read_share(header.pop("mapped_share", None)), header.pop("views", [])
         _require_header(header)
-        header["mapped_share"] = mapped_share
+        _require_views(views)
+        header["mapped_share"], header["views"] = mapped_share, views
     except SENSELESS as error:
         raise _unusable_model(path, error) from error
     return arrays, header
@@ -130,6 +162,7 @@ def load_model(path: Any) -> Any:
     arrays, header = read_model(path)
     own, known, seen = _of_map(arrays), select(arrays, LABELS), select(arrays, SEEN)
     try:
+        views = _read_views(arrays, header)
         if header["model_id"] != arrays_id(own):
             raise ValueError("another model's id")
         hasher = _unfitted(HASHERS[header["hasher"]], header["parameters"])
@@ -147,10 +180,39 @@ def load_model(path: Any) -> Any:
     share = header["mapped_share"]
     hasher.adopt(Fitted(map_, fields=fields, labels=labels, seen=looked, mapped_share=share))
     hasher.model_id_ = header["model_id"]
-    hasher.n_features_in_ = header["n_features"]
-    if header["feature_names"]:
-        hasher.feature_names_in_ = np.array(header["feature_names"], object)
+    _remember_columns(hasher, header)
+    for facts, view_map, view_seen in views:
+        view = hasher._blank_view(facts["name"])
+        knows = facts["knows_looks"]
+        hasher._take_view(view, Fitted(view_map, fields=fields, seen=view_seen, knows_looks=knows))
+        _remember_columns(view, facts)
     return hasher
+
+
+def _remember_columns(hasher: Any, facts: dict[str, Any]) -> None:
+    hasher.n_features_in_ = facts["n_features"]
+    if facts["feature_names"]:
+        hasher.feature_names_in_ = np.array(facts["feature_names"], object)
+
+
+def _read_views(arrays: Arrays, header: dict[str, Any]) -> list[tuple[dict[str, Any], Any, Any]]:
+    """Facts, map and statistics of rows of every view."""
+    from ..encoders import select
+    from ..models import Seen, WholeMap
+
+    found: list[tuple[dict[str, Any], Any, Any]] = []
+    left = {name for name in arrays if name.startswith(VIEW)}
+    for place, facts in enumerate(header["views"]):
+        own = select(arrays, f"{VIEW}{place}.")
+        left -= {f"{VIEW}{place}.{name}" for name in own}
+        map_, seen = WholeMap.from_arrays(_of_map(own)), select(own, SEEN)
+        if len(own) != len(_of_map(own)) + len(seen):
+            raise ValueError("a view with arrays that are unknown")
+        _require_fit(map_, {**facts, "n_bits": header["n_bits"]})
+        found.append((facts, map_, Seen.from_arrays(seen, map_.n_features) if seen else None))
+    if left:
+        raise ValueError(f"arrays of no view: {', '.join(sorted(left)[:5])}")
+    return found
 
 
 def _kinship(between: Any, hasher: Any) -> list[list[float]]:
@@ -165,11 +227,31 @@ def _kinship(between: Any, hasher: Any) -> list[list[float]]:
     return kinship
 
 
+def _require_views(views: Any) -> None:
+    """A list of what `_view_facts` says of every view."""
+    if not isinstance(views, list) or len(views) > MOST_VIEWS:
+        raise ValueError("views that are no list, or too many")
+    for facts in views:
+        if not isinstance(facts, dict) or facts.keys() != VIEW_FACTS.keys():
+            raise ValueError("facts of a view that are missing or unknown")
+        if any(type(facts[name]) is not kind for name, kind in VIEW_FACTS.items()):
+            raise ValueError("facts of a view of another type")
+        if not VIEW_NAME.fullmatch(facts["name"]):
+            raise ValueError("a view without a proper name")
+        _require_names(facts)
+    if len({facts["name"] for facts in views}) != len(views):
+        raise ValueError("views that have one name")
+
+
+def _require_names(facts: dict[str, Any]) -> None:
+    names = facts["feature_names"]
+    if any(not isinstance(name, str) for name in names) or len(names) not in (0, facts["n_features"]):
+        raise ValueError("column names that are no text, or of another number")
+
+
 def _require_header(header: dict[str, Any]) -> None:
     require_facts(header, MODEL_FACTS)
-    names = header["feature_names"]
-    if any(not isinstance(name, str) for name in names) or len(names) not in (0, header["n_features"]):
-        raise ValueError("column names that are no text, or of another number")
+    _require_names(header)
     if header["map"] != "whole":
         raise ValueError("a map in floating point, of a version before the first release: fit again")
     if header["parameters"].get("n_bits") != header["n_bits"]:

@@ -204,6 +204,8 @@ class HammingIndex:
         times as many rows until a farther one comes, and their vectors are taken 4,096 at a time.
         """
         k = check_integer("k", k, 0)
+        if margins is None and (kin_alone := door.kin_margins(codes)) is not None:
+            margins, margins_of = kin_alone, "alike"
         weights: Any = None
         full: Any = float(self.fields.max_distance(self.n_bits))
         if margins is not None:
@@ -247,6 +249,7 @@ class HammingIndex:
         """
         full = self.fields.max_distance(self.n_bits)
         r = min(check_integer("r", r, 0), full)
+        door.require_looks(codes)
         words = door.query_words(codes, self.n_bits, self.model_id, self.fields)
         segments = self._state.segments
         asked = QueryBatch(words, self.fields, None, *door.left_out(exclude, len(words), segments))

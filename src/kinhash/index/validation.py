@@ -19,9 +19,11 @@ from .segment import Segment, read_only
 
 __all__ = [
     "UNFAIR_SHARE",
+    "kin_margins",
     "left_out",
     "new_ids",
     "query_words",
+    "require_looks",
     "same_columns",
     "same_type",
     "unfair_mixture",
@@ -72,6 +74,28 @@ def query_words(
             "Encode with the model the index was made with",
         )
     return read_only(to_words(codes.packed))
+
+
+def kin_margins(codes: Any) -> npt.NDArray[np.float64] | None:
+    """Margins (q, n_bits) with which kin bits count as usual and look-alike bits do not count.
+
+    For queries whose look-alike bits are not known; None for others.
+    """
+    if not isinstance(codes, Codes) or codes.knows_looks or not codes.fields.alike:
+        return None
+    margins = np.where(codes.bits() > 0, 1.0, -1.0)
+    margins[:, codes.fields.kin(codes.n_bits) :] = 0
+    return margins
+
+
+def require_looks(codes: Any) -> None:
+    """Refuse queries whose look-alike bits are not known: a radius would count them."""
+    if kin_margins(codes) is not None:
+        raise InvalidInput(
+            "A radius came with codes of a view that has no look-alike bits",
+            "codes with all bits known",
+            "Use search(codes, k), or learn the look-alike bits with add_view(..., beside=X)",
+        )
 
 
 def weighted_queries(

@@ -85,3 +85,5 @@ from .relevance import kin_from_labels as kin_from_labels
 from .tie_groups import TieGroups as TieGroups
 from .verdict_text import behind_unsupervised as behind_unsupervised
 from .verdict_text import verdict as verdict
+from .views_comparison import Crossing as Crossing
+from .views_comparison import compare_views as compare_views
