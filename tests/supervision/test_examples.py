@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from kinhash.energies import ENERGIES
 from kinhash.errors import InvalidInput, KinhashWarning
 from kinhash.supervision import MixedSupervision, from_kin, from_labels, from_pairs, from_triplets
-from kinhash.supervision.examples import PairExamples
+from kinhash.supervision.examples import PairExamples, agreement_of
 from kinhash.supervision.kin_only import SHARPNESS, KinExamples
 from kinhash.supervision.triplets import TripletExamples
 
@@ -104,7 +104,7 @@ def test_the_score_of_pairs_is_the_share_of_ordered_pairs_of_pairs(seed, graded)
     s = rng.choice([-1.0, -0.2, 0.4, 1.0] if graded else [-1.0, 1.0], 30)
     if len(np.unique(s)) < 2:
         return
-    found = PairExamples(left, right, s).score(codes, rng)
+    found = PairExamples(left, right, s).score(agreement_of(codes), rng)
     near = -np.bitwise_count(codes[left] ^ codes[right]).sum(axis=1).astype(int)
     order = [(np.sign(near[i] - near[j]) + 1) / 2 for i in range(30) for j in range(30) if s[i] > s[j]]
     assert found.score == pytest.approx(np.mean(order))
@@ -121,7 +121,7 @@ def test_the_error_of_an_auc_is_that_of_many_draws():
         s = np.repeat([1.0, -1.0], 60)
         distance = np.clip(rng.normal(3 - s, 1.5, 120), 0, 8).astype(int)
         codes = np.concatenate([np.zeros((1, 1), np.uint8), ((1 << distance) - 1).astype(np.uint8)[:, None]])
-        found = PairExamples(np.zeros(120, int), np.arange(1, 121), s).score(codes, rng)
+        found = PairExamples(np.zeros(120, int), np.arange(1, 121), s).score(agreement_of(codes), rng)
         scores.append(found.score)
         errors.append(np.sqrt((found.influences**2).sum()))
     assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.2)
@@ -130,7 +130,9 @@ def test_the_error_of_an_auc_is_that_of_many_draws():
 def test_triplets_are_scored_by_the_share_in_order():
     codes = np.array([[0b0000], [0b0001], [0b0011], [0b0001]], np.uint8)
     triplets = TripletExamples(np.array([0, 0, 0]), np.array([1, 2, 1]), np.array([2, 1, 3]))
-    assert triplets.score(codes, np.random.default_rng(0)).score == pytest.approx((1 + 0 + 0.5) / 3)
+    assert triplets.score(agreement_of(codes), np.random.default_rng(0)).score == pytest.approx(
+        (1 + 0 + 0.5) / 3
+    )
 
 
 def test_similar_and_other_pairs_are_drawn_equally_often_and_by_weight():

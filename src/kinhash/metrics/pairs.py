@@ -1,31 +1,15 @@
-"""Pairs of rows, and the ROC AUC: how often is a pair of kin nearer than a pair of strangers?"""
+"""Scores of similar pairs against those of others: the counts behind the ROC AUC."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Ints
 
-__all__ = ["Pairs", "auc_shares", "strangers_below"]
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of row numbers with a verdict: 1 for kin, −1 for strangers."""
-
-    left: Ints
-    right: Ints
-    verdict: Ints
-
-    def __len__(self) -> int:
-        return len(self.left)
-
-    def __getitem__(self, rows: Any) -> Pairs:
-        return Pairs(self.left[rows], self.right[rows], self.verdict[rows])
+__all__ = ["strangers_below"]
 
 
 def strangers_below(kin: npt.NDArray[Any], strangers: npt.NDArray[Any]) -> tuple[Ints, Ints]:
@@ -33,12 +17,3 @@ def strangers_below(kin: npt.NDArray[Any], strangers: npt.NDArray[Any]) -> tuple
     ordered = np.sort(strangers)
     below = np.searchsorted(ordered, kin, "left")
     return below, np.searchsorted(ordered, kin, "right") - below
-
-
-def auc_shares(kin: npt.NDArray[Any], strangers: npt.NDArray[Any]) -> Floats:
-    """For every pair of kin, the share of pairs of strangers that score less; ties count one half.
-
-    Their mean is the ROC AUC. Scores are higher for nearer pairs.
-    """
-    below, level = strangers_below(kin, strangers)
-    return (below + level / 2) / len(strangers)

@@ -12,10 +12,10 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Bytes, Floats, Floats32, Ints
+from .._internal.types import Floats, Floats32, Ints
 from ..errors import InvalidInput
 from .base import UNKNOWN, Supervision, row_numbers
-from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Scored, agreement_of
+from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Links, Nearness, Scored
 from .pairs import merged_pairs
 
 __all__ = ["KinExamples", "KinSupervision", "from_kin"]
@@ -80,15 +80,17 @@ class KinExamples(Examples):
         wrong *= np.float32(2 / u.size)
         return np.concatenate([wrong @ v, wrong.T @ u])
 
-    def score(self, codes: Bytes, rng: np.random.Generator) -> Scored:
+    def links(self) -> Links:
+        return Links(self.left, self.right, np.ones(len(self.left)))
+
+    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
         """Mean share of random rows that are further from a row than its partner is, over both ends."""
         some = slice(0, MOST_SCORED)
         a = np.concatenate([self.left[some], self.right[some]])
         b = np.concatenate([self.right[some], self.left[some]])
-        near, share = agreement_of(codes, a, b), np.zeros(len(a))
+        own, share = near(a, b), np.zeros(len(a))
         for other in rng.integers(self.n_rows, size=SCORED_ROWS):
-            away = agreement_of(codes, a, np.full(len(a), other))
-            share += (1 + np.sign(near - away)) / 2 / SCORED_ROWS
+            share += (1 + np.sign(own - near(a, np.full(len(a), other)))) / 2 / SCORED_ROWS
         share = share.reshape(2, -1).mean(axis=0)  # both ends of a pair are one observation
         return Scored(float(share.mean()), (share - share.mean()) / len(share))
 
