@@ -22,7 +22,7 @@ from ..metrics import (
     fit_examples,
     hold_out_examples,
 )
-from ..supervision import Examples, KinExamples, Labels, PairExamples, labels_of_levels
+from ..supervision import KinExamples, Labels, PairExamples, labels_of_levels
 from .held_out import split_rows
 from .pair_files import Between
 
@@ -86,7 +86,7 @@ def learn_between(
     if between.examples is None:
         return _learn_matrix(hasher, X, between.matrix, labels, request, rng)
     examples = between.examples
-    _require_able(hasher, request, examples, labels)
+    _require_able(hasher, request, between, labels)
     split = hold_out_examples(examples, X.shape[0], rng) if request.held_out.count else None
     none = np.empty(0, np.int64)
     if split is None:
@@ -142,20 +142,23 @@ def _learn_matrix(
     return Learned(kept_out, judge, None, f"{most:,} rows at random")
 
 
-def _require_able(hasher: Any, request: Request, examples: Examples, labels: Labels | None) -> None:
+def _require_able(hasher: Any, request: Request, between: Between, labels: Labels | None) -> None:
     """Refuse what the method cannot learn from, before it fails in its own words."""
     if "y" in signature(hasher.fit_pairs).parameters:
         return
-    only = "similar pairs alone" if isinstance(examples, KinExamples) else None
-    wrong = (
-        "triplets" if request.triplets else only or ("labels beside pairs" if labels is not None else None)
-    )
-    if wrong is not None:
-        raise InvalidInput(
-            f"{request.method} cannot learn from {wrong}",
-            "similar and dissimilar pairs",
-            "Use --method EnergyHasher",
-        )
+    asked = {
+        "triplets": request.triplets is not None,
+        "similar pairs alone": isinstance(between.examples, KinExamples),
+        "labels beside pairs": labels is not None,
+        "weights of pairs": between.weighted,
+    }
+    for what, wanted in asked.items():
+        if wanted:
+            raise InvalidInput(
+                f"{request.method} cannot learn from {what}",
+                "similar and dissimilar pairs",
+                "Use --method EnergyHasher",
+            )
 
 
 def all_codes(hasher: Any, X: Any, labels: Labels | None, kept_out: Ints, ids: Any) -> tuple[Codes, int]:

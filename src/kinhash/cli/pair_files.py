@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ class Between:
 
     read: str
     examples: Examples | None = None
+    weighted: bool = False
     matrix: Any = None
 
 
@@ -54,7 +55,8 @@ def _pairs(path: str, n_rows: int) -> Between:
     if table.shape[1] == 2:
         return _counted(from_kin(left, right, n_rows), "pairs", len(left))
     weights = table[:, 3] if table.shape[1] == 4 else None
-    return _counted(from_pairs(left, right, _verdicts(table[:, 2]), n_rows, weights), "pairs", len(left))
+    found = from_pairs(left, right, _verdicts(table[:, 2]), n_rows, weights)
+    return replace(_counted(found, "pairs", len(left)), weighted=weights is not None)
 
 
 def _counted(found: Supervision, what: str, n_listed: int = 0) -> Between:

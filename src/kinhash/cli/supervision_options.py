@@ -66,7 +66,7 @@ def read_supervision(
         labels = features  # a column of the table itself
     path = labels or tags
     assert path is not None
-    found = read_some_labels(path, tags is not None, column, separator or SEPARATOR)
+    found = read_some_labels(path, tags is not None, column, separator or SEPARATOR, n_rows)
     if tags is not None and separator is None:
         expect_separator(found, path, SEPARATOR)
     if len(found) == n_rows + 1 and column is None:
@@ -78,16 +78,16 @@ def read_supervision(
     return read_labels(found, n_rows)
 
 
-def read_some_labels(path: str, tags: bool, column: str | None, separator: str) -> Labels:
+def read_some_labels(path: str, tags: bool, column: str | None, separator: str, n_rows: int = 0) -> Labels:
     """Classes, or the tags of every row; in text the tags of a row are parted by ``separator``."""
     from ..datasets import open_labels
 
     if not tags:
-        found = open_labels(path, column=column)
+        found = open_labels(path, column=column, n_rows=n_rows)
         warn_of_joined_classes(found, path)
         return found
     text = path.lower().removesuffix(".gz").endswith((".txt", ".csv", ".tsv", ".parquet"))
-    found = open_labels(path, column=column, separator=separator if text else None)
+    found = open_labels(path, column=column, separator=separator if text else None, n_rows=n_rows)
     if not found.is_tags:
         raise InvalidInput(
             f"{path} holds one label per row, not sets of tags",

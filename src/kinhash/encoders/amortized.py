@@ -193,7 +193,8 @@ class Amortized(Encoder):
         pull = "start" if self.pull == "auto" else self.pull
         if pull == "start":
             none = np.zeros(solution.n_bits, np.float32)
-            return Fitted(setting.map(setting.start, none), facts={"pull": pull, "scale": self.scale})
+            facts = {"pull": pull, "scale": self.scale, "checked": self.pull != "auto"}
+            return Fitted(setting.map(setting.start, none), facts=facts)
         with training.stages("pairs"):
             seed = int(training.rng.integers(2**63))
             weights, intercept = train(setting, examples, solution.force(), float(pull), seed)

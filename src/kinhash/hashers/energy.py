@@ -275,7 +275,8 @@ class EnergyHasher(StreamingHasher):
         known here). X may be left out where labels alone decide: with ``trust=1`` and ``alike=0``.
         """
         check_is_fitted(self, "fitted_")
-        labels, fields = self.labels_as_fitted(y), self.fitted_.fields
+        labels = y if isinstance(y, Labels) else self.labels_as_fitted(y)
+        fields = self.fitted_.fields
         if X is None:
             if self.trust < 1 or fields.alike:
                 raise InvalidInput(
@@ -295,7 +296,7 @@ class EnergyHasher(StreamingHasher):
         return self._as_codes(packed, learned=True)
 
     def labels_as_fitted(self, y: Any) -> Labels:
-        """Labels named as in the fit: tags of a tree carry the nodes above them."""
+        """Labels with the names of the fit: tags of a tree carry the nodes above them."""
         known, parents = self.fitted_.labels, self.kinship if isinstance(self.kinship, Mapping) else None
         of_tree = parents is not None or (isinstance(self.kinship, str) and self.kinship == "tree")
         if not of_tree or known is None or known.table is not None:

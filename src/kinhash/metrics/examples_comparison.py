@@ -7,6 +7,7 @@ are known, others are random rows, and the first ten answers are looked at too.
 from __future__ import annotations
 
 from dataclasses import replace
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +101,7 @@ def fit_examples(hasher: Any, X: Any, examples: Examples, **more: Any) -> None:
     elif isinstance(examples, KinExamples):
         hasher.fit_pairs(X, examples.left, examples.right, **more)
     elif isinstance(examples, PairExamples):
-        if examples.weights is not None:
+        if examples.weights is not None and "weight" in signature(hasher.fit_pairs).parameters:
             more["weight"] = examples.weights
         hasher.fit_pairs(X, examples.left, examples.right, examples.similarity, **more)
 
@@ -240,7 +241,7 @@ def _facts(
     hasher: Any, codes: Codes, learned_from: Examples, held_out: Examples, size: int
 ) -> dict[str, Any]:
     chosen = hasher.report_.facts
-    kept = ("pull", "partners", "partners_score", "score_without")
+    kept = ("pull", "checked", "partners", "partners_score", "score_without")
     return {
         "pairs_held_out": len(held_out.ends),
         "pairs_learned_from": len(learned_from.ends),

@@ -66,7 +66,9 @@ def _gain(comparison: Comparison) -> str:
     """Ours beside the best search that reads no labels, whichever way it falls."""
     behind = behind_unsupervised(comparison)
     if "pull" in comparison.facts and comparison.facts["pull"] == "start":
-        what = f"{_kind(comparison)} did not help: the codes are the unsupervised ones"
+        checked = comparison.facts.get("checked", True)
+        why = "did not help" if checked else "are too few to tell whether they help"
+        what = f"{_kind(comparison)} {why}: the codes are the unsupervised ones"
         return f"Verdict: {what}. {_scores(comparison)}"
     if behind:
         known, more = ("pairs", "pairs") if "kind" in comparison.facts else ("labels", "labelled rows")
@@ -120,7 +122,7 @@ def _of_named_rows(comparison: Comparison) -> list[str]:
     facts, named = comparison.facts, []
     if facts.get("partners_score") is not None:
         named.append(
-            f"Rows that {_kind(comparison)} name have learned codes, which their partners share in: "
+            f"Rows that {_kind(comparison)} name have learned codes, from their features and their partners: "
             f"{facts['partners_score']:.3f} of held-out {_kind(comparison)} between such rows are in order, "
             f"{facts['score_without']:.3f} by codes of features alone."
         )

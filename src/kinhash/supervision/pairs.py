@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from .._internal.types import Floats, Ints
 from ..errors import InvalidInput, KinhashWarning
 from .base import UNKNOWN, Supervision, row_numbers
-from .examples import PairExamples
+from .examples import ENOUGH, PairExamples
 
 __all__ = ["PairSupervision", "from_pairs", "merged_pairs"]
 
@@ -133,7 +133,7 @@ def merged_pairs(
 
 def _warn_of_one_row(left: Ints, right: Ints) -> None:
     """Say that all pairs name the same row, which tells nothing about the others beside each other."""
-    for row in (left[0], right[0]) if len(left) > 1 else ():
+    for row in (left[0], right[0]) if len(left) >= ENOUGH else ():
         if ((left == row) | (right == row)).all() and (left.min() < left.max() or right.min() < right.max()):
             warnings.warn(
                 f"All {len(left):,} pairs name row {row}. They say little about how other rows belong "
