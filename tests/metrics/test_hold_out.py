@@ -28,14 +28,14 @@ def test_the_last_row_of_a_class_is_never_held_out() -> None:
 
 
 def some_examples(kind: str, rng: np.random.Generator) -> Any:
-    """Examples among 300 rows, in thirty connected components."""
-    block = rng.integers(0, 30, 4000) * 10
-    a, b, c = (block + rng.integers(0, 10, 4000) for _ in range(3))
+    """Examples among 1,000 rows, in two hundred connected components."""
+    block = rng.integers(0, 200, 4000) * 5
+    a, b, c = (block + rng.integers(0, 5, 4000) for _ in range(3))
     keep = (a != b) & (b != c) & (a != c)
     a, b, c = a[keep], b[keep], c[keep]
     if kind == "triplets":
-        return from_triplets(a, b, c, 300).examples[0]
-    return (from_kin(a, b, 300) if kind == "clicks" else from_pairs(a, b, (a + b) % 2 == 0, 300)).examples[0]
+        return from_triplets(a, b, c, 1000).examples[0]
+    return (from_kin(a, b, 1000) if kind == "clicks" else from_pairs(a, b, (a + b) % 2 == 0, 1000)).examples[0]
 
 
 @pytest.mark.filterwarnings("ignore:.*contradict")
@@ -43,7 +43,7 @@ def some_examples(kind: str, rng: np.random.Generator) -> Any:
 def test_held_out_pairs_name_rows_that_no_other_names(kind: str) -> None:
     rng = np.random.default_rng(0)
     examples = some_examples(kind, rng)
-    split = hold_out_examples(examples, 300, rng)
+    split = hold_out_examples(examples, 1000, rng)
     assert split is not None
     learn, held_out = split
     assert len(learn.ends) + len(held_out.ends) == len(examples.ends)

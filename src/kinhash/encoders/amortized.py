@@ -32,7 +32,7 @@ from .._internal.validation import check_number
 from ..codes import pack_bits
 from ..energies import Energy
 from ..errors import InvalidInput
-from ..supervision import Examples, Force, Training
+from ..supervision import ENOUGH, Examples, Force, Training
 from .base import Candidate, Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
 from .maps import LinearMap
@@ -311,8 +311,9 @@ def folded(
     """Examples to learn from and held-out ones, for each fold; none at all where they are too few.
 
     Held-out examples name a row of the fold, and no other example does. Folds are whole connected components
-    where the largest has less than a fold's share of the examples, and single rows otherwise: then one end of
-    a held-out pair may be known. Pairs held out at random would flatter a map that remembers rows.
+    where a fold has ten of them or more, by their effective number, and single rows otherwise: fewer would ask
+    about groups that were not seen, and one end of a held-out pair may then be known. Pairs held out at random
+    would flatter a map that remembers rows.
     """
     fold = _fold_of_row(examples, n_rows, rng, held_out)
     found = []
@@ -339,7 +340,8 @@ def _fold_of_row(
     n_groups, group = sp.csgraph.connected_components(graph, directed=False)
     sizes = np.bincount(group[np.concatenate([each[:, 0] for each in ends])], minlength=n_groups)
     share = held_out
-    if sizes.max() >= held_out * sizes.sum():
+    effective = sizes.sum() ** 2 / (sizes.astype(np.float64) ** 2).sum()
+    if held_out * effective < ENOUGH:
         widest = max(each.shape[1] for each in ends)
         share = 1 - (1 - held_out) ** (1 / widest)  # of rows, so that the share of examples is as wanted
         n_groups, group = n_rows, np.arange(n_rows)
