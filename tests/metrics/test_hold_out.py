@@ -35,7 +35,9 @@ def some_examples(kind: str, rng: np.random.Generator) -> Any:
     a, b, c = a[keep], b[keep], c[keep]
     if kind == "triplets":
         return from_triplets(a, b, c, 1000).examples[0]
-    return (from_kin(a, b, 1000) if kind == "clicks" else from_pairs(a, b, (a + b) % 2 == 0, 1000)).examples[0]
+    return (from_kin(a, b, 1000) if kind == "clicks" else from_pairs(a, b, (a + b) % 2 == 0, 1000)).examples[
+        0
+    ]
 
 
 @pytest.mark.filterwarnings("ignore:.*contradict")

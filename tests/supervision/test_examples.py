@@ -159,6 +159,28 @@ def test_rows_paired_with_themselves_are_left_out_and_counted():
     assert len(found.pairs.left) == 2
 
 
+def test_pairs_that_all_name_one_row_are_noticed():
+    others, verdict = np.arange(1, 21), np.tile([1, -1], 10)
+    with pytest.warns(KinhashWarning, match="All 20 pairs name row 0"):
+        from_pairs(np.zeros(20, int), others, verdict, 21)
+    with pytest.warns(KinhashWarning, match="All 20 pairs name row 0"):
+        from_kin(others, np.zeros(20, int), 21)
+
+
+def test_triplets_that_contradict_each_other_are_counted():
+    with pytest.warns(KinhashWarning, match="2 of 3 triplets contradict"):
+        from_triplets([0, 0, 1], [1, 2, 2], [2, 1, 3], 4)
+
+
+def test_what_is_out_of_range_is_counted():
+    with pytest.raises(InvalidInput, match=r"left\[1\] is 9, but X has 5 rows; 2 of 3 are out of range"):
+        from_kin([0, 9, 7], [1, 2, 3], 5)
+    with pytest.raises(InvalidInput, match="seem to be counted from 1"):
+        from_kin([1, 2, 5], [2, 3, 4], 5)
+    with pytest.raises(InvalidInput, match=r"pair 1 is 3; 2 of 3 are outside"):
+        from_pairs([0, 1, 2], [1, 2, 3], [1, 3, 5], 5)
+
+
 def test_grades_of_one_sign_are_split_at_their_median():
     with pytest.warns(KinhashWarning, match=r"median, 0\.5"):
         found = from_pairs([0, 1, 2], [1, 2, 3], [0.1, 0.5, 0.9], 4)
