@@ -311,9 +311,9 @@ def folded(
     """Examples to learn from and held-out ones, for each fold; none at all where they are too few.
 
     Held-out examples name a row of the fold, and no other example does. Folds are whole connected components
-    where a fold has ten of them or more, by their effective number, and single rows otherwise: fewer would ask
-    about groups that were not seen, and one end of a held-out pair may then be known. Pairs held out at random
-    would flatter a map that remembers rows.
+    where a fold has ten of them or more, by their effective number. Otherwise they are single rows: fewer
+    components would ask about groups that were not seen, and one end of a held-out pair may then be known.
+    Pairs held out at random would flatter a map that remembers rows.
     """
     fold = _fold_of_row(examples, n_rows, rng, held_out)
     found = []
