@@ -188,15 +188,40 @@ SUPERVISION = [
 ]  # fmt: skip
 
 PAIR = "fit X.npy --pairs pairs.csv --bits 16 -o out.kin"
+TRIPLET = "fit X.npy --triplets t.csv --bits 16 -o out.kin"
+MATRIX = "fit X.npy --similarity S.npy --bits 16 -o out.kin"
 PAIRS = [
-    Case("out of range", PAIR, "120", text("pairs.csv", "0,1,-1\n0,120,1\n")),
+    Case("out of range", PAIR, "1 of 2 are out of range", text("pairs.csv", "0,1,-1\n0,120,1\n")),
+    Case("from 1", PAIR, "seem to be counted from 1", text("pairs.csv", "1,2,-1\n120,3,1\n")),
     Case("negative", PAIR, "-1", text("pairs.csv", "0,1,-1\n0,-1,1\n")),
     Case("i = j", PAIR, "All 1 pairs", text("pairs.csv", "0,1,-1\n3,3,1\n")),
-    Case("floats", PAIR, "Pair 1 of pairs.csv is (0.5, 2.0, 1.0)", text("pairs.csv", "0,1,-1\n0.5,2,1\n")),
-    Case("verdict", PAIR, "verdict", text("pairs.csv", "0,1,-1\n0,2,7\n")),
+    Case("floats", PAIR, "Line 1 of pairs.csv (the first is 0) holds (0.5, 2.0)",
+         text("pairs.csv", "0,1,-1\n0.5,2,1\n")),
+    Case("verdict", PAIR, "1 of 2 are outside [−1, 1]", text("pairs.csv", "0,1,-1\n0,2,7\n")),
+    Case("grade", PAIR, "2 of 3 are outside", text("pairs.csv", "0,1,-1\n0,2,2.5\n0,3,5\n")),
+    Case("missing", PAIR, "1 of 2 are no such rows", text("pairs.csv", "0,1,-1\n0,2,nan\n")),
+    Case("weight", PAIR, "0 or more", text("pairs.csv", "0,1,-1,1\n0,2,1,-3\n")),
     Case("no kin", PAIR, "All 2 pairs have the verdict -1", text("pairs.csv", "0,1,-1\n0,2,-1\n")),
     Case("no strangers", PAIR, "All 2 pairs have the verdict 1", text("pairs.csv", "0,1,1\n0,2,1\n")),
-    Case("two columns", PAIR, "has 2 columns", text("pairs.csv", "0,1\n0,2\n")),
+    Case("one column", PAIR, "has 1 columns", text("pairs.csv", "0\n0\n")),
+    Case("one click", PAIR, "1 similar pairs came", text("pairs.csv", "0,1\n1,0\n")),
+    Case("clicks", PAIR + " --method EMKSH", "cannot learn from similar pairs alone",
+         text("pairs.csv", "0,1\n2,3\n")),
+    Case("weights", PAIR + " --method EMKSH", "weights of pairs", text("pairs.csv", "0,1,1,1\n2,3,-1,2\n")),
+    Case("columns", TRIPLET, "has 2 columns", text("t.csv", "0,1\n0,2\n")),
+    Case("twice", TRIPLET, "1 of 2 name a row twice", text("t.csv", "0,1,2\n3,3,4\n")),
+    Case("out of range", TRIPLET, "further[1] is 120", text("t.csv", "0,1,2\n3,5,120\n")),
+    Case("method", TRIPLET + " --method EMKSH", "cannot learn from triplets",
+         text("t.csv", "0,1,2\n3,5,7\n")),
+    Case("shape", MATRIX, "S has shape (120, 6)", lambda f: np.save(f / "S.npy", np.zeros((120, 6)))),
+    Case("range", MATRIX, "S holds values", lambda f: np.save(f / "S.npy", np.full((120, 120), 2.0))),
+    Case("two kinds", PAIR + " --similarity X.npy", "--pairs and --similarity together"),
+    Case("weight of nothing", PAIR + " --label-weight 2", "pass both"),
+    Case("two parents", FIT + " --kinship p.csv", "the parents 'up' and 'down'",
+         text("p.csv", "a,up\na,down\nb,up\n")),
+    Case("no parent", FIT + " --kinship p.csv", "names the parent of none",
+         text("p.csv", "a,up\nb,up\nc,up\n")),
+    Case("no path", FIT + " --kinship tree", "is not a path", text("y.txt", "a/b\n/\n" * 60)),
 ]  # fmt: skip
 
 CODES = [

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from kinhash.metrics import Pairs, hold_out_pairs, hold_out_rows
+import numpy as np
+import pytest
+
+from kinhash.metrics import hold_out_examples, hold_out_rows
 from kinhash.metrics.hold_out import folds, stratified_rows
-from kinhash.supervision import read_labels
+from kinhash.supervision import PairExamples, from_kin, from_pairs, from_triplets, read_labels
 
 
 def test_the_last_row_of_a_class_is_never_held_out() -> None:
@@ -24,19 +27,48 @@ def test_the_last_row_of_a_class_is_never_held_out() -> None:
         assert len(held_out) == 5
 
 
-def test_pairs_held_out_are_not_learned_from_under_another_number() -> None:
+def some_examples(kind: str, rng: np.random.Generator) -> Any:
+    """Examples among 1,000 rows, in two hundred connected components."""
+    block = rng.integers(0, 200, 4000) * 5
+    a, b, c = (block + rng.integers(0, 5, 4000) for _ in range(3))
+    keep = (a != b) & (b != c) & (a != c)
+    a, b, c = a[keep], b[keep], c[keep]
+    if kind == "triplets":
+        return from_triplets(a, b, c, 1000).examples[0]
+    return (from_kin(a, b, 1000) if kind == "clicks" else from_pairs(a, b, (a + b) % 2 == 0, 1000)).examples[
+        0
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:.*contradict")
+@pytest.mark.parametrize("kind", ["pairs", "clicks", "triplets"])
+def test_held_out_pairs_name_rows_that_no_other_names(kind: str) -> None:
     rng = np.random.default_rng(0)
-    i, j = rng.integers(0, 12, 2000), rng.integers(12, 24, 2000)
-    flip = rng.random(2000) < 0.5
-    pairs = Pairs(np.where(flip, i, j), np.where(flip, j, i), np.where((i + j) % 2, 1, -1))
-    learned, held_out = hold_out_pairs(pairs, 0.02, rng)
-    assert held_out is not None
-    assert len(learned) + len(held_out) == 2000
+    examples = some_examples(kind, rng)
+    split = hold_out_examples(examples, 1000, rng)
+    assert split is not None
+    learn, held_out = split
+    assert len(learn.ends) + len(held_out.ends) == len(examples.ends)
+    assert 0.05 < len(held_out.ends) / len(examples.ends) < 0.2
+    assert not set(learn.ends.ravel()) & set(held_out.ends.ravel())
 
-    def names(some: Pairs) -> set[tuple[int, int]]:
-        return set(zip(np.minimum(some.left, some.right), np.maximum(some.left, some.right), strict=True))
 
-    assert not names(learned) & names(held_out)
+def test_where_all_pairs_hang_together_one_end_may_be_known() -> None:
+    rng = np.random.default_rng(1)
+    i, j = rng.integers(0, 200, (2, 3000))
+    examples = from_pairs(i[i != j], j[i != j], (i[i != j] + j[i != j]) % 2 == 0, 200).examples[0]
+    split = hold_out_examples(examples, 200, rng)
+    assert split is not None
+    learn, held_out = split
+    known = np.isin(held_out.ends, learn.ends)
+    assert (~known).any(axis=1).all()
+    pairs = {frozenset(pair) for pair in learn.ends.tolist()}
+    assert not any(frozenset(pair) in pairs for pair in held_out.ends.tolist())
+
+
+def test_too_few_pairs_are_all_learned_from() -> None:
+    few = PairExamples(np.arange(10), np.arange(10, 20), np.tile([1.0, -1.0], 5))
+    assert hold_out_examples(few, 20, np.random.default_rng(0)) is None
 
 
 def test_a_sample_keeps_the_shares_of_classes() -> None:

@@ -1,19 +1,15 @@
-"""Reference methods: one cosine, one LSH, one sign bits, one AUC, whatever the container and the size."""
+"""Reference methods: one cosine, one LSH, one sign bits, whatever the container and the size."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import cosine_similarity
 
 from kinhash.baselines import LSH, SignBits
 from kinhash.codes import n_bytes
 from kinhash.metrics import CodeReferences, cosine_scores, unit_rows
-from kinhash.metrics.pairs import auc_shares
 
 
 def rows(n=200, p=12, seed=0):
@@ -60,14 +56,3 @@ def test_sign_bits_of_the_references_are_sign_bits_of_the_baselines():
         return np.bitwise_count(codes[:, None] ^ codes).sum(axis=2)
 
     np.testing.assert_array_equal(distances(packed), distances(theirs))
-
-
-SCORES = st.lists(st.integers(-3, 3), min_size=1, max_size=30)
-
-
-@given(SCORES, SCORES)
-def test_the_mean_share_is_the_area_under_the_roc_curve(kin, strangers):
-    shares = auc_shares(np.array(kin, float), np.array(strangers, float))
-    assert shares.shape == (len(kin),)
-    wanted = roc_auc_score([1] * len(kin) + [0] * len(strangers), kin + strangers)
-    assert shares.mean() == pytest.approx(wanted, abs=1e-12)

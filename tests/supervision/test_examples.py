@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from kinhash.energies import ENERGIES
 from kinhash.errors import InvalidInput, KinhashWarning
 from kinhash.supervision import MixedSupervision, from_kin, from_labels, from_pairs, from_triplets
-from kinhash.supervision.examples import PairExamples
+from kinhash.supervision.examples import PairExamples, agreement_of
 from kinhash.supervision.kin_only import SHARPNESS, KinExamples
 from kinhash.supervision.triplets import TripletExamples
 
@@ -104,7 +104,7 @@ def test_the_score_of_pairs_is_the_share_of_ordered_pairs_of_pairs(seed, graded)
     s = rng.choice([-1.0, -0.2, 0.4, 1.0] if graded else [-1.0, 1.0], 30)
     if len(np.unique(s)) < 2:
         return
-    found = PairExamples(left, right, s).score(codes.__getitem__, rng)
+    found = PairExamples(left, right, s).score(agreement_of(codes.__getitem__), rng)
     near = -np.bitwise_count(codes[left] ^ codes[right]).sum(axis=1).astype(int)
     order = [(np.sign(near[i] - near[j]) + 1) / 2 for i in range(30) for j in range(30) if s[i] > s[j]]
     assert found.score == pytest.approx(np.mean(order))
@@ -121,7 +121,9 @@ def test_the_error_of_an_auc_is_that_of_many_draws():
         s = np.repeat([1.0, -1.0], 60)
         distance = np.clip(rng.normal(3 - s, 1.5, 120), 0, 8).astype(int)
         codes = np.concatenate([np.zeros((1, 1), np.uint8), ((1 << distance) - 1).astype(np.uint8)[:, None]])
-        found = PairExamples(np.zeros(120, int), np.arange(1, 121), s).score(codes.__getitem__, rng)
+        found = PairExamples(np.zeros(120, int), np.arange(1, 121), s).score(
+            agreement_of(codes.__getitem__), rng
+        )
         scores.append(found.score)
         errors.append(np.sqrt((found.influences**2).sum()))
     assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.2)
@@ -130,7 +132,7 @@ def test_the_error_of_an_auc_is_that_of_many_draws():
 def test_triplets_are_scored_by_the_share_in_order():
     codes = np.array([[0b0000], [0b0001], [0b0011], [0b0001]], np.uint8)
     triplets = TripletExamples(np.array([0, 0, 0]), np.array([1, 2, 1]), np.array([2, 1, 3]))
-    assert triplets.score(codes.__getitem__, np.random.default_rng(0)).score == pytest.approx(
+    assert triplets.score(agreement_of(codes.__getitem__), np.random.default_rng(0)).score == pytest.approx(
         (1 + 0 + 0.5) / 3
     )
 
@@ -157,6 +159,28 @@ def test_rows_paired_with_themselves_are_left_out_and_counted():
     with pytest.warns(KinhashWarning, match="1 of 3 pairs are of a row with itself"):
         found = from_pairs([0, 1, 2], [0, 2, 3], [1, 1, -1], 4)
     assert len(found.pairs.left) == 2
+
+
+def test_pairs_that_all_name_one_row_are_noticed():
+    others, verdict = np.arange(1, 21), np.tile([1, -1], 10)
+    with pytest.warns(KinhashWarning, match="All 20 pairs name row 0"):
+        from_pairs(np.zeros(20, int), others, verdict, 21)
+    with pytest.warns(KinhashWarning, match="All 20 pairs name row 0"):
+        from_kin(others, np.zeros(20, int), 21)
+
+
+def test_triplets_that_contradict_each_other_are_counted():
+    with pytest.warns(KinhashWarning, match="2 of 3 triplets contradict"):
+        from_triplets([0, 0, 1], [1, 2, 2], [2, 1, 3], 4)
+
+
+def test_what_is_out_of_range_is_counted():
+    with pytest.raises(InvalidInput, match=r"left\[1\] is 9, but X has 5 rows; 2 of 3 are out of range"):
+        from_kin([0, 9, 7], [1, 2, 3], 5)
+    with pytest.raises(InvalidInput, match="seem to be counted from 1"):
+        from_kin([1, 2, 5], [2, 3, 4], 5)
+    with pytest.raises(InvalidInput, match=r"pair 1 is 3; 2 of 3 are outside"):
+        from_pairs([0, 1, 2], [1, 2, 3], [1, 3, 5], 5)
 
 
 def test_grades_of_one_sign_are_split_at_their_median():

@@ -89,9 +89,9 @@ def _work(features: str, bits: tuple[int, ...] | None, options: dict[str, Any], 
     given = ("labels", "tags", "label_column", "leave_out", "array", "header", "tag_separator")
     request = settled(Request(features, "", **{name: options[name] for name in given}))
     labels, tags, column = request.labels, request.tags, request.label_column
-    require_one_kind(labels, tags, None, column, pairs_too=False)
+    require_one_kind(labels, tags, column)
     X, names = read_features(request)
-    y = read_supervision(features, labels, tags, None, column, request.tag_separator, X.shape[0])
+    y = read_supervision(features, labels, tags, column, request.tag_separator, X.shape[0])
     talk(summary(X, y))
     warn_of_columns(X, names)
     knobs: dict[str, Any] = {name: options[name] for name in ("tolerance", "n_rows", "n_splits")}

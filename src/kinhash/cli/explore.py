@@ -139,7 +139,7 @@ def _labels(options: dict[str, Any], n_rows: int) -> Any:
     if labels is None and tags is None:
         return None
     column, separator = options["label_column"], options["tag_separator"]
-    return read_supervision("", labels, tags, None, column, separator, n_rows)
+    return read_supervision("", labels, tags, column, separator, n_rows)
 
 
 def _texts(path: str | None, column: str | None, n_rows: int) -> list[str] | None:

@@ -28,7 +28,8 @@ __all__ = ["fit"]
 # Where in a fit its stages begin, as they were measured on 60,000 rows of 256 columns.
 STAGE_BEGINS = {
     "narrowing": 0.0, "solver": 0.0, "tuning": 0.02, "features": 0.4, "label model": 0.5, "encoder": 0.5,
-    "map": 0.5, "codes": 0.8, "held-out pairs": 0.82, "training codes": 0.85, "look-alike bits": 0.9,
+    "map": 0.5, "pairs": 0.6, "partners": 0.7, "codes": 0.8, "held-out pairs": 0.82, "training codes": 0.85,
+    "look-alike bits": 0.9,
 }  # fmt: skip
 SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, solver__n_sweeps=5."
 
@@ -42,7 +43,17 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 )
 @click.option("--tags", metavar="FILE", help="The tags of each row: text, JSON lists, or a 0/1 matrix.")
 @click.option(
-    "--pairs", metavar="FILE", help="Lines of row, row, 1 (similar) or -1 (dissimilar); rows from 0."
+    "--pairs",
+    metavar="FILE",
+    help="Lines of row, row for similar rows (clicks); or row, row, verdict: 1 similar, -1 not, or a grade "
+    "in between; a fourth column weighs pairs. The first row is 0.",
+)
+@click.option("--triplets", metavar="FILE", help="Lines of row, nearer row, further row.")
+@click.option(
+    "--similarity", metavar="FILE", help="A matrix from -1 to 1 between rows, 0: unknown (.npz, .npy)."
+)
+@click.option(
+    "--label-weight", type=float, default=1.0, help="How much labels count beside pairs.  [default: 1]"
 )
 @add_views
 @click.option("--label-column", metavar="NAME", help="The column with the labels; alone, of FEATURES itself.")
@@ -54,7 +65,8 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
     "--kinship",
     metavar="NAME",
     help="How similar two rows are: any (a shared tag), graded (the more tags, the more similar; the default "
-    "for tags), or a file with a matrix between the classes in sorted order.",
+    "for tags), tree (labels are paths such as sport/shoes), or a file: lines of name, parent, or a matrix "
+    "between the classes in sorted order.",
 )
 @click.option(
     "--alike",
@@ -110,8 +122,10 @@ def fit(features: str, output: str, codes: str | None, as_json: bool, **options:
       kinhash fit table.csv --label-column species --leave-out name -o model.kin
       kinhash fit rows.parquet --features embedding --labels label --ids id -o model.kin --codes db.kin
       kinhash fit X.npy --tags tags.txt -o model.kin
+      kinhash fit X.npy --labels paths.txt --kinship tree -o model.kin
       kinhash fit X.npy --pairs clicks.csv -o model.kin
       kinhash fit pictures.npy --view text=captions.npy --tags tags.txt -o model.kin
+      kinhash fit X.npy --pairs pairs.csv --labels some.txt -o model.kin
       kinhash fit log.csv --labels topic --held-out-by date -o model.kin
       kinhash fit X.npy --labels y.txt --set encoder=expected --set encoder__features=plain -o model.kin
     """
@@ -130,8 +144,11 @@ def _work(features: str, output: str, codes: str | None, options: dict[str, Any]
     from .files import expect_output
     from .fitting import Request, run
 
-    expect_output(output, features, options["labels"], options["tags"], options["pairs"], options["kinship"])
-    expect_output(codes, features, options["labels"], options["tags"], options["pairs"], options["ids"])
+    inputs = [
+        options[name] for name in ("labels", "tags", "pairs", "triplets", "similarity", "kinship", "ids")
+    ]
+    expect_output(output, features, *inputs)
+    expect_output(codes, features, *inputs)
     if codes is not None and codes == output:
         raise click.UsageError("The model and the codes cannot be one file.")
     move(0, "reading")

@@ -151,8 +151,8 @@ def _relevance(
 
     if not (labels or tags or column):
         return None
-    require_one_kind(labels, tags, None, column, pairs_too=False)
-    known: Any = read_supervision(features, labels, tags, None, column, tag_separator, len(codes))
+    require_one_kind(labels, tags, column)
+    known: Any = read_supervision(features, labels, tags, column, tag_separator, len(codes))
     return known.indicator()[places_of(old, codes)]
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InvalidInput, KinhashWarning
-from ..metrics import Pairs
 from ..supervision import Labels
 from .terminal import counted, visible
 
@@ -23,23 +22,24 @@ DWARFS = 1000.0  # a column with 1,000 times the spread of the next is in anothe
 LOOKED_AT = 4_000_000  # numbers looked at for that
 
 
-def summary(X: Any, supervision: Labels | Pairs) -> str:
+def summary(X: Any, labels: Labels | None, between: str | None = None) -> str:
     """Rows, columns and what is known of them: ``6,754 rows × 256 columns, 25 tags, 2.1 a row; ...``."""
     size = f"{counted(X.shape[0], 'row')} × {counted(X.shape[1], 'column')}"
-    if isinstance(supervision, Pairs):
-        similar = int((supervision.verdict > 0).sum())
-        return f"{size}, {len(supervision.verdict):,} pairs, {similar:,} of them similar."
-    names = [visible(str(name)[:40], one_line=True) for name in supervision.names[:SHOWN].tolist()]
-    more = ", ..." if len(supervision.names) > SHOWN else "."
-    unknown = int((~supervision.known).sum())
+    if between is not None:
+        size = f"{size}, {between}"
+    if labels is None:
+        return f"{size}."
+    names = [visible(str(name)[:40], one_line=True) for name in labels.names[:SHOWN].tolist()]
+    more = ", ..." if len(labels.names) > SHOWN else "."
+    unknown = int((~labels.known).sum())
     without = f"; {counted(unknown, 'row')} without a label" if unknown else ""
-    if supervision.tags is not None:
-        kind, each = "tag", f"{supervision.tags.nnz / max(1, len(supervision) - unknown):.1f} a row"
+    if labels.tags is not None:
+        kind, each = "tag", f"{labels.tags.nnz / max(1, len(labels) - unknown):.1f} a row"
     else:
-        sizes = np.bincount(supervision.indicator().indices, minlength=1)
+        sizes = np.bincount(labels.indicator().indices, minlength=1)
         kind, each = "class", f"{sizes.min():,} to {sizes.max():,} rows each"
     plural = "classes" if kind == "class" else "tags"
-    count = f"1 {kind}" if len(supervision.names) == 1 else f"{len(supervision.names):,} {plural}"
+    count = f"1 {kind}" if len(labels.names) == 1 else f"{len(labels.names):,} {plural}"
     return f"{size}, {count}, {each}{without}; first {plural}: {', '.join(names)}{more}"
 
 

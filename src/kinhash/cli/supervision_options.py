@@ -1,52 +1,72 @@
-"""What `kinhash fit` learns from: labels, tags or pairs, read from the user's files."""
+"""What `kinhash fit` learns from: labels and tags and how they are related, read from the user's files."""
 
 from __future__ import annotations
 
-import click
-import numpy as np
+import csv
+import os
+from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidInput
-from ..metrics import Pairs
-from ..supervision import Labels, read_labels
+import click
+
+from ..errors import InvalidInput, UnknownName
+from ..supervision import KINSHIPS, Labels, read_labels
 from .reading import expect_separator, warn_of_joined_classes
 
-__all__ = ["read_pairs", "read_some_labels", "read_supervision", "require_one_kind"]
+if TYPE_CHECKING:
+    from .fitting import Request
+
+__all__ = ["read_kinship", "read_some_labels", "read_supervision", "require_one_kind", "require_some_kind"]
 
 SEPARATOR = ";"
+BETWEEN = ("pairs", "triplets", "similarity")
+HEADINGS = ("name", "label", "class", "tag", "child", "parent", "above")
 
 
-def require_one_kind(
-    labels: str | None, tags: str | None, pairs: str | None, column: str | None, *, pairs_too: bool = True
-) -> None:
-    """Refuse to start without supervision, or with several kinds of it; not every command takes pairs."""
-    given = [name for name, path in (("labels", labels), ("tags", tags), ("pairs", pairs)) if path]
-    if len(given) > 1 or (not given and column is None):
+def require_one_kind(labels: str | None, tags: str | None, column: str | None) -> None:
+    """Refuse to start without labels, or with two kinds of them."""
+    if labels and tags:
         raise click.UsageError(
-            f"Pass one of --labels, --tags{', --pairs' if pairs_too else ''} or --label-column"
-            + (f", not {' and '.join('--' + name for name in given)} together." if given else ".")
+            "Pass one of --labels, --tags or --label-column, not --labels and --tags together."
         )
+    if not (labels or tags or column):
+        raise click.UsageError("Pass one of --labels, --tags or --label-column.")
+
+
+def require_some_kind(request: Request) -> None:
+    """Refuse to start without supervision, or with two kinds that do not go together."""
+    between = [name for name in BETWEEN if getattr(request, name)]
+    of_rows = [name for name in ("labels", "tags") if getattr(request, name)]
+    for given in (between, of_rows):
+        if len(given) > 1:
+            raise click.UsageError(
+                "Pass one of --labels, --tags or --label-column, and one of --pairs, --triplets or "
+                f"--similarity, not {' and '.join('--' + name for name in given)} together."
+            )
+    if not (between or of_rows or request.label_column):
+        raise click.UsageError(
+            "Pass --labels, --tags, --pairs or --label-column; or --triplets or --similarity."
+        )
+    if request.label_weight != 1 and not (between and (of_rows or request.label_column)):
+        raise click.UsageError("--label-weight weighs labels beside pairs: pass both.")
 
 
 def read_supervision(
     features: str,
     labels: str | None,
     tags: str | None,
-    pairs: str | None,
     column: str | None,
     separator: str | None,
     n_rows: int,
-) -> Labels | Pairs:
-    """The labels or pairs of the one option that was given, checked against the number of rows.
+) -> Labels:
+    """The labels of the one option that was given, checked against the number of rows.
 
     Without a ``separator`` tags are parted by ";", and refused where they look parted by something else.
     """
-    if labels is None and tags is None and pairs is None:
+    if labels is None and tags is None:
         labels = features  # a column of the table itself
-    if pairs is not None:
-        return read_pairs(pairs)
     path = labels or tags
     assert path is not None
-    found = read_some_labels(path, tags is not None, column, separator or SEPARATOR)
+    found = read_some_labels(path, tags is not None, column, separator or SEPARATOR, n_rows)
     if tags is not None and separator is None:
         expect_separator(found, path, SEPARATOR)
     if len(found) == n_rows + 1 and column is None:
@@ -58,16 +78,16 @@ def read_supervision(
     return read_labels(found, n_rows)
 
 
-def read_some_labels(path: str, tags: bool, column: str | None, separator: str) -> Labels:
+def read_some_labels(path: str, tags: bool, column: str | None, separator: str, n_rows: int = 0) -> Labels:
     """Classes, or the tags of every row; in text the tags of a row are parted by ``separator``."""
     from ..datasets import open_labels
 
     if not tags:
-        found = open_labels(path, column=column)
+        found = open_labels(path, column=column, n_rows=n_rows)
         warn_of_joined_classes(found, path)
         return found
     text = path.lower().removesuffix(".gz").endswith((".txt", ".csv", ".tsv", ".parquet"))
-    found = open_labels(path, column=column, separator=separator if text else None)
+    found = open_labels(path, column=column, separator=separator if text else None, n_rows=n_rows)
     if not found.is_tags:
         raise InvalidInput(
             f"{path} holds one label per row, not sets of tags",
@@ -77,25 +97,48 @@ def read_some_labels(path: str, tags: bool, column: str | None, separator: str) 
     return found
 
 
-def read_pairs(path: str) -> Pairs:
-    """Three columns: row, row, verdict (1 similar, −1 or 0 dissimilar)."""
+def read_kinship(name_or_path: str) -> Any:
+    """The name of a kinship, or from a file a matrix between classes, or a table of names and parents."""
     from ..datasets import open_matrix
 
-    rows = np.asarray(open_matrix(path).read())
-    if rows.shape[1] != 3:
-        raise InvalidInput(
-            f"{path} has {rows.shape[1]} columns",
-            "three: row, row, verdict (1 for similar, -1 for dissimilar)",
-            "Rows are numbered from 0 in the order of the features",
-        )
-    with np.errstate(invalid="ignore"):
-        broken = ~(np.isfinite(rows) & (rows == np.floor(rows))).all(axis=1)
-    if broken.any():
-        first = int(broken.argmax())
-        raise InvalidInput(
-            f"Pair {first} of {path} is {tuple(rows[first].tolist())}",
-            "whole numbers: row, row, verdict",
-            "Rows are numbered from 0 in the order of the features",
-        )
-    left, right, verdict = rows.astype(np.int64).T
-    return Pairs(left, right, np.where(verdict == 0, -1, verdict))
+    if name_or_path in KINSHIPS:
+        return name_or_path
+    if not os.path.exists(name_or_path):
+        raise UnknownName.among("kinship or file of that name", name_or_path, KINSHIPS)
+    parents = _parents(name_or_path)
+    return open_matrix(name_or_path).read() if parents is None else parents
+
+
+def _parents(path: str) -> dict[Any, Any] | None:
+    """Names and parents in two columns of text; None for a matrix of numbers."""
+    from ..datasets import inflated, read_lines
+
+    if not path.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".txt")):
+        return None
+    with inflated(path, "lines of name, parent") as stream:
+        lines = [line for line in read_lines(stream) if line.strip()]
+    mark = next((mark for mark in ("\t", ";", ",") if lines and mark in lines[0]), ",")
+    rows = [[field.strip() for field in row] for row in csv.reader(lines, delimiter=mark)]
+    square = len(rows) == 2 and all(_is_number(field) for row in rows for field in row)
+    if square or any(len(row) != 2 for row in rows):
+        return None
+    if rows[0][0].lower() in HEADINGS and rows[0][1].lower() in HEADINGS:
+        rows = rows[1:]
+    parents: dict[Any, Any] = {}
+    for name, above in rows:
+        if parents.setdefault(name, above) != above:
+            raise InvalidInput(
+                f"{path} gives {name!r} the parents {parents[name]!r} and {above!r}",
+                "one parent for a name",
+                "Drop one",
+            )
+    # Labels that are all whole numbers are read as numbers.
+    return parents | {int(name): above for name, above in parents.items() if name.isdecimal()}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

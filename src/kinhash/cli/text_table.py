@@ -32,7 +32,8 @@ def settled(request: Request) -> Request:
     rest = {name: kind for name, kind in kinds.items() if name not in request.leave_out}
     if not _embeddings(rest, request.features, request.array):
         return request
-    if not (request.labels or request.tags or request.pairs or request.label_column):
+    given = (request.labels, request.tags, request.pairs, request.triplets, request.similarity)
+    if not any(given) and not request.label_column:
         request = replace(request, label_column=label_column(rest, request.features))
     if not (request.ids or request.id_column):
         request = replace(request, id_column=id_column(rest))

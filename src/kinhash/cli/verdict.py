@@ -22,7 +22,7 @@ def shortfalls(comparison: Comparison) -> list[str]:
 
     facts, found = comparison.facts, []
     scores = {name: comparison.score(name) for name in (LEARNED, MAPPED) if name in comparison}
-    if LEARNED in scores and scores[LEARNED] < scores[MAPPED] - WORSE:
+    if comparison.ours == LEARNED and scores[LEARNED] < scores[MAPPED] - WORSE:
         found.append(
             f"Learned codes find less ({scores[LEARNED]:.3f}) than mapped ones ({scores[MAPPED]:.3f}). "
             "Search a database of mapped codes: kinhash encode."

@@ -50,20 +50,22 @@ def open_labels(
     column: str | None = None,
     separator: str | None = None,
     header: bool | None = None,
+    n_rows: int = 0,
 ) -> Labels:
     """Read the labels in a file; the extension decides the format, see the top of this file.
 
     ``column`` names the column of a CSV or a ``.parquet``, or the array of a ``.npz``. ``separator`` parts
     the tags of a row in text. ``header`` says whether the first line is a name and no label (None: it is
-    when a column is named, or when it is the only line that is no number). Everything that can be
-    wrong with the file raises ``FileProblem``. Peak memory: a few times the file.
+    when a column is named, or when it is the only line that is no number). Of ``n_rows`` lines of a ``.txt``
+    the last may be empty too, which are unknown labels. Everything that can be wrong with the file raises
+    ``FileProblem``. Peak memory: a few times the file.
     """
     file = Path(path)
     suffix = file_format(file, FORMATS, KIND, "Rename the file, or write one label per line into a .txt file")
     if separator == "":
         raise InvalidInput("The separator is empty", "one or more characters", "Pass for example ';'")
     try:
-        labels = read_labels(_read(file, suffix, column, separator, header))
+        labels = read_labels(_read(file, suffix, column, separator, header, n_rows))
     except InvalidInput as error:
         if isinstance(error, UnknownName):
             raise
@@ -73,7 +75,9 @@ def open_labels(
     return labels
 
 
-def _read(file: Path, suffix: str, column: str | None, separator: str | None, header: bool | None) -> Any:
+def _read(
+    file: Path, suffix: str, column: str | None, separator: str | None, header: bool | None, n_rows: int
+) -> Any:
     """What is in a file, as `read_labels` takes it."""
     if suffix == ".npy":
         return _sound(file, read_npy(file))
@@ -86,7 +90,7 @@ def _read(file: Path, suffix: str, column: str | None, separator: str | None, he
     if suffix in TEXT_FORMATS[3:]:
         return _from_svmlight(file)
     with inflated(file, KIND) as stream:
-        lines = read_lines(stream)
+        lines = read_lines(stream, n_rows)
         if any("\0" in line for line in lines[:100]):
             raise damaged(file, "this is not text", KIND, "Check that the extension fits the contents")
         mark = None

@@ -66,10 +66,10 @@ class Lines:
         return line
 
 
-def read_lines(stream: BinaryIO) -> list[str]:
-    """All lines of a text file without their ends, blank lines at the end left out."""
+def read_lines(stream: BinaryIO, at_least: int = 0) -> list[str]:
+    """All lines of a text file without their ends, blank lines at the end left out after ``at_least``."""
     lines = [line.rstrip("\n") for line in Lines(stream)]
-    while lines and not lines[-1].strip():
+    while len(lines) > at_least and not lines[-1].strip():
         lines.pop()
     return lines
 

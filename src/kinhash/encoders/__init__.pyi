@@ -1,6 +1,8 @@
 from .alike import AlikeMaps as AlikeMaps
 from .alike import fit_alike as fit_alike
 from .amortized import Amortized as Amortized
+from .amortized import folded as folded
+from .amortized import unsupervised_codes as unsupervised_codes
 from .base import ENCODERS as ENCODERS
 from .base import ENOUGH_ROWS as ENOUGH_ROWS
 from .base import Candidate as Candidate

@@ -26,21 +26,23 @@ from sklearn.base import clone
 
 from .._internal.blocks import map_blocks
 from .._internal.numerics import Adam, fit_rotation
+from .._internal.rows import Rows
 from .._internal.types import Bytes, Floats, Floats32, Ints
 from .._internal.validation import check_number
-from ..codes import pack_bits
+from ..codes import n_bytes, pack_bits
 from ..energies import Energy
 from ..errors import InvalidInput
 from ..gpu import card_in_use, moved
-from ..supervision import Examples, Force, Training, named_rows
+from ..supervision import ENOUGH, Examples, Force, Training, named_rows
 from .base import Candidate, Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
 from .maps import LinearMap
+from .partner_codes import PartnerWeight, best_weight, judged, partner_scores, split_among_named
 
 if TYPE_CHECKING:
     from ..solvers import Solver
 
-__all__ = ["Amortized", "Goal"]
+__all__ = ["Amortized", "Goal", "folded", "unsupervised_codes"]
 
 TEMPERATURE = 4  # τ: energies see agreements as if codes had four bits; with 16 few pairs decide all
 PULLS = (0.01, 0.003, 0.001, 0.0003, 0.0001)  # half decades, nearest to the start first
@@ -90,8 +92,22 @@ class Setting:
     start: Floats32
 
     def codes(self, weights: Floats32, intercept: Floats32 | float = 0) -> Callable[[Ints], Bytes]:
-        """Gives the packed codes of some of the named rows."""
-        return lambda rows: pack_bits(self.rows[rows] @ weights + intercept > 0)
+        """Gives packed codes of named rows, each encoded when it is first asked for."""
+        packed = np.empty((len(self.rows), n_bytes(weights.shape[1])), np.uint8)
+        encoded = np.zeros(len(packed), bool)
+
+        def of(rows: Ints) -> Bytes:
+            new = np.unique(rows[~encoded[rows]])
+            packed[new] = pack_bits(self.rows[new] @ weights + intercept > 0)
+            encoded[new] = True
+            return packed[rows]
+
+        return of
+
+    def scores(self, weights: Floats32, intercept: Floats32 | float = 0) -> Floats32:
+        """Scores of all named rows."""
+        found: Floats32 = self.rows @ weights + intercept
+        return found
 
     def map(self, weights: Floats32, intercept: Floats32) -> LinearMap:
         """The same for raw rows."""
@@ -106,6 +122,8 @@ class Amortized(Encoder):
     ----------
     pull : how strongly the map is held to its unsupervised start: a number above 0, "start" to stay there, or
         "auto", chosen on held-out examples ["start"].
+    partners : how much the bits of partners count in the codes of rows that pairs name, 0 or more; "auto" is
+        chosen on held-out pairs of such rows [0].
     scale : "common" divides all columns by one number, as suits embeddings; "columns" gives every column the
         same spread, as suits measurements in different units; "auto" compares both on held-out examples
         ["common"].
@@ -115,11 +133,14 @@ class Amortized(Encoder):
 
     pull: Any = "auto"
     scale: str = "auto"
+    partners: Any = "auto"
     _setting: Setting | None = field(default=None, init=False)
 
     def check(self) -> None:
         if self.pull not in ("auto", "start"):
             check_number("pull", self.pull, 0.0, open_low=True)
+        if self.partners != "auto":
+            check_number("partners", self.partners, 0.0)
         if self.scale not in ("auto", "common", "columns"):
             raise InvalidInput(f"scale is {self.scale!r}", "auto, common or columns", "Use one of these")
 
@@ -144,7 +165,7 @@ class Amortized(Encoder):
         scales = ("common", "columns") if self.scale == "auto" else (self.scale,)
         best: Candidate | None = None
         for scale in scales:
-            setting = prepared(training, named, solution.n_bits, scale, training.rng)
+            setting = prepared(training.rows, named, solution.n_bits, scale, training.rng, training.n_jobs)
             found = self._candidate(scale, "start", setting, _scores_of_start(setting, folds, seed))
             yield found
             if best is None or found.is_better(best):
@@ -181,16 +202,39 @@ class Amortized(Encoder):
             named, examples = named_examples(training)
             if setting is None:
                 scale = "common" if self.scale == "auto" else self.scale
-                setting = prepared(training, named, solution.n_bits, scale, training.rng)
-        weights, intercept = setting.start, np.zeros(solution.n_bits, np.float32)
+                setting = prepared(
+                    training.rows, named, solution.n_bits, scale, training.rng, training.n_jobs
+                )
         pull = "start" if self.pull == "auto" else self.pull
-        if pull != "start":
-            with training.stages("pairs"):
-                seed = int(training.rng.integers(2**63))
-                card = card_in_use()
-                there = setting if card is None else moved(setting, card)
-                weights, intercept = train(there, examples, solution.force(), float(pull), seed, card)
-        return Fitted(setting.map(weights, intercept), facts={"pull": pull, "scale": self.scale})
+        if pull == "start":
+            none = np.zeros(solution.n_bits, np.float32)
+            facts = {"pull": pull, "scale": self.scale, "checked": self.pull != "auto"}
+            return Fitted(setting.map(setting.start, none), facts=facts)
+        with training.stages("pairs"):
+            seed = int(training.rng.integers(2**63))
+            weights, intercept = trained(setting, examples, solution.force(), float(pull), seed)
+        with training.stages("partners"):
+            chosen = self._partners(training, setting, examples, solution.force(), float(pull))
+        facts = {"pull": pull, "scale": self.scale, **chosen.facts()}
+        map_ = setting.map(weights, intercept)
+        if not chosen.weight:
+            return Fitted(map_, facts=facts)
+        scores: Any = partner_scores(setting.scores(weights, intercept), examples, chosen.weight)
+        group = np.full(len(training.rows), -1, np.int64)
+        group[named] = np.arange(len(named))
+        return Fitted.of_groups(map_, scores > 0, (1 + np.tanh(scores)) / 2, group, scores, **facts)
+
+    def _partners(
+        self, training: Training, setting: Setting, examples: list[Examples], force: Force, pull: float
+    ) -> PartnerWeight:
+        """How much partners count: as set, or chosen with a map that did not see the held-out examples."""
+        if self.partners != "auto":
+            return PartnerWeight(float(self.partners))
+        split, seed = split_among_named(examples, len(setting.rows), training.rng), 0
+        if split is None:
+            return PartnerWeight()
+        weights, intercept = trained(setting, split[0], force, pull, seed)
+        return best_weight(setting.scores(weights, intercept), *split, seed)
 
 
 def named_examples(training: Training) -> tuple[Ints, list[Examples]]:
@@ -206,15 +250,25 @@ def named_examples(training: Training) -> tuple[Ints, list[Examples]]:
     return named, [one.renumbered(place, len(named)) for one in examples]
 
 
-def prepared(training: Training, named: Ints, n_bits: int, scale: str, rng: np.random.Generator) -> Setting:
+def unsupervised_codes(
+    X: Any, wanted: Ints, n_bits: int, rng: np.random.Generator, n_jobs: int | None = None
+) -> Bytes:
+    """Packed codes of rows by ITQ's directions of at most 10,000 rows of X."""
+    found = prepared(Rows(X), wanted, n_bits, "common", rng, n_jobs)
+    return found.codes(found.start)(np.arange(len(wanted)))
+
+
+def prepared(
+    all_rows: Rows, named: Ints, n_bits: int, scale: str, rng: np.random.Generator, n_jobs: int | None
+) -> Setting:
     """The named rows as numbers, and ITQ's directions of some of all rows."""
-    n = len(training.rows)
+    n = len(all_rows)
     some = np.arange(n) if n <= START_ROWS else np.sort(rng.choice(n, START_ROWS, replace=False))
-    preparation = Preparation.first_guess(training.rows.read(some), None, True)
+    preparation = Preparation.first_guess(all_rows.read(some), None, True)
     spread = preparation.scale
     common = np.sqrt((spread**2).mean()) or 1.0
     shares: Floats32 = np.asarray(spread / common if scale == "common" else np.ones(len(spread)), np.float32)
-    sample = prepare_rows(training.rows, preparation, some, training.n_jobs) * shares
+    sample = prepare_rows(all_rows, preparation, some, n_jobs) * shares
     covariance = (sample.T @ sample).astype(np.float64) / len(sample)
     directions = _principal(covariance, n_bits)
     along = (sample @ directions).astype(np.float64)
@@ -222,7 +276,7 @@ def prepared(training: Training, named: Ints, n_bits: int, scale: str, rng: np.r
     size = float(np.abs(along @ rotation).mean()) or 1.0
     start = (directions @ rotation / size).astype(np.float32)
     metric = (covariance + np.eye(len(covariance))).astype(np.float32)
-    rows: Floats32 = prepare_rows(training.rows, preparation, named, training.n_jobs) * shares
+    rows: Floats32 = prepare_rows(all_rows, preparation, named, n_jobs) * shares
     return Setting(preparation, shares, rows, metric, start)
 
 
@@ -231,6 +285,15 @@ def _principal(covariance: Floats, most: int) -> Floats32:
     vectors = np.linalg.eigh(covariance)[1][:, ::-1][:, :most]
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return (vectors * np.where(peaks < 0, -1.0, 1.0)).astype(np.float32)
+
+
+def trained(
+    setting: Setting, examples: Sequence[Examples], force: Force, pull: float, seed: int
+) -> tuple[Floats32, Floats32]:
+    """Weights (p, d) and intercepts (d,) after Adam steps, on the card in use, if any."""
+    card = card_in_use()
+    there = setting if card is None else moved(setting, card)
+    return train(there, examples, force, pull, seed, card)
 
 
 def train(
@@ -272,19 +335,6 @@ def _descend(
     return weights, intercept
 
 
-def judged(held: Sequence[Examples], codes: Callable[[Ints], Bytes], seed: int) -> tuple[float, Floats]:
-    """Mean score of held-out examples of all kinds by their weights, and pseudo-values less that mean.
-
-    A pseudo-value is what an example would add to the score if it were a mean over examples: its influence
-    times their number.
-    """
-    found = [one.score(codes, np.random.default_rng(seed)) for one in held]
-    weights = np.array([one.weight for one in held]) / sum(one.weight for one in held)
-    influences = np.concatenate([w * each.influences for w, each in zip(weights, found, strict=True)])
-    score = float(weights @ [each.score for each in found])
-    return score, influences * len(influences)
-
-
 def _scores_of_start(
     setting: Setting, folds: Sequence[tuple[list[Examples], list[Examples]]], seed: int
 ) -> list[tuple[float, Floats]]:
@@ -293,17 +343,22 @@ def _scores_of_start(
 
 
 def folded(
-    examples: Sequence[Examples], n_rows: int, rng: np.random.Generator
+    examples: Sequence[Examples],
+    n_rows: int,
+    rng: np.random.Generator,
+    held_out: float = HELD_OUT,
+    n_folds: int = FOLDS,
 ) -> Iterator[tuple[list[Examples], list[Examples]]]:
     """Examples to learn from and held-out ones, for each fold; none at all where they are too few.
 
     Held-out examples name a row of the fold, and no other example does. Folds are whole connected components
-    where the largest has less than a fold's share of the examples, and single rows otherwise: then one end of
-    a held-out pair may be known. Pairs held out at random would flatter a map that remembers rows.
+    where a fold has ten of them or more, by their effective number. Otherwise they are single rows: fewer
+    components would ask about groups that were not seen, and one end of a held-out pair may then be known.
+    Pairs held out at random would flatter a map that remembers rows.
     """
-    fold = _fold_of_row(examples, n_rows, rng)
+    fold = _fold_of_row(examples, n_rows, rng, held_out)
     found = []
-    for k in range(FOLDS):
+    for k in range(n_folds):
         masks = [(fold[one.ends] == k).any(axis=1) for one in examples]
         learn = [one.subset(~mask) for one, mask in zip(examples, masks, strict=True)]
         held = [
@@ -316,22 +371,24 @@ def folded(
     yield from found
 
 
-def _fold_of_row(examples: Sequence[Examples], n_rows: int, rng: np.random.Generator) -> Ints:
-    """The fold of each row (n,), −1 for rows of no fold."""
+def _fold_of_row(
+    examples: Sequence[Examples], n_rows: int, rng: np.random.Generator, held_out: float
+) -> Ints:
+    """The fold of each row (n,)."""
     ends = [one.ends for one in examples]
     links = np.concatenate([each[:, [0, k]] for each in ends for k in range(1, each.shape[1])]).T
     graph = sp.csr_array((np.ones(links.shape[1]), (links[0], links[1])), shape=(n_rows, n_rows))
     n_groups, group = sp.csgraph.connected_components(graph, directed=False)
     sizes = np.bincount(group[np.concatenate([each[:, 0] for each in ends])], minlength=n_groups)
-    share = HELD_OUT
-    if sizes.max() >= HELD_OUT * sizes.sum():
+    share = held_out
+    effective = sizes.sum() ** 2 / (sizes.astype(np.float64) ** 2).sum()
+    if held_out * effective < ENOUGH:
         widest = max(each.shape[1] for each in ends)
-        share = 1 - (1 - HELD_OUT) ** (1 / widest)  # of rows, so that the share of examples is as wanted
+        share = 1 - (1 - held_out) ** (1 / widest)  # of rows, so that the share of examples is as wanted
         n_groups, group = n_rows, np.arange(n_rows)
         sizes = (np.bincount(links.ravel(), minlength=n_rows) > 0).astype(np.int64)
     order = rng.permutation(n_groups)
     fold = np.empty(n_groups, np.int64)
     fold[order] = np.floor((np.cumsum(sizes[order]) - 1) / (share * sizes.sum())).clip(min=0)
-    fold[fold >= FOLDS] = -1
     found: Ints = fold[group]
     return found

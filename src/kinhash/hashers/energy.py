@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -39,6 +40,7 @@ from ..supervision import (
     from_similarity,
     from_triplets,
     read_labels,
+    read_paths,
 )
 from .fit_warnings import share_of_mapped, weak_examples, weak_labels, weak_pairs
 from .stream import StreamPlan
@@ -72,8 +74,9 @@ class EnergyHasher(StreamingHasher):
         ``kinhash.encoders.ExpectedLabels(features="plain")``, which encodes two to three times as fast as
         features with similarities to training rows. "ridge" encodes fastest and supports ``partial_fit``.
     kinship : how similar two rows should be: "auto" (classes: the same or not; tags: graded), "graded" (tags:
-        the more they share, the more similar), "any" (at least one shared tag, as in the paper), or a K × K
-        matrix in [−1, 1] between the classes in sorted order.
+        the more they share, the more similar), "any" (at least one shared tag, as in the paper), "tree"
+        (labels are paths, such as "sport/shoes"), a table {label: its parent}, or a K × K matrix in [−1, 1]
+        between the classes in sorted order.
     alike : share of the bits that are look-alike bits, 0 to 0.95. 0 gives all bits to the labels (the paper's
         protocol). "auto" is 0.5 with labels, and 0 with pairs, clicks and triplets, whose bits keep looks.
     kin_weight : how much a kin bit counts in a distance where a look-alike bit counts 1; 1 to 15. Smaller
@@ -273,7 +276,8 @@ class EnergyHasher(StreamingHasher):
         says which features X are.
         """
         check_is_fitted(self, "fitted_")
-        labels, fields = read_labels(y), self.fitted_.fields
+        labels = y if isinstance(y, Labels) else self.labels_as_fitted(y)
+        fields = self.fitted_.fields
         own = self if view is None else self.view(view)
         if X is None:
             if self.trust < 1 or fields.alike:
@@ -293,6 +297,14 @@ class EnergyHasher(StreamingHasher):
         packed = mapped_codes(own.fitted_.map, rows, self.n_jobs, self._evidence(labels))
         codes: Codes = own._as_codes(packed, learned=True)
         return codes
+
+    def labels_as_fitted(self, y: Any) -> Labels:
+        """Labels with the names of the fit: tags of a tree carry the nodes above them."""
+        known, parents = self.fitted_.labels, self.kinship if isinstance(self.kinship, Mapping) else None
+        of_tree = parents is not None or (isinstance(self.kinship, str) and self.kinship == "tree")
+        if not of_tree or known is None or known.table is not None:
+            return read_labels(y)
+        return read_paths(y, None, parents)[0]
 
     def _evidence(self, labels: Labels) -> Evidence:
         """What labels say, after ``fit``, ``load`` or ``partial_fit``."""
@@ -434,8 +446,9 @@ class Parts:
             assert group is not None
             if self.trust == 1 and not self.fields.alike and (group >= 0).all():
                 return pack_bits(scores > 0)[group]
-            evidence = Evidence(scores, group, self.trust)
-        elif not self.fields.alike:
+            trust = 1.0 if isinstance(self.encoder, Amortized) else self.trust  # its scores hold features
+            evidence = Evidence(scores, group, trust)
+        elif kin.codes is None or not self.fields.alike:
             return kin.codes
         return mapped_codes(map_, training.rows, training.n_jobs, evidence)
 

@@ -12,6 +12,7 @@ views there are.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +121,7 @@ def save_model(hasher: Any, path: Any) -> None:
         for place, view in enumerate(hasher.views_.values()):
             arrays |= {f"{VIEW}{place}.{name}": array for name, array in _view_arrays(view).items()}
     kinship = getattr(hasher, "kinship", None)
-    if kinship is not None and not isinstance(kinship, str):
+    if kinship is not None and not isinstance(kinship, str | Mapping):
         arrays[KINSHIP] = np.asarray(kinship, np.float64)
     write_container(path, arrays, header, "model")
 
@@ -287,6 +288,8 @@ def _plain_parameters(thing: Any) -> dict[str, Any]:
     """
     kept, tables = {}, part_tables()
     for name, value in thing.get_params(deep=False).items():
+        if name == "kinship" and isinstance(value, Mapping):
+            value = "tree"  # the file names no label
         if name == "kinship" and not isinstance(value, str):
             continue  # the map holds what it says between classes
         if name in tables and hasattr(value, "get_params"):

@@ -85,7 +85,8 @@ class FitReport:
         if self.codes is None:
             return ""
         sharing = self.classes_sharing_a_code
-        return f"{ORIGINS[self.codes]}, {self.unique_codes:,} distinct among the rows" + (
+        origin = "learned from pairs" if self.facts.get("partners") else ORIGINS[self.codes]
+        return f"{origin}, {self.unique_codes:,} distinct among the rows" + (
             f"; {sharing:,} classes share a code" if sharing else ""
         )
 

@@ -1,7 +1,8 @@
 """How good are these codes? Scores that are exact about ties, held-out rows, and reference methods.
 
 *Scores* say what they were taken over. *Reference methods* are what one would use without learned codes:
-float cosine search, sign bits, LSH. `compare_labels` and `compare_pairs` put them beside a fitted hasher.
+float cosine search, sign bits, LSH. `compare_labels`, `compare_pairs` and `compare_triplets` put them beside
+a hasher, and `verdict` says in sentences what came out.
 """
 
 import lazy_loader
@@ -12,7 +13,6 @@ __all__ = [
     "Comparison",
     "MeanScore",
     "NearKin",
-    "Pairs",
     "average_precision",
     "average_precision_from_order",
     "average_precision_from_scores",
@@ -20,6 +20,7 @@ __all__ = [
     "code_health",
     "compare_labels",
     "compare_pairs",
+    "compare_triplets",
     "distinct_answers",
     "mean_average_precision",
     "ndcg",
@@ -32,4 +33,5 @@ __all__ = [
     "precision_within_radius",
     "radius_for_precision",
     "recall_at_k",
+    "verdict",
 ]

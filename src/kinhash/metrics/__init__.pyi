@@ -26,6 +26,10 @@ from .cosine import unit_rows as unit_rows
 from .data import Data as Data
 from .data import read_data as read_data
 from .distance_histogram import query_blocks as query_blocks
+from .examples_comparison import compare_examples as compare_examples
+from .examples_comparison import compare_pairs as compare_pairs
+from .examples_comparison import compare_triplets as compare_triplets
+from .examples_comparison import fit_examples as fit_examples
 from .given_rankings import average_precision_from_order as average_precision_from_order
 from .given_rankings import average_precision_from_scores as average_precision_from_scores
 from .given_rankings import precision_of_scores as precision_of_scores
@@ -33,11 +37,10 @@ from .given_rankings import scored_rows as scored_rows
 from .health import CodeHealth as CodeHealth
 from .health import code_health as code_health
 from .hold_out import FEWEST_FOLD_ROWS as FEWEST_FOLD_ROWS
-from .hold_out import FEWEST_PAIRS as FEWEST_PAIRS
 from .hold_out import FEWEST_ROWS as FEWEST_ROWS
 from .hold_out import MOST_HELD_OUT as MOST_HELD_OUT
 from .hold_out import SHARE_HELD_OUT as SHARE_HELD_OUT
-from .hold_out import hold_out_pairs as hold_out_pairs
+from .hold_out import hold_out_examples as hold_out_examples
 from .hold_out import hold_out_rows as hold_out_rows
 from .hold_out import label_counts as label_counts
 from .hold_out import stratified_rows as stratified_rows
@@ -60,9 +63,7 @@ from .nearest_kin import distinct_answers as distinct_answers
 from .nearest_kin import near_kin as near_kin
 from .nearest_kin import near_kin_from_scores as near_kin_from_scores
 from .nearest_kin import some_queries as some_queries
-from .pairs import Pairs as Pairs
 from .pairs import strangers_below as strangers_below
-from .pairs_comparison import compare_pairs as compare_pairs
 from .radius import PrecisionRecallCurve as PrecisionRecallCurve
 from .radius import PrecisionWithinRadius as PrecisionWithinRadius
 from .radius import precision_recall_curve as precision_recall_curve

@@ -26,7 +26,15 @@ from .nearest_kin import NearestKin, some_queries
 from .ranking import read_sides
 from .tie_groups import discounted_gains
 
-__all__ = ["FIRST", "MEASURES", "AnswerSheet", "Measures", "hamming_scores", "self_retrieval"]
+__all__ = [
+    "FIRST",
+    "MEASURES",
+    "AnswerSheet",
+    "Measures",
+    "hamming_scores",
+    "self_retrieval",
+    "shares_of_first",
+]
 
 FIRST = 10
 BLOCK_NUMBERS = 2 << 20  # scores of one block of queries
@@ -60,14 +68,16 @@ class AnswerSheet:
     """Queries and a database, all of known label; measures what a ranking of the database is worth.
 
     ``own`` (q,) is the row of each query in the database, left out of its answers; −1 for none. ``features``
-    of queries and database add the measure "near", for at most 500 queries. Memory beyond these: blocks of
-    about 80 MB.
+    of queries and database add the measure "near", for at most 500 queries; ``above``, the same queries and
+    database with the labels of higher levels of a tree, adds "mAP 1 up", "p10 1 up" and so on. Memory beyond
+    these: blocks of about 80 MB.
     """
 
     queries: Labels
     database: Labels
     own: Rows | None = None
     features: tuple[Any, Any] | None = None
+    above: tuple[AnswerSheet, ...] = ()
 
     def of_codes(self, queries: Codes, database: Codes) -> Measures:
         """The measures of a ranking by Hamming distance."""
@@ -88,6 +98,9 @@ class AnswerSheet:
             asked, nearest = self._nearest
             found["near"] = np.full(len(self.queries), np.nan)
             found["near"][asked] = nearest.score_floats(lambda wanted: scores(asked[wanted])).found
+        for up, sheet in enumerate(self.above, 1):
+            of_level = sheet.of_scores(scores)
+            found |= {f"{name} {up} up": of_level[name] for name in ("mAP", "p10")}
         return found
 
     def average_precision(self, scores: ScoreRows) -> Floats:
@@ -105,7 +118,7 @@ class AnswerSheet:
             if self.own is not None:
                 block[wanted - part.start, self.own[wanted]] = -np.inf
                 gains[wanted - part.start, self.own[wanted]] = 0
-            shares = _shares_of_first(block, FIRST)
+            shares = shares_of_first(block, FIRST)
             out["p10"][part] = _sums(shares, gains > 0) / FIRST
             if self.queries.is_tags:
                 out["exact"][part] = _sums(shares, gains == 1) / FIRST
@@ -148,7 +161,7 @@ def self_retrieval(encoded: Codes, database: Codes, rows: Rows) -> float:
     return float(np.concatenate(found).mean()) if found else float("nan")
 
 
-def _shares_of_first(scores: Floats, k: int) -> Floats:
+def shares_of_first(scores: Floats, k: int) -> Floats:
     """How likely each row (b, n) is to be among the first ``k``, equal scores in random order."""
     k = min(k, scores.shape[1])
     last = np.partition(scores, -k, axis=1)[:, -k, None]

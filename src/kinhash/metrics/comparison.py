@@ -87,8 +87,8 @@ class Comparison:
 
     @property
     def ours(self) -> str:
-        """The line that judges the codes: learned ones where the method has them."""
-        return LEARNED if LEARNED in self else MAPPED
+        """The line that judges the codes: learned ones where the method has them and they are no worse."""
+        return LEARNED if LEARNED in self and self.facts.get("codes") != "mapped" else MAPPED
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -100,10 +100,9 @@ class Comparison:
 
     def table(self) -> str:
         """The lines below each other, a column for every measure."""
-        shown = [
-            name for name in (self.metric, *MEASURES) if any(name in line.measures for line in self.lines)
-        ]
-        others = [name for name in shown if name != self.metric]
+        measured = [name for line in self.lines for name in line.measures]
+        others = [name for name in dict.fromkeys([*MEASURES, *measured]) if name in measured]
+        others = [name for name in others if name != self.metric]
         rows = [["", "bytes", self.metric, "95 % interval", *others]]
         for line in self.lines:
             spread = line.interval(self.metric)

@@ -5,24 +5,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from ..encoders import folded
 from ..errors import InvalidInput
-from ..supervision import Labels
-from .pairs import Pairs
+from ..supervision import Examples, Labels
 
 __all__ = [
     "FEWEST_FOLD_ROWS",
-    "FEWEST_PAIRS",
     "FEWEST_ROWS",
     "MOST_HELD_OUT",
     "SHARE_HELD_OUT",
     "Split",
     "folds",
-    "hold_out_pairs",
+    "hold_out_examples",
     "hold_out_rows",
     "label_counts",
     "stratified_rows",
@@ -30,11 +29,12 @@ __all__ = [
 
 MOST_HELD_OUT, SHARE_HELD_OUT = 1_000, 0.1  # what `kinhash fit` and `kinhash advise` hold out
 FEWEST_ROWS = 20  # with fewer, no row is held out
-FEWEST_PAIRS = 20  # of each kind; with fewer, no pair is held out
-MOST_PAIRS = 10_000
+SHARES_OF_EXAMPLES = (0.1, 0.2, 0.3)
+MOST_EXAMPLES = 10_000
 FEWEST_FOLD_ROWS = 50
 
 Rows = npt.NDArray[np.int64]
+E = TypeVar("E", bound=Examples)
 
 
 class Split(NamedTuple):
@@ -61,21 +61,19 @@ def hold_out_rows(labels: Labels, most: int, share: float, rng: np.random.Genera
     return Split(np.setdiff1d(everything, held_out, assume_unique=True), held_out)
 
 
-def hold_out_pairs(pairs: Pairs, share: float, rng: np.random.Generator) -> tuple[Pairs, Pairs | None]:
-    """Pairs to learn from and pairs held out, the same share of both kinds; None where there are too few."""
-    kinds = [np.flatnonzero(pairs.verdict == sign) for sign in (1, -1)]
-    if min(map(len, kinds)) < FEWEST_PAIRS or share <= 0:
-        return pairs, None
-    most = MOST_PAIRS / len(pairs)
-    out = [rng.permutation(kind)[: max(1, int(min(share, most) * len(kind)))] for kind in kinds]
-    held_out = np.zeros(len(pairs), bool)
-    held_out[np.concatenate(out)] = True
-    # The same two rows may be listed twice: what is held out must not be learned from under another number.
-    low, high = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
-    names = np.stack([low, high], axis=1)
-    _, same = np.unique(names, axis=0, return_inverse=True)
-    held_out = np.isin(same.ravel(), same.ravel()[held_out])
-    return pairs[~held_out], pairs[held_out]
+def hold_out_examples(
+    examples: E, n_rows: int, rng: np.random.Generator, most: int = MOST_EXAMPLES
+) -> tuple[E, E] | None:
+    """Pairs or triplets to learn from and others held out, in random order; None where there are too few.
+
+    A tenth is held out, or more where a tenth is too few to judge by. The others name none of the held-out
+    rows; where nearly all pairs hang together they name one end of some held-out pairs.
+    """
+    for share in SHARES_OF_EXAMPLES:
+        part = min(share, most / max(1, len(examples.ends)))
+        for (learn,), (held_out,) in folded([examples], n_rows, rng, part, 1):
+            return cast(E, learn), cast(E, held_out)
+    return None
 
 
 def stratified_rows(labels: Labels, n_wanted: int, rng: np.random.Generator) -> Rows:

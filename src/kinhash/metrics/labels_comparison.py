@@ -6,6 +6,7 @@ be compared.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -43,13 +44,20 @@ Rows = npt.NDArray[np.int64]
 
 
 def compare_labels(
-    hasher: Any, X: Any, labels: Labels, train: Rows, queries: Rows, rng: np.random.Generator
+    hasher: Any,
+    X: Any,
+    labels: Labels,
+    train: Rows,
+    queries: Rows,
+    rng: np.random.Generator,
+    above: Sequence[Labels] = (),
 ) -> Comparison:
     """What held-out queries find among the rows the hasher was fitted on.
 
-    ``hasher`` was fitted on ``X[train]``. Peak memory beyond the features: about 250 MB.
+    ``hasher`` was fitted on ``X[train]``. ``above`` are the labels one level up in a tree, two, and so on.
+    Peak memory beyond the features: about 250 MB.
     """
-    return HeldOutJudge(X, labels, train, queries, rng).compare(hasher)
+    return HeldOutJudge(X, labels, train, queries, rng, above).compare(hasher)
 
 
 def reference_lines(sheet: AnswerSheet, queries: Any, database: Any, chances: Chances) -> tuple[Line, ...]:
@@ -71,7 +79,15 @@ class HeldOutJudge:
     Queries are the held-out rows. The database are rows of the fit, 10,000 of them at most.
     """
 
-    def __init__(self, X: Any, labels: Labels, train: Rows, queries: Rows, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        X: Any,
+        labels: Labels,
+        train: Rows,
+        queries: Rows,
+        rng: np.random.Generator,
+        above: Sequence[Labels] = (),
+    ) -> None:
         known = np.flatnonzero(labels.known[train])  # rows of unknown label are in no ranking
         size = min(len(known), MOST_DATABASE, max(1_000, MOST_NUMBERS // X.shape[1]))
         self.chosen = np.sort(rng.permutation(known)[:size])
@@ -79,7 +95,10 @@ class HeldOutJudge:
         self.database, self.rng = train[self.chosen], rng
         self.X_new, self.X_database = X[queries], X[self.database]
         mine = labels[queries]
-        self.sheet = AnswerSheet(mine, labels[self.database], features=(self.X_new, self.X_database))
+        levels = tuple(AnswerSheet(one[queries], one[self.database]) for one in above)
+        self.sheet = AnswerSheet(
+            mine, labels[self.database], features=(self.X_new, self.X_database), above=levels
+        )
         self.later = AnswerSheet(mine, mine, own=np.arange(len(queries)))
 
     def measures(self, new: Codes, database: Codes) -> Measures:
@@ -163,7 +182,11 @@ class HeldOutJudge:
             origin = "all codes come from features, since this method learns a map alone"
         skipped = facts["queries_without_kin"]
         without = f" {skipped:,} queries have no relevant row and are left out." if skipped else ""
-        measured = "; ".join(f"{name}: {MEASURES[name]}" for name in self.references[0].measures)
+        measured = "; ".join(
+            f"{name}: {MEASURES[name]}" for name in self.references[0].measures if name in MEASURES
+        )
+        if self.sheet.above:
+            measured += "; 1 up: the same where rows below the same node one level up the tree are relevant"
         return (
             f"Protocol: {facts['queries']:,} rows were held out of the fit and are the queries.{without}\n"
             f"Database: {which} rows of the fit; {origin}. Relevant: "

@@ -5,7 +5,17 @@ Every claim rests on the paired 95 % interval of a difference over the same quer
 
 from __future__ import annotations
 
-from .comparison import CLASSIFIER, COSINE, JACCARD_CLASSIFIER, MAPPED, RANDOM, UNSUPERVISED, Comparison
+from .comparison import (
+    CLASSIFIER,
+    COSINE,
+    ITQ,
+    JACCARD_CLASSIFIER,
+    LEARNED,
+    MAPPED,
+    RANDOM,
+    UNSUPERVISED,
+    Comparison,
+)
 
 __all__ = ["behind_unsupervised", "verdict"]
 
@@ -24,14 +34,17 @@ def verdict(comparison: Comparison) -> list[str]:
     sentences = [_gain(comparison)]
     if CLASSIFIER in comparison:
         sentences += [_classifier(comparison), *_lost(comparison), _itself(comparison)]
-    return sentences
+    return sentences + _of_named_rows(comparison)
 
 
 def behind_unsupervised(comparison: Comparison) -> list[str]:
     """In which measures the best search that reads no labels does better than the codes."""
     measures = [(comparison.ours, comparison.metric)]
+    if "p10" in comparison.line(comparison.ours).measures:
+        measures.append((comparison.ours, "p10"))
     if CLASSIFIER in comparison:
-        measures += [(comparison.ours, "p10"), (MAPPED, "later")]
+        measures.append((MAPPED, "later"))
+    measures += [(comparison.ours, f"mAP {up} up") for up in _levels(comparison)]
     behind = []
     for ours, measure in measures:
         lines = [name for name in UNSUPERVISED if name in comparison]
@@ -52,19 +65,73 @@ def _sizes(comparison: Comparison) -> str:
 def _gain(comparison: Comparison) -> str:
     """Ours beside the best search that reads no labels, whichever way it falls."""
     behind = behind_unsupervised(comparison)
+    if "pull" in comparison.facts and comparison.facts["pull"] == "start":
+        checked = comparison.facts.get("checked", True)
+        why = "did not help" if checked else "are too few to tell whether they help"
+        what = f"{_kind(comparison)} {why}: the codes are the unsupervised ones"
+        return f"Verdict: {what}. {_scores(comparison)}"
     if behind:
+        known, more = ("pairs", "pairs") if "kind" in comparison.facts else ("labels", "labelled rows")
         return (
-            f"Verdict: a search that reads no labels does better: {'; '.join(behind)}. The codes take "
-            f"{_sizes(comparison)}. Try more bits or more labelled rows (docs/faq.md)."
+            f"Verdict: a search that reads no {known} does better: {'; '.join(behind)}. The codes take "
+            f"{_sizes(comparison)}. Try more bits or more {more} (docs/faq.md)."
         )
-    measures = (comparison.metric, "p10") if CLASSIFIER in comparison else (comparison.metric,)
+    return f"Verdict: {_scores(comparison)}{_further_up(comparison)}"
+
+
+def _scores(comparison: Comparison) -> str:
+    """Sizes, and our scores beside float cosine's."""
+    measures = [comparison.metric]
+    if "p10" in comparison.line(comparison.ours).measures:
+        measures.append("p10")
     scores = [f"{name} {comparison.score(comparison.ours, name):.3f}" for name in measures]
     cosine = [f"{comparison.score(COSINE, name):.3f}" for name in measures]
-    chance = f" and random order {comparison.score(RANDOM, 'p10'):.3f}" if RANDOM in comparison else ""
+    others = ""
+    if RANDOM in comparison:
+        others = f" and random order {comparison.score(RANDOM, 'p10'):.3f}"
+    elif ITQ in comparison:
+        unread = [f"{comparison.score(ITQ, name):.3f}" for name in measures]
+        others = f" and ITQ of the same length {' and '.join(unread)}"
     return (
-        f"Verdict: {_sizes(comparison)}, and {' and '.join(scores)}, where float cosine has "
-        f"{' and '.join(cosine)}{chance}."
+        f"{_sizes(comparison)}, and {' and '.join(scores)}, where float cosine has "
+        f"{' and '.join(cosine)}{others}."
     )
+
+
+def _levels(comparison: Comparison) -> list[int]:
+    """How many levels above the leaves of a tree were measured: 1, 2, ..."""
+    measures = comparison.line(comparison.ours).measures
+    return [up for up in range(1, len(measures)) if f"mAP {up} up" in measures]
+
+
+def _further_up(comparison: Comparison) -> str:
+    found = [
+        f"{up} up the tree mAP {comparison.score(comparison.ours, f'mAP {up} up'):.3f} "
+        f"({comparison.score(COSINE, f'mAP {up} up'):.3f})"
+        for up in _levels(comparison)
+    ]
+    return f" {_listed(found)}.".replace(" 1 up", " One level up", 1) if found else ""
+
+
+def _kind(comparison: Comparison) -> str:
+    return "triplets" if comparison.facts["kind"] == "triplets" else "pairs"
+
+
+def _of_named_rows(comparison: Comparison) -> list[str]:
+    """Whether rows that pairs name have codes of their own, and what these are worth."""
+    facts, named = comparison.facts, []
+    if facts.get("partners_score") is not None:
+        named.append(
+            f"Rows that {_kind(comparison)} name have learned codes, from their features and their partners: "
+            f"{facts['partners_score']:.3f} of held-out {_kind(comparison)} between such rows are in order, "
+            f"{facts['score_without']:.3f} by codes of features alone."
+        )
+    if LEARNED in comparison and comparison.ours == MAPPED:
+        scores = f"{comparison.score(LEARNED):.3f} against {comparison.score(MAPPED):.3f}"
+        named.append(
+            f"Learned codes do worse than mapped ones ({scores}): search a database of mapped codes."
+        )
+    return named
 
 
 def _classifier(comparison: Comparison) -> str:

@@ -1,10 +1,14 @@
 from .base import Supervision as Supervision
 from .base import Training as Training
 from .base import row_numbers as row_numbers
+from .examples import ENOUGH as ENOUGH
 from .examples import Examples as Examples
 from .examples import Force as Force
+from .examples import Nearness as Nearness
 from .examples import PairExamples as PairExamples
+from .examples import agreement_of as agreement_of
 from .examples import named_rows as named_rows
+from .kin_only import KinExamples as KinExamples
 from .kin_only import KinSupervision as KinSupervision
 from .kin_only import from_kin as from_kin
 from .labeled import KINSHIPS as KINSHIPS
@@ -22,6 +26,8 @@ from .partners import from_partners as from_partners
 from .similarity_matrix import from_similarity as from_similarity
 from .tree import TreeSupervision as TreeSupervision
 from .tree import TreeTagSupervision as TreeTagSupervision
+from .tree import labels_of_levels as labels_of_levels
 from .tree import read_paths as read_paths
+from .triplets import TripletExamples as TripletExamples
 from .triplets import TripletSupervision as TripletSupervision
 from .triplets import from_triplets as from_triplets

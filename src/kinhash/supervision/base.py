@@ -161,10 +161,13 @@ def row_numbers(rows: Any, name: str, n_rows: int) -> Ints:
         )
     wrong = (array < 0) | (array >= n_rows)
     if wrong.any():
-        bad = int(wrong.argmax())
+        bad, from_one = int(wrong.argmax()), array.min() == 1 and array.max() == n_rows
         raise InvalidInput(
-            f"{name}[{bad}] is {array[bad]}, but X has {n_rows} rows",
+            f"{name}[{bad}] is {array[bad]}, but X has {n_rows} rows; {int(wrong.sum()):,} of {len(array):,} "
+            "are out of range",
             f"row numbers from 0 to {n_rows - 1}",
-            "Pass positions of rows in X, counted from 0",
+            "Subtract 1: they seem to be counted from 1"
+            if from_one
+            else "Pass positions of rows in X, counted from 0",
         )
     return array.astype(np.int64)

@@ -17,11 +17,15 @@ import numpy as np
 
 from .._internal.types import Bytes, Floats, Floats32, Ints
 
-__all__ = ["Drawn", "Examples", "Force", "PairExamples", "Scored", "agreement_of", "named_rows"]
+__all__ = [
+    "Drawn", "Examples", "Force", "Links", "Nearness", "PairExamples", "Scored", "agreement_of", "named_rows",
+]  # fmt: skip
 
 ENOUGH = 10  # examples of each sign below which a held-out score means nothing
 MOST_SCORED = 2000  # held-out examples that are compared with each other: a matrix of 2,000² differences
 
+Nearness = Callable[[Ints, Ints], Any]
+"""How near the rows of pairs are: higher for nearer ones, given their numbers."""
 Force = Callable[[Floats, Floats], Floats32]
 """Derivative of the energy of pairs by their agreements, given those and their similarities."""
 
@@ -31,6 +35,14 @@ class Drawn(NamedTuple):
 
     rows: Ints
     known: Any
+
+
+class Links(NamedTuple):
+    """Pairs of rows (m,) and how strongly each pulls the other's bits to its own, below 0 away from them."""
+
+    left: Ints
+    right: Ints
+    strength: Floats
 
 
 class Scored(NamedTuple):
@@ -74,14 +86,22 @@ class Examples(ABC):
         """Gradient of the mean energy of a step by the means (k, d) of the drawn rows."""
 
     @abstractmethod
-    def score(self, codes: Callable[[Ints], Bytes], rng: np.random.Generator) -> Scored:
-        """How well ``codes(rows)``, packed codes (k, bytes) of some rows, order these examples."""
+    def links(self) -> Links:
+        """Which rows should have like or unlike bits."""
+
+    @abstractmethod
+    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
+        """How well a nearness of rows orders these examples."""
 
 
-def agreement_of(left: Bytes, right: Bytes) -> Ints:
-    """Minus the Hamming distances of pairs of packed codes."""
-    differing: Ints = np.bitwise_count(left ^ right).sum(axis=1, dtype=np.int64)
-    return -differing
+def agreement_of(codes: Callable[[Ints], Bytes]) -> Nearness:
+    """Minus the Hamming distances of rows, of which ``codes(rows)`` gives the packed codes."""
+
+    def near(left: Ints, right: Ints) -> Ints:
+        differing: Ints = np.bitwise_count(codes(left) ^ codes(right)).sum(axis=1, dtype=np.int64)
+        return -differing
+
+    return near
 
 
 def named_rows(n_rows: int, *ends: Ints) -> Ints:
@@ -144,16 +164,23 @@ class PairExamples(Examples):
         g = force(agreement, known)[:, None] / np.float32(u.size)
         return np.concatenate([g * v, g * u])
 
-    def score(self, codes: Callable[[Ints], Bytes], rng: np.random.Generator) -> Scored:
+    def links(self) -> Links:
+        """By similarity and weight; dissimilar pairs together pull as much as similar ones."""
+        strength = self.similarity * (1 if self.weights is None else self.weights / self.weights.mean())
+        away = strength < 0
+        if away.any() and not away.all():
+            strength = np.where(away, strength * (strength[~away].sum() / -strength[away].sum()), strength)
+        return Links(self.left, self.right, strength)
+
+    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
         """The share of two pairs whose distances are in the order of their similarities: the AUC of verdicts.
 
         For verdicts the error that follows from the influences is that of DeLong et al., Biometrics 1988.
         """
         some = slice(0, MOST_SCORED)
-        near = agreement_of(codes(self.left[some]), codes(self.right[some]))
-        s = self.similarity[some]
+        found, s = near(self.left[some], self.right[some]), self.similarity[some]
         order = np.sign(s[:, None] - s)
-        right = (order * np.sign(near[:, None] - near)).sum(axis=1)
+        right = (order * np.sign(found[:, None] - found)).sum(axis=1)
         comparable = np.abs(order).sum(axis=1)
         total = comparable.sum()
         mean = float(right.sum() / total)

@@ -5,7 +5,6 @@ The other rows of a step are taken as dissimilar, unless a short path of pairs l
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -13,10 +12,10 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Bytes, Floats, Floats32, Ints
+from .._internal.types import Floats, Floats32, Ints
 from ..errors import InvalidInput
 from .base import UNKNOWN, Supervision, row_numbers
-from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Scored, agreement_of, named_rows
+from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Links, Nearness, Scored, named_rows
 from .pairs import merged_pairs
 
 __all__ = ["KinExamples", "KinSupervision", "from_kin"]
@@ -81,15 +80,17 @@ class KinExamples(Examples):
         wrong *= np.float32(2 / u.size)
         return np.concatenate([wrong @ v, wrong.T @ u])
 
-    def score(self, codes: Callable[[Ints], Bytes], rng: np.random.Generator) -> Scored:
+    def links(self) -> Links:
+        return Links(self.left, self.right, np.ones(len(self.left)))
+
+    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
         """Mean share of random rows that are further from a row than its partner is, over both ends."""
         some = slice(0, MOST_SCORED)
         a = np.concatenate([self.left[some], self.right[some]])
         b = np.concatenate([self.right[some], self.left[some]])
-        own, partner = codes(a), codes(b)
-        near, share = agreement_of(own, partner), np.zeros(len(a))
-        for other in codes(rng.integers(self.n_rows, size=SCORED_ROWS)):
-            share += (1 + np.sign(near - agreement_of(own, other))) / 2 / SCORED_ROWS
+        own, share = near(a, b), np.zeros(len(a))
+        for other in rng.integers(self.n_rows, size=SCORED_ROWS):
+            share += (1 + np.sign(own - near(a, np.full(len(a), other)))) / 2 / SCORED_ROWS
         share = share.reshape(2, -1).mean(axis=0)  # both ends of a pair are one observation
         return Scored(float(share.mean()), (share - share.mean()) / len(share))
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from .._internal.types import Floats, Ints
 from ..errors import InvalidInput, KinhashWarning
 from .base import UNKNOWN, Supervision, row_numbers
-from .examples import PairExamples, named_rows
+from .examples import ENOUGH, PairExamples, named_rows
 
 __all__ = ["PairSupervision", "from_pairs", "merged_pairs"]
 
@@ -115,6 +115,7 @@ def merged_pairs(
     keep = ~itself & (w > 0)
     i, j = np.minimum(left, right)[keep], np.maximum(left, right)[keep]
     s, w = similarity[keep], w[keep]
+    _warn_of_one_row(i, j)
     key, place = np.unique(i * n_rows + j, return_inverse=True)
     total = np.bincount(place, w, len(key))
     mean = np.bincount(place, w * s, len(key)) / total
@@ -128,6 +129,19 @@ def merged_pairs(
         )
     plain = weights is None and total.max(initial=1) == 1
     return key // n_rows, key % n_rows, mean, None if plain else total.astype(np.float64)
+
+
+def _warn_of_one_row(left: Ints, right: Ints) -> None:
+    """Say that all pairs name the same row, which tells nothing about the others beside each other."""
+    for row in (left[0], right[0]) if len(left) >= ENOUGH else ():
+        if ((left == row) | (right == row)).all() and (left.min() < left.max() or right.min() < right.max()):
+            warnings.warn(
+                f"All {len(left):,} pairs name row {row}. They say little about how other rows belong "
+                "together.",
+                KinhashWarning,
+                stacklevel=7,
+            )
+            return
 
 
 def _verdicts(verdict: Any, n_pairs: int) -> Floats:
@@ -145,7 +159,8 @@ def _verdicts(verdict: Any, n_pairs: int) -> Floats:
     if wrong.any():
         bad = int(wrong.argmax())
         raise InvalidInput(
-            f"The verdict of pair {bad} is {s[bad]:g}",
+            f"The verdict of pair {bad} is {s[bad]:g}; {int(wrong.sum()):,} of {len(s):,} are outside "
+            "[−1, 1]",
             "numbers in [−1, 1]: 1 similar, −1 not; or booleans",
             "Rescale grades: 2 · (grade − lowest) / (highest − lowest) − 1",
         )

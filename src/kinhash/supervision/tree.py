@@ -19,7 +19,7 @@ from ..errors import InvalidInput
 from .labeled import ClassSupervision, TagSupervision
 from .labels import Labels, is_missing, read_labels, unwrapped
 
-__all__ = ["TreeSupervision", "TreeTagSupervision", "from_paths", "read_paths"]
+__all__ = ["TreeSupervision", "TreeTagSupervision", "from_paths", "labels_of_levels", "read_paths"]
 
 SEPARATOR = "/"
 Path = tuple[str, ...]
@@ -104,8 +104,10 @@ def read_paths(y: Any, n_rows: int | None, parents: Mapping[Any, Any] | None = N
 
     >>> labels, levels = read_paths(["pets/cat", "pets/dog", "cars"], None)
     >>> labels.names.tolist(), levels.tolist()
-    (['cars/', 'pets/cat', 'pets/dog'], [[0, 0], [1, 1], [1, 2]])
+    (['cars', 'pets/cat', 'pets/dog'], [[0, 0], [1, 1], [1, 2]])
     """
+    if parents is not None and not _several(y):
+        return _classes_by_parents(read_labels(y, n_rows), parents)
     rows = _rows_of_paths(y, n_rows) if parents is None else _rows_by_parents(y, n_rows, parents)
     depth = max((len(path) for row in rows if row is not None for path in row), default=0)
     if not depth:
@@ -117,8 +119,38 @@ def read_paths(y: Any, n_rows: int | None, parents: Mapping[Any, Any] | None = N
         return _tags(rows, leaves, known)
     place = {leaf: k for k, leaf in enumerate(leaves)}
     classes = np.array([-1 if row is None else place[row[0]] for row in rows], np.int64)
-    levels = np.stack([_numbered([leaf[: k + 1] for leaf in leaves]) for k in range(depth)], axis=1)
-    return Labels(_names(leaves), known, classes=classes), levels
+    names = _names([tuple(name for name in leaf if name) for leaf in leaves])
+    return Labels(names, known, classes=classes), _levels(leaves)
+
+
+def labels_of_levels(y: Any, n_rows: int | None, parents: Mapping[Any, Any] | None = None) -> list[Labels]:
+    """The labels on every level of the tree, the leaves first."""
+    labels, levels = read_paths(y, n_rows, parents)
+    if labels.classes is None:
+        tags = sp.csc_array(labels.indicator())
+        of_level = [levels == level for level in range(int(levels[-1]), -1, -1)]
+        return [
+            Labels(labels.names[some], labels.known, tags=sp.csr_array(tags[:, some])) for some in of_level
+        ]
+    found = []
+    for nodes in levels.T[::-1]:
+        classes = np.where(labels.known, nodes[labels.classes], -1)
+        found.append(Labels(np.arange(int(nodes.max()) + 1), labels.known, classes=classes))
+    return found
+
+
+def _classes_by_parents(labels: Labels, parents: Mapping[Any, Any]) -> tuple[Labels, Ints]:
+    """Classes keep their names, so that labels of other rows find them without the tree."""
+    _require_some_parent(labels, parents)
+    paths = [_path_above(name, parents) for name in labels.names.tolist()]
+    depth = max(map(len, paths), default=0)
+    return labels, _levels([path + ("",) * (depth - len(path)) for path in paths])
+
+
+def _levels(leaves: list[Path]) -> Ints:
+    """The node of each leaf on every level (K, L)."""
+    depth = len(leaves[0])
+    return np.stack([_numbered([leaf[: k + 1] for leaf in leaves]) for k in range(depth)], axis=1)
 
 
 def _tags(rows: list[list[Path] | None], leaves: list[Path], known: Any) -> tuple[Labels, Ints]:
@@ -153,7 +185,7 @@ def _several(y: Any) -> bool:
 
 
 def _rows_of_paths(y: Any, n_rows: int | None) -> list[list[Path] | None]:
-    given = list(unwrapped(y))
+    given = _plain_rows(y) if isinstance(y, Labels) else list(unwrapped(y))
     if n_rows is not None and len(given) != n_rows:
         raise InvalidInput(
             f"X has {n_rows} rows and there are paths for {len(given)}",
@@ -161,6 +193,16 @@ def _rows_of_paths(y: Any, n_rows: int | None) -> list[list[Path] | None]:
             "Pass both",
         )
     return [None if is_missing(row) else [_path(one) for one in _members(row)] for row in given]
+
+
+def _plain_rows(labels: Labels) -> list[Any]:
+    """The label of each row, or a set of its tags; None where it is unknown."""
+    names = labels.names.tolist()
+    if labels.classes is not None:
+        return [names[k] if k >= 0 else None for k in labels.classes]
+    ends = zip(labels.indicator().indptr[:-1], labels.indicator().indptr[1:], labels.known, strict=True)
+    indices = labels.indicator().indices
+    return [{names[k] for k in indices[begin:end]} if known else None for begin, end, known in ends]
 
 
 def _members(row: Any) -> Any:
@@ -182,18 +224,22 @@ def _path(given: Any) -> Path:
 
 def _rows_by_parents(y: Any, n_rows: int | None, parents: Mapping[Any, Any]) -> list[list[Path] | None]:
     labels = read_labels(y, n_rows)
-    if not any(name in parents for name in labels.names.tolist()):
-        raise InvalidInput(
-            "kinship names the parent of none of the labels",
-            "a parent for some of them: {label: parent, …}",
-            f"Check the names; the first labels are {', '.join(map(repr, labels.names.tolist()[:3]))}",
-        )
+    _require_some_parent(labels, parents)
     paths = [_path_above(name, parents) for name in labels.names.tolist()]
     indicator = labels.indicator()
     return [
         [paths[k] for k in indicator.indices[begin:end]] if known else None
         for begin, end, known in zip(indicator.indptr[:-1], indicator.indptr[1:], labels.known, strict=True)
     ]
+
+
+def _require_some_parent(labels: Labels, parents: Mapping[Any, Any]) -> None:
+    if not any(name in parents for name in labels.names.tolist()):
+        raise InvalidInput(
+            "kinship names the parent of none of the labels",
+            "a parent for some of them: {label: parent, …}",
+            f"Check the names; the first labels are {', '.join(map(repr, labels.names.tolist()[:3]))}",
+        )
 
 
 def _path_above(name: Any, parents: Mapping[Any, Any]) -> Path:

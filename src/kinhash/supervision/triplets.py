@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from .._internal.types import Bytes, Floats, Floats32, Ints
-from ..errors import InvalidInput
+from .._internal.types import Floats, Floats32, Ints
+from ..errors import InvalidInput, KinhashWarning
 from .base import UNKNOWN, Supervision, row_numbers
-from .examples import ENOUGH, Drawn, Examples, Force, Scored, agreement_of, named_rows
+from .examples import ENOUGH, Drawn, Examples, Force, Links, Nearness, Scored, named_rows
 
 __all__ = ["TripletExamples", "TripletSupervision", "from_triplets"]
 
@@ -50,10 +50,13 @@ class TripletExamples(Examples):
         g = force(difference, np.ones_like(difference))[:, None] / np.float32(a.size)
         return np.concatenate([g * (b - c), g * a, -g * a])
 
-    def score(self, codes: Callable[[Ints], Bytes], rng: np.random.Generator) -> Scored:
+    def links(self) -> Links:
+        ends = np.concatenate([self.nearer, self.further])
+        return Links(np.tile(self.anchor, 2), ends, np.repeat([1.0, -1.0], len(self.anchor)))
+
+    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
         """Share of triplets in order; equal distances count one half."""
-        anchor, nearer, further = map(codes, (self.anchor, self.nearer, self.further))
-        right = (1 + np.sign(agreement_of(anchor, nearer) - agreement_of(anchor, further))) / 2
+        right = (1 + np.sign(near(self.anchor, self.nearer) - near(self.anchor, self.further))) / 2
         return Scored(float(right.mean()), (right - right.mean()) / len(right))
 
 
@@ -92,6 +95,24 @@ def from_triplets(anchor: Any, nearer: Any, further: Any, n_rows: int) -> Triple
     if wrong.any():
         bad = int(wrong.argmax())
         raise InvalidInput(
-            f"Triplet {bad} is ({a[bad]}, {b[bad]}, {c[bad]})", "three different rows", "Drop such triplets"
+            f"Triplet {bad} is ({a[bad]}, {b[bad]}, {c[bad]}); {int(wrong.sum()):,} of {len(a):,} name a row "
+            "twice",
+            "three different rows",
+            "Drop such triplets",
+        )
+    clash = _contradicting(a, b, c)
+    if clash:
+        warnings.warn(
+            f"{clash:,} of {len(a):,} triplets contradict another: each row is said to be nearer than the "
+            "other.",
+            KinhashWarning,
+            stacklevel=4,
         )
     return TripletSupervision(a, b, c, n_rows)
+
+
+def _contradicting(a: Ints, b: Ints, c: Ints) -> int:
+    """How many triplets are listed with the other order, too."""
+    _, kind = np.unique(np.stack([a, np.minimum(b, c), np.maximum(b, c)]), axis=1, return_inverse=True)
+    first = np.bincount(kind, b < c)
+    return int(((first > 0) & (first < np.bincount(kind)))[kind].sum())

@@ -1,0 +1,271 @@
+"""Compare a fitted hasher with float cosine, ITQ, sign bits and LSH on pairs or triplets held out of the fit.
+
+A score is how often two rows that belong together are nearer than two that do not. Where only similar pairs
+are known, others are random rows, and the first ten answers are looked at too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._internal.blocks import block_slices
+from .._internal.types import Bytes, Floats, Ints
+from .._internal.validation import make_rng
+from ..codes import Codes, n_bytes
+from ..encoders import WIDE, unsupervised_codes
+from ..errors import InvalidInput
+from ..supervision import (
+    Examples,
+    KinExamples,
+    Nearness,
+    PairExamples,
+    TripletExamples,
+    agreement_of,
+    from_kin,
+    from_pairs,
+    from_triplets,
+)
+from .answers import FIRST, Measures, hamming_scores, shares_of_first
+from .code_references import CodeReferences
+from .comparison import COSINE, ITQ, LEARNED, LSH, MAPPED, SIGN_BITS, Comparison, Line
+from .cosine import ScoreRows, cosine_scores, unit_rows
+from .hold_out import hold_out_examples
+
+__all__ = ["compare_examples", "compare_pairs", "compare_triplets", "fit_examples"]
+
+MOST_ROWS = 10_000  # that are searched
+MOST_QUERIES = 500
+MOST_EACH = 1_000  # held-out pairs of each kind that are compared with each other
+SPEARMAN, P10 = "Spearman", "p10"
+NAMES = {"pairs": "ROC AUC", "grades": "in order", "similar pairs": "ROC AUC", "triplets": "in order"}
+MEANINGS = {
+    "pairs": "ROC AUC: how often a similar pair is nearer than a dissimilar one (0.5 is chance).",
+    "grades": "in order: how often of two pairs the one of higher grade is nearer (0.5 is chance). Spearman: "
+    "rank correlation of nearness and grade.",
+    "similar pairs": "ROC AUC: how often a row's partner is nearer than a random row (0.5 is chance). p10: "
+    "share of held-out partners among the first ten answers.",
+    "triplets": "in order: how often the nearer row is nearer (0.5 is chance).",
+}
+
+
+class Search(NamedTuple):
+    """A way to search some rows: how near two of them are, and scores of all for some."""
+
+    bytes_per_item: int
+    near: Nearness
+    scores: ScoreRows
+
+
+def compare_pairs(
+    hasher: Any, X: Any, left: Any, right: Any, verdict: Any = None, *, random_state: Any = 0
+) -> Comparison:
+    """Fit a hasher on most of the pairs, and compare it with searches that read none on the others.
+
+    ``verdict`` as in `EnergyHasher.fit_pairs`; without it all pairs are similar. Held-out pairs name rows
+    that the others do not, where pairs allow it. `kinhash.metrics.verdict` says the result in sentences.
+    """
+    n = X.shape[0]
+    supervision = from_kin(left, right, n) if verdict is None else from_pairs(left, right, verdict, n)
+    return _fit_and_compare(hasher, X, supervision.examples[0], make_rng(random_state))
+
+
+def compare_triplets(
+    hasher: Any, X: Any, anchor: Any, nearer: Any, further: Any, *, random_state: Any = 0
+) -> Comparison:
+    """The same for triplets; see `compare_pairs`."""
+    examples = from_triplets(anchor, nearer, further, X.shape[0]).examples[0]
+    return _fit_and_compare(hasher, X, examples, make_rng(random_state))
+
+
+def _fit_and_compare(hasher: Any, X: Any, examples: Examples, rng: np.random.Generator) -> Comparison:
+    split = hold_out_examples(examples, X.shape[0], rng)
+    if split is None:
+        raise InvalidInput(
+            f"{len(examples.ends):,} pairs or triplets are too few to hold some out",
+            "so many that a third of them has ten of each kind",
+            "Pass more pairs, or fit without a comparison",
+        )
+    fit_examples(hasher, X, split[0])
+    return compare_examples(hasher, X, *split, rng)
+
+
+def fit_examples(hasher: Any, X: Any, examples: Examples, **more: Any) -> None:
+    """Fit a hasher on pairs or triplets; ``more`` are labels beside them."""
+    if isinstance(examples, TripletExamples):
+        hasher.fit_triplets(X, examples.anchor, examples.nearer, examples.further, **more)
+    elif isinstance(examples, KinExamples):
+        hasher.fit_pairs(X, examples.left, examples.right, **more)
+    elif isinstance(examples, PairExamples):
+        if examples.weights is not None and "weight" in signature(hasher.fit_pairs).parameters:
+            more["weight"] = examples.weights
+        hasher.fit_pairs(X, examples.left, examples.right, examples.similarity, **more)
+
+
+def compare_examples(
+    hasher: Any,
+    X: Any,
+    learned_from: Examples,
+    held_out: Examples,
+    rng: np.random.Generator,
+    codes: Codes | None = None,
+) -> Comparison:
+    """Scores of a fitted hasher and of searches that read no pairs, on held-out pairs or triplets.
+
+    ``codes`` are those of all rows of X, where these are not ``hasher.codes_``. Peak memory beyond the
+    features: at most 10,000 rows as floats.
+    """
+    kind, judged = _kind(held_out), _judged(held_out, rng)
+    rows = _searched(judged, X.shape[0], rng)
+    place = np.full(X.shape[0], -1, np.int64)
+    place[rows] = np.arange(len(rows))
+    seed = int(rng.integers(2**31))
+    some = judged.renumbered(place, len(rows))
+    asked = _queries(judged, learned_from, place, rng)
+    codes = hasher.codes_ if codes is None else codes
+    searches = _searches(hasher, X, rows, codes, rng)
+
+    def measures(one: Search) -> Measures:
+        scored = some.score(one.near, np.random.default_rng(seed))
+        found = {NAMES[kind]: scored.score + scored.influences * len(scored.influences)}
+        if kind == "grades":
+            assert isinstance(some, PairExamples)
+            near = np.asarray(one.near(some.left, some.right), np.float64)
+            found[SPEARMAN] = _rank_products(near, some.similarity)
+        return found | ({} if asked is None else {P10: _first_ten(one.scores, *asked)})
+
+    lines = tuple(Line(name, one.bytes_per_item, measures(one)) for name, one in searches.items())
+    facts = _facts(hasher, codes, learned_from, held_out, lines[-1].bytes_per_item)
+    facts |= {"kind": kind, "bytes_per_item_before": searches[COSINE].bytes_per_item}
+    found = Comparison(NAMES[kind], _protocol(kind, learned_from, held_out, len(rows)), lines, facts)
+    better = codes.learned and not found.ahead(MAPPED, LEARNED)
+    return replace(found, facts=facts | {"codes": "learned" if better else "mapped"})
+
+
+def _kind(examples: Examples) -> str:
+    if isinstance(examples, PairExamples):
+        return "pairs" if len(np.unique(examples.similarity)) <= 2 else "grades"
+    return "triplets" if isinstance(examples, TripletExamples) else "similar pairs"
+
+
+def _judged(held_out: Examples, rng: np.random.Generator) -> Examples:
+    """At most a thousand of each kind, so that differences of all are compared."""
+    if not isinstance(held_out, PairExamples):
+        return held_out.subset(rng.permutation(len(held_out.ends))[: 2 * MOST_EACH])
+    similar = held_out.similarity > 0
+    parts = [rng.permutation(np.flatnonzero(one))[:MOST_EACH] for one in (similar, ~similar)]
+    return held_out.subset(rng.permutation(np.concatenate(parts)))
+
+
+def _searched(judged: Examples, n_rows: int, rng: np.random.Generator) -> Ints:
+    """Rows that held-out examples name, and random others, in order."""
+    named = np.unique(judged.ends)
+    others = np.setdiff1d(np.arange(n_rows), named, assume_unique=True)
+    return np.sort(np.concatenate([named, rng.permutation(others)[: max(0, MOST_ROWS - len(named))]]))
+
+
+def _searches(hasher: Any, X: Any, rows: Ints, codes: Codes, rng: np.random.Generator) -> dict[str, Search]:
+    n_bits, n_columns = int(hasher.n_bits), int(X.shape[1])
+    size, unit = n_bytes(n_bits), unit_rows(X, rows)
+    references = CodeReferences(X, rows, n_bits, rng)
+    found = {LEARNED: _by_codes(codes[rows].repeated(), size)} if codes.learned else {}
+    found[MAPPED] = _by_codes(hasher.encode(X[rows]).repeated(), size)
+    found[COSINE] = Search(4 * n_columns, _cosine(unit), cosine_scores(unit, unit))
+    if hasher.report_.facts.get("pull") != "start" and n_columns <= WIDE:  # those would be ITQ's once more
+        found[ITQ] = _by_codes(unsupervised_codes(X, rows, n_bits, rng), size)
+    found[SIGN_BITS] = _by_codes(references.sign_bits(rows), n_bytes(n_columns))
+    found[LSH] = _by_codes(references.lsh(rows).packed, size)
+    return found
+
+
+def _by_codes(packed: Bytes, bytes_per_item: int) -> Search:
+    return Search(bytes_per_item, agreement_of(packed.__getitem__), hamming_scores(packed, packed))
+
+
+def _cosine(unit: Any) -> Nearness:
+    def near(left: Ints, right: Ints) -> Floats:
+        out = np.empty(len(left))
+        for part in block_slices(len(left), 4096):
+            one, other = unit[left[part]], unit[right[part]]
+            if sp.issparse(unit):
+                out[part] = np.asarray(one.multiply(other).sum(axis=1)).ravel()
+            else:
+                out[part] = np.einsum("ij,ij->i", one, other, dtype=np.float64)
+        return out
+
+    return near
+
+
+def _rank_products(one: Floats, other: Floats) -> Floats:
+    """Products of standardized ranks (m,), whose mean is Spearman's correlation."""
+    from scipy.stats import rankdata
+
+    ranks = [rankdata(values) for values in (one, other)]
+    first, second = (values - values.mean() for values in ranks)
+    scale = float(np.sqrt((first**2).mean() * (second**2).mean())) or 1.0
+    return np.asarray(first * second / scale, np.float64)
+
+
+def _queries(
+    judged: Examples, learned_from: Examples, place: Ints, rng: np.random.Generator
+) -> tuple[Ints, sp.csr_array] | None:
+    """Rows that no training pair names and their held-out partners (q, rows); None unless all are similar."""
+    if not isinstance(judged, KinExamples):
+        return None
+    ends = np.concatenate([judged.ends, judged.ends[:, ::-1]])
+    ends = ends[~np.isin(ends[:, 0], learned_from.ends)]
+    if not len(ends):
+        return None
+    asked, group = np.unique(place[ends[:, 0]], return_inverse=True)
+    shape = len(asked), int((place >= 0).sum())
+    partners = sp.csr_array((np.ones(len(ends)), (group, place[ends[:, 1]])), shape=shape)
+    some = np.sort(rng.permutation(len(asked))[:MOST_QUERIES])
+    return asked[some], partners[some]
+
+
+def _first_ten(scores: ScoreRows, asked: Ints, partners: sp.csr_array) -> Floats:
+    """Share of partners among the first ten (q,), the query itself left out, equal scores in random order."""
+    found = np.empty(len(asked))
+    for part in block_slices(len(asked), 64):
+        block = np.asarray(scores(asked[part]), np.float64)
+        block[np.arange(len(block)), asked[part]] = -np.inf
+        found[part] = (shares_of_first(block, FIRST) * (partners[part].toarray() > 0)).sum(axis=1) / FIRST
+    return found
+
+
+def _facts(
+    hasher: Any, codes: Codes, learned_from: Examples, held_out: Examples, size: int
+) -> dict[str, Any]:
+    chosen = hasher.report_.facts
+    kept = ("pull", "checked", "partners", "partners_score", "score_without")
+    return {
+        "pairs_held_out": len(held_out.ends),
+        "pairs_learned_from": len(learned_from.ends),
+        "n_bits": int(hasher.n_bits),
+        "bytes_per_item_after": size,
+        **{name: chosen[name] for name in kept if name in chosen},
+        **({"unique_codes_learned": len(np.unique(codes.packed, axis=0))} if codes.learned else {}),
+    }
+
+
+def _protocol(kind: str, learned_from: Examples, held_out: Examples, n_rows: int) -> str:
+    n, total = len(held_out.ends), len(held_out.ends) + len(learned_from.ends)
+    what = "triplets" if kind == "triplets" else "pairs"
+    known = int(np.isin(held_out.ends, learned_from.ends).any(axis=1).sum())
+    where = (
+        f"{known:,} of them name a row that others name"
+        if known
+        else f"no other {what[:-1]} names their rows"
+    )
+    taken = f"{n:,} of {total:,} {what} were held out of the fit; {where}."
+    if not len(learned_from.ends):
+        taken = f"{n:,} pairs of rows that were held out of the fit."
+    searched = f" {n_rows:,} rows are searched." if kind == "similar pairs" else ""
+    return (
+        f"Protocol: {taken}{searched}\n{MEANINGS[kind]}\n"
+        f"Equal distances count one half. Intervals: over held-out {what}."
+    )

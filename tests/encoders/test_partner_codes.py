@@ -1,0 +1,80 @@
+"""Codes of rows that pairs name: own scores and partners, by a weight that must earn its place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from kinhash import EnergyHasher
+from kinhash.encoders import Amortized
+from kinhash.encoders.partner_codes import best_weight, partner_scores, split_among_named
+from kinhash.supervision import KinExamples, PairExamples, TripletExamples
+
+
+def test_scores_are_own_scores_and_signed_bits_of_partners():
+    z = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    z /= np.abs(z).mean()
+    examples = [
+        PairExamples(np.array([0, 0, 1]), np.array([1, 2, 3]), np.array([1.0, -1.0, -1.0])),
+        KinExamples(np.array([3]), np.array([4]), 5, weight=2.0),
+        TripletExamples(np.array([4]), np.array([0]), np.array([1])),
+    ]
+    q, wanted = np.tanh(z), z.astype(np.float64).copy()
+    for i, j, s in ((0, 1, 1), (0, 2, -0.5), (1, 3, -0.5), (3, 4, 2), (4, 0, 1), (4, 1, -1)):
+        wanted[i] += 0.7 * s * q[j]
+        wanted[j] += 0.7 * s * q[i]
+    np.testing.assert_allclose(partner_scores(z, examples, 0.7), wanted, atol=1e-5)
+
+
+def groups():
+    """Digits, and pairs of the first thousand."""
+    X, y = load_digits(return_X_y=True)
+    i, j = np.random.default_rng(0).integers(0, 1000, (2, 8000))
+    return X[:1200], y[:1200], i[i != j], j[i != j]
+
+
+def test_held_out_pairs_are_between_rows_that_others_name():
+    X, y, i, j = groups()
+    pairs = PairExamples(i, j, np.where(y[i] == y[j], 1.0, -1.0))
+    (learn,), (held,) = split_among_named([pairs], len(X), np.random.default_rng(0))
+    assert np.isin(held.ends, learn.ends).all()
+    assert len(learn.left) + len(held.left) == len(i)
+    assert split_among_named([pairs.subset(slice(5))], len(X), np.random.default_rng(0)) is None
+
+
+def test_the_weight_is_0_where_partners_do_not_help():
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(0, 300, (2, 3000))
+    noise = PairExamples(i, j, rng.choice([-1.0, 1.0], 3000))
+    (learn,), (held,) = split_among_named([noise], 300, rng)
+    assert best_weight(rng.normal(size=(300, 32)).astype(np.float32), [learn], [held], 0).weight == 0
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+def test_rows_that_pairs_name_get_codes_that_order_other_pairs_better():
+    X, y, i, j = groups()
+    hasher = EnergyHasher(32, random_state=0).fit_pairs(X, i, j, y[i] == y[j])
+    facts = hasher.report_.facts
+    assert facts["partners"] > 0
+    assert facts["partners_score"] > facts["score_without"]
+    assert hasher.codes_.learned
+    assert "learned from pairs" in str(hasher.report_)
+    mapped = hasher.encode(X)
+    np.testing.assert_array_equal(hasher.codes_.packed[1000:], mapped.packed[1000:])  # no pair names them
+    a, b = np.triu_indices(1000, 1)
+    listed = set(zip(np.minimum(i, j).tolist(), np.maximum(i, j).tolist(), strict=True))
+    new = np.array([pair not in listed for pair in zip(a.tolist(), b.tolist(), strict=True)])
+
+    def gap(codes):
+        apart = np.bitwise_count(codes.packed[a] ^ codes.packed[b]).sum(axis=1)[new].astype(int)
+        same = (y[a] == y[b])[new]
+        return apart[~same].mean() - apart[same].mean()
+
+    assert gap(hasher.codes_) > gap(mapped)
+    off = EnergyHasher(32, random_state=0, encoder=Amortized(partners=0)).fit_pairs(X, i, j, y[i] == y[j])
+    assert not off.codes_.learned
+    assert off.model_id_ == hasher.model_id_
+    beside = EnergyHasher(32, random_state=0, alike=0.25).fit_pairs(X, i, j, y[i] == y[j])
+    np.testing.assert_array_equal(beside.codes_.packed[1000:], beside.encode(X).packed[1000:])
+    assert (beside.codes_.bits()[:1000, 24:] == beside.encode(X).bits()[:1000, 24:]).all()  # these keep looks

@@ -1,0 +1,122 @@
+"""Labels in a tree: similarities and levels against paths compared one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kinhash
+from kinhash import EnergyHasher
+from kinhash.errors import InvalidInput
+from kinhash.supervision import from_labels, labels_of_levels, read_labels, read_paths
+
+PATHS = ["a/x/1", "a/x/2", "a/y", None, "b", "b/z/1", "a/x/1"]
+PARENTS = {"1": "x", "2": "x", "x": "a", "y": "a", "z": "b"}
+
+
+def shared(one, other, depth=3):
+    """Share of levels in common, short paths padded."""
+    padded = [(path.split("/") + [""] * depth)[:depth] for path in (one, other)]
+    return np.mean([padded[0][: k + 1] == padded[1][: k + 1] for k in range(depth)])
+
+
+def test_similarities_are_shares_of_common_levels():
+    found = from_labels(PATHS, kinship="tree")
+    group = found.group_of_row
+    for i, one in enumerate(PATHS):
+        for j, other in enumerate(PATHS):
+            if one is not None and other is not None:
+                s = found.similarity(group[[i]], group[[j]])[0, 0]
+                assert s == pytest.approx(2 * shared(one, other) - 1)
+    assert group[3] == -1
+
+
+def test_the_product_and_pairs_are_those_of_the_matrix():
+    found = from_labels(PATHS, kinship="tree")
+    everyone = np.arange(found.n_groups)
+    values = np.random.default_rng(0).normal(size=(found.n_groups, 3))
+    S = found.similarity(everyone, everyone)
+    np.testing.assert_allclose(found.product(everyone, everyone, values), S @ values)
+    np.testing.assert_allclose(found.pairwise(everyone, everyone[::-1]), S[everyone, everyone[::-1]])
+
+
+def test_a_table_of_parents_is_the_same_tree_and_keeps_the_names():
+    by_parents, levels = read_paths(["1", "2", "y", None], None, PARENTS)
+    by_paths, same = read_paths(["a/x/1", "a/x/2", "a/y", None], None)
+    assert by_parents.names.tolist() == ["1", "2", "y"]
+    np.testing.assert_array_equal(levels[by_parents.classes[:3]], same[by_paths.classes[:3]])
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_levels_are_the_beginnings_of_paths(several):
+    given = [path if path is None or not several else {path} for path in PATHS]
+    levels = labels_of_levels(given, None)
+    assert len(levels) == 3
+    known = [k for k, path in enumerate(PATHS) if path is not None]
+    for up, labels in enumerate(levels):
+        carried = labels.indicator().toarray()
+        for i in known:
+            for j in known:
+                depth = 3 - up
+                padded = [[*PATHS[k].split("/"), "", ""][:depth] for k in (i, j)]
+                assert bool((carried[i] & carried[j]).any()) == (padded[0] == padded[1])
+        assert not labels.known[3]
+
+
+def test_labels_that_were_read_already_are_read_again():
+    for given in (PATHS, [None if path is None else {path, "b/z/1"} for path in PATHS]):
+        (first, levels), (again, same) = read_paths(given, None), read_paths(read_labels(given), None)
+        assert first.names.tolist() == again.names.tolist()
+        np.testing.assert_array_equal(first.indicator().toarray(), again.indicator().toarray())
+        np.testing.assert_array_equal(levels, same)
+
+
+@pytest.mark.parametrize(
+    ("y", "kinship", "says"),
+    [
+        (["a/b", "/"], "tree", "is not a path"),
+        ([None, None], "tree", "No row has a path"),
+        (["a", "b"], {"a": "b", "b": "a"}, "is above itself"),
+        (["a", "b"], {"c": "d"}, "names the parent of none"),
+    ],
+)
+def test_what_is_no_tree_is_refused(y, kinship, says):
+    with pytest.raises(InvalidInput, match=says):
+        from_labels(y, kinship=kinship)
+
+
+def data(n=300):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 6
+    return (rng.normal(size=(n, 8)) + 3 * np.eye(8)[y]).astype(np.float32), y
+
+
+def branch_gain(hasher, X, y):
+    """By how much rows of the same half are nearer than others, different classes alone."""
+    codes = hasher.encode(X).repeated()
+    i, j = np.triu_indices(len(X), 1)
+    apart = np.bitwise_count(codes[i] ^ codes[j]).sum(axis=1).astype(int)
+    cousins, strangers = (y[i] != y[j]) & (y[i] // 3 == y[j] // 3), y[i] // 3 != y[j] // 3
+    return apart[strangers].mean() - apart[cousins].mean()
+
+
+@pytest.mark.parametrize("form", ["paths", "parents", "tags"])
+def test_a_fit_learns_the_branches_and_gives_learned_codes_again(form, tmp_path):
+    X, y = data()
+    names = [f"k{k}" for k in y]
+    parents = {f"k{k}": f"half {k // 3}" for k in range(6)}
+    given, kinship = names, parents
+    if form == "paths":
+        given, kinship = [f"{parents[name]}/{name}" for name in names], "tree"
+    elif form == "tags":
+        given = [{name} for name in names]
+    hasher = EnergyHasher(32, alike=0, kinship=kinship, random_state=0).fit(X, given)
+    plain = EnergyHasher(32, alike=0, random_state=0).fit(X, names)
+    assert branch_gain(hasher, X, y) > branch_gain(plain, X, y) + 3
+    again = hasher.learned_codes(given[:20], X[:20])
+    np.testing.assert_array_equal(again.packed, hasher.codes_.packed[:20])
+    hasher.save(tmp_path / "tree.kin")
+    loaded = kinhash.load(tmp_path / "tree.kin")
+    assert loaded.kinship == "tree"  # of a table, too: a model file names no label
+    paths = [{f"{parents[name]}/{name}"} for name in names] if form == "tags" else given
+    np.testing.assert_array_equal(loaded.learned_codes(paths[:20], X[:20]).packed, again.packed)
