@@ -35,7 +35,7 @@ def read_payload(
             raise click.UsageError("--payload-columns needs --payload FILE.")
         return None
     wanted = [name.strip() for name in columns.split(",")] if columns else list(known or ()) or None
-    texts = [name for name, column in (known or {}).items() if column.dtype == STRING]
+    texts = [name for name, column in (known or {}).items() if getattr(column, "dtype", None) == STRING]
     found = open_table(path, wanted, texts)
     for name, column in found.items():
         if len(column) != n_rows:
