@@ -35,7 +35,7 @@ def read_payload(
             raise click.UsageError("--payload-columns needs --payload FILE.")
         return None
     wanted = [name.strip() for name in columns.split(",")] if columns else list(known or ()) or None
-    texts = [name for name, column in (known or {}).items() if column.dtype == STRING]
+    texts = [name for name, column in (known or {}).items() if getattr(column, "dtype", None) == STRING]
     found = open_table(path, wanted, texts)
     for name, column in found.items():
         if len(column) != n_rows:
@@ -64,7 +64,7 @@ def _expect_same_ids(path: str, name: str, column: Any, ids: Any) -> None:
 
 def _as_known(column: Any, known: Any) -> Any:
     """Numbers in the type of the index where none of them changes."""
-    if known is None or known.dtype.kind not in "biuf" or column.dtype.kind not in "biuf":
+    if not isinstance(known, np.ndarray) or known.dtype.kind not in "biuf" or column.dtype.kind not in "biuf":
         return column
     with np.errstate(all="ignore"):
         cast = column.astype(known.dtype)
