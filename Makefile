@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 LOWEST := .venv-lowest
 LOWEST_PYTHON ?= python3.11
 LOWEST_TESTS  ?= tests bench/tests
-EXTRAS := plot,parquet,faiss,usearch,onnx,duckdb,dask
+EXTRAS := plot,parquet,faiss,usearch,onnx,duckdb,dask,serve
 BENCH_EXTRAS := data,faiss,metric
 .DEFAULT_GOAL := help
 
@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml bench/pyproject.toml
 	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" -e "bench[$(BENCH_EXTRAS)]" --group dev
 	@touch $@
 
-.PHONY: help install demo test test-slow test-lowest package review lock test-spark test-engines test-browser test-integrations check format bench docs clean
+.PHONY: help install demo test test-slow test-lowest package review lock test-spark test-engines test-browser test-serve test-integrations check format bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -75,6 +75,10 @@ test-browser: $(STAMP)  ## Run the explorer's tests in a real browser (installs 
 	  || { test "$$(id -u)" = 0 && apt-get install -qq -y --no-install-recommends chromium >/dev/null 2>&1; } \
 	  || echo "No Chromium on this system and none could be installed (apt-get install chromium): tests are skipped."
 	@$(BIN)/python -m pytest tests/browser -rs
+
+test-serve: $(STAMP)  ## Run the tests of the service, with requests that schemathesis makes up (installs it)
+	@$(BIN)/python -m pip install --quiet --group test-serve
+	@$(BIN)/python -m pytest tests/serve -m "slow or not slow" -rs
 
 test-spark: $(STAMP)  ## Run the tests on Spark (installs pyspark; needs Java 17)
 	@$(BIN)/python -m pip install --quiet -e ".[spark]"

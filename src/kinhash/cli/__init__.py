@@ -54,6 +54,7 @@ COMMANDS = {
     "info": ("info:info", "Say what is in a kinhash file, after verifying it."),
     "index": ("index:index", "Make codes searchable: one exact index file."),
     "search": ("search:search", "Find the nearest rows of an index."),
+    "serve": ("serve:serve", "Serve a model and an index over HTTP, read-only."),
     "explore": ("explore:explore", "Make one offline page to look at codes, neighbours and labels."),
     "export": ("export:export", "Write codes to FAISS, DuckDB, PostgreSQL and other engines."),
     "eval": ("eval:evaluate", "Score codes against labels, ties counted exactly."),
