@@ -50,7 +50,7 @@ def make_pair(folder, bits, seed, ids=None):
 
 @pytest.fixture(scope="session")
 def pairs(tmp_path_factory):
-    """Folders a and b, with models of 20 and 24 bits; the ids of b are those of a and 1,000. And named ids."""
+    """Folders a and b: models of 20 and 24 bits; the ids of b are those of a plus 1,000. And named ids."""
     folder = tmp_path_factory.mktemp("pairs")
     make_pair(folder / "a", 20, 0)
     make_pair(folder / "b", 24, 1, ids=np.arange(N) + 1000)

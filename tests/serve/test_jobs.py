@@ -33,7 +33,11 @@ def loaded(pairs):
 def requests(draw):
     """What a job is made of, apart from the pair."""
     start, size = draw(st.integers(0, 30)), draw(st.integers(1, 6))
-    facts = {"pair": draw(st.integers(0, 1)), "rows": slice(start, start + size), "kind": draw(st.integers(0, 4))}
+    facts = {
+        "pair": draw(st.integers(0, 1)),
+        "rows": slice(start, start + size),
+        "kind": draw(st.integers(0, 4)),
+    }
     facts["k"] = draw(st.sampled_from([1, 3]))
     facts["where"] = draw(st.sampled_from([None, {"kind": 1}, {"even": True}, {"gone": 1}]))
     facts["exclude"] = draw(st.booleans())
@@ -114,7 +118,12 @@ def test_a_mistake_of_ours_ends_requests_and_not_the_service(loaded, monkeypatch
     assert len(asyncio.run(ask())) == 3
 
 
-@given(n_bits=st.integers(1, 40), n=st.integers(1, 5), seed=st.integers(0, 99), written=st.sampled_from(["base64", "hex", "bits"]))
+@given(
+    n_bits=st.integers(1, 40),
+    n=st.integers(1, 5),
+    seed=st.integers(0, 99),
+    written=st.sampled_from(["base64", "hex", "bits"]),
+)
 def test_codes_survive_as_text(n_bits, n, seed, written):
     packed = np.packbits(np.random.default_rng(seed).integers(0, 2, (n, n_bits)), axis=1)
     np.testing.assert_array_equal(read_codes(write_codes(packed, n_bits, written), n_bits, written), packed)

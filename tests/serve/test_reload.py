@@ -68,7 +68,9 @@ def test_a_damaged_file_is_refused_until_it_is_whole(keeper, heard, pairs, here,
     else:
         flipped = bytearray(content)
         flipped[-5] ^= 1
-        path.write_bytes({"cut": content[:-9], "flipped": bytes(flipped), "empty": b"", "text": b"x" * 500}[damage])
+        path.write_bytes(
+            {"cut": content[:-9], "flipped": bytes(flipped), "empty": b"", "text": b"x" * 500}[damage]
+        )
     keeper.look()
     keeper.look()
     assert keeper.pair is before

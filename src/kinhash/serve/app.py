@@ -172,8 +172,7 @@ def _add_state(app: Any, service: Service) -> None:
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Any:
-        pair = service.keeper.pair
-        return described(app, service.schemas(pair).described())
+        return described(app, service.schemas(service.keeper.pair))
 
 
 def _add_page(app: Any) -> None:

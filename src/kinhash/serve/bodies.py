@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from typing import Any
 
 import numpy as np
@@ -54,13 +53,14 @@ def encode_job(pair: Pair, schemas: Schemas, limits: Limits, request: Any, body:
     """What `/encode` is asked for."""
     options = _valid(schemas.encode_options.model_validate, dict(request.query_params))
     if _is_bytes(request):
-        X, given = _plain_rows(pair, limits, body), options
+        chosen = _set(options)
+        X = _plain_rows(pair, limits, body, chosen.get("view"))
     else:
         given = _valid(schemas.encode.validate_json, body)
-        X = np.array(given.vectors)
-    chosen = {**_set(options), **_set(given)}
+        chosen = {**_set(options), **_set(given)}
+        X = _rows(pair, given.vectors, chosen.get("view"))
     written = None if _wants_bytes(request) else chosen.get("format", "base64")
-    return EncodeJob(pair, X, view=_view(pair, chosen.get("view")), written=written)
+    return EncodeJob(pair, X, view=chosen.get("view"), written=written)
 
 
 def search_job(pair: Pair, schemas: Schemas, limits: Limits, request: Any, body: bytes) -> SearchJob:
@@ -68,18 +68,19 @@ def search_job(pair: Pair, schemas: Schemas, limits: Limits, request: Any, body:
     options = _valid(schemas.search_options.model_validate, dict(request.query_params))
     X = packed = own = None
     if _is_bytes(request):
-        X, given = _plain_rows(pair, limits, body), options
+        chosen = _set(options)
+        X = _plain_rows(pair, limits, body, chosen.get("view"))
     else:
         given = _valid(schemas.search.validate_json, body)
-        X, packed, own = _queries(pair, given)
-    chosen = {**_set(options), **_set(given)}
+        chosen = {**_set(options), **_set(given)}
+        X, packed, own = _queries(pair, given, chosen.get("view"))
     radius, k = chosen.get("radius"), chosen.get("k")
     all_within = k is None and radius is not None
     return SearchJob(
         pair,
         X,
         packed,
-        _view(pair, chosen.get("view")),
+        chosen.get("view"),
         k=limits.k + 1 if all_within else k or DEFAULT_K,
         radius=radius,
         all_within=all_within,
@@ -89,11 +90,21 @@ def search_job(pair: Pair, schemas: Schemas, limits: Limits, request: Any, body:
     )
 
 
-def _queries(pair: Pair, given: Any) -> tuple[Array | None, Array | None, list[Any] | None]:
+def _rows(pair: Pair, vectors: list[list[float]], view: str | None) -> Array:
+    """Rows of one view, which the schema cannot hold to its width if there are several."""
+    width = pair.widths[view]
+    strange = next((len(row) for row in vectors if len(row) != width), width)
+    if strange != width:
+        name = "" if view is None else f" of view {view!r}"
+        raise InvalidInput(f"A row{name} has {strange} numbers", f"{width}", "Pass rows of one view")
+    return np.array(vectors)
+
+
+def _queries(pair: Pair, given: Any, view: str | None) -> tuple[Array | None, Array | None, list[Any] | None]:
     """Rows to encode, or codes, and for rows of the index their own ids."""
     fields = given.model_fields_set
     if "vectors" in fields:
-        return np.array(given.vectors), None, None
+        return _rows(pair, given.vectors, view), None, None
     if "ids" in fields:
         return None, pair.codes[pair.ranks(as_ids(given.ids))], given.ids
     return None, read_codes(given.codes, pair.index.n_bits, given.format), None
@@ -118,25 +129,18 @@ def _columns(pair: Pair, asked: bool | list[str]) -> tuple[str, ...]:
     return tuple(asked)
 
 
-def _view(pair: Pair, view: str | None) -> str | None:
-    if view is not None and "view" not in inspect.signature(pair.model.encode).parameters:
-        raise InvalidInput(
-            f"A view {view[:40]!r} was named, and the model has none", "no view", "Leave it out"
-        )
-    return view
-
-
-def _plain_rows(pair: Pair, limits: Limits, body: bytes) -> Array:
+def _plain_rows(pair: Pair, limits: Limits, body: bytes, view: str | None) -> Array:
     """Rows of float32, lowest byte first, one after the other."""
-    size = 4 * pair.n_features
+    width = pair.widths[view]
+    size = 4 * width
     rows = len(body) // size
     if not body or len(body) % size or rows > limits.rows:
         raise InvalidInput(
             f"The body has {len(body):,} bytes",
-            f"1 to {limits.rows:,} rows of {pair.n_features} float32 numbers, {size:,} bytes each",
+            f"1 to {limits.rows:,} rows of {width} float32 numbers, {size:,} bytes each",
             "Send rows of the model's width, little-endian, without a header",
         )
-    return np.frombuffer(body, "<f4").reshape(rows, pair.n_features)
+    return np.frombuffer(body, "<f4").reshape(rows, width)
 
 
 def _is_bytes(request: Any) -> bool:
@@ -159,5 +163,6 @@ def _valid(check: Any, given: Any) -> Any:
 
 
 def _set(given: Any) -> dict[str, Any]:
-    """What was passed, without the defaults."""
-    return {name: getattr(given, name) for name in given.model_fields_set}
+    """What was passed, without the defaults and without null, which stands for them."""
+    passed = ((name, getattr(given, name)) for name in given.model_fields_set)
+    return {name: value for name, value in passed if value is not None}

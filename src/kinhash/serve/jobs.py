@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
-from .._internal.texts import STRING
+from .._internal.json import plain
 from .._internal.types import Array
+from ..codes import Codes
 from ..errors import InvalidInput
 from ..index import Neighbors
 from .pair import Pair
@@ -33,7 +34,8 @@ class Job:
     view: str | None = None
 
     def __len__(self) -> int:
-        return len(self.X if self.X is not None else self.packed)  # type: ignore[arg-type]
+        rows: Any = self.X if self.X is not None else self.packed
+        return len(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +44,9 @@ class EncodeJob(Job):
 
     written: str | None = None
 
-    def answer(self, packed: Array) -> bytes:
+    def answer(self, codes: Codes) -> bytes:
         """The body of the response."""
+        packed = codes.packed
         if self.written is None:
             return packed.tobytes()
         n_bits = self.pair.index.n_bits
@@ -102,13 +105,14 @@ def run(jobs: Sequence[Job]) -> list[bytes | Exception]:
     raw = [i for i, job in enumerate(jobs) if job.X is not None]
     _together(outcomes, raw, lambda job: (id(job.pair), job.view, job.X.shape[1], job.X.dtype), _encoded)
     for i in set(range(len(jobs))) - set(raw):
-        outcomes[i] = jobs[i].packed
-    codes = {i: outcomes[i] for i in range(len(jobs)) if not isinstance(outcomes[i], Exception)}
-    searches = [i for i in codes if isinstance(jobs[i], SearchJob)]
+        packed: Any = jobs[i].packed
+        outcomes[i] = jobs[i].pair.as_codes(packed)
+    coded = [i for i in range(len(jobs)) if not isinstance(outcomes[i], Exception)]
+    searches = [i for i in coded if isinstance(jobs[i], SearchJob)]
     for i in searches:
-        outcomes[i] = (jobs[i], codes[i])
-    _together(outcomes, searches, lambda asked: asked[0].kind, _searched)
-    for i in codes:
+        outcomes[i] = (jobs[i], outcomes[i])
+    _together(outcomes, searches, lambda asked: (asked[0].kind, *_facts(asked[1])), _searched)
+    for i in coded:
         outcomes[i] = _tried(jobs[i].answer, outcomes[i])  # type: ignore[attr-defined]
     return outcomes
 
@@ -144,34 +148,38 @@ def _tried(work: Callable[[Any], Any], given: Any) -> Any:
         return problem
 
 
-def _encoded(jobs: list[Job]) -> list[Array]:
-    """Packed codes of each job's rows."""
+def _encoded(jobs: list[Job]) -> list[Codes]:
+    """Codes of each job's rows."""
     first = jobs[0]
     view = {} if first.view is None else {"view": first.view}
     codes = first.pair.model.encode(np.concatenate([job.X for job in jobs]), **view)
-    return np.split(codes.packed, np.cumsum([len(job) for job in jobs])[:-1])
+    ends = np.cumsum([len(job) for job in jobs]).tolist()
+    return [codes[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
 
-def _searched(asked: list[tuple[SearchJob, Array]]) -> list[list[Neighbors]]:
+def _facts(codes: Codes) -> tuple[Any, ...]:
+    """What codes say beside their bits: only codes that say the same can be searched for together."""
+    return tuple(getattr(codes, one.name) for one in fields(codes) if one.name not in ("packed", "ids"))
+
+
+def _searched(asked: list[tuple[SearchJob, Codes]]) -> list[list[Neighbors]]:
     """Neighbors of each job's queries."""
-    first = asked[0][0]
-    pair = first.pair
-    codes = pair.as_codes(np.concatenate([packed for _, packed in asked]))
+    first, codes = asked[0]
+    codes = replace(codes, packed=np.concatenate([one.packed for _, one in asked]))
     left_out: list[Any] = []
-    for job, packed in asked:
-        left_out += [None] * len(packed) if job.exclude is None else job.exclude
+    for job, one in asked:
+        left_out += [None] * len(one) if job.exclude is None else job.exclude
     exclude = None if all(one is None for one in left_out) else left_out
-    found = pair.index.search(codes, first.k, where=first.where, exclude=exclude)
-    ends = np.cumsum([len(packed) for _, packed in asked]).tolist()
+    found = first.pair.index.search(codes, first.k, where=first.where, exclude=exclude)
+    ends = np.cumsum([len(one) for _, one in asked]).tolist()
     return [[found[i] for i in range(a, b)] for a, b in zip([0, *ends], ends, strict=False)]
 
 
-def _values(column: Array) -> list[Any]:
+def _values(column: Any) -> list[Any]:
     """Values of a payload column for JSON, which has no NaN and no infinity."""
-    if column.dtype != STRING and column.dtype.kind == "f" and not np.isfinite(column).all():
-        return [value if np.isfinite(value) else None for value in column.tolist()]
     values: list[Any] = column.tolist()
-    return values
+    safe = isinstance(column, np.ndarray) and column.dtype.kind != "f"
+    return values if safe else plain(values)
 
 
 def _json(value: Any) -> bytes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .packages import fastapi
 from .problems import PROBLEMS
-from .schemas import REF, Answers, Encoded
+from .schemas import REF, Answers, Encoded, Schemas
 
 __all__ = ["ENCODE", "PROBE", "SEARCH", "described"]
 
@@ -40,65 +41,52 @@ def _refused(status: int) -> dict[str, Any]:
     return {"description": PROBLEMS[status], "content": {"application/json": {"schema": schema}}}
 
 
-def _work(
-    name: str, answers: type, summary: str, options: list[dict[str, Any]], **more: Any
-) -> dict[str, Any]:
+def _work(name: str, answers: type, summary: str, **more: Any) -> dict[str, Any]:
     """The parts of a route that takes rows, beside those that are made for every pair."""
-    schema = {"$ref": REF.format(model=name)}
-    content = {"application/json": {"schema": schema}, "application/octet-stream": ROWS}
+    rows = {
+        "type": "string",
+        "format": ROWS,
+        "description": "float32 rows, lowest byte first.",
+    }
+    content = {
+        "application/json": {"schema": {"$ref": REF.format(model=name)}},
+        "application/octet-stream": {"schema": rows},
+    }
     refused = {status: _refused(status) for status in PROBLEMS if status != 404 or name == "SearchRequest"}
     found = {"description": summary, "model": answers, **more}
-    extra = {"requestBody": {"required": True, "content": content}, "parameters": options, "security": KEY}
+    extra = {"requestBody": {"required": True, "content": content}, "security": KEY}
     return {"summary": summary, "responses": {200: found, **refused}, "openapi_extra": extra}
 
 
-def _option(name: str, text: str, **schema: Any) -> dict[str, Any]:
-    return {"name": name, "in": "query", "required": False, "description": text, "schema": schema}
-
-
-ENCODE = _work(
-    "EncodeRequest",
-    Encoded,
-    "Codes of rows",
-    [_option("format", "How codes are written.", enum=["base64", "hex", "bits"], default="base64")],
-    content={"application/octet-stream": BINARY},
-)
-SEARCH = _work(
-    "SearchRequest",
-    Answers,
-    "The nearest rows of the index",
-    [
-        _option("k", "Neighbors of each query; a body that says k itself wins.", type="integer", minimum=1),
-        _option("radius", "All rows within this distance, if k is not given.", type="integer", minimum=0),
-        _option("where", "Filter over the payload, as text.", type="string", minLength=1, format="filter"),
-        _option("payload", "Whether payload columns are returned.", type="boolean", default=False),
-    ],
-)
+ENCODE = _work("EncodeRequest", Encoded, "Codes of rows", content={"application/octet-stream": BINARY})
+SEARCH = _work("SearchRequest", Answers, "The nearest rows of the index")
 PROBE: dict[str, Any] = {
     "summary": "Whether the service answers, and from which files",
     "responses": {200: {"description": "It does.", "content": {"application/json": {"schema": STATE}}}},
 }
 
 
-def described(app: Any, requests: dict[str, Any]) -> dict[str, Any]:
+def described(app: Any, schemas: Schemas) -> dict[str, Any]:
     """The whole description, with requests as the pair in use takes them."""
-    from fastapi.openapi.utils import get_openapi
-
-    found: dict[str, Any] = get_openapi(
+    found: dict[str, Any] = fastapi.openapi.utils.get_openapi(
         title=app.title,
         version=app.version,
         openapi_version="3.1.0",
         summary="Codes of rows, and exact Hamming search.",
         routes=app.routes,
     )
-    components = found.setdefault("components", {})
-    components.setdefault("schemas", {}).update({"Problem": PROBLEM, **requests})
+    components = found["components"]
+    components["schemas"] |= {"Problem": PROBLEM, **schemas.described()}
     components["securitySchemes"] = {
         "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
         "bearer": {"type": "http", "scheme": "bearer"},
     }
-    limits = requests["EncodeRequest"]["properties"]["vectors"]
-    found["info"]["description"] = (
-        f"A row has {limits['items']['maxItems']} numbers. A request has {limits['maxItems']:,} rows at most."
-    )
+    least, most = schemas.row_bytes()
+    for route, parameters in schemas.parameters().items():
+        work = found["paths"][route]["post"]
+        work["parameters"] = parameters
+        rows = work["requestBody"]["content"]["application/octet-stream"]["schema"]
+        work["requestBody"]["content"]["application/octet-stream"] = {
+            "schema": {**rows, "minLength": least, "maxLength": most}
+        }
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class Pair:
     index: HammingIndex
     ids: Ids
     codes: Array
-    payload: dict[str, Array]
+    payload: dict[str, Any]
     number: int
 
     @property
@@ -59,9 +60,10 @@ class Pair:
         return str(self.model.model_id_)
 
     @property
-    def n_features(self) -> int:
-        """Columns of a row to encode."""
-        return int(self.model.n_features_in_)
+    def widths(self) -> dict[str | None, int]:
+        """Columns of a row to encode, by view; None is the first view, which has no name."""
+        views = getattr(self.model, "views_", {})
+        return {None: self.model.n_features_in_} | {name: one.n_features_in_ for name, one in views.items()}
 
     def as_codes(self, packed: Array) -> Codes:
         """Packed rows (n, bytes) as codes of this model."""
@@ -108,6 +110,6 @@ def _warm(pair: Pair) -> None:
     """Compile what the first request would wait for. A copy encodes zeros, as no row of the fit may be."""
     quiet = pair.model.without_training()
     quiet.adopt(replace(quiet.fitted_, seen=None))
-    codes = quiet.encode(np.zeros((1, pair.n_features), np.float32))
+    codes = quiet.encode(np.zeros((1, pair.widths[None]), np.float32))
     pair.index.prepare()
     pair.index.search(pair.as_codes(codes.packed), min(10, len(pair.index)))

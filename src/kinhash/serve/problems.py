@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from typing import Any
 
 from ..errors import InvalidInput, KinhashError, NotEnoughMemory
@@ -11,8 +10,6 @@ from .packages import fastapi
 from .pair import UnknownId
 
 __all__ = ["PROBLEMS", "Refused", "as_response", "install", "reading"]
-
-log = logging.getLogger("kinhash.serve")
 
 PROBLEMS = {
     400: "The request was cut off.",
@@ -49,7 +46,6 @@ def as_response(problem: Exception) -> Any:
         return _response(status, problem.wrong, problem.expected, problem.remedy)
     if isinstance(problem, MemoryError):
         return _response(503, "There is not enough memory for this request", "fewer rows", "Ask for less")
-    log.error("A request failed", exc_info=problem)
     return _response(500, "The service failed", "", "The reason is in its log")
 
 

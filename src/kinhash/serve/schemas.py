@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from .._internal.texts import STRING
-from .._internal.types import Array
 from ..codes import n_bytes
 from .limits import Limits
 from .packages import pydantic
@@ -22,6 +21,15 @@ FORMATS = ("base64", "hex", "bits")  # how a code is written as text
 DEFAULT_K = 10
 LARGEST_ID = 2**63
 REF = "#/components/schemas/{model}"
+Scalar = bool | int | float | str
+
+
+def _whole(value: Any) -> Any:
+    """1.0 is an integer in JSON, and stays what it is otherwise."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, pydantic.BeforeValidator(_whole)]
 Field, create = pydantic.Field, pydantic.create_model
 
 
@@ -45,7 +53,7 @@ class Found(pydantic.BaseModel):
     """The neighbors of one query, nearest first, equal distances by ascending id."""
 
     ids: list[int | str]
-    distances: list[int]
+    distances: list[int | float]
     payload: dict[str, list[Any]] | None = Field(None, description="Columns of these rows, if asked for.")
 
 
@@ -75,18 +83,43 @@ class Schemas:
             found[name] = schema
         return found
 
+    def parameters(self) -> dict[str, list[dict[str, Any]]]:
+        """The options in the address, by route, as OpenAPI describes them."""
+        routes = {"/encode": self.encode_options, "/search": self.search_options}
+        return {
+            route: [
+                _parameter(name, given) for name, given in model.model_json_schema()["properties"].items()
+            ]
+            for route, model in routes.items()
+        }
+
+    def row_bytes(self) -> tuple[int, int]:
+        """Least and most bytes of a body of plain numbers."""
+        vectors = self.encode.json_schema()["properties"]["vectors"]
+        row = vectors["items"]
+        return 4 * row["minItems"], 4 * row["maxItems"] * vectors["maxItems"]
+
+
+def _parameter(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """One option; an address has no null, so a default of None is no default there."""
+    kinds = [kind for kind in given.get("anyOf", [given]) if kind.get("type") != "null"]
+    names = ("type", "enum", "minimum", "maximum", "minLength", "format")
+    schema = {key: value for key, value in {**given, **kinds[0]}.items() if key in names}
+    return {"name": name, "in": "query", "description": given["description"], "schema": schema}
+
 
 def schemas_of(pair: Pair, limits: Limits) -> Schemas:
     """The checks for this pair under these limits."""
     number = Annotated[float, Field(allow_inf_nan=False)]
-    row = Annotated[list[number], Field(min_length=pair.n_features, max_length=pair.n_features)]
+    widths = pair.widths.values()
+    row = Annotated[list[number], Field(min_length=min(widths), max_length=max(widths))]
     vectors = (_some(row, limits), Field(description="Rows of numbers, one per column of the model."))
-    view = (str | None, Field(None, description="Which view the rows are of, if the model has several."))
+    view = _views(pair)
     written = (Literal[FORMATS], Field("base64", description="How codes are written."))
-    encode = create("EncodeRequest", __base__=Strict, vectors=vectors, view=view, format=written)
+    encode = create("EncodeRequest", __base__=Strict, vectors=vectors, format=written, **view)
     options = _options(pair, limits)
     given = {
-        "vectors": {"vectors": vectors, "view": view},
+        "vectors": {"vectors": vectors, **view},
         "ids": {"ids": (_some(_an_id(pair), limits), Field(description="Rows of the index to start from."))},
     }
     given |= {name: _codes(name, pair, limits) for name in FORMATS}
@@ -104,8 +137,8 @@ def schemas_of(pair: Pair, limits: Limits) -> Schemas:
     return Schemas(
         pydantic.TypeAdapter(encode),
         pydantic.TypeAdapter(search),
-        create("EncodeOptions", __config__=lax, view=view, format=written),
-        create("SearchOptions", __config__=lax, view=view, **_in_address(options)),
+        create("EncodeOptions", __config__=lax, format=written, **view),
+        create("SearchOptions", __config__=lax, **view, **_in_address(options)),
     )
 
 
@@ -129,10 +162,17 @@ def _some(kind: Any, limits: Limits) -> Any:
     return Annotated[list[kind], Field(min_length=1, max_length=limits.rows)]
 
 
+def _views(pair: Pair) -> dict[str, Any]:
+    """The option that names a view, for models that have some."""
+    names = tuple(name for name in pair.widths if name is not None)
+    text = "Which view the rows are of; by default the one that the model was fitted on."
+    return {"view": (Literal[names] | None, Field(None, description=text))} if names else {}
+
+
 def _an_id(pair: Pair) -> Any:
     if pair.ids.are_strings:
         return str
-    return Annotated[int, Field(ge=-LARGEST_ID, lt=LARGEST_ID)]
+    return Annotated[Whole, Field(ge=-LARGEST_ID, lt=LARGEST_ID)]
 
 
 def _codes(written: str, pair: Pair, limits: Limits) -> dict[str, Any]:
@@ -150,12 +190,13 @@ def _codes(written: str, pair: Pair, limits: Limits) -> dict[str, Any]:
 
 def _options(pair: Pair, limits: Limits) -> dict[str, Any]:
     """What every search may ask for."""
-    k = Annotated[int, Field(ge=1, le=limits.k)]
-    radius = Annotated[int, Field(ge=0, le=2**31)]
+    k = Annotated[Whole, Field(ge=1, le=limits.k)]
+    radius = Annotated[Whole, Field(ge=0, le=2**31)]
     an_id: Any = _an_id(pair)
     excluded = Annotated[list[an_id | None], Field(max_length=limits.rows)]
     column: Any = Literal[tuple(pair.payload)] if pair.payload else str
-    where = Annotated[str | dict[str, Any] | list[an_id], pydantic.WithJsonSchema(_where(pair))]
+    mapping = dict[str, Scalar | list[Scalar]]
+    where = Annotated[str | mapping | list[an_id], pydantic.WithJsonSchema(_where(pair))]
     return {
         "k": (k | None, Field(None, description=f"Neighbors of each query. Default: {DEFAULT_K}.")),
         "radius": (
@@ -177,8 +218,9 @@ def _options(pair: Pair, limits: Limits) -> dict[str, Any]:
 def _in_address(options: dict[str, Any]) -> dict[str, Any]:
     """Those that can stand in the address, as text."""
     shown = {name: options[name] for name in ("k", "radius")}
+    text = Annotated[str, Field(min_length=1, json_schema_extra={"format": "filter"})]
     return shown | {
-        "where": (str | None, Field(None, description="Filter over the payload, as text.")),
+        "where": (text | None, Field(None, description="Filter over the payload, as text.")),
         "payload": (bool, Field(False, description="Whether payload columns are returned.")),
     }
 
@@ -192,6 +234,7 @@ def _where(pair: Pair) -> dict[str, Any]:
     return {"anyOf": [text, mapping, {"type": "array", "items": an_id}]}
 
 
-def _values(column: Array) -> dict[str, Any]:
-    one: dict[str, Any] = {"type": "string" if column.dtype == STRING else ["number", "boolean"]}
+def _values(column: Any) -> dict[str, Any]:
+    values = getattr(column, "values", column)  # of a column of lists, all of their entries
+    one: dict[str, Any] = {"type": "string" if values.dtype == STRING else ["number", "boolean"]}
     return {"anyOf": [one, {"type": "array", "items": one}]}
