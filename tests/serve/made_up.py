@@ -26,7 +26,7 @@ def before_call(context, case, kwargs):
 
 
 def are_ids(value):
-    ids = isinstance(value, list) and all(
-        one is None or (type(one) in (int, float) and one == int(one)) for one in value
-    )
-    return ids and len(value) <= 1000 and all(abs(one or 0) < 2**63 for one in value)
+    if not isinstance(value, list) or len(value) > 1000:
+        return False
+    kinds = all(one is None or type(one) in (int, float) for one in value)
+    return kinds and all(abs(one or 0) < 2**63 and int(one or 0) == (one or 0) for one in value)

@@ -338,6 +338,8 @@ def test_the_description_is_of_the_pair_that_is_served(client, pairs):
     row = found["components"]["schemas"]["EncodeRequest"]["properties"]["vectors"]["items"]
     assert row["minItems"] == row["maxItems"] == P
     assert {"/encode", "/search", "/livez"} <= found["paths"].keys()
+    options = {one["name"]: one["schema"] for one in found["paths"]["/search"]["post"]["parameters"]}
+    assert options["k"] == {"type": "integer", "minimum": 1, "maximum": 1000}
     text = json.dumps(found)
     assert all(name in text for name in ("kind", "price", "X-API-Key"))
 

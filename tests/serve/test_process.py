@@ -13,6 +13,8 @@ from http.client import HTTPConnection
 import numpy as np
 import pytest
 
+from kinhash.cli.serve import _listening
+from kinhash.errors import FileProblem
 from kinhash.serve import Limits
 
 from .conftest import JSON, Local, app_of, ask, listening, process, put, rows_of, stop, until
@@ -212,3 +214,11 @@ def test_garbage_on_the_wire(pairs):
             with socket.create_connection(("127.0.0.1", port), 30) as sock:
                 sock.sendall(text.encode())
         assert ask(port, "/search", BODY)[0] == 200
+
+
+def test_answers_are_sent_without_delay():
+    """asyncio sets TCP_NODELAY where the socket names its protocol; without it, an answer waits 40 ms."""
+    with _listening("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
+        with pytest.raises(FileProblem, match="Nothing can listen"):
+            _listening("127.0.0.1", listening.getsockname()[1])

@@ -107,9 +107,16 @@ def _listening(host: str, port: int) -> socket.socket:
     from ..serve import BACKLOG
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With its protocol named, as asyncio asks for it before it sends answers without delay (TCP_NODELAY).
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        if os.name == "posix":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+        return listening
     except OSError as problem:
+        listening.close()
         raise FileProblem(
             f"Nothing can listen on {host}, port {port}: {problem.strerror or problem}",
             "an address of this machine and a free port",

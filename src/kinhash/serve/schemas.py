@@ -29,7 +29,11 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Whole = Annotated[int, pydantic.BeforeValidator(_whole)]
+def _integer(**bounds: int) -> Any:
+    """Integers within bounds."""
+    return Annotated[int, pydantic.Field(**bounds), pydantic.BeforeValidator(_whole)]
+
+
 Field, create = pydantic.Field, pydantic.create_model
 
 
@@ -172,7 +176,7 @@ def _views(pair: Pair) -> dict[str, Any]:
 def _an_id(pair: Pair) -> Any:
     if pair.ids.are_strings:
         return str
-    return Annotated[Whole, Field(ge=-LARGEST_ID, lt=LARGEST_ID)]
+    return _integer(ge=-LARGEST_ID, lt=LARGEST_ID)
 
 
 def _codes(written: str, pair: Pair, limits: Limits) -> dict[str, Any]:
@@ -190,8 +194,8 @@ def _codes(written: str, pair: Pair, limits: Limits) -> dict[str, Any]:
 
 def _options(pair: Pair, limits: Limits) -> dict[str, Any]:
     """What every search may ask for."""
-    k = Annotated[Whole, Field(ge=1, le=limits.k)]
-    radius = Annotated[Whole, Field(ge=0, le=2**31)]
+    k = _integer(ge=1, le=limits.k)
+    radius = _integer(ge=0, le=2**31)
     an_id: Any = _an_id(pair)
     excluded = Annotated[list[an_id | None], Field(max_length=limits.rows)]
     column: Any = Literal[tuple(pair.payload)] if pair.payload else str
