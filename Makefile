@@ -84,8 +84,8 @@ test-spark: $(STAMP)  ## Run the tests on Spark (installs pyspark; needs Java 17
 	@$(BIN)/python -m pip install --quiet -e ".[spark]"
 	@$(BIN)/python -m pytest tests/distributed/test_spark.py -m "slow or not slow" --timeout=1200
 
-test-integrations: $(STAMP)  ## Run the tests inside sentence-transformers and huggingface_hub (installs them and torch)
-	@$(BIN)/python -m pip install --quiet -e ".[sentence-transformers,hub]"
+test-integrations: $(STAMP)  ## Run the tests inside LangChain, sentence-transformers, huggingface_hub, cleanlab and datasets (installs them and torch)
+	@$(BIN)/python -m pip install --quiet -e ".[sentence-transformers,hub,langchain]" --group test-integrations
 	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest tests/integrations -rs
 
 check: $(STAMP)  ## Lint, types, import layers, words, doctests of both packages
