@@ -56,7 +56,7 @@ def test_langchain(hasher, tmp_path, monkeypatch):
 def test_cleanlab(hasher):
     """Most labels that were changed after the fit are doubted, and most that are doubted were changed."""
     pytest.importorskip("cleanlab", reason="cleanlab is not installed")
-    pytest.importorskip("datasets", reason="datasets is not installed")
+    pytest.importorskip("datasets.arrow_dataset", reason="datasets is not installed")
     wrong = np.arange(0, len(X), 40)
     labels = y.copy()
     labels[wrong] = (labels[wrong] + 5) % 10
@@ -69,6 +69,6 @@ def test_cleanlab(hasher):
 
 
 def test_datasets(hasher):
-    pytest.importorskip("datasets", reason="datasets is not installed")
+    pytest.importorskip("datasets.arrow_dataset", reason="datasets is not installed")
     names = run("Hugging Face datasets", hasher=hasher, X=X)
     np.testing.assert_array_equal(names["packed"], hasher.encode(X).packed)

@@ -1,4 +1,4 @@
-"""The application on a socket of its own, until it is told to stop."""
+"""The application on a socket of its own, until a signal stops it."""
 
 from __future__ import annotations
 
