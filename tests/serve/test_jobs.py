@@ -29,6 +29,16 @@ def loaded(pairs):
     ]
 
 
+def test_two_indexes_of_one_model_are_searched_apart(loaded, pairs):
+    """As while a new index of the same model takes over."""
+    again = load_pair(Files(str(pairs / "a/model.kin"), str(pairs / "named/index.kin")), 3)
+    assert again.model_id == loaded[0].model_id
+    jobs = [SearchJob(pair, X[:2], k=3) for pair in (loaded[0], again)]
+    for job, body in zip(jobs, run(jobs), strict=True):
+        found = job.pair.index.search(job.pair.model.encode(X[:2]), 3)
+        assert [one["ids"] for one in json.loads(body)["results"]] == found.ids.tolist()
+
+
 @st.composite
 def requests(draw):
     """What a job is made of, apart from the pair."""
