@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 LOWEST := .venv-lowest
 LOWEST_PYTHON ?= python3.11
 LOWEST_TESTS  ?= tests bench/tests
-EXTRAS := plot,parquet,faiss,usearch,onnx,duckdb,dask
+EXTRAS := plot,parquet,faiss,usearch,onnx,duckdb,dask,serve
 BENCH_EXTRAS := data,faiss,metric
 .DEFAULT_GOAL := help
 
@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml bench/pyproject.toml
 	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" -e "bench[$(BENCH_EXTRAS)]" --group dev
 	@touch $@
 
-.PHONY: help install demo test test-slow test-lowest package review lock test-spark test-engines test-browser test-integrations check format bench docs clean
+.PHONY: help install demo test test-slow test-lowest package review lock test-spark test-engines test-browser test-serve test-integrations check format bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -76,12 +76,16 @@ test-browser: $(STAMP)  ## Run the explorer's tests in a real browser (installs 
 	  || echo "No Chromium on this system and none could be installed (apt-get install chromium): tests are skipped."
 	@$(BIN)/python -m pytest tests/browser -rs
 
+test-serve: $(STAMP)  ## Run the tests of the service, with requests that schemathesis makes up (installs it)
+	@$(BIN)/python -m pip install --quiet --group test-serve
+	@$(BIN)/python -m pytest tests/serve -m "slow or not slow" -rs
+
 test-spark: $(STAMP)  ## Run the tests on Spark (installs pyspark; needs Java 17)
 	@$(BIN)/python -m pip install --quiet -e ".[spark]"
 	@$(BIN)/python -m pytest tests/distributed/test_spark.py -m "slow or not slow" --timeout=1200
 
-test-integrations: $(STAMP)  ## Run the tests inside sentence-transformers and huggingface_hub (installs them and torch)
-	@$(BIN)/python -m pip install --quiet -e ".[sentence-transformers,hub]"
+test-integrations: $(STAMP)  ## Run the tests inside LangChain, sentence-transformers, huggingface_hub, cleanlab and datasets (installs them and torch)
+	@$(BIN)/python -m pip install --quiet -e ".[sentence-transformers,hub,langchain]" --group test-integrations
 	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest tests/integrations -rs
 
 check: $(STAMP)  ## Lint, types, import layers, words, doctests of both packages

@@ -62,6 +62,7 @@ COMMANDS = {
         "Encode an index anew with another model, and compare before it is switched.",
     ),
     "search": ("search:search", "Find the nearest rows of an index."),
+    "serve": ("serve:serve", "Serve a model and an index over HTTP, read-only."),
     "explore": ("explore:explore", "Make one offline page to look at codes, neighbours and labels."),
     "export": ("export:export", "Write codes to FAISS, DuckDB, PostgreSQL and other engines."),
     "eval": ("eval:evaluate", "Score codes against labels, ties counted exactly."),

@@ -2,6 +2,7 @@
 
     from kinhash.integrations.sentence_transformers import KinhashModule
     from kinhash.integrations.hub import push_to_hub
+    from kinhash.integrations.langchain import KinhashVectorStore
 
 Add one: a file here, an extra of the same name in pyproject.toml, and a row in `INTEGRATIONS`.
 """
@@ -11,4 +12,4 @@ from __future__ import annotations
 __all__ = ["INTEGRATIONS"]
 
 # Module: the extra that brings what it needs.
-INTEGRATIONS = {"hub": "hub", "sentence_transformers": "sentence-transformers"}
+INTEGRATIONS = {"hub": "hub", "langchain": "langchain", "sentence_transformers": "sentence-transformers"}

@@ -1,0 +1,84 @@
+"""What goes wrong, as JSON: the three sentences of an error of ours, and the status that goes with it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..errors import InvalidInput, KinhashError, NotEnoughMemory
+from .packages import fastapi
+from .pair import UnknownId
+
+__all__ = ["PROBLEMS", "Refused", "as_response", "install", "reading"]
+
+PROBLEMS = {
+    400: "The request was cut off.",
+    401: "The API key is missing or wrong.",
+    404: "No such id, or no such page.",
+    408: "The body took too long to arrive.",
+    413: "The body is too large.",
+    415: "The body is of another type.",
+    422: "The request cannot be answered as it is.",
+    429: "Too many requests at once.",
+}
+RETRY_SECONDS = "1"
+SHOWN = 3  # problems of a body that are named
+
+
+class Refused(Exception):
+    """A request that is refused before any work: its status and three sentences."""
+
+    def __init__(self, status: int, wrong: str, expected: str = "", remedy: str = "") -> None:
+        super().__init__(wrong)
+        self.status, self.said = status, (wrong, expected, remedy)
+
+
+def as_response(problem: Exception) -> Any:
+    """The answer to a request that failed."""
+    if isinstance(problem, Refused):
+        headers = {"Retry-After": RETRY_SECONDS} if problem.status == 429 else {}
+        headers |= {"WWW-Authenticate": "Bearer"} if problem.status == 401 else {}
+        return _response(problem.status, *problem.said, headers=headers)
+    if isinstance(problem, KinhashError):
+        status = 503 if isinstance(problem, NotEnoughMemory) else 500
+        status = 422 if isinstance(problem, InvalidInput) else status
+        status = 404 if isinstance(problem, UnknownId) else status
+        return _response(status, problem.wrong, problem.expected, problem.remedy)
+    if isinstance(problem, MemoryError):
+        return _response(503, "There is not enough memory for this request", "fewer rows", "Ask for less")
+    return _response(500, "The service failed", "", "The reason is in its log")
+
+
+def reading(problem: Any) -> Refused:
+    """What pydantic found in a body or in parameters."""
+    found = problem.errors(include_url=False, include_input=False, include_context=False)
+    said = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}".removeprefix(": ") for one in found[:SHOWN]]
+    more = f" ({len(found) - SHOWN} more)" if len(found) > SHOWN else ""
+    return Refused(
+        422,
+        f"The request cannot be read: {'; '.join(said)}{more}"[:1000],
+        "a request as /openapi.json describes it",
+        "Correct the named fields",
+    )
+
+
+def install(app: Any) -> None:
+    """All failures of an application in this form."""
+
+    async def answer(request: Any, problem: Exception) -> Any:
+        return as_response(problem)
+
+    async def answer_http(request: Any, problem: Any) -> Any:
+        headers = dict(problem.headers or {})
+        return _response(problem.status_code, str(problem.detail), headers=headers)
+
+    for kind in (Refused, KinhashError, MemoryError, Exception):
+        app.add_exception_handler(kind, answer)
+    app.add_exception_handler(fastapi.exceptions.StarletteHTTPException, answer_http)
+
+
+def _response(
+    status: int, wrong: str, expected: str = "", remedy: str = "", headers: dict[str, str] | None = None
+) -> Any:
+    text = json.dumps({"error": wrong, "expected": expected, "remedy": remedy})
+    return fastapi.Response(text, status, headers, "application/json")
