@@ -18,6 +18,7 @@ from kinhash.index.kernels import (
     dedupe,
     grouped,
     grouped_margins,
+    heap,
     merge,
     multi_index,
     numpy_reference,
@@ -138,6 +139,17 @@ def test_merging(lists, room, filled):
     ]
     assert ends[0] == ends[1]
     np.testing.assert_array_equal(*outs)
+
+
+@given(keys=st.lists(st.integers(0, 1000), max_size=60, unique=True), room=st.integers(1, 20))
+def test_a_heap_keeps_the_smallest_keys(keys, room):
+    kept = np.full(room, heap.FAR)
+    for key in keys:
+        if key < kept[0]:
+            heap.put_in_heap(kept, key)
+    assert kept[0] == kept.max()
+    heap.sort_heap(kept)
+    assert kept.tolist() == (sorted(keys) + room * [int(heap.FAR)])[:room]
 
 
 def test_merging_long_interleaved_lists():
