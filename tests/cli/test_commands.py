@@ -501,3 +501,19 @@ def test_float_queries(run: Run, folder: Path) -> None:
     assert said.code == 2
     assert "--floats needs --model" in said.err
     assert "kin_weight=4" in succeed(run, "info i.kin")
+
+
+def test_search_takes_a_filter_as_text(run: Run, folder: Path) -> None:
+    codes = load_codes("db.kin")
+    payload = {"year": np.arange(120) + 1900, "tags": [["old"] if i < 50 else [] for i in range(120)]}
+    HammingIndex.from_codes(codes, payload=payload).save("films.kin")
+    where = "year >= 1940 and 'old' in tags"
+    for how in ("-k 99", "--radius 999"):
+        said = run("search", "films.kin", "queries.kin", *how.split(), "--where", where, "--json")
+        assert said.code == 0, said.err
+        for one in json.loads(said.out)["neighbors"]:
+            assert sorted(one["ids"]) == list(range(40, 50))
+    said = run("search", "films.kin", "queries.kin", "--where", "year >> 1940")
+    assert (said.code, said.out) == (2, "")
+    assert "character 7, '> 1940'" in said.err
+    assert "no payload" in run("search", "db.kin", "queries.kin", "--where", "year > 1").err

@@ -18,9 +18,11 @@ from kinhash.index.kernels import (
     dedupe,
     grouped,
     grouped_margins,
+    heap,
     merge,
     multi_index,
     numpy_reference,
+    passing,
     scalar,
     top_k,
     vector,
@@ -139,6 +141,17 @@ def test_merging(lists, room, filled):
     np.testing.assert_array_equal(*outs)
 
 
+@given(keys=st.lists(st.integers(0, 1000), max_size=60, unique=True), room=st.integers(1, 20))
+def test_a_heap_keeps_the_smallest_keys(keys, room):
+    kept = np.full(room, heap.FAR)
+    for key in keys:
+        if key < kept[0]:
+            heap.put_in_heap(kept, key)
+    assert kept[0] == kept.max()
+    heap.sort_heap(kept)
+    assert kept.tolist() == (sorted(keys) + room * [int(heap.FAR)])[:room]
+
+
 def test_merging_long_interleaved_lists():
     """Many more rows than there is room for: gathering is cut back, and stops at the right code."""
     rng = np.random.default_rng(1)
@@ -193,6 +206,36 @@ def test_top_k(case, share, weigh):
         module.top_k(
             s.blocks, s.n_codes, s.starts, s.rows, words, distances, ranks,
             weighing.planes, weighing.least, None, None, (0,) * words.shape[1],
+        )  # fmt: skip
+        found.append((distances, ranks))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+@given(case=cases(n_bits=WIDTHS), share=st.floats(0, 1), weigh=weighings(), listed=st.booleans())
+def test_top_k_of_passing_rows(case, share, weigh, listed):
+    """With the bits of the codes, and with all bits set, where the lists decide."""
+    rng, packed, queries, n_bits = case
+    mask = rng.random(len(packed)) < rng.choice([0.1, 0.5, 0.9])
+    if not mask.any():
+        return
+    weighing, s, words = weigh(n_bits), segment(packed, n_bits), read_only(to_words(queries))
+    k, found = max(1, round(share * int(mask.sum()))), []
+    mask.flags.writeable = False
+    for module in (passing, numpy_reference):
+        bits = np.zeros(-(-s.n_codes // 64), np.uint64)
+        starts = s.starts if s.starts.size else read_only(np.arange(s.n_codes + 1, dtype=np.uint32))
+        rows = s.rows if s.rows.size else read_only(np.arange(s.n_codes, dtype=np.uint32))
+        module.passing_codes(mask, starts, rows, bits)
+        found.append(bits)
+    np.testing.assert_array_equal(*found)
+    bits = read_only(np.full_like(bits, 2**64 - 1) if listed and s.starts.size else bits)
+    found = []
+    for module in (top_k, numpy_reference):
+        distances, ranks = np.empty((len(words), k), np.uint16), np.empty((len(words), k), np.int64)
+        module.top_k(
+            s.blocks, s.n_codes, s.starts, s.rows, words, distances, ranks,
+            weighing.planes, weighing.least, bits, mask, (0,) * words.shape[1],
         )  # fmt: skip
         found.append((distances, ranks))
     np.testing.assert_array_equal(found[0][0], found[1][0])
@@ -317,8 +360,11 @@ def test_tables(case):
 
 
 def test_every_kernel_has_a_twin():
-    modules = (vector, top_k, radius_kernel, multi_index, dedupe, merge, asymmetric, grouped, grouped_margins)
-    helpers = {"exact_distance", "fill_table"}
+    modules = (
+        vector, top_k, radius_kernel, multi_index, dedupe, merge, asymmetric, grouped, grouped_margins,
+        passing,
+    )  # fmt: skip
+    helpers = {"exact_distance", "fill_table", "count_passing", "first_passing", "mark_rows"}
     public = {name for module in modules for name in module.__all__} - helpers
     kernels = {name for name in public if any(hasattr(getattr(m, name, None), "py_func") for m in modules)}
     assert kernels >= {"top_k", "scan_within", "probe", "group_codes", "merge_level", "top_k_weighted"}

@@ -31,6 +31,9 @@ SHOWN_QUERIES = 20
     type=click.Choice(["both", "kin", "alike"]),
     help="With --model: bits of this field count by how firmly the query has them.",
 )
+@click.option(
+    "--where", metavar="TEXT", help="Only rows that pass, e.g. 'year >= 2010 and \"Drama\" in tags'."
+)
 @click.option("--all", "show_all", is_flag=True, help=f"Show all queries, not the first {SHOWN_QUERIES}.")
 @json_option
 def search(
@@ -41,6 +44,7 @@ def search(
     model: str | None,
     view: str | None,
     floats: str | None,
+    where: str | None,
     show_all: bool,
     as_json: bool,
 ) -> None:
@@ -55,6 +59,7 @@ def search(
       kinhash search pictures.kin captions.npy --model model.kin --view text
       kinhash search index.kin new.npy --model model.kin --json
       kinhash search index.kin new.npy --model model.kin --floats alike
+      kinhash search index.kin queries.kin --where 'year >= 2010 and not lang in ["de", "en"]'
     """
     from .files import open_codes
 
@@ -71,11 +76,12 @@ def search(
         codes = replace(codes, fields=opened.fields) if queries.lower().endswith(".npy") else codes
     start = time.perf_counter()
     if radius is not None:
-        found = opened.search_radius(codes, radius)
+        found = opened.search_radius(codes, radius, where=where)
     elif margins is None:
-        found = opened.search(codes, k)
+        found = opened.search(codes, k, where=where)
     else:
-        found = opened.search(codes, k, margins=margins, margins_of=None if floats == "both" else floats)
+        field = None if floats == "both" else floats
+        found = opened.search(codes, k, where=where, margins=margins, margins_of=field)
     seconds = time.perf_counter() - start
     names = range(len(codes)) if codes.ids is None else codes.ids.tolist()
     answers = [

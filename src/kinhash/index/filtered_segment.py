@@ -1,8 +1,9 @@
 """The rows of a segment that pass a filter: searched in place, or copied where that is cheaper.
 
-A large part is scanned with a mask in the kernel: a bit for each distinct code that has a passing row. Of a
-small part the codes are copied, and searches read nothing else. A prepared filter copies a large part, too,
-once searching it in place took as long as copying would. Answers are the same.
+A large part is scanned with a mask in the kernel: a bit for each distinct code that has a passing row, and
+for codes that repeat also the rows themselves. Of a small part the codes are copied, and searches read
+nothing else. A prepared filter copies a large part, too, once searching it in place took as long as copying
+would. Answers are the same.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ FEW = (
     64  # codes that are scanned in the time it takes to gather one: a part of fewer rows than that is copied
 )
 COPYING = 5e-8  # seconds to copy the code of a row
+LISTING = 3e-9  # seconds to look at a row in the list of its code
+MANY_QUERIES = 16  # from here on, looking at every list once is worth it in the first search
+ALL = np.uint64(2**64 - 1)
 
 
 @dataclass
@@ -84,7 +88,7 @@ class FilteredSegment:
             distances, places = copied[0].top_k(queries, k, fields)
             return distances, copied[1][places]
         begin = time.perf_counter()
-        found = self.segment.top_k_passing(queries, k, fields, self._bits(), self.mask)
+        found = self.segment.top_k_passing(queries, k, fields, self._bits(len(queries)), self.mask)
         self.parts.seconds += time.perf_counter() - begin
         return found
 
@@ -104,7 +108,7 @@ class FilteredSegment:
             query, distances, places = copied[0].within(queries, radius, fields)
             return query, distances, copied[1][places]
         begin = time.perf_counter()
-        query, distances, ranks = self.segment.within(queries, radius, fields, self._bits())
+        query, distances, ranks = self.segment.within(queries, radius, fields, self._bits(len(queries)))
         self.parts.seconds += time.perf_counter() - begin
         passes = self.mask[ranks]
         return query[passes], distances[passes], ranks[passes]
@@ -127,16 +131,28 @@ class FilteredSegment:
                 self.parts.rows = rows, ranks
             return self.parts.rows
 
-    def _bits(self) -> Any:
-        """A bit for each code with a row that passes (``n_codes / 64`` words)."""
-        if self.parts.bits is None:
-            segment = self.segment
-            bits = np.zeros(-(-segment.n_codes // 64), np.uint64)
-            if segment.starts.size:
-                passing_codes(self.mask, segment.starts, segment.rows, bits)
-            else:
-                packed = np.packbits(self.mask, bitorder="little")
-                bits.view(np.uint8)[: len(packed)] = packed
-            bits.flags.writeable = False
-            self.parts.bits = bits
-        return self.parts.bits
+    def _bits(self, n_queries: int) -> Any:
+        """A bit for each code that may have a row that passes (``n_codes / 64`` words).
+
+        Where codes repeat, all bits are set until searches have taken as long as looking at every list.
+        """
+        if self.parts.bits is not None:
+            return self.parts.bits
+        segment = self.segment
+        n_words = -(-segment.n_codes // 64)
+        if not segment.starts.size:
+            bits = np.zeros(n_words, np.uint64)
+            packed = np.packbits(self.mask, bitorder="little")
+            bits.view(np.uint8)[: len(packed)] = packed
+        elif n_queries < MANY_QUERIES and self.parts.seconds < LISTING * len(segment):
+            return _frozen(np.full(n_words, ALL))
+        else:
+            bits = np.zeros(n_words, np.uint64)
+            passing_codes(self.mask, segment.starts, segment.rows, bits)
+        self.parts.bits = _frozen(bits)
+        return bits
+
+
+def _frozen(bits: Any) -> Any:
+    bits.flags.writeable = False
+    return bits

@@ -182,11 +182,13 @@ class HammingIndex:
     ) -> Neighbors:
         """Find the ``k`` nearest rows of every query, or all rows that pass the filter if they are fewer.
 
-        ``where`` filters before the selection: a boolean mask in the order of `ids`, a list of ids, a mapping
-        of payload columns to a wanted value or list of values, or a function from the payload to a mask,
-        which is called once with all rows in the order of `ids`. Or a list with one of these, or None, for
-        every query: each distinct filter costs a pass over the rows, and the result is flat, as that of
-        `search_radius`, because queries may get different numbers of rows.
+        ``where`` filters before the selection: a condition on payload columns as text
+        (``year >= 2010 and "Drama" in tags``) or as a mapping (to a wanted value, a list or set of them, or
+        a tuple of two for a range), a list of ids, a boolean mask in the order of `ids`, a function from the
+        payload to a mask, which is called once with all rows in the order of `ids`, or what `filter`
+        prepared. Or a list with one of these, or None, for every query: each distinct filter is evaluated
+        once, and the result is flat, as that of `search_radius`, because queries may get different numbers
+        of rows.
 
         ``exclude`` has an id, or None, for every query: the row with that id, usually the query itself, is
         not returned, and the next one is. If there is no next one, because ``k`` is at or above the number

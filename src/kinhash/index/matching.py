@@ -118,6 +118,12 @@ def mask_of(segment: Any, condition: Condition) -> Mask:
 
 def _compared(segment: Any, wanted: OneOf | Between) -> Mask:
     name, payload = wanted.column, segment.payload
+    if not payload:
+        raise InvalidInput(
+            f"A filter names the payload column {name!r}, and the index has no payload",
+            "an index with payload columns",
+            "Pass payload when the index is built",
+        )
     if name not in payload:
         raise UnknownName.among("payload column", name, payload)
     column = payload[name]
@@ -201,7 +207,8 @@ def _places(values: Any, wanted: OneOf | Between) -> Numbers:
     elif isinstance(wanted, OneOf):
         numbers = exactly(values.dtype, wanted.values)
         found = np.searchsorted(values, numbers)
-        return found[(found < len(values)) & (values[np.minimum(found, len(values) - 1)] == numbers)]
+        there = found < len(values)
+        return found[there][values[found[there]] == numbers[there]]
     else:
         bounds = closed_bounds(values.dtype, wanted)
         if bounds is None:

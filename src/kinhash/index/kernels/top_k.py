@@ -12,10 +12,10 @@ what happens to a candidate hardly counts, and the scan runs at the speed of the
 Codes with fields go through the same scan, with ``planes`` and ``least`` of `weighing`; with ``planes`` None
 the compiler leaves the weighing out.
 
-A filter comes as ``passing``, a bit for each code with a row that passes, and ``mask``, which rows pass: both
-are None without one. Where codes repeat, the first row of a code that passes need not be its smallest. So
-only codes whose smallest row passes (they *lead*) count towards the ``k`` codes above, and of the codes at
-``T`` the list keeps those whose first passing rows come first.
+A filter comes as ``passing``, a bit for each code that may have a row that passes, and ``mask``, which rows
+pass: both are None without one. Where codes repeat, the first row of a code that passes need not be its
+smallest. So only codes whose smallest row passes (they *lead*) count towards the ``k`` codes above, and of
+the codes at ``T`` the list keeps those whose first passing rows come first.
 
 The twin of `top_k` is in `numpy_reference`.
 """
@@ -172,6 +172,8 @@ def _absorb(
                     weight = np.int64(starts[code + 1]) - np.int64(starts[code])
                 else:
                     weight = count_passing(mask, starts, rows, code, k)
+                    if weight == 0:
+                        continue
                     leads = np.int64(mask[rows[starts[code]]])
             bound = _admit(notes, i, width, np.int64(distance) << SHIFT | code, weight, leads, k)
     bounds[i] = bound
