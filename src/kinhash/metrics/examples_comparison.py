@@ -87,7 +87,7 @@ def _fit_and_compare(hasher: Any, X: Any, examples: Examples, rng: np.random.Gen
     if split is None:
         raise InvalidInput(
             f"{len(examples.ends):,} pairs or triplets are too few to hold some out",
-            "so many that a third of them has ten of each kind",
+            "ten of each kind in a third of them",
             "Pass more pairs, or fit without a comparison",
         )
     fit_examples(hasher, X, split[0])
