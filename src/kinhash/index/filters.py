@@ -30,6 +30,11 @@ class Filter:
 
     ``len(filter)`` is the number of rows that pass. Memory: a byte and a quarter per row; after many searches
     a copy of the codes that pass.
+
+    Parameters
+    ----------
+    index : the index that is searched.
+    where : which rows pass, as `HammingIndex.search` takes it.
     """
 
     def __init__(self, index: HammingIndex, where: Any) -> None:
@@ -48,7 +53,13 @@ class Filter:
         return Filter, (self._index, self._where)
 
     def select(self, index: Any, segments: Sequence[Segment]) -> list[Any]:
-        """The rows that pass, as parts of segments."""
+        """The rows that pass, as parts of segments.
+
+        Parameters
+        ----------
+        index : the index that is searched.
+        segments : the rows of its present state.
+        """
         if index is not self._index:
             raise InvalidInput(
                 "A filter came to another index than the one that prepared it",

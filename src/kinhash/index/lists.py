@@ -24,6 +24,11 @@ class ListColumn:
     """Lists of numbers or strings, one for each row: ``values[ends[i - 1]:ends[i]]`` are those of row ``i``.
 
     Indexing with a number gives a list, with an array of row numbers or booleans, or a slice, a column.
+
+    Parameters
+    ----------
+    values : the values of all rows, one row after the other.
+    ends : where the values of each row end (n,).
     """
 
     values: Values
@@ -68,7 +73,13 @@ class ListColumn:
 
     @classmethod
     def of(cls, rows: Any, what: str) -> ListColumn:
-        """From lists, tuples, sets or arrays of strings or of numbers."""
+        """From lists, tuples, sets or arrays of strings or of numbers.
+
+        Parameters
+        ----------
+        rows : the values of each row.
+        what : name of the column in errors.
+        """
         lists = [_entries(row, number, what) for number, row in enumerate(rows)]
         ends = np.cumsum([len(row) for row in lists], dtype=np.int64)
         return cls(_flat([value for row in lists for value in row], what), ends)
