@@ -1,5 +1,4 @@
-"""Encode a new row by the same energy as the training rows, with the supervision a label model expects for
-it.
+"""Encode a new row as the training rows are: by the energy, from similarities that a label model predicts.
 
 Steps of a fit: prepare the features, fit the label model, rotate the solver's codes (where it leaves the
 rotation free) so that they round well, and read off the scores of all groups.
@@ -49,7 +48,7 @@ CODEWORD_TEMPERATURE = 0.25  # a mean of many random codewords says nothing: the
 TREE_TEMPERATURE = 1.0  # codewords of siblings have most bits in common, so their mean says something
 TAG_TEMPERATURE = 1.0  # tags are not exclusive, so there is no runner-up to make room for
 MOST_LABELS_OF_RBF = 100  # ten of the 1,000 centers a label; with fewer, most labels have no center near by
-TRIAL_STEPS, TRIAL_TOLERANCE = 12, 2e-2  # of a candidate's fit, enough to compare by
+TRIAL_STEPS, TRIAL_TOLERANCE = 12, 2e-2  # limits of a candidate's fit: enough to compare candidates
 MANY_ROWS, WARM_STEPS = 40_000, 10  # a fit of more rows that starts from a candidate takes no more steps
 
 

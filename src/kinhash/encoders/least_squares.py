@@ -1,9 +1,9 @@
 """Ridge regression from moments: ``min Σ w (z·W + c − t)² + α‖W‖²``.
 
-Moments are sums over rows, all that a ridge regression needs. Rows are shifted and scaled by a first guess of
-their statistics, multiplied in float32, summed in float64, and corrected to their true mean and spread at
-the end. So one pass is enough, blocks can come from anywhere, and memory does not depend on the number of
-rows.
+A ridge regression needs only sums over rows, its moments. Rows are first shifted and scaled by guessed means
+and spreads. Products are taken in float32 and summed in float64. At the end the sums are corrected to the
+true means and spreads. So one pass is enough, blocks can come from anywhere, and memory does not depend on
+the number of rows.
 """
 
 from __future__ import annotations

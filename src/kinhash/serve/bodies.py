@@ -91,7 +91,7 @@ def search_job(pair: Pair, schemas: Schemas, limits: Limits, request: Any, body:
 
 
 def _rows(pair: Pair, vectors: list[list[float]], view: str | None) -> Array:
-    """Rows of one view, which the schema cannot hold to its width if there are several."""
+    """Rows of one view. Their width is checked here: the schema cannot, where views differ in width."""
     width = pair.widths[view]
     strange = next((len(row) for row in vectors if len(row) != width), width)
     if strange != width:

@@ -2,8 +2,9 @@
 
 The similarity ``S`` of two rows lies in [−1, 1]: +1 for the same kind, −1 for nothing in common, 0 for
 unknown, and grades in between. It is never formed for all pairs. Rows with the same supervision have the
-same row of ``S``, so everything happens between *groups* of such rows. One file for each kind: `labeled`
-(classes and tags), `pairs`, `kin_only`, `triplets` and `similarity_matrix`; `mixed` joins some of them.
+same row of ``S``, so everything happens between *groups* of such rows. One file for each
+kind: `labeled` (classes and tags), `tree`, `pairs`, `kin_only`, `triplets`, `similarity_matrix` and
+`partners`; `mixed` joins some.
 
 Memory: the groups and what they were built from, O(rows + tags); blocks are as large as asked for.
 """
