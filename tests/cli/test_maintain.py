@@ -94,6 +94,10 @@ def test_a_payload_must_be_of_these_rows(run: Run, folder: Path) -> None:
     write_rows("wrong.csv", WRONG)
     said = run("index", "named.kin", "-o", "i.kin", "--payload", "wrong.csv")
     assert "Row 7 of wrong.csv has the id '5', and the code there has '7'" in said.err
+    for command in ("upsert", "add -o other.kin"):
+        said = run(*command.split(), "i.kin", "named.kin", "--payload", "wrong.csv")
+        assert "Row 7 of wrong.csv has the id '5'" in said.err, command
+    assert done(run, "upsert i.kin named.kin --payload rows.csv")["replaced"] == 120
     done(run, "index named.kin -o i.kin --payload wrong.csv --payload-columns kind")
     write_rows("short.csv", ROWS[:-1])
     said = run("index", "db.kin", "-o", "i.kin", "--payload", "short.csv")

@@ -34,7 +34,13 @@ def read_payload(
         if columns is not None:
             raise click.UsageError("--payload-columns needs --payload FILE.")
         return None
-    wanted = [name.strip() for name in columns.split(",")] if columns else list(known or ()) or None
+    own = tuple(known or ())
+
+    def own_and_ids(names: list[str]) -> list[str]:
+        return [*own, *(name for name in names if _holds_ids(name) and name not in own)]
+
+    named = [name.strip() for name in columns.split(",")] if columns else None
+    wanted = own_and_ids if own and named is None else named
     texts = [name for name, column in (known or {}).items() if getattr(column, "dtype", None) == STRING]
     found = open_table(path, wanted, texts)
     for name, column in found.items():
@@ -44,10 +50,14 @@ def read_payload(
                 f"one row for each code, in the same order ({name!r} was counted)",
                 "Pass files that match",
             )
-    if wanted is None and ids is not None:
-        for name in [name for name in found if name.lower() in IDS]:
+    if columns is None and ids is not None:
+        for name in [name for name in found if _holds_ids(name) and name not in own]:
             _expect_same_ids(path, name, found.pop(name), ids)
     return {name: _as_known(column, (known or {}).get(name)) for name, column in found.items()}
+
+
+def _holds_ids(name: str) -> bool:
+    return name.lower() in IDS
 
 
 def _expect_same_ids(path: str, name: str, column: Any, ids: Any) -> None:

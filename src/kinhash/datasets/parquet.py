@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,13 @@ def parquet_values(path: Path, name: str) -> list[Any]:
     return [set(value) if isinstance(value, list) else value for value in values]
 
 
-def parquet_columns(path: Path, wanted: list[str] | None) -> dict[str, Any]:
+def parquet_columns(
+    path: Path, wanted: list[str] | Callable[[list[str]], list[str]] | None
+) -> dict[str, Any]:
     """These columns, or all but embeddings: numbers as arrays, others as arrays of objects, None for gaps."""
     with _opened(path) as file:
         kinds = {field.name: _kind(field.type) for field in file.schema_arrow}
+        wanted = wanted(list(kinds)) if callable(wanted) else wanted
         names = [name for name in kinds if kinds[name] != "floats"] if wanted is None else wanted
         for name in names:
             if name not in kinds:

@@ -33,9 +33,10 @@ FORMATS = (".csv", ".tsv", ".parquet", ".json")
 LARGEST = 2**63
 BOOLEANS = {"true": True, "false": False}
 Columns = dict[str, Any]
+Wanted = list[str] | Callable[[list[str]], list[str]] | None  # names, or what to choose among those there are
 
 
-def open_table(path: str, columns: Iterable[str] | None = None, texts: Collection[str] = ()) -> Columns:
+def open_table(path: str, columns: Wanted = None, texts: Collection[str] = ()) -> Columns:
     """The columns of a table by name, or those asked for, each an array with one value per row.
 
     Columns of a CSV named in ``texts`` stay text if all their fields are numbers. Lists stay lists, in an
@@ -44,19 +45,19 @@ def open_table(path: str, columns: Iterable[str] | None = None, texts: Collectio
     """
     file = Path(path)
     suffix = file_format(file, FORMATS, KIND, "Write the table as .csv, .parquet or .json")
-    wanted = None if columns is None else list(columns)
     if suffix in (".parquet", ".json"):
-        found = (_parquet if suffix == ".parquet" else _json)(file, wanted)
+        found = (_parquet if suffix == ".parquet" else _json)(file, columns)
     else:
-        found = _csv(file, wanted, texts)
+        found = _csv(file, columns, texts)
     if not found:
         raise damaged(file, "it has no columns", KIND)
     return found
 
 
-def _expect(wanted: list[str] | None, names: Iterable[str]) -> list[str]:
+def _expect(wanted: Wanted, names: Iterable[str]) -> list[str]:
     """The names to read, all of them known."""
     names = list(names)
+    wanted = wanted(names) if callable(wanted) else wanted
     for name in wanted or ():
         if name not in names:
             raise UnknownName.among("column", name, names)
@@ -74,7 +75,7 @@ def _missing(file: Path, name: str, row: int) -> FileProblem:
 # ---- CSV -------------------------------------------------------------------------------------
 
 
-def _csv(file: Path, wanted: list[str] | None, texts: Collection[str]) -> Columns:
+def _csv(file: Path, wanted: Wanted, texts: Collection[str]) -> Columns:
     with inflated(file, KIND) as stream:
         lines = read_lines(stream)
         if not lines or any("\0" in line for line in lines[:100]):
@@ -125,7 +126,7 @@ def _kind(fields: list[str]) -> Callable[[str], Any] | None:
 # ---- JSON and Parquet --------------------------------------------------------------------------
 
 
-def _json(file: Path, wanted: list[str] | None) -> Columns:
+def _json(file: Path, wanted: Wanted) -> Columns:
     with reading(file, KIND) as stream:
         held = json.load(stream)
     if isinstance(held, list) and held and all(isinstance(row, dict) for row in held):
@@ -164,7 +165,7 @@ def _array(file: Path, name: str, values: list[Any]) -> Array:
     return column
 
 
-def _parquet(file: Path, wanted: list[str] | None) -> Columns:
+def _parquet(file: Path, wanted: Wanted) -> Columns:
     from .parquet import parquet_columns
 
     columns = parquet_columns(file, wanted)
