@@ -48,7 +48,7 @@ MEANINGS = {
     "grades": "in order: how often of two pairs the one of higher grade is nearer (0.5 is chance). Spearman: "
     "rank correlation of nearness and grade.",
     "similar pairs": "ROC AUC: how often a row's partner is nearer than a random row (0.5 is chance). p10: "
-    "share of held-out partners among the first ten answers.",
+    "share of the first ten answers that are held-out partners.",
     "triplets": "in order: how often the nearer row is nearer (0.5 is chance).",
 }
 
