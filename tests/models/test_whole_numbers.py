@@ -51,7 +51,7 @@ def test_readouts_that_settle_and_solve_agree_with_floating_point(readout, seed,
     """Where no bit is near its turning point on the way."""
     rng = np.random.default_rng(seed)
     found = made(rng, kind, "plain", 5, d, readout)
-    model, X = found.whole(), rows(rng, found, 20).astype(np.float64)
+    model, X = found.whole(), rows(rng, found, 200).astype(np.float64)
     assert isinstance(model, WholeMap)
     assert np.array_equal(model.run(X), model.run_with(np, X))
     agree = (model.scores(X) > 0) == (found.scores(X) > 0)

@@ -200,7 +200,7 @@ def test_older_results_are_reported_without_nearest_kin() -> None:
     ]
     report = make_report(old)
     assert not [table for table in report.tables if table.name.startswith("nearest-kin")]
-    assert report.missing == ("No results that say how well the nearest kin are found.",)
+    assert report.missing == ("No results with figures on the nearest kin.",)
 
 
 def test_seconds_and_memory_are_those_of_the_records(records: list[Result], report: Report) -> None:

@@ -33,7 +33,16 @@ from ..codes import n_bytes, pack_bits
 from ..energies import Energy
 from ..errors import InvalidInput
 from ..gpu import card_in_use, moved
-from ..supervision import ENOUGH, Examples, Force, Training, named_rows
+from ..supervision import (
+    ENOUGH,
+    SCORED_ROWS,
+    Examples,
+    Force,
+    KinExamples,
+    Training,
+    agreement_of,
+    named_rows,
+)
 from .base import Candidate, Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
 from .maps import LinearMap
@@ -152,7 +161,10 @@ class Amortized(Encoder):
         return Goal(energy, n_bits)
 
     def candidates(self, training: Training, solution: Any) -> Iterator[Candidate]:
-        """The unsupervised start, then weaker and weaker pulls, judged by rows that no other example has."""
+        """The unsupervised start, then weaker and weaker pulls, judged by rows that no other example has.
+
+        Pulls that find fewer held-out partners among random rows than the start does are left out.
+        """
         if self.pull != "auto" and self.scale != "auto":
             return
         named, examples = named_examples(training)
@@ -175,15 +187,18 @@ class Amortized(Encoder):
         card = card_in_use()
         there = chosen if card is None else moved(chosen, card)
 
-        def one(task: tuple[float, list[Examples], list[Examples]]) -> tuple[float, Floats]:
+        def one(task: tuple[float, list[Examples], list[Examples]]) -> tuple[tuple[float, Floats], Floats]:
             pull, learn, held = task
-            weights, intercept = train(there, learn, solution.force(), pull, seed, card)
-            return judged(held, chosen.codes(weights, intercept), seed)
+            codes = chosen.codes(*train(there, learn, solution.force(), pull, seed, card))
+            return judged(held, codes, seed), found_partners(held, codes, len(named), seed)
 
-        scored = list(map_blocks(one, tasks, training.n_jobs if card is None else 1))
+        tried = list(map_blocks(one, tasks, training.n_jobs if card is None else 1))
+        start = chosen.codes(chosen.start)
+        found_at_start = [found_partners(held, start, len(named), seed) for _, held in folds]
         for place, pull in enumerate(pulls):
-            of_pull = scored[place * FOLDS : (place + 1) * FOLDS]
-            yield self._candidate(best.encoder.scale, pull, chosen, of_pull)
+            scored, partners = zip(*tried[place * FOLDS : (place + 1) * FOLDS], strict=True)
+            if not is_less(np.concatenate(partners), np.concatenate(found_at_start)):
+                yield self._candidate(best.encoder.scale, pull, chosen, scored)
 
     def _candidate(
         self, scale: str, pull: Any, setting: Setting, scored: Sequence[tuple[float, Floats]]
@@ -228,6 +243,8 @@ class Amortized(Encoder):
         self, training: Training, setting: Setting, examples: list[Examples], force: Force, pull: float
     ) -> PartnerWeight:
         """How much partners count: as set, or chosen with a map that did not see the held-out examples."""
+        if training.supervision.labels is not None:  # codes of labels are those of groups
+            return PartnerWeight()
         if self.partners != "auto":
             return PartnerWeight(float(self.partners))
         split, seed = split_among_named(examples, len(setting.rows), training.rng), 0
@@ -333,6 +350,29 @@ def _descend(
         gradient = rows.T @ push + setting.metric @ back
         adam.move([gradient, push.sum(axis=0) + np.float32(pull) * intercept], RATE * (1 - step / STEPS))
     return weights, intercept
+
+
+def found_partners(
+    held: Sequence[Examples], codes: Callable[[Ints], Bytes], n_rows: int, seed: int
+) -> Floats:
+    """For each held-out similar pair, 1 if both ends are nearer to each other than to all of 200 random rows.
+
+    Dissimilar pairs in a list often look alike, and a map that parts them can lose partners in a search.
+    """
+    links = [one.links() for one in held]
+    left = np.concatenate([one.left[one.strength > 0] for one in links])
+    right = np.concatenate([one.right[one.strength > 0] for one in links])
+    if not len(left):
+        return np.zeros(0)
+    found = KinExamples(left, right, n_rows).score(agreement_of(codes), np.random.default_rng(seed))
+    shares = found.score + found.influences * len(found.influences)
+    return np.asarray(shares > 1 - 0.25 / SCORED_ROWS, np.float64)  # with room for rounding
+
+
+def is_less(values: Floats, others: Floats) -> bool:
+    """Whether paired values are less than others by more than two standard errors."""
+    lost = others - values
+    return bool(lost.mean() > ERRORS_FROM_START * lost.std() / np.sqrt(len(lost))) if len(lost) else False
 
 
 def _scores_of_start(

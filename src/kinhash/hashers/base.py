@@ -200,7 +200,9 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
 
     def transform(self, X: Any, view: str | None = None) -> Bytes:
         """Bits (n, d) as 0 and 1, for scikit-learn pipelines."""
-        return self.encode(X, view=view).bits()
+        own = self if view is None else self.view(view)
+        bits: Bytes = own.encode(X).bits()
+        return bits
 
     def encode(self, X: Any, ids: Any = None, view: str | None = None) -> Codes:
         """Codes of rows: packed bytes (n, ceil(d / 8)) in np.packbits order that know their length and model.
@@ -302,7 +304,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         """
         from ..metrics import mean_average_precision
 
-        codes = self.encode(X, view=view)
+        codes = (self if view is None else self.view(view)).encode(X)
         return float(mean_average_precision(codes, codes, y, y, exclude_self=True))
 
     def explain(self, x: Any, y: Any) -> Explanation:
