@@ -428,3 +428,10 @@ def test_a_migration_that_is_killed_leaves_the_old_index(
         assert Path("old.kin.bak").read_bytes() == before
     done(run, "migrate old.kin other_model.kin X.npy --yes")
     assert not [path.name for path in folder.iterdir() if path.name.endswith("-tmp")], "nothing is left over"
+
+
+def test_where_nothing_is_dropped_nothing_is_removed(run: Run, folder: Path) -> None:
+    codes = Codes(np.array([[0], [255]], np.uint8), 8)
+    HammingIndex.from_codes(codes).save("far.kin")
+    assert done(run, "dedup far.kin --radius 1 --dropped none.txt")["dropped"] == 0
+    assert done(run, "remove far.kin --ids none.txt")["rows"] == 2

@@ -161,6 +161,10 @@ def test_queries_of_a_view_without_look_alike_bits_are_ranked_by_kin_bits_alone(
     for floats in ("kin", "both"):
         ids = hasher.search(index, T[200:], 1, floats, view="text").ids[:, 0]
         np.testing.assert_allclose(by_margin[np.arange(100), ids], by_margin.min(axis=1), rtol=1e-9)
+    margins = hasher.decision_function(T[200:], view="text")
+    kin, both = (index.search(asked, 20, margins=margins, margins_of=of) for of in ("kin", None))
+    np.testing.assert_array_equal(kin.ids, both.ids)
+    np.testing.assert_array_equal(kin.distances, both.distances)
 
 
 def test_a_radius_needs_all_bits(silent):
@@ -209,6 +213,13 @@ def test_a_model_file_holds_all_views(tmp_path):
         loaded.encode(frame[frame.columns[::-1]], view="text").packed,
         hasher.encode(frame, view="text").packed,
     )
+
+
+def test_a_copy_of_a_view_without_its_training_has_codes_of_the_same_model():
+    hasher = fitted(16).add_view("text", T[:200], Y[:200])
+    light = hasher.view("text").without_training()
+    assert light.encode(T).model_id == hasher.model_id_
+    assert len(HammingIndex.from_codes(hasher.encode(X)).search(light.encode(T[:2]), 3).ids) == 2
 
 
 def test_copies_have_the_views_and_new_fits_do_not():

@@ -458,3 +458,42 @@ def test_forged_lists_are_refused(forging, tmp_path):
     write_container(tmp_path / "forged.kin", arrays, header, "index")
     with pytest.raises(DamagedFile):
         HammingIndex.load(tmp_path / "forged.kin")
+
+
+@pytest.mark.parametrize("kind", ["mask", "not mask", "ids"])
+def test_a_prepared_filter_names_the_rows_of_its_making(kind):
+    mask, ids = np.array([True, True, True, False, False, False]), [0, 1, 2]
+    where = {"mask": mask, "not mask": Not(~mask), "ids": ids}[kind]
+    index = HammingIndex.from_codes(np.zeros((6, 2), np.uint8))
+    prepared = index.filter(where)
+    mask[:] = False
+    ids[:] = [5]
+    index.remove([0])
+    index.add(NOWHERE)  # as many rows as before, and another one among them
+    for one in (pickle.loads(pickle.dumps(prepared)), prepared):
+        assert one._index.search(NOWHERE, 6, where=one).ids[0].tolist() == [1, 2]
+    index.remove([3])
+    assert len(pickle.loads(pickle.dumps(prepared))) == 2
+
+
+def test_a_prepared_mask_of_an_empty_index_names_no_row():
+    index = HammingIndex(16)
+    prepared = index.filter(np.zeros(0, bool))
+    index.add(NOWHERE)
+    assert index.search(NOWHERE, 1, where=prepared).ids.tolist() == [[]]
+
+
+def test_lists_without_values_take_the_type_of_those_that_come_later(tmp_path):
+    index = HammingIndex.from_codes(np.zeros((40, 2), np.uint8), payload={"stars": [[]] * 40})
+    index.add(NOWHERE, payload={"stars": [[]]})
+    index.add(NOWHERE, payload={"stars": [[5]]})
+    assert len(index._state.segments) > 1
+    for refused in ([["five"]], [5]):
+        with pytest.raises(InvalidInput, match="lists of int64"):
+            index.add(NOWHERE, payload={"stars": refused})
+    assert passing(index, "5 in stars") == [41]
+    index.add(NOWHERE, payload={"stars": [[]]})
+    index.save(tmp_path / "i.kin")
+    again = HammingIndex.load(tmp_path / "i.kin")
+    assert again.payload["stars"].tolist() == [[]] * 41 + [[5], []]
+    assert passing(again, "stars > 4") == [41]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import dataclasses
 import json
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kinhash.errors import InvalidInput
 from kinhash.serve.batches import MOST_ROWS, Batches
 from kinhash.serve.jobs import EncodeJob, SearchJob, run
 from kinhash.serve.pair import Files, load_pair
@@ -37,6 +40,18 @@ def test_two_indexes_of_one_model_are_searched_apart(loaded, pairs):
     for job, body in zip(jobs, run(jobs), strict=True):
         found = job.pair.index.search(job.pair.model.encode(X[:2]), 3)
         assert [one["ids"] for one in json.loads(body)["results"]] == found.ids.tolist()
+
+
+def test_a_radius_needs_all_bits(loaded):
+    """As in the library: distances of kin bits alone are no distances of codes."""
+    model = copy.copy(loaded[0].model)
+    model.add_view("text", X, beside=X)
+    model.views_["text"].fitted_ = dataclasses.replace(model.views_["text"].fitted_, knows_looks=False)
+    pair = dataclasses.replace(loaded[0], model=model)
+    within, nearest = run([SearchJob(pair, X[:2], view="text", k=3, radius=r) for r in (5, None)])
+    assert isinstance(within, InvalidInput)
+    assert "no look-alike bits" in str(within)
+    assert len(json.loads(nearest)["results"]) == 2
 
 
 @st.composite

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .terminal import array_option, counted, emit, header_option, json_option, payload_options
+from .views import load_view, view_option
 
 if TYPE_CHECKING:
     from ..codes import Codes
@@ -27,6 +28,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         array_option,
         click.option("--id-column", metavar="NAME", help="The column with the ids; alone, of ROWS itself."),
         click.option("--ids", metavar="FILE", help="Ids of the rows; default: those in ROWS."),
+        view_option,
         click.option("--model", metavar="FILE", help="Encode ROWS with this model first: they are features."),
         click.argument("rows"),
         click.argument("index"),
@@ -112,20 +114,22 @@ def _codes(
     rows: str,
     *,
     model: str | None,
+    view: str | None,
     ids: str | None,
     id_column: str | None,
     array: str | None,
     header: bool | None,
 ) -> tuple[Codes, Any]:
     """The codes of the rows and their ids, if they have any."""
-    from ..hashers import load_model
     from .changing import codes_for, ids_as_in
     from .features import codes_of_file
     from .files import read_ids
 
     if model is not None:
-        codes = codes_of_file(load_model(model), rows, array, header, ids, id_column)
+        codes = codes_of_file(load_view(model, view), rows, array, header, ids, id_column)
         return codes, ids_as_in(index, codes.ids)
+    if view is not None:
+        raise click.UsageError("--view needs --model, which encodes the rows of that view.")
     if array is not None or header is not None or (id_column and not ids):
         raise click.UsageError("--array, --header and --id-column alone are about features: pass --model.")
     codes = codes_for(index, rows)

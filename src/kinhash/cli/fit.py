@@ -145,8 +145,10 @@ def _work(features: str, output: str, codes: str | None, options: dict[str, Any]
     from .fitting import Request, run
 
     inputs = [
-        options[name] for name in ("labels", "tags", "pairs", "triplets", "similarity", "kinship", "ids")
+        options[name]
+        for name in ("labels", "tags", "pairs", "triplets", "similarity", "kinship", "ids", "held_out_by")
     ]
+    inputs += [view.partition("=")[2] or None for view in options["views"]]
     expect_output(output, features, *inputs)
     expect_output(codes, features, *inputs)
     if codes is not None and codes == output:

@@ -102,7 +102,7 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
         assert labels is not None
         learned = learn_labels(hasher, X, labels, request, _times(request, X.shape[0]), rng)
     kept_out = learned.kept_out
-    out_of_views = kept_out if between is None else _some_rows(X.shape[0], request, rng)
+    out_of_views = kept_out if between is None or len(kept_out) else _some_rows(X.shape[0], request, rng)
     crossings = learn_views(hasher, X, views, labels, out_of_views)
     if names is not None:
         hasher.feature_names_in_ = np.array(names, object)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .terminal import array_option, counted, emit, header_option, json_option, separator_option, table
+from .views import load_view, view_option
 
 if TYPE_CHECKING:
     from ..codes import Codes
@@ -36,6 +37,7 @@ class Comparison:
 @click.argument("index")
 @click.argument("model")
 @click.argument("features")
+@view_option
 @array_option
 @header_option
 @click.option("--ids", metavar="FILE", help="Ids of the rows of FEATURES; default: row numbers.")
@@ -83,6 +85,7 @@ def migrate(
         raise click.UsageError("There is nobody to ask: pass --yes, --min-overlap or -o FILE.")
     inputs = (model, features, options["ids"], options["labels"], options["tags"])
     expect_output(output or index, *inputs)
+    expect_output(output, index)  # which -o leaves as it is
     start = time.perf_counter()
     with keeping_others_out(index):
         old = HammingIndex.load(index, mmap=False)
@@ -109,6 +112,7 @@ def _compared(
     model: str,
     features: str,
     *,
+    view: str | None,
     array: str | None,
     header: bool | None,
     ids: str | None,
@@ -121,12 +125,11 @@ def _compared(
     from dataclasses import replace
 
     from ..errors import InvalidInput
-    from ..hashers import load_model
     from ..index import recoded
     from .changing import ids_as_in
     from .features import codes_of_file
 
-    hasher = load_model(model)
+    hasher = load_view(model, view)
     if hasher.model_id_ == old.model_id:
         raise InvalidInput("The index is of this model already", "another model", "Pass the new model")
     codes = codes_of_file(hasher, features, array, header, ids, id_column)

@@ -70,6 +70,8 @@ def _from_file(index: HammingIndex, path: str, column: str | None) -> list[Any]:
     from .changing import ids_as_in
     from .files import read_ids
 
+    if not os.path.getsize(path):  # as `kinhash dedup --dropped` leaves it where nothing is dropped
+        return []
     found: Any = ids_as_in(index, read_ids(path, column, None))
     return found if isinstance(found, list) else list(found.tolist())
 

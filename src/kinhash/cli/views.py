@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from .._internal.types import Ints
+from .._internal.validation import check_finite
 from ..errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def load_view(model: str, view: str | None) -> Any:
 def read_views(given: tuple[str, ...], n_rows: int) -> dict[str, Any]:
     """Names and matrices of the views, each with a row for each row of FEATURES."""
     from ..datasets import open_matrix
+    from ..hashers.views import check_view_name
 
     found: dict[str, Any] = {}
     for one in given:
@@ -47,6 +49,7 @@ def read_views(given: tuple[str, ...], n_rows: int) -> dict[str, Any]:
             raise click.UsageError(
                 f"--view {one}: pass NAME=FILE, each name once, such as text=captions.npy."
             )
+        check_view_name(name)
         X = open_matrix(path).read()
         if X.shape[0] != n_rows:
             raise InvalidInput(
@@ -54,6 +57,10 @@ def read_views(given: tuple[str, ...], n_rows: int) -> dict[str, Any]:
                 "one row of every view for each row",
                 "Bring them into the same order, with the same number of rows",
             )
+        try:
+            check_finite(X)
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}: {error.wrong}", error.expected, error.remedy) from error
         found[name] = X
     return found
 
@@ -61,7 +68,11 @@ def read_views(given: tuple[str, ...], n_rows: int) -> dict[str, Any]:
 def learn_views(
     hasher: Any, X: Any, views: dict[str, Any], labels: Labels | None, held: Ints
 ) -> list[tuple[Crossing, Crossing]]:
-    """Add all views to a fitted hasher; what they find, judged by the rows ``held`` out of them."""
+    """Add all views to a fitted hasher; what they find, judged by the rows ``held`` out of them.
+
+    Where the fit left no label model, as beside pairs, views are learned from their partners alone.
+    """
+    from ..hashers.learn_view import takes_labels
     from ..metrics import compare_views
 
     train = np.setdiff1d(np.arange(X.shape[0]), held)
@@ -69,7 +80,7 @@ def learn_views(
         train = slice(None)  # type: ignore[assignment]
     judged = []
     for name, rows in views.items():
-        y = None if labels is None else labels[train]
+        y = None if labels is None or not takes_labels(hasher) else labels[train]
         hasher.add_view(name, rows[train], y, beside=X[train])
         if len(held):
             judged.append(compare_views(hasher, name, (X, rows), labels, train, held))

@@ -35,7 +35,6 @@ from ..errors import InvalidInput
 from ..gpu import card_in_use, moved
 from ..supervision import (
     ENOUGH,
-    SCORED_ROWS,
     Examples,
     Force,
     KinExamples,
@@ -143,7 +142,7 @@ class Amortized(Encoder):
     pull: Any = "auto"
     scale: str = "auto"
     partners: Any = "auto"
-    _setting: Setting | None = field(default=None, init=False)
+    _known: tuple[Setting, Ints, list[Examples]] | None = field(default=None, init=False)
 
     def check(self) -> None:
         if self.pull not in ("auto", "start"):
@@ -178,7 +177,8 @@ class Amortized(Encoder):
         best: Candidate | None = None
         for scale in scales:
             setting = prepared(training.rows, named, solution.n_bits, scale, training.rng, training.n_jobs)
-            found = self._candidate(scale, "start", setting, _scores_of_start(setting, folds, seed))
+            known = setting, named, examples
+            found = self._candidate(scale, "start", known, _scores_of_start(setting, folds, seed))
             yield found
             if best is None or found.is_better(best):
                 best, chosen = found, setting
@@ -198,13 +198,17 @@ class Amortized(Encoder):
         for place, pull in enumerate(pulls):
             scored, partners = zip(*tried[place * FOLDS : (place + 1) * FOLDS], strict=True)
             if not is_less(np.concatenate(partners), np.concatenate(found_at_start)):
-                yield self._candidate(best.encoder.scale, pull, chosen, scored)
+                yield self._candidate(best.encoder.scale, pull, (chosen, named, examples), scored)
 
     def _candidate(
-        self, scale: str, pull: Any, setting: Setting, scored: Sequence[tuple[float, Floats]]
+        self,
+        scale: str,
+        pull: Any,
+        known: tuple[Setting, Ints, list[Examples]],
+        scored: Sequence[tuple[float, Floats]],
     ) -> Candidate:
         encoder = clone(self).set_params(pull=pull, scale=scale)
-        encoder._setting = setting
+        encoder._known = known
         losses = np.concatenate([-(score + influences) for score, influences in scored])
         at_start = pull == "start"
         cost = (scale == "columns") if at_start else 2 + PULLS.index(pull)
@@ -213,9 +217,10 @@ class Amortized(Encoder):
 
     def fit(self, training: Training, solution: Any) -> Fitted:
         with training.stages("features"):
-            setting = self._setting
-            named, examples = named_examples(training)
-            if setting is None:
+            if self._known is not None:  # examples sampled from labels would be others, of other rows
+                setting, named, examples = self._known
+            else:
+                named, examples = named_examples(training)
                 scale = "common" if self.scale == "auto" else self.scale
                 setting = prepared(
                     training.rows, named, solution.n_bits, scale, training.rng, training.n_jobs
@@ -243,8 +248,6 @@ class Amortized(Encoder):
         self, training: Training, setting: Setting, examples: list[Examples], force: Force, pull: float
     ) -> PartnerWeight:
         """How much partners count: as set, or chosen with a map that did not see the held-out examples."""
-        if training.supervision.labels is not None:  # codes of labels are those of groups
-            return PartnerWeight()
         if self.partners != "auto":
             return PartnerWeight(float(self.partners))
         split, seed = split_among_named(examples, len(setting.rows), training.rng), 0
@@ -355,7 +358,7 @@ def _descend(
 def found_partners(
     held: Sequence[Examples], codes: Callable[[Ints], Bytes], n_rows: int, seed: int
 ) -> Floats:
-    """For each held-out similar pair, 1 if both ends are nearer to each other than to all of 200 random rows.
+    """For each held-out similar pair, the share of random rows that are further away than the partner is.
 
     Dissimilar pairs in a list often look alike, and a map that parts them can lose partners in a search.
     """
@@ -365,8 +368,8 @@ def found_partners(
     if not len(left):
         return np.zeros(0)
     found = KinExamples(left, right, n_rows).score(agreement_of(codes), np.random.default_rng(seed))
-    shares = found.score + found.influences * len(found.influences)
-    return np.asarray(shares > 1 - 0.25 / SCORED_ROWS, np.float64)  # with room for rounding
+    shares: Floats = found.score + found.influences * len(found.influences)
+    return shares
 
 
 def is_less(values: Floats, others: Floats) -> bool:

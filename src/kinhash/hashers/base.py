@@ -182,6 +182,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
             light.__dict__.pop(name, None)
         kept = replace(self.fitted_, codes=None, group_of_row=None, marginals=None, scores=None, facts={})
         light.adopt(replace(kept, unrounded=None, label_names=None))
+        light.model_id_ = self.model_id_  # codes of a view carry the id of the first one
         light.views_ = dict(self.views_)
         return light
 
@@ -243,8 +244,6 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
             return self.view(view).search(index, X, k, floats, **how)
         margins = self.decision_function(X)
         codes = self._as_codes(pack_bits(margins > 0))
-        if floats == "kin" and not codes.knows_looks:
-            floats = "both"  # look-alike bits have margin 0 and do not count
         if floats is None or (floats == "alike" and not codes.fields.alike):
             return index.search(codes, k, **how)
         of = None if floats == "both" else floats

@@ -407,7 +407,9 @@ class Parts:
             map_ = map_.widened(narrow.rows)
         seen, known = Seen.of(training.rows, training.weights), training.supervision.labels
         whole = map_.whole(None if seen is None else seen.spread)
-        labels, scores = label_codes(whole, kin.scores, training.supervision, self.n_kin)
+        labels, scores = None, kin.scores
+        if not isinstance(self.encoder, Amortized):  # its scores are of rows, not of labels
+            labels, scores = label_codes(whole, scores, training.supervision, self.n_kin)
         with training.stages("training codes"):
             codes = self._training_codes(training, whole, kin, scores)
             if alike is not None and training.looks is not None:

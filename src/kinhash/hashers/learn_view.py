@@ -45,7 +45,7 @@ from ..tuning import tune
 from .fit_warnings import weak_labels
 from .report import FitReport
 
-__all__ = ["learn_view"]
+__all__ = ["learn_view", "takes_labels"]
 
 
 @dataclass(frozen=True)
@@ -134,13 +134,24 @@ def _by_labels(hasher: Any, training: Training) -> tuple[Map, dict[str, object],
     return map_, choice.encoder.chosen(), weak_labels(training, choice)
 
 
-def _first_map(hasher: Any) -> ExpectedMap:
-    """The kin bits of the first view as the fit left them, whose readout the view shares."""
+def takes_labels(hasher: Any) -> bool:
+    """Whether a view can be learned from labels: the fit had some, and its label model is still there."""
+    return hasher.fitted_.label_names is not None and isinstance(_kin_map(hasher), ExpectedMap)
+
+
+def _kin_map(hasher: Any) -> Any:
+    """The map to the kin bits of the first view as the fit left it."""
     fitted = hasher.fitted_
     map_ = fitted.map if fitted.unrounded is None else fitted.unrounded
-    kin = map_.parts[0] if isinstance(map_, StackedMap) else map_
-    if isinstance(kin, ExpectedMap) and fitted.label_names is not None:
-        return kin
+    return map_.parts[0] if isinstance(map_, StackedMap) else map_
+
+
+def _first_map(hasher: Any) -> ExpectedMap:
+    """The kin bits of the first view as the fit left them, whose readout the view shares."""
+    kin = _kin_map(hasher)
+    if takes_labels(hasher):
+        found: ExpectedMap = kin
+        return found
     raise InvalidInput(
         "A view with labels came to a hasher that does not hold the label model of its fit",
         "a hasher fitted on labels with encoder='expected', in the same process, before save and load",

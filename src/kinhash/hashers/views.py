@@ -16,10 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 from .._internal.validation import check_features
 from ..errors import InvalidInput, KinhashWarning, UnknownName
 
-__all__ = ["MOST_VIEWS", "VIEW_NAME", "Viewed"]
+__all__ = ["MOST_VIEWS", "VIEW_NAME", "Viewed", "check_view_name"]
 
 VIEW_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 MOST_VIEWS = 20  # a model file holds at most a thousand arrays, and a view about twenty
+
+
+def check_view_name(name: Any) -> None:
+    """Refuse what cannot be the name of a view."""
+    if not isinstance(name, str) or not VIEW_NAME.fullmatch(name):
+        raise InvalidInput(
+            f"A view was called {name!r}", "1 to 40 letters, digits, '-' or '_'", "Choose such a name"
+        )
 
 
 class Viewed:
@@ -100,10 +108,7 @@ class Viewed:
                 "the hasher that was fitted",
                 "Add it to that one",
             )
-        if not isinstance(name, str) or not VIEW_NAME.fullmatch(name):
-            raise InvalidInput(
-                f"A view was called {name!r}", "1 to 40 letters, digits, '-' or '_'", "Choose such a name"
-            )
+        check_view_name(name)
         if name not in self.views_ and len(self.views_) == MOST_VIEWS:
             raise InvalidInput(
                 f"The hasher has {MOST_VIEWS} views", f"at most {MOST_VIEWS}", "Fit another hasher"

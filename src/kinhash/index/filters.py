@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +40,8 @@ class Filter:
 
     def __init__(self, index: HammingIndex, where: Any) -> None:
         self._index = index
-        self._where = as_condition(where)
+        self._where = _own(as_condition(where))
+        self._evaluated = False
         self._chosen: tuple[Sequence[Segment], list[Any]] = (), []
         self._parts(index._state.segments)
 
@@ -50,7 +52,9 @@ class Filter:
         return f"Filter({len(self)} of {len(self._index)} rows)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Filter, (self._index, self._where)
+        """A mask goes as the ids that it names: the index may have changed since."""
+        self._parts(self._index._state.segments)
+        return Filter, (self._index, self._named() if _is_mask(self._where) else self._where)
 
     def select(self, index: Any, segments: Sequence[Segment]) -> list[Any]:
         """The rows that pass, as parts of segments.
@@ -75,19 +79,23 @@ class Filter:
         Two threads may do the same work at once; each leaves a whole result.
         """
         seen, parts = self._chosen
-        if seen is segments:
+        if seen is segments and self._evaluated:
             return parts
-        if seen and _is_mask(self._where):
-            ids = [segment.ids.take(np.flatnonzero(part.mask)) for segment, part in self._held()]
-            self._where = np.concatenate(ids)
+        if self._evaluated and _is_mask(self._where):
+            self._where = self._named()
         known = {id(segment): part for segment, part in self._held()}
         if callable(self._where) or any(id(segment) not in known for segment in segments):
             fresh = segments if callable(self._where) else [one for one in segments if id(one) not in known]
             found = filtered(fresh, self._where)
             known |= {id(one): _prepared(part) for one, part in zip(fresh, found, strict=True)}
         parts = [known[id(segment)] for segment in segments]
-        self._chosen = segments, parts
+        self._chosen, self._evaluated = (segments, parts), True
         return parts
+
+    def _named(self) -> npt.NDArray[Any]:
+        """The ids of the rows that passed when the filter was last evaluated."""
+        ids = [segment.ids.take(np.flatnonzero(part.mask)) for segment, part in self._held()]
+        return np.concatenate(ids) if ids else np.empty(0, np.int64)
 
     def _held(self) -> Any:
         return zip(*self._chosen, strict=True)
@@ -95,6 +103,13 @@ class Filter:
 
 def _prepared(part: Any) -> Any:
     return part.prepared() if hasattr(part, "prepared") else part
+
+
+def _own(where: Any) -> Any:
+    """A mask or ids as they are now, whatever becomes of the caller's."""
+    if isinstance(where, Not):
+        return Not(_own(where.where))
+    return copy(where) if isinstance(where, (list, np.ndarray)) else where
 
 
 def _is_mask(where: Any) -> bool:

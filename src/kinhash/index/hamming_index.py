@@ -208,6 +208,8 @@ class HammingIndex:
         k = check_integer("k", k, 0)
         if margins is None and (kin_alone := door.kin_margins(codes)) is not None:
             margins, margins_of = kin_alone, "alike"
+        elif margins_of == "kin" and door.kin_margins(codes) is not None:
+            margins_of = None  # look-alike bits that are not known have margin 0: they do not count
         weights: Any = None
         full: Any = float(self.fields.max_distance(self.n_bits))
         if margins is not None:

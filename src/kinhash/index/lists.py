@@ -156,4 +156,6 @@ def concatenated(columns: Sequence[Column]) -> Column:
         return np.concatenate([column for column in columns if isinstance(column, np.ndarray)])
     offsets = np.cumsum([0, *(len(column.values) for column in lists[:-1])])
     ends = [column.ends + offset for column, offset in zip(lists, offsets, strict=True)]
-    return ListColumn(np.concatenate([column.values for column in lists]), np.concatenate(ends))
+    # Lists without values have no type of their own.
+    values = [column.values for column in lists if len(column.values)] or [lists[0].values]
+    return ListColumn(np.concatenate(values), np.concatenate(ends))

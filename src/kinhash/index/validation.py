@@ -190,9 +190,15 @@ def same_columns(columns: Columns, segments: Sequence[Segment]) -> Columns:
     """The payload columns in the order of the index; other columns or types are refused."""
     if not segments:
         return columns
-    known = segments[0].payload
+    known = {name: _known(name, segments) for name in segments[0].payload}
     columns = {name: _retyped(column, known.get(name)) for name, column in columns.items()}
-    if {name: kind_of(known[name]) for name in known} != {name: kind_of(columns[name]) for name in columns}:
+    untyped = {name for name, column in known.items() if _has_no_type(column)}
+    untyped &= {name for name, column in columns.items() if isinstance(column, ListColumn)}
+    kinds = [
+        {name: name in untyped or kind_of(column) for name, column in some.items()}
+        for some in (known, columns)
+    ]
+    if kinds[0] != kinds[1]:
         names = ", ".join(f"{name} ({kind_of(column)})" for name, column in known.items())
         came = ", ".join(f"{name} ({kind_of(column)})" for name, column in columns.items())
         raise InvalidInput(
@@ -201,6 +207,17 @@ def same_columns(columns: Columns, segments: Sequence[Segment]) -> Columns:
             "Pass the same columns with the same types",
         )
     return {name: columns[name] for name in known}
+
+
+def _has_no_type(column: Column) -> bool:
+    """Whether it has lists and all of them are empty."""
+    return isinstance(column, ListColumn) and not len(column.values)
+
+
+def _known(name: str, segments: Sequence[Segment]) -> Column:
+    """The column in the first segment where its type is known."""
+    columns = [segment.payload[name] for segment in segments]
+    return next((column for column in columns if not _has_no_type(column)), columns[0])
 
 
 def _retyped(column: Column, known: Column | None) -> Column:

@@ -165,6 +165,12 @@ def _facts(codes: Codes) -> tuple[Any, ...]:
 def _searched(asked: list[tuple[SearchJob, Codes]]) -> list[list[Neighbors]]:
     """Neighbors of each job's queries."""
     first, codes = asked[0]
+    if not codes.knows_looks and any(job.radius is not None for job, _ in asked):
+        raise InvalidInput(
+            "A radius came with rows of a view that has no look-alike bits",
+            "rows of a view that has them",
+            "Ask for k neighbors",
+        )
     codes = replace(codes, packed=np.concatenate([one.packed for _, one in asked]))
     left_out: list[Any] = []
     for job, one in asked:

@@ -8,7 +8,6 @@ from .examples import Nearness as Nearness
 from .examples import PairExamples as PairExamples
 from .examples import agreement_of as agreement_of
 from .examples import named_rows as named_rows
-from .kin_only import SCORED_ROWS as SCORED_ROWS
 from .kin_only import KinExamples as KinExamples
 from .kin_only import KinSupervision as KinSupervision
 from .kin_only import from_kin as from_kin
