@@ -224,7 +224,7 @@ OTHER = [
     (MeanField(n_sweeps=3), "solver", SOLVER | SWEEPS | {"order": "parallel"}),
     (Polished(), "solver", SOLVER | SWEEPS | {"first": MeanField(n_sweeps=1)}),
     (Columns(targets="given"), "solver", SOLVER | {"n_anchors": 6, "clip": 1.0, "which": "literal"}),
-    (Amortized(pull=0.001, scale="common"), "encoder", {"pull": 0.1, "scale": "columns", "partners": 1.0}),
+    (Amortized(pull=0.001, scale="common"), "encoder", {"pull": 0.1, "scale": "columns", "partners": 3.0}),
     (Ridge(), "encoder", {"alpha": 1e4, "features": "rbf"}),
     (
         Regressor(estimator=KNeighborsRegressor(3)),
