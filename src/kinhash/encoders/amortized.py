@@ -35,11 +35,10 @@ from ..errors import InvalidInput
 from ..gpu import card_in_use, moved
 from ..supervision import (
     ENOUGH,
+    MOST_SCORED,
     Examples,
     Force,
-    KinExamples,
     Training,
-    agreement_of,
     named_rows,
 )
 from .base import Candidate, Encoder, Fitted
@@ -60,6 +59,7 @@ RATE, DECAYS = 0.02, (0.9, 0.99)  # of Adam; the rate falls to 0
 START_ROWS, ROUNDS = 10_000, 50  # of the rotation that the map starts from
 FOLDS, HELD_OUT = 3, 0.2  # folds, and the share of examples that each holds out; one fold is a matter of luck
 ERRORS_FROM_START = 2.0  # standard errors by which a map must be better: the best of several looks too good
+SEARCHED, FIRST = 2000, 10  # random rows that partners are searched among; answers that people look at
 LABEL_PAIRS = 20_000  # pairs sampled from labels, if there are no other examples
 
 
@@ -358,18 +358,20 @@ def _descend(
 def found_partners(
     held: Sequence[Examples], codes: Callable[[Ints], Bytes], n_rows: int, seed: int
 ) -> Floats:
-    """For each held-out similar pair, the share of random rows that are further away than the partner is.
+    """For both ends of each held-out similar pair, 1 if the partner is among the first ten of 2,000 random rows.
 
     Dissimilar pairs in a list often look alike, and a map that parts them can lose partners in a search.
     """
     links = [one.links() for one in held]
-    left = np.concatenate([one.left[one.strength > 0] for one in links])
-    right = np.concatenate([one.right[one.strength > 0] for one in links])
-    if not len(left):
-        return np.zeros(0)
-    found = KinExamples(left, right, n_rows).score(agreement_of(codes), np.random.default_rng(seed))
-    shares: Floats = found.score + found.influences * len(found.influences)
-    return shares
+    left = np.concatenate([one.left[one.strength > 0] for one in links])[:MOST_SCORED]
+    right = np.concatenate([one.right[one.strength > 0] for one in links])[:MOST_SCORED]
+    ends = codes(np.concatenate([left, right]))
+    apart = np.bitwise_count(ends ^ np.roll(ends, len(left), axis=0)).sum(axis=1)
+    nearer = np.zeros(len(ends))
+    for other in codes(np.random.default_rng(seed).integers(n_rows, size=SEARCHED)):
+        distance = np.bitwise_count(ends ^ other).sum(axis=1)
+        nearer += (distance < apart) + 0.5 * (distance == apart)
+    return np.asarray(nearer < FIRST, np.float64)
 
 
 def is_less(values: Floats, others: Floats) -> bool:

@@ -2,6 +2,7 @@ from .base import Supervision as Supervision
 from .base import Training as Training
 from .base import row_numbers as row_numbers
 from .examples import ENOUGH as ENOUGH
+from .examples import MOST_SCORED as MOST_SCORED
 from .examples import Examples as Examples
 from .examples import Force as Force
 from .examples import Nearness as Nearness
