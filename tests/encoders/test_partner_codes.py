@@ -83,10 +83,8 @@ def test_rows_that_pairs_name_get_codes_that_order_other_pairs_better():
 
 def test_labels_become_the_same_pairs_when_settings_are_chosen_and_when_the_map_is_fitted():
     rng = np.random.default_rng(0)
-    y = np.arange(30_000) % 5
-    X = (rng.normal(size=(len(y), 5)) + 2 * np.eye(5)[y]).astype(np.float32)
-    hasher = EnergyHasher(16, encoder=Amortized(scale="common"), alike=0, random_state=0).fit(X, y)
-    assert hasher.score(X[:500], y[:500]) > 0.5
-    kept = EnergyHasher(16, encoder=Amortized(partners=1.0), random_state=0).fit(X[:1000], y[:1000])
-    assert kept.report_.codes == "learned"
-    assert len(kept.codes_) == 1000
+    y = np.arange(30_000) % 5  # more rows than pairs name
+    X = (rng.normal(size=(len(y), 5)) + 4 * np.eye(5)[y]).astype(np.float32)
+    hasher = EnergyHasher(16, encoder="amortized", alike=0, random_state=0).fit(X, y)
+    assert hasher.report_.facts["pull"]
+    assert hasher.score(X[:500], y[:500]) > 0.6

@@ -291,6 +291,7 @@ WRONG = {
     "NaN": (lambda h: h.add_view("b", T * np.nan, Y), "NaN"),
     "name": (lambda h: h.add_view("b c", T, Y), "A view was called 'b c'"),
     "view of a view": (lambda h: h.view("text").add_view("b", T, Y), "was to be added to view 'text'"),
+    "fitted alone": (lambda h: h.view("text").fit(T, Y), "View 'text' was to be fitted alone"),
     "saved alone": (lambda h: h.view("text").save("x.kin"), "View 'text' was to be saved alone"),
 }  # fmt: skip
 

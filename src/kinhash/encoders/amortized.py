@@ -248,6 +248,8 @@ class Amortized(Encoder):
         self, training: Training, setting: Setting, examples: list[Examples], force: Force, pull: float
     ) -> PartnerWeight:
         """How much partners count: as set, or chosen with a map that did not see the held-out examples."""
+        if training.supervision.labels is not None:  # codes of labels are those of groups
+            return PartnerWeight()
         if self.partners != "auto":
             return PartnerWeight(float(self.partners))
         split, seed = split_among_named(examples, len(setting.rows), training.rng), 0
@@ -358,7 +360,7 @@ def _descend(
 def found_partners(
     held: Sequence[Examples], codes: Callable[[Ints], Bytes], n_rows: int, seed: int
 ) -> Floats:
-    """For both ends of each held-out similar pair, 1 if the partner is among the first ten of 2,000 random rows.
+    """For both ends of held-out similar pairs, 1 if the partner is among the first ten of 2,000 random rows.
 
     Dissimilar pairs in a list often look alike, and a map that parts them can lose partners in a search.
     """

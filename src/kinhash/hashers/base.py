@@ -89,6 +89,12 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
 
     def check_parameters(self) -> None:
         """Check the constructor's parameters; subclasses check theirs and call this."""
+        if self.view_ is not None:
+            raise InvalidInput(
+                f"View {self.view_!r} was to be fitted alone",
+                "the hasher that it was added to, or a new one",
+                "Fit that one, and add the view again",
+            )
         check_n_bits(self.n_bits)
         if self.n_jobs is not None and self.n_jobs == 0:
             raise InvalidInput(
