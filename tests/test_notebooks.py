@@ -64,7 +64,7 @@ def test_neighbours_show_ids_and_distances(digits, hasher):
     assert page.text.split()[11:] != []
     for place in range(10):
         assert f"{found.ids[0, place]} {found.distances[0, place]}" in page.text
-    assert "12 more queries; up to 12 neighbours each" in page.text
+    assert "12 more queries; up to 12 neighbors each" in page.text
     assert page.images() == []
     assert f"query 1: {found.ids[1, 0]} ({found.distances[1, 0]}), " in repr(found.table())
 

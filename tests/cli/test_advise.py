@@ -38,7 +38,7 @@ def test_text_says_what_to_do_and_how_it_was_measured(run: Run, folder: Path) ->
     said = run(*ADVISE.split())
     assert (said.code, said.err) == (0, "")
     for words in (
-        "120 labelled rows of 6 columns, 3 classes",
+        "120 labeled rows of 6 columns, 3 classes",
         "What to do",
         "Use 16 bits",
         "float cosine",

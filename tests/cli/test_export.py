@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -38,13 +39,25 @@ def test_codes_go_to_an_engine_and_are_checked(engine: str, run: Run, folder: Pa
     np.testing.assert_array_equal(ours.distances, theirs.distances)
 
 
+def test_parquet_is_written_without_the_engine_that_searches_it(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow", reason="parquet is not installed")
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "duckdb", None)
+        said = run("export", "db.kin", "--to", "parquet", "-o", "codes.parquet", "--json")
+    assert said.code == 0, said.err
+    assert "codes.parquet is written, and its answers are not checked." in said.err
+    assert "'duckdb', which is not installed" in said.err
+    assert (json.loads(said.out)["rows"], json.loads(said.out)["check"]) == (120, None)
+    assert (folder / "codes.parquet").exists()
+
+
 def test_the_printed_statement_runs(run: Run, folder: Path) -> None:
     said = run("export", "db.kin", "--to", "sqlite", "-o", "shop.db", "--table", "shoes")
     assert said.code == 0, said.err
     assert "120 codes of 16 bits written to shop.db for sqlite." in said.out
-    assert (
-        "Checked 20 queries with 10 neighbours each: the engine's distances and ids equal ours." in said.out
-    )
+    assert "Checked 20 queries with 10 neighbors each: the engine's distances and ids equal ours." in said.out
     text = said.out[said.out.index("with _x as") :].partition("\n\n")[0]
     db = sqlite3.connect(folder / "shop.db")
     rows = db.execute(text).fetchall()

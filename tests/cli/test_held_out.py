@@ -37,6 +37,19 @@ def test_the_last_rows_of_the_file(run: Run, folder: Path) -> None:
     np.testing.assert_array_equal(load_codes(folder / "a_db.kin").packed[N - LAST :], mapped[N - LAST :])
 
 
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [
+        ([f"c{row}" for row in range(N)], "no two rows share a label"),
+        (["a", "b"] * 4 + [""] * (N - 8), "that takes 10 rows with a label"),
+    ],
+)
+def test_why_nothing_is_held_out(labels: list[str], why: str, run: Run, folder: Path) -> None:
+    (folder / "labels.txt").write_text("\n".join(labels) + "\n")
+    result = json.loads(run("fit", "X.npy", "--labels", "labels.txt", *FIT).out)
+    assert result["why_no_verdict"] == f"Nothing was kept out ({why}), so there is no verdict."
+
+
 @pytest.mark.parametrize("kind", ["number", "date", "file"])
 def test_the_latest_rows_by_time(kind: str, run: Run, folder: Path) -> None:
     """Times are no feature; as many rows as asked for, the latest ones, whatever their place in the file."""

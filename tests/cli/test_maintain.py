@@ -174,6 +174,20 @@ def test_add_upsert_and_remove_are_those_of_the_library(run: Run, folder: Path) 
     )
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "rows.json", "rows.parquet"])
+def test_columns_that_the_index_does_not_have_are_left_out_and_named(
+    name: str, run: Run, folder: Path
+) -> None:
+    write_rows(name)
+    (folder / "ids.txt").write_text("\n".join(str(row["id"]) for row in ROWS) + "\n")
+    succeed(run, f"index db.kin -o i.kin --payload {name} --payload-columns year,public")
+    argv = f"upsert i.kin db.kin --ids ids.txt --payload {name}"
+    assert succeed(run, argv).endswith("\nLeft out: kind, score, which the index does not have.\n")
+    assert done(run, argv)["left_out"] == ["kind", "score"]
+    write_rows(name, [{"id": row["id"], "public": row["public"], "year": row["year"]} for row in ROWS])
+    assert "Left out" not in succeed(run, argv)
+
+
 def test_names_of_digits_stay_names(run: Run, folder: Path) -> None:
     codes = load_codes("db.kin")
     named = Codes(codes.packed[:100], 16, [str(k) for k in range(100)], codes.model_id, codes.fields)
@@ -219,7 +233,7 @@ def test_names_of_digits_stay_names(run: Run, folder: Path) -> None:
         ("migrate index.kin other_model.kin X.npy", "There is nobody to ask"),
         ("migrate index.kin model.kin X.npy --yes", "of this model already"),
         ("migrate index.kin other_model.kin X.npy --yes --min-overlap 1", "not both"),
-        ("migrate index.kin other_model.kin short.npy --yes", "20 rows of the index are not among"),
+        ("migrate index.kin other_model.kin short.npy --yes", "short.npy has no row for 20 of the 120 rows"),
         ("migrate index.kin other_model.kin X.npy --yes --ids ids.txt", "Numbers and strings"),
         ("migrate index.kin other_model.kin X.npy --yes --labels short.txt", "the labels have 2"),
     ],
@@ -282,6 +296,7 @@ def test_dedup_writes_the_groups_and_what_to_remove(keep: str, run: Run, folder:
     assert json.loads(say(run, "dedup db.npy --radius 0 --json").out)["rows"] == 120
     assert done(run, "dedup db.kin --radius 0")["groups"] > 0
     assert f"With the {keep} row" in succeed(run, f"dedup db.kin --radius 0 --keep {keep}")
+    assert ", 1 row is left;" in succeed(run, "dedup db.kin --radius 999")
 
 
 # ---- migrate ---------------------------------------------------------------------------------

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import click
 import pytest
 
 from kinhash import cli
-from kinhash.errors import UnknownName
-from kinhash.hashers.model_file import HASHERS
+from kinhash.errors import MissingExtra, UnknownName
+from kinhash.hashers.model_file import BENCH_HASHERS, HASHERS
 
 from .conftest import Run
 
@@ -70,3 +72,13 @@ def test_without_the_laboratory_a_rival_says_what_to_install(monkeypatch: pytest
     monkeypatch.setattr("kinhash._internal.registry.find_spec", lambda name: None)
     with pytest.raises(UnknownName, match=r"no hasher called 'NoSuch'.*pip install kinhash-bench"):
         HASHERS["NoSuch"]
+    here = HASHERS._targets()
+    monkeypatch.setattr(HASHERS, "_rows", {name: here[name] for name in here if name not in BENCH_HASHERS})
+    for name in ("SDH", "sdh"):
+        with pytest.raises(MissingExtra, match=r"^SDH comes with the package kinhash-bench, which is not"):
+            HASHERS[name]
+
+
+def test_the_names_of_rivals_are_those_of_the_laboratory() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "bench/pyproject.toml").read_text())["project"]
+    assert set(BENCH_HASHERS) == set(project["entry-points"]["kinhash.hashers"])

@@ -44,6 +44,15 @@ def test_the_first_line_names_the_columns_of_a_table(run: Run, folder: Path) -> 
     assert first.endswith(" Features: x0, x1, x2, x3, x4, x5, x6, x7 and 3 more; not used as features: none.")
 
 
+def test_columns_without_names_are_not_named(run: Run, folder: Path) -> None:
+    lines = (folder / "table.csv").read_text().splitlines()[1:]
+    (folder / "nohead.csv").write_text("\n".join(",".join(line.split(",")[1:-1]) for line in lines) + "\n")
+    for more in ([], ["--no-header"]):
+        first = run("fit", "nohead.csv", "--labels", "y.txt", *more, *FIT).out.splitlines()[0]
+        assert first.startswith("120 rows × 6 columns, 3 classes")
+        assert "eatures" not in first
+
+
 def test_the_first_line_names_the_column_of_lists(run: Run, folder: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet

@@ -17,6 +17,7 @@ from kinhash.errors import DamagedFile, InvalidInput, UnknownName
 from kinhash.index import HammingIndex, ListColumn, Not, matching
 from kinhash.index.conditions import AllOf, AnyOf, Between, OneOf
 from kinhash.index.grammar import parsed
+from kinhash.index.lists import kind_of
 from kinhash.index.segment import Segment
 
 from .filter_cases import check_filter_case
@@ -497,3 +498,30 @@ def test_lists_without_values_take_the_type_of_those_that_come_later(tmp_path):
     again = HammingIndex.load(tmp_path / "i.kin")
     assert again.payload["stars"].tolist() == [[]] * 41 + [[5], []]
     assert passing(again, "stars > 4") == [41]
+
+
+def test_no_rows_of_a_column_of_lists():
+    column = ListColumn.of([["a"], [], ["b", "c"]], "x")
+    for none in (column[0:0], column[np.empty(0, np.int64)], column[np.zeros(3, bool)]):
+        assert none.tolist() == list(none) == []
+    assert column.tolist() == [["a"], [], ["b", "c"]]
+
+
+def test_an_index_without_rows_keeps_its_columns(tmp_path):
+    index = films()
+    kinds = {name: kind_of(column) for name, column in index.payload.items()}
+    row = {name: column[:1] for name, column in index.payload.items()}
+    index.remove(index.ids)
+    index.compact()
+    index.remove([])
+    index.save(tmp_path / "index.kin")
+    for one in (index, HammingIndex.load(tmp_path / "index.kin"), pickle.loads(pickle.dumps(index))):
+        assert len(one) == 0
+        assert {name: kind_of(column) for name, column in one.payload.items()} == kinds
+        for wrong in (None, {"year": [1]}, row | {"year": ["1"]}):
+            with pytest.raises(InvalidInput, match="those of the index"):
+                one.add(NOWHERE, payload=wrong)
+        one.add(NOWHERE, payload=row)
+        assert one.payload["tags"].tolist() == row["tags"].tolist()
+        one.save(tmp_path / "again.kin")
+    assert HammingIndex.load(tmp_path / "again.kin").payload["tags"].tolist() == row["tags"].tolist()

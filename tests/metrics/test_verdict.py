@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ from kinhash.metrics.comparison import (
     pooled,
 )
 from kinhash.metrics.label_model import Classifier, out_of_fold
-from kinhash.metrics.verdict_text import verdict
+from kinhash.metrics.verdict_text import looks_random, verdict
 from kinhash.supervision import read_labels
 
 NOISE = 0.01 * np.random.default_rng(0).normal(size=200)
@@ -84,6 +86,47 @@ def test_a_search_without_labels_that_does_better_is_the_first_sentence(changes,
     first = verdict(lines(**changes))[0]
     assert first.startswith("Verdict: a search that reads no labels does better: ")
     assert words in first
+
+
+def test_labels_that_bring_nothing_are_the_first_sentence():
+    chance = {"mAP": 0.1, "p10": 0.1}
+    guessed = lines(ours={"mAP": 0.3, "p10": 0.1}, cosine=chance, lsh=chance)  # a class guessed in one piece
+    assert looks_random(guessed)
+    first = verdict(guessed)[0]
+    assert first.startswith("Verdict: labels bring nothing")
+    assert "p10 is 0.100 by these codes, 0.100 by float cosine and 0.100 in random order" in first
+    assert not looks_random(lines())
+
+
+def cut(comparison, n):
+    """The same with the first queries alone."""
+    made = [
+        replace(line, measures={name: values[:n] for name, values in line.measures.items()})
+        for line in comparison.lines
+    ]
+    return replace(comparison, lines=tuple(made))
+
+
+@pytest.mark.parametrize("ours", [0.505, 0.495])
+def test_few_queries_decide_nothing_where_intervals_overlap(ours):
+    close = lines(ours={"mAP": ours}, mapped={"later": 0.501})
+    noise = 0.1 * np.random.default_rng(1).normal(size=200)
+    for name in (LEARNED, COSINE):  # paired differences stay clear
+        close.line(name).measures["mAP"] += noise
+    assert close.ahead(*((LEARNED, COSINE) if ours > 0.5 else (COSINE, LEARNED)))
+    first = verdict(cut(close, 30))[0]
+    assert first.startswith("Verdict: not clearly better or worse than float cosine on 30 queries: mAP 0.")
+    assert "not clearly" not in verdict(close)[0]
+    assert "not clearly" not in verdict(cut(lines(), 30))[0]
+    assert "on 1 query:" in verdict(cut(lines(), 1))[0]
+
+
+def test_intervals_end_where_the_measure_does():
+    influences = np.repeat([0.5, 1.45], [100, 100])  # as of ROC AUC, whose parts may be above 1
+    line = Line("", 8, {"ROC AUC": influences, "Spearman": -influences})
+    found = line.interval("ROC AUC")
+    assert 0 < found.low < found.value < found.high <= 1 == line.as_dict()["high"]
+    assert -1 == line.interval("Spearman").low < line.interval("Spearman").high < 0
 
 
 @pytest.mark.parametrize(

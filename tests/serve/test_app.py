@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
+from kinhash import HammingIndex
 from kinhash.errors import CodesMismatch, InvalidInput
 from kinhash.serve import Limits, create_app
 
@@ -388,3 +389,15 @@ def test_strange_rows_are_answered_and_warned_of(pairs, caplog):
         strange = (1000 * X).tolist()
         assert client.post("/encode", json={"vectors": strange}).status_code == 200
     assert any("unlike those" in str(one.message) for one in caught)
+
+
+def test_lists_of_no_neighbors(local, tmp_path):
+    local.model.save(tmp_path / "model.kin")
+    tags = [["a", "b"] if row % 2 else [] for row in range(N)]
+    HammingIndex.from_codes(local.index.codes(), payload={"tags": tags}).save(tmp_path / "index.kin")
+    with TestClient(app_of(tmp_path)) as client:
+        asked = {"ids": [3], "k": 1, "payload": ["tags"], "where": {"tags": "c"}}
+        (one,) = results(client.post("/search", json=asked))
+        assert (one["ids"], one["payload"]) == ([], {"tags": []})
+        (one,) = results(client.post("/search", json=asked | {"where": {"tags": "a"}}))
+        assert one["payload"] == {"tags": [["a", "b"]]}

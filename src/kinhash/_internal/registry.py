@@ -6,12 +6,12 @@ line, the common tests and the docs; other packages add rows through an entry po
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from ..errors import UnknownName
+from ..errors import MissingExtra, UnknownName
 
 __all__ = ["Table"]
 
@@ -26,22 +26,31 @@ class Table(Mapping[str, Any]):
         entry_points: str | None = None,
         also: str | None = None,
         more_in: str | None = None,
+        names_there: Collection[str] = (),
     ) -> None:
         """``also`` names another table, ``"module:TABLE"``, all of whose rows are ours too.
 
         ``more_in`` names a package that adds rows by entry points. If it is not installed, the error for an
-        unknown name mentions it.
+        unknown name mentions it; for the names of its rows, ``names_there``, it says that they are there.
         """
         self.kind = kind
         self._rows = dict(rows)
         self._entry_points = entry_points
         self._also = also
         self._more_in = more_in
+        self._names_there = {one.lower(): one for one in names_there}
 
     def __getitem__(self, name: str) -> Any:
         target = self._targets().get(name) if isinstance(name, str) else None
         if target is None:
-            raise UnknownName.among(self.kind, name, self._targets(), self._absent_package())
+            absent = self._absent_package()
+            if absent is not None and (there := self._names_there.get(str(name).lower())) is not None:
+                raise MissingExtra(
+                    f"{there} comes with the package {absent}, which is not installed",
+                    "",
+                    f"Install it with: pip install {absent}",
+                )
+            raise UnknownName.among(self.kind, name, self._targets(), absent)
         module, _, attribute = target.partition(":")
         return getattr(import_module(module), attribute)
 

@@ -17,6 +17,7 @@ from ..metrics import (
     behind_unsupervised,
     bootstrap_interval,
     label_counts,
+    looks_random,
     verdict,
 )
 from ..supervision import Labels
@@ -24,9 +25,6 @@ from .advice import OURS, Recommendation
 
 __all__ = ["recommend", "shortest_enough"]
 
-LEAST_GAIN = (
-    0.02  # of what lies between random order and perfection; less is no sign that labels mean anything
-)
 LARGE_GAP = 0.1  # mAP between labelled and later rows that is worth a word
 MORE = 0.05  # share of the nearest relevant rows that a longer code must add to be named
 FEW_ROWS = 10  # of a label
@@ -65,7 +63,7 @@ def recommend(comparisons: Comparisons, labels: Labels, tolerance: float, no_itq
     seen = [(LEARNED, name) for name in ("mAP", "p10", "exact") if labels.is_tags or name != "exact"]
     n_bits = max(enough(*one) for one in [*seen, (MAPPED, "later")])
     chosen = comparisons[n_bits]
-    if _looks_random(chosen):
+    if looks_random(chosen):
         return _no_answer(chosen, warnings)
     rival = ITQ if ITQ in chosen and chosen.score(ITQ) > chosen.score(LSH) else LSH
     if not _ahead(chosen, rival):
@@ -82,7 +80,7 @@ def recommend(comparisons: Comparisons, labels: Labels, tolerance: float, no_itq
         length_and_first.reverse()
     sentences = [*length_and_first, *others, *_longer(comparisons, n_bits)]
     sentences.append(
-        "None of this speaks of kinds of items never labelled: for those compare under the protocol "
+        "None of this speaks of kinds of items never labeled: for those compare under the protocol "
         "'unseen-classes' (docs/protocols.md)."
     )
     gap = chosen.score(LEARNED) - chosen.score(MAPPED, "later")
@@ -90,14 +88,14 @@ def recommend(comparisons: Comparisons, labels: Labels, tolerance: float, no_itq
         warnings.append(
             "Rows that come later, without labels, are found less well: mAP "
             f"{chosen.score(MAPPED, 'later'):.3f} against {chosen.score(LEARNED):.3f} among "
-            "labelled rows. More labelled rows or better features "
+            "labeled rows. More labeled rows or better features "
             "narrow that gap; more bits help little."
         )
     return Recommendation(OURS, n_bits, _labels_help(chosen), tuple(sentences), tuple(warnings))
 
 
 def _ahead(one: Comparison, rival: str) -> bool:
-    """Whether our codes beat the rival's of the same length, among labelled rows or among later ones."""
+    """Whether our codes beat the rival's of the same length, among labeled rows or among later ones."""
     return one.ahead(LEARNED, rival) or one.ahead(MAPPED, rival, "later")
 
 
@@ -105,16 +103,6 @@ def _labels_help(one: Comparison) -> bool | None:
     ahead = one.ahead(LEARNED, COSINE) or one.ahead(MAPPED, COSINE, "later")
     behind = one.ahead(COSINE, LEARNED) or one.ahead(COSINE, MAPPED, "later")
     return None if ahead == behind else ahead
-
-
-def _looks_random(one: Comparison) -> bool:
-    """Whether neither our codes nor float cosine find more relevant rows first than a random order does.
-
-    By p10, because mAP favours rankings by whole classes: a guessed class beats a random order of rows.
-    """
-    room = 1 - one.score(RANDOM, "p10")
-    gains = [one.difference(name, RANDOM, "p10") for name in (LEARNED, COSINE)]
-    return not any(gain.low > 0 and gain.value > LEAST_GAIN * room for gain in gains)
 
 
 def _length(comparisons: Comparisons, n_bits: int, tolerance: float) -> str:

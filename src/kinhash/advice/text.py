@@ -22,7 +22,7 @@ def text(advice: Advice) -> str:
     lengths = sorted(advice.comparisons)
     shown = answer.n_bits or lengths[-1]
     parts = [
-        f"{facts.rows:,} labelled rows of {facts.columns:,} columns, {facts.labels:,} {facts.kind}.",
+        f"{facts.rows:,} labeled rows of {facts.columns:,} columns, {facts.labels:,} {facts.kind}.",
         _points("What to do", answer.sentences),
         *([_points("Beware", answer.warnings)] if answer.warnings else []),
         _lengths(advice),

@@ -63,7 +63,7 @@ COMMANDS = {
     ),
     "search": ("search:search", "Find the nearest rows of an index."),
     "serve": ("serve:serve", "Serve a model and an index over HTTP, read-only."),
-    "explore": ("explore:explore", "Make one offline page to look at codes, neighbours and labels."),
+    "explore": ("explore:explore", "Make one offline page to look at codes, neighbors and labels."),
     "export": ("export:export", "Write codes to FAISS, DuckDB, PostgreSQL and other engines."),
     "eval": ("eval:evaluate", "Score codes against labels, ties counted exactly."),
     "warm": ("warm:warm", "Compile kernels ahead of time, for images of containers."),

@@ -90,7 +90,7 @@ def _put(
         codes, ids = _codes(opened, rows, **source)
         if replacing and ids is None:
             raise click.UsageError("upsert needs the ids of the rows: --ids FILE, or codes that have ids.")
-        columns = read_payload(payload, payload_columns, len(codes), ids, opened.payload)
+        columns, left_out = read_payload(payload, payload_columns, len(codes), ids, opened.payload)
         (opened.upsert if replacing else opened.add)(codes, ids, columns)
     added = len(opened) - before
     result = {
@@ -98,6 +98,7 @@ def _put(
         "rows": len(opened),
         "added": added,
         "replaced": len(codes) - added,
+        "left_out": list(left_out),
         "model_id": opened.model_id,
         "seconds": time.perf_counter() - start,
     }
@@ -106,6 +107,8 @@ def _put(
         f"Added {counted(added, 'row')}{changed}. {output or index} has {counted(len(opened), 'row')} now. "
         f"({result['seconds']:.1f} s)"
     )
+    if left_out:
+        text += f"\nLeft out: {', '.join(left_out)}, which the index does not have."
     emit(result, text, as_json)
 
 

@@ -110,9 +110,10 @@ def _text(result: dict[str, Any], keep: str) -> str:
     seconds = f"({result['seconds']:.1f} s)"
     if not result["groups"]:
         return f"No two of {counted(result['rows'], 'row')} are within {result['radius']}. {seconds}"
+    are = "is" if result["left"] == 1 else "are"
     return (
         f"{counted(result['rows_in_groups'], 'row')} of {result['rows']:,} are in "
         f"{counted(result['groups'], 'group')} linked within {result['radius']}, the largest of "
         f"{result['largest_group']:,}.\nWith the {keep} row of each group, {counted(result['left'], 'row')} "
-        f"are left; a dropped row is at most {result['farthest']} from the one that is kept. {seconds}"
+        f"{are} left; a dropped row is at most {result['farthest']} from the one that is kept. {seconds}"
     )

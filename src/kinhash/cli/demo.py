@@ -25,7 +25,7 @@ PANELS = ((0.005, 0.0, 0.525, 0.925), (0.563, 0.0, 0.435, 0.925))  # left, botto
 )
 @json_option
 def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
-    """Learn codes of handwritten digits, judge them, and picture queries with their neighbours.
+    """Learn codes of handwritten digits, judge them, and picture queries with their neighbors.
 
     \b
     Example:

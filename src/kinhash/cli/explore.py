@@ -40,7 +40,7 @@ __all__ = ["explore"]
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same page.")
 @json_option
 def explore(codes: str, output: str, as_json: bool, **options: Any) -> None:
-    """Make one page to look at CODES (an index or codes): map, neighbours, figures, doubtful labels.
+    """Make one page to look at CODES (an index or codes): map, neighbors, figures, doubtful labels.
 
     The page is one file that works offline by a double click. Labels, texts, pictures and features are in the
     order of the rows. With --model and --features the map is finer, labels are doubted by label models

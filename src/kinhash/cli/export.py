@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any
 
 import click
 
 from ..engines import ENGINES
+from ..errors import KinhashWarning, MissingExtra
 from .process import now_complete
 from .terminal import counted, emit, json_option
 from .views import view_option
@@ -111,8 +113,12 @@ def _export_codes(
     if n_queries:
         from ..engines import check
 
-        now_complete(f"{without_password(target)} is written, and its answers are not checked.")
-        outcome = check(engine, found, target, ids=numbers, table=table, n_queries=n_queries)
+        unchecked = f"{without_password(target)} is written, and its answers are not checked."
+        now_complete(unchecked)
+        try:
+            outcome = check(engine, found, target, ids=numbers, table=table, n_queries=n_queries)
+        except MissingExtra as missing:  # some engines write with less than they search with
+            warnings.warn(f"{unchecked} {missing}", KinhashWarning, stacklevel=2)
     seconds = time.perf_counter() - start
     result = {
         "engine": engine,

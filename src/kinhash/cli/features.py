@@ -12,7 +12,7 @@ from ..codes import Codes
 from ..datasets import Matrix, open_matrix
 from ..errors import InvalidInput, UnknownName
 from .files import read_ids
-from .terminal import bar
+from .terminal import bar, counted
 from .text_table import ids_of_rows
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def open_for_model(hasher: Hasher, path: str, array: str | None, header: bool | 
         )
     if matrix.n_columns is not None and matrix.n_columns != hasher.n_features_in_:
         raise InvalidInput(
-            f"{path} has {matrix.n_columns} columns",
+            f"{path} has {counted(matrix.n_columns, 'column')}",
             f"{hasher.n_features_in_}, as the model was fitted on",
             _remedy(hasher, matrix.n_columns),
         )

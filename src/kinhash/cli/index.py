@@ -45,7 +45,7 @@ def index(
     found = open_codes(codes, n_bits)
     names = read_ids(ids, id_column, len(found))
     names = found.ids if names is None else names
-    columns = read_payload(payload, payload_columns, len(found), names)
+    columns = read_payload(payload, payload_columns, len(found), names).columns
     made = HammingIndex.from_codes(found, ids=names, payload=columns)
     made.save(output)
     stats = made.stats()

@@ -21,6 +21,7 @@ from ..metrics import (
     compare_labels,
     fit_examples,
     hold_out_examples,
+    label_counts,
 )
 from ..supervision import KinExamples, Labels, PairExamples, labels_of_levels
 from .held_out import split_rows
@@ -54,12 +55,23 @@ def learn_labels(
     if len(queries):
         above = levels_above(hasher, labels)
         return Learned(kept_out, lambda: compare_labels(hasher, X, labels, train, queries, rng, above), None)
-    why = f"Nothing was kept out (that takes {FEWEST_ROWS} rows), so there is no verdict."
+    why = f"Nothing was kept out ({_why_nothing(labels)}), so there is no verdict."
     if wanted.count == 0:
         why = "Nothing was kept out, as asked, so there is no verdict."
     elif len(kept_out):
         why = "None of the rows kept out has a label, so there is no verdict."
     return Learned(kept_out, None, why)
+
+
+def _why_nothing(labels: Labels) -> str:
+    """Why `split_rows` held out no row, although it was asked to."""
+    counts = label_counts(labels)
+    if len(labels) >= FEWEST_ROWS and not labels.is_tags and counts.max(initial=0) == 1:
+        return "no two rows share a label"
+    rows = f"{FEWEST_ROWS} rows"
+    if len(labels) >= FEWEST_ROWS:
+        rows = f"{round(1 / SHARE_HELD_OUT)} rows with a label"
+    return f"that takes {rows}"
 
 
 def levels_above(hasher: Any, labels: Labels) -> list[Labels]:

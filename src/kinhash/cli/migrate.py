@@ -125,7 +125,7 @@ def _compared(
     from dataclasses import replace
 
     from ..errors import InvalidInput
-    from ..index import recoded
+    from ..index import places_of, recoded
     from .changing import ids_as_in
     from .features import codes_of_file
 
@@ -134,6 +134,7 @@ def _compared(
         raise InvalidInput("The index is of this model already", "another model", "Pass the new model")
     codes = codes_of_file(hasher, features, array, header, ids, id_column)
     codes = replace(codes, ids=ids_as_in(old, codes.ids))
+    places_of(old, codes, f"{features} has")  # which names the file where rows are missing
     new = recoded(old, codes)
     return new, _comparison(old, new, queries, seed, _relevance(old, codes, features, **labels))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ import numpy as np
 from ..datasets import open_matrix
 from ..errors import InvalidInput, KinhashWarning
 from ..supervision import Examples, Supervision, from_kin, from_pairs, from_similarity, from_triplets
+from .terminal import counted
 
 if TYPE_CHECKING:
     from .fitting import Request
@@ -35,9 +38,11 @@ def read_between(request: Request, n_rows: int) -> Between | None:
     if request.pairs is not None:
         return _pairs(request.pairs, n_rows)
     if request.triplets is not None:
-        rows = _whole(request.triplets, _table(request.triplets, (3,), "anchor, nearer row, further row"))
+        found = _table(request.triplets, (3,), "anchor, nearer row, further row")
+        rows = _row_numbers(request.triplets, found, n_rows)
         anchor, nearer, further = rows.T
-        examples = from_triplets(anchor, nearer, further, n_rows).examples[0]
+        with _named(request.triplets):
+            examples = from_triplets(anchor, nearer, further, n_rows).examples[0]
         return Between(f"{len(rows):,} triplets", examples)
     if request.similarity is not None:
         S = open_matrix(request.similarity).read()
@@ -51,11 +56,12 @@ def read_between(request: Request, n_rows: int) -> Between | None:
 def _pairs(path: str, n_rows: int) -> Between:
     """Two columns are similar pairs; a third holds verdicts or grades, and a fourth weights."""
     table = _table(path, (2, 3, 4), "row, row; and verdict (1 or -1), and weight, if any")
-    left, right = _whole(path, table[:, :2]).T
-    if table.shape[1] == 2:
-        return _counted(from_kin(left, right, n_rows), "pairs", len(left))
+    left, right = _row_numbers(path, table[:, :2], n_rows).T
     weights = table[:, 3] if table.shape[1] == 4 else None
-    found = from_pairs(left, right, _verdicts(table[:, 2]), n_rows, weights)
+    with _named(path):
+        if table.shape[1] == 2:
+            return _counted(from_kin(left, right, n_rows), "pairs", len(left))
+        found = from_pairs(left, right, _verdicts(table[:, 2]), n_rows, weights)
     return replace(_counted(found, "pairs", len(left)), weighted=weights is not None)
 
 
@@ -91,18 +97,30 @@ def _verdicts(given: Any) -> Any:
 def _table(path: str, widths: tuple[int, ...], expected: str) -> Any:
     rows = np.asarray(open_matrix(path).read(), np.float64)
     if rows.shape[1] not in widths:
-        raise InvalidInput(f"{path} has {rows.shape[1]} columns", expected, COUNTED)
+        raise InvalidInput(f"{path} has {counted(rows.shape[1], 'column')}", expected, COUNTED)
     broken = ~np.isfinite(rows).all(axis=1)
     if broken.any():
         raise _broken(path, rows, broken, "numbers")
     return rows
 
 
-def _whole(path: str, rows: Any) -> Any:
-    broken = (rows != np.floor(rows)).any(axis=1) | (np.abs(rows) > 2**53).any(axis=1)
+def _row_numbers(path: str, rows: Any, n_rows: int) -> Any:
+    outside = (rows < 0) | (rows >= n_rows)
+    if rows.min(initial=n_rows) >= 1 and rows.max(initial=0) == n_rows:
+        outside[:] = False  # counted from 1, as the library will say
+    broken = ((rows != np.floor(rows)) | outside).any(axis=1)
     if broken.any():
-        raise _broken(path, rows, broken, "whole numbers of rows")
+        raise _broken(path, rows, broken, f"whole numbers of rows, from 0 to {n_rows - 1:,}")
     return rows.astype(np.int64)
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Name the file in errors about what it holds."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error.wrong}", error.expected, error.remedy) from error
 
 
 def _broken(path: str, rows: Any, broken: Any, expected: str) -> InvalidInput:

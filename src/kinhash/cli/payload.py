@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -13,9 +13,16 @@ from ..datasets import open_table
 from ..errors import InvalidInput
 from .terminal import counted
 
-__all__ = ["read_payload"]
+__all__ = ["Payload", "read_payload"]
 
 IDS = ("id", "ids", "uuid")
+
+
+class Payload(NamedTuple):
+    """The columns, None without a file; and the names of those that the index does not have."""
+
+    columns: dict[str, Any] | None
+    left_out: tuple[str, ...] = ()
 
 
 def read_payload(
@@ -24,7 +31,7 @@ def read_payload(
     n_rows: int,
     ids: Any,
     known: Mapping[str, Any] | None = None,
-) -> dict[str, Any] | None:
+) -> Payload:
     """The columns of a file, or those named in a comma-separated list, one value per row.
 
     Without a list, all columns, or for an index with payload (``known``) those it has. A column called id
@@ -33,11 +40,14 @@ def read_payload(
     if path is None:
         if columns is not None:
             raise click.UsageError("--payload-columns needs --payload FILE.")
-        return None
+        return Payload(None)
     own = tuple(known or ())
+    others: list[str] = []
 
     def own_and_ids(names: list[str]) -> list[str]:
-        return [*own, *(name for name in names if _holds_ids(name) and name not in own)]
+        more = [name for name in names if name not in own]
+        others.extend(name for name in more if not _holds_ids(name))
+        return [*own, *filter(_holds_ids, more)]
 
     named = [name.strip() for name in columns.split(",")] if columns else None
     wanted = own_and_ids if own and named is None else named
@@ -53,7 +63,9 @@ def read_payload(
     if columns is None and ids is not None:
         for name in [name for name in found if _holds_ids(name) and name not in own]:
             _expect_same_ids(path, name, found.pop(name), ids)
-    return {name: _as_known(column, (known or {}).get(name)) for name, column in found.items()}
+    return Payload(
+        {name: _as_known(column, (known or {}).get(name)) for name, column in found.items()}, tuple(others)
+    )
 
 
 def _holds_ids(name: str) -> bool:

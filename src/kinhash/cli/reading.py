@@ -46,13 +46,17 @@ def summary(X: Any, labels: Labels | None, between: str | None = None) -> str:
 def columns_used(path: str, taken: Sequence[str] | None, array: str | None) -> str:
     """The columns of a table that are features, and those that are not; nothing for other files.
 
-    ``taken`` are the columns of numbers; None where features are lists, in ``array`` or the only such column.
+    ``taken`` are the columns of numbers; None where features are lists, in ``array`` or the only such column,
+    or where columns have no names.
     """
     from ..datasets import list_column, table_columns
 
     kinds = table_columns(path)
     if taken is None and kinds:
-        taken = [array or list_column(kinds, path) or ""]
+        in_lists = array or list_column(kinds, path)
+        if in_lists is None:  # text whose first line is numbers
+            return ""
+        taken = [in_lists]
     others = [name for name in kinds if name not in (taken or ())]
     if not kinds or not taken:
         return ""

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["search"]
 
 SHOWN_QUERIES = 20
+DEFAULT_K = 10
 
 
 @click.command()
 @click.argument("index")
 @click.argument("queries")
-@click.option("-k", type=click.IntRange(0), default=10, show_default=True, help="Neighbors of each query.")
+@click.option("-k", type=click.IntRange(0), help=f"Neighbors of each query.  [default: {DEFAULT_K}]")
 @click.option("--radius", type=click.IntRange(0), help="All rows within this distance, instead of -k.")
 @click.option("--model", metavar="FILE", help="Encode QUERIES with this model first: they are features.")
 @view_option
@@ -39,7 +40,7 @@ SHOWN_QUERIES = 20
 def search(
     index: str,
     queries: str,
-    k: int,
+    k: int | None,
     radius: int | None,
     model: str | None,
     view: str | None,
@@ -65,6 +66,9 @@ def search(
 
     if floats and (model is None or radius is not None):
         raise click.UsageError("--floats needs --model, and goes with -k alone")
+    if k is not None and radius is not None:
+        raise click.UsageError("Pass -k or --radius, not both: --radius finds all rows within the distance.")
+    k = DEFAULT_K if k is None else k
     opened = _opened(index)
     if view and model is None:
         raise click.UsageError("--view needs --model, which encodes the rows of that view.")

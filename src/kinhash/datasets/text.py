@@ -111,7 +111,7 @@ def _parsed(
     except ValueError as error:  # NumPy counts rows from the start of a block; we name the line
         what = f": {str(error)[:120]}"
         if found := re.match(r"the number of columns changed from \d+ to (\d+)", str(error)):
-            what = f" has {found[1]} columns"
+            what = f" has {found[1]} column{'' if found[1] == '1' else 's'}"
         elif found := re.match(r"(?s)could not convert string (.*) to \w+ at row \d+, (.*)\.", str(error)):
             what = f", {found[2]} holds {found[1][:40]}"
             remedy = "Put a number there, leave the column out, or say that the first line holds names"

@@ -34,7 +34,7 @@ class Check:
 
     def __str__(self) -> str:
         source = "the engine's" if self.asked else "the written files'"
-        what = f"{self.n_queries} queries with {self.k} neighbours each"
+        what = f"{self.n_queries} queries with {self.k} neighbors each"
         if self.passed:
             said = f"Checked {what}: {source} distances and ids equal ours"
             return said + ("." if self.asked else "; the server itself was not asked.")

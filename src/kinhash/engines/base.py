@@ -1,7 +1,7 @@
 """Base class of engines, and shared helpers.
 
 An engine writes codes to a `Place`, opens the place again as a `Reader`, and says which statement finds the
-neighbours of a code. It may trust what it gets: the door is `kinhash.engines.run`. Rows come in ascending
+neighbors of a code. It may trust what it gets: the door is `kinhash.engines.run`. Rows come in ascending
 order of their ids, which are 64-bit integers or, where an engine holds them, strings. Codes have fields with
 weights: an engine that `weighs` counts each field and adds up; any other counts plain bits and gets each bit
 as often as it counts (`Codes.repeated`), in rows and in queries. Classes are abstract or final.
@@ -184,7 +184,7 @@ def with_ties(fetch: Callable[[int], tuple[Any, Any]], k: int, n_rows: int, most
     most = min(n_rows, most or n_rows)
     if k > most:
         raise InvalidInput(
-            f"{k} neighbours were asked for, and the engine gives {most} at most",
+            f"{k} neighbors were asked for, and the engine gives {most} at most",
             f"k up to {most}",
             "Ask for fewer",
         )

@@ -1,4 +1,4 @@
-"""See your own codes: one offline page with a map, neighbours, figures and doubtful labels.
+"""See your own codes: one offline page with a map, neighbors, figures and doubtful labels.
 
 page = kinhash.explore(index, y, model=hasher, features=X)
 page.save("page.html")

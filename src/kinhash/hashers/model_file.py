@@ -37,8 +37,14 @@ from .views import MOST_VIEWS, VIEW_NAME
 if TYPE_CHECKING:
     from ..models import Map
 
-__all__ = ["HASHERS", "load_model", "part_tables", "read_model", "save_model"]
+__all__ = ["BENCH_HASHERS", "HASHERS", "load_model", "part_tables", "read_model", "save_model"]
 
+BENCH_HASHERS = (  # methods of kinhash-bench, so that an error can name the package without it
+    "BRE", "BSH", "CCAITQ", "COSDISH", "CSQ", "DPN", "EigenITQ", "FSDH", "FSSH", "FastHash",
+    "GreedyHash", "HMOH", "HadamardHashing", "HashNet", "ITML", "KSH", "LFH", "MIHash", "MLH", "MMC",
+    "NSH", "OrthoHash", "PairLDA", "RandomCodewords", "RotatedPCA", "SCDH", "SDH", "SDML", "SPLH",
+    "SpectralHashing", "TALR", "TSH",
+)  # fmt: skip
 HASHERS = Table(
     "hasher",
     {
@@ -52,6 +58,7 @@ HASHERS = Table(
     entry_points="kinhash.hashers",
     also="kinhash.baselines:BASELINES",
     more_in="kinhash-bench",
+    names_there=BENCH_HASHERS,
 )
 
 BETWEEN = {"kinship": Form("f8", "kk", -1, 1)}

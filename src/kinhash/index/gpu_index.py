@@ -13,7 +13,6 @@ from .gpu_segment import Cards, CardSegment
 from .hamming_index import HammingIndex, IndexStats
 from .ids import Ids
 from .lists import Column
-from .segments import in_order
 
 __all__ = ["GpuIndex"]
 
@@ -65,8 +64,7 @@ class GpuIndex(HammingIndex):
 
     def to_cpu(self) -> HammingIndex:
         """Return an index of the same rows in main memory."""
-        words, ids, payload = in_order(self._state.segments, self.n_bits)
-        return self._moved_to(HammingIndex(self.n_bits, self.model_id, self.fields), words, ids, payload)
+        return self._moved_to(HammingIndex(self.n_bits, self.model_id, self.fields), *self._rows())
 
     def stats(self) -> IndexStats:
         """Statistics of the index that `save` would write. Builds that index."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from . import validation as door
 from .file import IndexFile, read_index, write_index
 from .filters import Filter, filters_of
 from .ids import as_ids, sorting_order
-from .lists import ListColumn
+from .lists import Column, ListColumn
 from .nearest import QueryBatch, answer
 from .neighbors import Neighbors, joined
 from .payload import Where, as_payload, select
@@ -45,6 +45,7 @@ __all__ = ["HammingIndex", "IndexStats"]
 CodesLike = Codes | npt.ArrayLike
 IdsLike = npt.ArrayLike | Sequence[str]
 MOST_ROWS = 2**32 - 1
+_Rows = tuple[Any, npt.NDArray[Any], dict[str, Column]]  # codes as words, ids, payload
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,12 @@ class _State:
 
     segments: tuple[Segment, ...] = ()
     next_id: int = 0
+    columns: dict[str, Column] = field(default_factory=dict)  # the empty payload after all rows were removed
+
+    @property
+    def payload(self) -> Mapping[str, Column]:
+        """Columns that new rows must have: their names and types count."""
+        return door.known_columns(self.segments) if self.segments else self.columns
 
 
 @dataclass(frozen=True)
@@ -137,7 +144,7 @@ class HammingIndex:
     @property
     def payload(self) -> dict[str, npt.NDArray[Any] | ListColumn]:
         """The payload columns, in the order of `ids`."""
-        return in_order(self._state.segments, self.n_bits)[2]
+        return self._rows()[2]
 
     def codes(self) -> Codes:
         """All codes with their ids, in the order of `ids`."""
@@ -302,7 +309,7 @@ class HammingIndex:
         from .gpu_index import GpuIndex
 
         index = GpuIndex(self.n_bits, self.model_id, self.fields, cards=cards, memory=memory)
-        moved: GpuIndex = self._moved_to(index, *in_order(self._state.segments, self.n_bits))
+        moved: GpuIndex = self._moved_to(index, *self._rows())
         return moved
 
     # ---- changing ----------------------------------------------------------------------------
@@ -335,13 +342,15 @@ class HammingIndex:
                     "ids of rows in the index",
                     "Leave it out; nothing was removed",
                 )
-            self._state = _State(segments, state.next_id)
+            columns = {name: column[:0].copy() for name, column in state.payload.items()}
+            self._state = _State(segments, state.next_id, {} if segments else columns)
 
     def compact(self) -> None:
         """Merge all segments into one, which is fastest to search. Rows added at once are one segment."""
         with self._writing:
             whole = merged(self._state.segments, self.n_bits, self._build)
-            self._state = _State((whole,) if len(whole) else (), self._state.next_id)
+            state = self._state
+            self._state = _State((whole,) if len(whole) else (), state.next_id, state.columns)
 
     # ---- files -------------------------------------------------------------------------------
 
@@ -350,7 +359,11 @@ class HammingIndex:
         with self._writing:
             self.compact()
             state = self._state
-        whole = merged(state.segments, self.n_bits, self._build)
+        if state.segments:
+            (whole,) = state.segments
+        else:
+            words, ids, _ = in_order((), self.n_bits)
+            whole = segment_of(words, self.n_bits, ids, state.columns, self._build)
         write_index(path, IndexFile(whole, state.next_id, self.model_id, self.fields, frozenset(self._kinds)))
 
     @classmethod
@@ -359,7 +372,8 @@ class HammingIndex:
         segment, next_id, model_id, fields, kinds = read_index(path, mmap)
         index = cls(segment.n_bits, model_id, fields)
         index._kinds = set(kinds)
-        index._state = _State((segment,) if len(segment) else (), next_id)
+        rows = (segment,) if len(segment) else ()
+        index._state = _State(rows, next_id, {} if rows else dict(segment.payload))
         return index
 
     def __getstate__(self) -> dict[str, Any]:
@@ -369,7 +383,7 @@ class HammingIndex:
             "fields": self.fields,
             "next_id": self._state.next_id,
             "kinds": self._kinds,
-            "rows": in_order(self._state.segments, self.n_bits),
+            "rows": self._rows(),
         }
 
     def __setstate__(self, facts: dict[str, Any]) -> None:
@@ -378,9 +392,7 @@ class HammingIndex:
         self._fill(facts)
 
     def _fill(self, facts: dict[str, Any]) -> None:
-        words, ids, payload = facts["rows"]
-        segments = (segment_of(words, self.n_bits, ids, payload, self._build),) if len(ids) else ()
-        self._state = _State(segments, facts["next_id"])
+        self._state = self._state_of(facts["rows"], facts["next_id"])
         self._kinds = set(facts.get("kinds", ()))
 
     # ---- where rows lie: on the processor, or as `GpuIndex` says ----------------------------------
@@ -391,10 +403,22 @@ class HammingIndex:
         """The rows that pass a filter, as parts of the segments."""
         return where.select(self, segments) if isinstance(where, Filter) else select(segments, where)
 
+    def _rows(self) -> _Rows:
+        """Codes as words, ids and payload of all rows, by ascending id."""
+        state = self._state
+        words, ids, payload = in_order(state.segments, self.n_bits)
+        return words, ids, payload if state.segments else dict(state.columns)
+
+    def _state_of(self, rows: _Rows, next_id: int) -> _State:
+        """The state with these rows."""
+        words, ids, payload = rows
+        if not len(ids):
+            return _State((), next_id, payload)
+        return _State((segment_of(words, self.n_bits, ids, payload, self._build),), next_id)
+
     def _moved_to(self, index: Any, words: Any, ids: npt.NDArray[Any], payload: Any) -> Any:
         """Another index, still empty, with these rows and the next id of this one."""
-        segments = (segment_of(words, index.n_bits, ids, payload, index._build),) if len(ids) else ()
-        index._state = _State(segments, self._state.next_id)
+        index._state = index._state_of((words, ids, payload), self._state.next_id)
         index._kinds = set(self._kinds)
         return index
 
@@ -417,7 +441,8 @@ class HammingIndex:
                 model_id = codes.model_id if model_id is None and not len(self) else model_id
             words = door.query_words(codes, self.n_bits, model_id, self.fields)
             values = door.new_ids(ids, len(words), state.next_id, state.segments)
-            columns = door.same_columns(as_payload(payload, len(words)), state.segments)
+            known = state.payload if state.segments or state.columns else None
+            columns = door.same_columns(as_payload(payload, len(words)), known)
             segments, found = without(state.segments, values)
             if found.any() and not replace:
                 raise InvalidInput(
@@ -434,7 +459,7 @@ class HammingIndex:
                 added = segment_of(words, self.n_bits, values, columns, self._build)
                 segments = settled((*segments, added), self.n_bits, self._build)
                 next_id = next_id if added.ids.are_strings else max(next_id, int(values.max()) + 1)
-            self._state = _State(segments, next_id)
+            self._state = _State(segments, next_id, state.columns)
             self.model_id = model_id
             if isinstance(codes, Codes):
                 self._note_kind(codes)

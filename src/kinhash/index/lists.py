@@ -63,10 +63,14 @@ class ListColumn:
     def __iter__(self) -> Iterator[list[Any]]:
         return iter(self.tolist())
 
+    def copy(self) -> ListColumn:
+        """Return a column that shares no memory with this one."""
+        return ListColumn(self.values.copy(), self.ends.copy())
+
     def tolist(self) -> list[list[Any]]:
         """The values of every row."""
-        values, ends = self.values.tolist(), self.ends.tolist()
-        return [values[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+        values, starts, ends = self.values.tolist(), self.starts.tolist(), self.ends.tolist()
+        return [values[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def __repr__(self) -> str:
         return f"ListColumn({len(self)} {kind_of(self)})"

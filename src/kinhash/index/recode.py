@@ -42,8 +42,11 @@ def recoded(index: HammingIndex, codes: Codes) -> HammingIndex:
     return made
 
 
-def places_of(index: HammingIndex, codes: Codes) -> npt.NDArray[np.int64]:
-    """Where the rows of an index stand among codes with ids, or numbered codes, in the order of its ids."""
+def places_of(index: HammingIndex, codes: Codes, they_have: str = "The codes have") -> npt.NDArray[np.int64]:
+    """Where the rows of an index stand among codes with ids, or numbered codes, in the order of its ids.
+
+    ``they_have`` begins the error about missing rows.
+    """
     wanted = index.ids
     names = np.arange(len(codes)) if codes.ids is None else as_ids(codes.ids)
     if len(wanted) and (names.dtype.kind == "i") != (wanted.dtype.kind == "i"):
@@ -57,7 +60,7 @@ def places_of(index: HammingIndex, codes: Codes) -> npt.NDArray[np.int64]:
     missing = np.flatnonzero(ranks < 0)
     if len(missing):
         raise InvalidInput(
-            f"{len(missing):,} rows of the index are not among the codes, "
+            f"{they_have} no row for {len(missing):,} of the {len(wanted):,} rows of the index, "
             f"{wanted[missing[:1]].tolist()[0]!r} among them",
             "a code for every id of the index",
             "Encode all rows, with their ids",

@@ -43,7 +43,7 @@ class NeighborsTable:
         lines = [[self._query(row), *self._places(row, width)] for row in range(shown)]
         most = max((len(one.ids) for one in each), default=0)
         notes = [f"{len(found) - shown:,} more queries"] * (len(found) > shown)
-        notes += [f"up to {most:,} neighbours each"] * (most > width)
+        notes += [f"up to {most:,} neighbors each"] * (most > width)
         below = f"<p><i>{'; '.join(notes)}</i></p>" if notes else ""
         return document(table(lines, head, "center"), below)
 
@@ -83,7 +83,7 @@ def marks(found: Neighbors, kin: Any) -> list[npt.NDArray[np.bool_]] | None:
     if kin.shape != found.ids.shape:
         raise InvalidInput(
             f"kin has the shape {kin.shape}, and the ids have {found.ids.shape}",
-            "True or False for each neighbour",
+            "True or False for each neighbor",
             "Compare labels, as in y[found.ids] == y_queries[:, None]",
         )
     if found.splits is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from .segment import Segment, read_only
 __all__ = [
     "UNFAIR_SHARE",
     "kin_margins",
+    "known_columns",
     "left_out",
     "new_ids",
     "query_words",
@@ -186,11 +187,10 @@ def same_type(ids: Values, segments: Sequence[Segment]) -> Values:
     return ids
 
 
-def same_columns(columns: Columns, segments: Sequence[Segment]) -> Columns:
-    """The payload columns in the order of the index; other columns or types are refused."""
-    if not segments:
+def same_columns(columns: Columns, known: Mapping[str, Column] | None) -> Columns:
+    """The payload columns in the order of the index; other columns or types than those known are refused."""
+    if known is None:
         return columns
-    known = {name: _known(name, segments) for name in segments[0].payload}
     columns = {name: _retyped(column, known.get(name)) for name, column in columns.items()}
     untyped = {name for name, column in known.items() if _has_no_type(column)}
     untyped &= {name for name, column in columns.items() if isinstance(column, ListColumn)}
@@ -214,8 +214,12 @@ def _has_no_type(column: Column) -> bool:
     return isinstance(column, ListColumn) and not len(column.values)
 
 
+def known_columns(segments: Sequence[Segment]) -> dict[str, Column]:
+    """Each payload column in the first segment where its type is known."""
+    return {name: _known(name, segments) for name in segments[0].payload}
+
+
 def _known(name: str, segments: Sequence[Segment]) -> Column:
-    """The column in the first segment where its type is known."""
     columns = [segment.payload[name] for segment in segments]
     return next((column for column in columns if not _has_no_type(column)), columns[0])
 

@@ -85,6 +85,7 @@ from .rankings import recall_at_k as recall_at_k
 from .relevance import kin_from_labels as kin_from_labels
 from .tie_groups import TieGroups as TieGroups
 from .verdict_text import behind_unsupervised as behind_unsupervised
+from .verdict_text import looks_random as looks_random
 from .verdict_text import verdict as verdict
 from .views_comparison import Crossing as Crossing
 from .views_comparison import compare_views as compare_views

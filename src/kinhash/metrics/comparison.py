@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from textwrap import fill
 from typing import Any
 
@@ -25,6 +25,7 @@ UNSUPERVISED = (COSINE, SIGN_BITS, LSH, ITQ)  # they read no labels
 CLASSIFIER, JACCARD_CLASSIFIER = "classifier, true labels", "classifier, expected Jaccard"
 RANDOM = "random order"
 WIDTH = 100  # letters of a line
+SIGNED = ("Spearman",)  # measures from -1 to 1; all others are from 0 to 1
 SHOWN = 0.0005  # half of the last digit of a table
 
 
@@ -42,10 +43,11 @@ class Line:
         return float("nan") if values is None or np.isnan(values).all() else float(np.nanmean(values))
 
     def interval(self, measure: str) -> Interval:
-        """Mean and 95 % interval over queries."""
-        if np.isnan(self.mean(measure)):
-            return Interval(float("nan"), float("nan"), float("nan"), 0.95, 0)
-        return bootstrap_interval(self.measures[measure], n_resamples=1000)
+        """Mean and 95 % interval over queries, within the range of the measure."""
+        found = _interval(self.measures.get(measure, np.empty(0)))
+        least = -1.0 if measure in SIGNED else 0.0
+        low, high = np.clip((found.low, found.high), least, 1.0).tolist()
+        return replace(found, low=low, high=high)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; ``score`` is the first measure."""
@@ -53,6 +55,13 @@ class Line:
         spread = self.interval(main)
         facts = {"name": self.name, "bytes_per_item": self.bytes_per_item, "score": spread.value}
         return facts | {"low": spread.low, "high": spread.high} | {name: self.mean(name) for name in others}
+
+
+def _interval(values: Floats) -> Interval:
+    """Mean and 95 % interval over queries; NaN where no query has a value."""
+    if np.isnan(values).all():
+        return Interval(float("nan"), float("nan"), float("nan"), 0.95, 0)
+    return bootstrap_interval(values, n_resamples=1000)
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ class Comparison:
         """``first − second`` over the same queries, with its paired 95 % interval."""
         name = measure or self.metric
         pair = [self.line(one).measures[name] for one in (first, second)]
-        return Line("", 0, {name: pair[0] - pair[1]}).interval(name)
+        return _interval(pair[0] - pair[1])
 
     def ahead(self, first: str, second: str, measure: str | None = None) -> bool:
         """Whether ``first`` is better by more than the luck of the queries, in a digit that is shown."""

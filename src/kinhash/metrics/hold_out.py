@@ -87,7 +87,7 @@ def stratified_rows(labels: Labels, n_wanted: int, rng: np.random.Generator) -> 
         raise InvalidInput(
             f"{len(known)} rows have a known label",
             f"at least {FEWEST_FOLD_ROWS}, so that some can be held out",
-            "Pass more labelled rows",
+            "Pass more labeled rows",
         )
     order = known[np.lexsort((rng.random(len(known)), _strata(labels[known])))]
     return order[(np.arange(n_wanted) * len(order)) // n_wanted]

@@ -17,10 +17,14 @@ from .comparison import (
     Comparison,
 )
 
-__all__ = ["behind_unsupervised", "verdict"]
+__all__ = ["behind_unsupervised", "looks_random", "verdict"]
 
 SEEN = ("mAP", "p10", "exact", "Jaccard")  # what a classifier is compared by
 NEAR = 0.02  # a smaller loss of nearest rows is not worth a word
+FEW_QUERIES = 50  # below this, methods whose intervals overlap count as level
+LEAST_GAIN = (
+    0.02  # of what lies between random order and perfection; less is no sign that labels mean anything
+)
 NAMES = {"exact": "exact match", "near": "the ten nearest relevant rows among the first hundred"}
 
 
@@ -57,6 +61,18 @@ def behind_unsupervised(comparison: Comparison) -> list[str]:
     return behind
 
 
+def looks_random(comparison: Comparison) -> bool:
+    """Whether neither our codes nor float cosine find more relevant rows first than a random order does.
+
+    By p10, because mAP favors rankings by whole classes: a guessed class beats a random order of rows.
+    """
+    if RANDOM not in comparison:
+        return False
+    room = 1 - comparison.score(RANDOM, "p10")
+    gains = [comparison.difference(name, RANDOM, "p10") for name in (comparison.ours, COSINE)]
+    return not any(gain.low > 0 and gain.value > LEAST_GAIN * room for gain in gains)
+
+
 def _sizes(comparison: Comparison) -> str:
     before, after = (comparison.facts[f"bytes_per_item_{when}"] for when in ("before", "after"))
     return f"{after:,} byte{'' if after == 1 else 's'} per item instead of {before:,}"
@@ -70,13 +86,39 @@ def _gain(comparison: Comparison) -> str:
         why = "did not help" if checked else "are too few to tell whether they help"
         what = f"{_kind(comparison)} {why}: the codes are the unsupervised ones"
         return f"Verdict: {what}. {_scores(comparison)}"
+    if unclear := _unclear(comparison):
+        return unclear
+    if looks_random(comparison):
+        scores = [comparison.score(name, "p10") for name in (comparison.ours, COSINE, RANDOM)]
+        return (
+            "Verdict: labels bring nothing, since features say nothing about them: p10 is "
+            f"{scores[0]:.3f} by these codes, {scores[1]:.3f} by float cosine and {scores[2]:.3f} in random "
+            f"order. Do labels and rows belong together? The codes take {_sizes(comparison)}."
+        )
     if behind:
-        known, more = ("pairs", "pairs") if "kind" in comparison.facts else ("labels", "labelled rows")
+        known, more = ("pairs", "pairs") if "kind" in comparison.facts else ("labels", "labeled rows")
         return (
             f"Verdict: a search that reads no {known} does better: {'; '.join(behind)}. The codes take "
             f"{_sizes(comparison)}. Try more bits or more {more} (docs/faq.md)."
         )
     return f"Verdict: {_scores(comparison)}{_further_up(comparison)}"
+
+
+def _unclear(comparison: Comparison) -> str:
+    """The sentence for few queries on which the best search without labels may be as good; else nothing."""
+    rival = max((name for name in UNSUPERVISED if name in comparison), key=comparison.score)
+    ours, other = (comparison.line(name).interval(comparison.metric) for name in (comparison.ours, rival))
+    apart = ours.low > other.high or other.low > ours.high
+    if ours.n_queries >= FEW_QUERIES or (apart and ours.n_queries > 1):
+        return ""
+    asked = f"{ours.n_queries} {'query' if ours.n_queries == 1 else 'queries'}"
+    if "kind" in comparison.facts:
+        asked = f"{comparison.facts['pairs_held_out']} held-out {_kind(comparison)}"
+    return (
+        f"Verdict: not clearly better or worse than {rival} on {asked}: {comparison.metric} "
+        f"{ours.value:.3f} (95 % interval {ours.low:.3f} to {ours.high:.3f}) against {other.value:.3f} "
+        f"({other.low:.3f} to {other.high:.3f}). The codes take {_sizes(comparison)}."
+    )
 
 
 def _scores(comparison: Comparison) -> str:

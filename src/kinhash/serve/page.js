@@ -58,7 +58,8 @@ async function search(id) {
     if (status === 401) byId("key-label").hidden = false;
     if (status !== 200) {
       byId("found").hidden = true;
-      say([answer.error, answer.expected && "Expected " + answer.expected, answer.remedy].filter(Boolean).join(". ") + ".", true);
+      const sentences = [answer.error, answer.expected && "Expected " + answer.expected, answer.remedy].filter(Boolean);
+      say(sentences.map((one) => (/[.?!]$/.test(one) ? one : one + ".")).join(" "), true);
       return;
     }
     show(answer.results[0]);
