@@ -37,7 +37,7 @@ ELSEWHERE = {
     "docs/explore.md": "tests/test_readme.py",
     "docs/encode_anywhere.md": "tests/export/test_encode_anywhere.py",
     "docs/engines.md": "tests/engines/test_docs.py",
-    "docs/integrations.md": "tests/integrations/test_page.py",
+    "docs/integrations.md": "tests/integrations/test_integrations_page.py",
     "docs/metrics.md": "tests/metrics/test_health.py",
     "docs/scale.md": "tests/distributed/test_scale_page.py",
     "docs/searching.md": "tests/index/test_docs.py",

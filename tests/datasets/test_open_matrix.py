@@ -191,7 +191,7 @@ BAD = {
     "text.parquet": (b"a,b\n1,2\n", "could not read"),
     "zipped.csv": (b"PK\x03\x04\0\0\0\0", "not text"),
     "picture.csv": (b"\x89PNG\r\n\x1a\n\xff\xff", "could not be read"),
-    "ragged.csv": (b"1,2\n3,4\n\n5\n", "line 4 has 1 columns"),
+    "ragged.csv": (b"1,2\n3,4\n\n5\n", "line 4 has 1 column\\."),
     "wide.csv": (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 columns"),
     "word.csv": (b"1,2\n3,four\n", "line 2, column 2 holds 'four'"),
     "gap.csv": (b"1,2\n3,\n", "line 2, column 2 holds ''"),

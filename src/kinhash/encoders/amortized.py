@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,7 +59,7 @@ RATE, DECAYS = 0.02, (0.9, 0.99)  # of Adam; the rate falls to 0
 START_ROWS, ROUNDS = 10_000, 50  # of the rotation that the map starts from
 FOLDS, HELD_OUT = 3, 0.2  # folds, and the share of examples that each holds out; one fold is a matter of luck
 ERRORS_FROM_START = 2.0  # standard errors by which a map must be better: the best of several looks too good
-SEARCHED, FIRST = 2000, 10  # random rows that partners are searched among; answers that people look at
+SEARCHED, FIRST = 2000, 10  # rows that partners are searched among; answers that people look at
 LABEL_PAIRS = 20_000  # pairs sampled from labels, if there are no other examples
 
 
@@ -162,7 +162,8 @@ class Amortized(Encoder):
     def candidates(self, training: Training, solution: Any) -> Iterator[Candidate]:
         """The unsupervised start, then weaker and weaker pulls, judged by rows that no other example has.
 
-        Pulls that find fewer held-out partners among random rows than the start does are left out.
+        Dissimilar pairs in a list often look alike, and a map that parts them can lose partners in a search.
+        So a pull is left out if a search loses more held-out partners by it than it puts examples in order.
         """
         if self.pull != "auto" and self.scale != "auto":
             return
@@ -175,44 +176,46 @@ class Amortized(Encoder):
         seed = int(training.rng.integers(2**63))
         scales = ("common", "columns") if self.scale == "auto" else (self.scale,)
         best: Candidate | None = None
-        for scale in scales:
+        first = "start" if self.pull == "auto" else self.pull  # where it is set, starts choose the scale
+        for cost, scale in enumerate(scales):
             setting = prepared(training.rows, named, solution.n_bits, scale, training.rng, training.n_jobs)
             known = setting, named, examples
-            found = self._candidate(scale, "start", known, _scores_of_start(setting, folds, seed))
+            codes = setting.codes(setting.start)
+            scored = [scores_of(held, codes, len(named), seed) for _, held in folds]
+            found = self._candidate(scale, first, known, scored, cost, ERRORS_FROM_START)
             yield found
             if best is None or found.is_better(best):
-                best, chosen = found, setting
+                best, chosen, at_start = found, setting, means(scored)
         assert best is not None
         tasks = [(pull, learn, held) for pull in pulls for learn, held in folds]
         card = card_in_use()
         there = chosen if card is None else moved(chosen, card)
 
-        def one(task: tuple[float, list[Examples], list[Examples]]) -> tuple[tuple[float, Floats], Floats]:
+        def one(task: tuple[float, list[Examples], list[Examples]]) -> Scores:
             pull, learn, held = task
             codes = chosen.codes(*train(there, learn, solution.force(), pull, seed, card))
-            return judged(held, codes, seed), found_partners(held, codes, len(named), seed)
+            return scores_of(held, codes, len(named), seed)
 
-        tried = list(map_blocks(one, tasks, training.n_jobs if card is None else 1))
-        start = chosen.codes(chosen.start)
-        found_at_start = [found_partners(held, start, len(named), seed) for _, held in folds]
+        scored = list(map_blocks(one, tasks, training.n_jobs if card is None else 1))
         for place, pull in enumerate(pulls):
-            scored, partners = zip(*tried[place * FOLDS : (place + 1) * FOLDS], strict=True)
-            if not is_less(np.concatenate(partners), np.concatenate(found_at_start)):
-                yield self._candidate(best.encoder.scale, pull, (chosen, named, examples), scored)
+            of_pull = scored[place * FOLDS : (place + 1) * FOLDS]
+            order, partners = means(of_pull)
+            if order - at_start[0] >= at_start[1] - partners:
+                known = chosen, named, examples
+                yield self._candidate(best.encoder.scale, pull, known, of_pull, len(scales) + place)
 
     def _candidate(
         self,
         scale: str,
         pull: Any,
         known: tuple[Setting, Ints, list[Examples]],
-        scored: Sequence[tuple[float, Floats]],
+        scored: Sequence[Scores],
+        cost: int,
+        errors: float = 1.0,
     ) -> Candidate:
         encoder = clone(self).set_params(pull=pull, scale=scale)
         encoder._known = known
-        losses = np.concatenate([-(score + influences) for score, influences in scored])
-        at_start = pull == "start"
-        cost = (scale == "columns") if at_start else 2 + PULLS.index(pull)
-        errors = ERRORS_FROM_START if at_start else 1.0
+        losses = -np.concatenate([one.order for one in scored])
         return Candidate(encoder, losses, np.full(len(losses), -0.5), cost, errors=errors)
 
     def fit(self, training: Training, solution: Any) -> Fitted:
@@ -357,36 +360,46 @@ def _descend(
     return weights, intercept
 
 
+class Scores(NamedTuple):
+    """Of held-out examples: how well each is in order, and whether a search finds its partner; 0 to 1."""
+
+    order: Floats
+    partners: Floats
+
+
+def means(scores: Sequence[Scores]) -> tuple[float, float]:
+    """The mean order and the mean share of partners found, over folds."""
+    order, partners = (np.concatenate(part) for part in zip(*scores, strict=True))
+    return float(order.mean()), float(partners.mean()) if len(partners) else 0.0
+
+
+def scores_of(held: Sequence[Examples], codes: Callable[[Ints], Bytes], n_rows: int, seed: int) -> Scores:
+    """How codes order held-out examples, and which partners they find."""
+    score, influences = judged(held, codes, seed)
+    return Scores(score + influences, found_partners(held, codes, n_rows, seed))
+
+
 def found_partners(
     held: Sequence[Examples], codes: Callable[[Ints], Bytes], n_rows: int, seed: int
 ) -> Floats:
-    """For both ends of held-out similar pairs, 1 if the partner is among the first ten of 2,000 random rows.
+    """For both ends of held-out similar pairs, how likely the partner is among the first ten of 2,000 rows.
 
-    Dissimilar pairs in a list often look alike, and a map that parts them can lose partners in a search.
+    Rows at the same distance come in random order.
     """
     links = [one.links() for one in held]
     left = np.concatenate([one.left[one.strength > 0] for one in links])[:MOST_SCORED]
     right = np.concatenate([one.right[one.strength > 0] for one in links])[:MOST_SCORED]
-    ends = codes(np.concatenate([left, right]))
-    apart = np.bitwise_count(ends ^ np.roll(ends, len(left), axis=0)).sum(axis=1)
-    nearer = np.zeros(len(ends))
-    for other in codes(np.random.default_rng(seed).integers(n_rows, size=SEARCHED)):
-        distance = np.bitwise_count(ends ^ other).sum(axis=1)
-        nearer += (distance < apart) + 0.5 * (distance == apart)
-    return np.asarray(nearer < FIRST, np.float64)
-
-
-def is_less(values: Floats, others: Floats) -> bool:
-    """Whether paired values are less than others by more than two standard errors."""
-    lost = others - values
-    return bool(lost.mean() > ERRORS_FROM_START * lost.std() / np.sqrt(len(lost))) if len(lost) else False
-
-
-def _scores_of_start(
-    setting: Setting, folds: Sequence[tuple[list[Examples], list[Examples]]], seed: int
-) -> list[tuple[float, Floats]]:
-    codes = setting.codes(setting.start)
-    return [judged(held, codes, seed) for _, held in folds]
+    rows, partners = np.concatenate([left, right]), np.concatenate([right, left])
+    own, apart = codes(rows), np.bitwise_count(codes(left) ^ codes(right)).sum(axis=1)
+    apart = np.concatenate([apart, apart])
+    nearer, level = np.zeros(len(rows)), np.ones(len(rows))  # the partner is level with itself
+    others = np.random.default_rng(seed).permutation(n_rows)[:SEARCHED]
+    for other, code in zip(others, codes(others), strict=True):
+        distance = np.bitwise_count(own ^ code).sum(axis=1)
+        counts = (rows != other) & (partners != other)
+        nearer += counts & (distance < apart)
+        level += counts & (distance == apart)
+    return np.clip((FIRST - nearer) / level, 0.0, 1.0)
 
 
 def folded(

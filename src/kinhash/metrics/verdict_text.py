@@ -118,6 +118,7 @@ def _unclear(comparison: Comparison) -> str:
         f"Verdict: not clearly better or worse than {rival} on {asked}: {comparison.metric} "
         f"{ours.value:.3f} (95 % interval {ours.low:.3f} to {ours.high:.3f}) against {other.value:.3f} "
         f"({other.low:.3f} to {other.high:.3f}). The codes take {_sizes(comparison)}."
+        f"{_further_up(comparison)}"
     )
 
 
