@@ -74,3 +74,16 @@ def test_sharing_is_counted_by_class():
     assert classes_sharing_codes(replace(shared, scores=scores[[0, 1, 2, 3, 5]]), from_labels(some)) == 2
     assert classes_sharing_codes(shared, from_labels([{str(c)} for c in y])) == 0
     assert classes_sharing_codes(replace(fitted, scores=None), from_labels(y)) == 0
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+@pytest.mark.parametrize(("matrix", "temperature"), [(False, 0.25), (True, 2.0)])
+def test_a_matrix_between_many_classes_is_read_without_codewords(matrix, temperature):
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 60  # 16 bits give codewords to more than 49
+    X = rng.normal(size=(60, 12))[y] + 0.1 * rng.normal(size=(240, 12))
+    branch = np.arange(60) // 6
+    between = np.where(branch[:, None] == branch, 0.5, -1.0)
+    np.fill_diagonal(between, 1.0)
+    hasher = EnergyHasher(16, kinship=between if matrix else "auto", alike=0, random_state=0).fit(X, y)
+    assert hasher.report_.facts["temperature"] == temperature

@@ -1,4 +1,4 @@
-"""What each bit of a code counts, as whole numbers of four bits, and as planes of bits for popcounts."""
+"""Bit weights quantized to 4-bit whole numbers and split into bit planes for popcounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kinhash warm`: compile what processes need, once, so that they find it in the cache."""
+"""`kinhash warm`: compile all kernels ahead of time and cache them."""
 
 from __future__ import annotations
 
@@ -93,8 +93,7 @@ def _fitted(X: Any, labels: Any, n_bits: int, when: str) -> Any:
 
 
 def _search(n_bits: int, rng: Any) -> None:
-    """Codes of few kin codes, so that they are searched by groups, too; and plain ones."""
-
+    """Search plain codes, and codes with few distinct kin parts, which use the grouped kernels."""
     from ..codes import BitLayout, Codes, pack_bits
     from ..index import HammingIndex
 
@@ -116,7 +115,7 @@ def _search(n_bits: int, rng: Any) -> None:
 
 @contextmanager
 def _compiling(when: str) -> Iterator[None]:
-    """What KINHASH_COMPILE says while the context lasts."""
+    """Set KINHASH_COMPILE to ``when`` inside the context."""
     from .._internal.compile import VARIABLE
 
     before = os.environ.get(VARIABLE)

@@ -47,7 +47,7 @@ CLASS_TEMPERATURE = 2.0  # softened classes let the runners-up shape the code: l
 CODEWORD_TEMPERATURE = 0.25  # a mean of many random codewords says nothing: the likeliest class decides
 TREE_TEMPERATURE = 1.0  # codewords of siblings have most bits in common, so their mean says something
 TAG_TEMPERATURE = 1.0  # tags are not exclusive, so there is no runner-up to make room for
-MOST_LABELS_OF_RBF = 100  # ten of the 1,000 centers a label; with fewer, most labels have no center near by
+MOST_LABELS_OF_RBF = 100  # 10 of the 1,000 centers per label; with more labels, most have no center nearby
 TRIAL_STEPS, TRIAL_TOLERANCE = 12, 2e-2  # limits of a candidate's fit: enough to compare candidates
 MANY_ROWS, WARM_STEPS = 40_000, 10  # a fit of more rows that starts from a candidate takes no more steps
 
@@ -70,7 +70,7 @@ class ExpectedLabels(Encoder):
     """A label model, and the solver's own readout of the similarities it expects.
 
     Features and penalty that are "auto" are chosen by the log loss of held-out rows inside ``fit`` of the
-    hasher; where there are too few rows for that, they are what stands in brackets.
+    hasher. With too few rows, the value in brackets is used.
 
     Parameters
     ----------
@@ -125,7 +125,8 @@ class ExpectedLabels(Encoder):
     def candidates(self, training: Training, solution: Any) -> Iterator[Candidate]:
         """Features, cheapest first, as long as each kind lowers the loss by more than one standard error.
 
-        The same for the penalties of each kind, strongest first: what gains less would not be taken.
+        The same for the penalties of each kind, strongest first: the search stops at the first that
+        does not gain so much.
         """
         split = hold_out(training)
         if split is None:
@@ -237,10 +238,9 @@ class ExpectedLabels(Encoder):
             return float(self.temperature)
         if not isinstance(supervision, ClassSupervision):
             return TAG_TEMPERATURE
-        many = needs_codewords(supervision.n_groups, n_bits)
-        if many and supervision.levels is not None:
-            return TREE_TEMPERATURE
-        return CODEWORD_TEMPERATURE if many else CLASS_TEMPERATURE
+        if supervision.between is not None or not needs_codewords(supervision.n_groups, n_bits):
+            return CLASS_TEMPERATURE
+        return CODEWORD_TEMPERATURE if supervision.levels is None else TREE_TEMPERATURE
 
 
 def _number(penalty: float | str) -> float:

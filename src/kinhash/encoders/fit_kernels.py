@@ -1,8 +1,8 @@
 """Compiled kernels of a fit, each in one pass over memory: standardizing, similarities, sigmoids, softmax.
 
-``eˣ = 2ⁿ eʳ`` with r within ±½ ln 2, for loops that the compiler turns into vector instructions. The bits of
-2ⁿ are made as an integer, to be kept in a row of integers that is seen as float32: numba cannot do that for a
-single number. The twins of kernels that others call are in `numpy_reference`.
+``eˣ = 2ⁿ eʳ`` with r within ±½ ln 2, for loops that the compiler turns into vector instructions. The bit
+pattern of 2ⁿ is built in an int32 array that is viewed as float32: Numba cannot reinterpret a single number.
+The twins of kernels that others call are in `numpy_reference`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def exponential_parts(x):  # type: ignore[no-untyped-def]
 def standardize(block, mean, scale, far, out):  # type: ignore[no-untyped-def]
     """``out = clip((block − mean) / scale, ±far)``, rows (k, p) of any float dtype to float32.
 
-    A row farther out would be an infinite float32, and infinities cancel to NaN in a product.
+    Larger values would overflow float32 to infinity, and infinities cancel to NaN in a product.
     """
     rows, columns = block.shape
     factor = np.minimum(1 / scale, 1e300)  # one division a column; a scale too small to invert stays finite
@@ -152,8 +152,8 @@ def differences_of_shares(seen, sharpness, wanted, width):  # type: ignore[no-un
     ``wanted`` but its diagonal.
     """
     k = len(seen)
-    totals, squares = np.zeros(k), np.zeros(k)  # of columns: a sum of its own each, in one order
-    near = wanted[0, k - 1]  # cosines of rows that are all about the same differ in their last digits
+    totals, squares = np.zeros(k), np.zeros(k)  # one sum per column, so the order of addition is fixed
+    near = wanted[0, k - 1]  # subtracted first: nearly equal cosines would cancel in the variance
     for i in range(k):
         for j in range(k):
             away = np.float64(wanted[i, j] - near) if i != j else 0.0
@@ -173,8 +173,10 @@ def differences_of_shares(seen, sharpness, wanted, width):  # type: ignore[no-un
 
 @njit(cache=True, nogil=True, fastmath=EXACT_ORDER)
 def _shares(row, slope, own, out, bits, powers):  # type: ignore[no-untyped-def]
-    """Softmax of ``slope · row`` over all but ``own``, which is lost, into ``out``; ``bits``, seen as
-    ``powers``, is room to work in."""
+    """Softmax of ``slope · row`` over all entries but ``own``, written to ``out``.
+
+    Overwrites ``row[own]``. ``bits`` and its float view ``powers`` are scratch buffers.
+    """
     top = row[own] = -FAR
     for j in range(len(row)):
         top = max(top, row[j])

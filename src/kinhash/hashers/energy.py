@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 __all__ = ["EnergyHasher"]
 
 MOST_ALIKE = 0.95  # some bits must know the labels
-HALF = 0.5  # look-alike bits beside labels; pairs lose by them, as bits that start at ITQ keep looks anyway
+HALF = 0.5  # look-alike bits beside labels; with pairs none: bits that start at ITQ already keep looks
 
 
 class EnergyHasher(StreamingHasher):
@@ -448,7 +448,7 @@ class Parts:
             assert group is not None
             if self.trust == 1 and not self.fields.alike and (group >= 0).all():
                 return pack_bits(scores > 0)[group]
-            trust = 1.0 if isinstance(self.encoder, Amortized) else self.trust  # its scores hold features
+            trust = 1.0 if isinstance(self.encoder, Amortized) else self.trust  # its scores include features
             evidence = Evidence(scores, group, trust)
         elif kin.codes is None or not self.fields.alike:
             return kin.codes

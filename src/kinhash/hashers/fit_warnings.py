@@ -150,7 +150,7 @@ def classes_sharing_codes(fitted: Fitted, supervision: Supervision) -> int:
 
 
 def shared_codes_warning(sharing: int, n_classes: int, n_bits: int, n_alike: int = 0) -> str:
-    """The warning about them; ``n_alike`` of the bits carry no information on classes."""
+    """Warn that classes share codes; ``n_alike`` of the bits carry no information on classes."""
     enough = bits_for(n_classes)
     advice = "Use more bits" if n_bits >= enough else f"Use n_bits={enough}"
     if n_alike and n_bits >= enough:
@@ -174,7 +174,7 @@ def count_distinct(codes: Bytes, group: Ints | None) -> int:
 
 
 def all_equal_warning(fitted: Fitted, rows: Rows) -> list[str]:
-    """Warning where new rows cannot be distinguished: sampled rows of X share one code, or RBF drowns them.
+    """Warning where sampled rows of X share one code, or differ too little for RBF features.
 
     RBF features compare directions in float32: rows that share all but a thousandth of theirs look alike.
     """

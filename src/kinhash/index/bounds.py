@@ -16,7 +16,7 @@ Numbers = npt.NDArray[Any]
 
 
 def closed_bounds(dtype: np.dtype[Any], wanted: Between) -> tuple[Any, Any] | None:
-    """The least and the greatest number of the type that pass; None where none does.
+    """Smallest and largest values of ``dtype`` that pass; None if none do.
 
     Bounds are compared by value, as Python compares: 2.5 is between 2 and 3 in a column of integers, too.
     """
@@ -29,7 +29,7 @@ def closed_bounds(dtype: np.dtype[Any], wanted: Between) -> tuple[Any, Any] | No
 
 
 def exactly(dtype: np.dtype[Any], values: Any) -> Numbers:
-    """Those of the values that the type has, as an array of it, ascending."""
+    """The values that ``dtype`` can represent, as a sorted array."""
     found = []
     for value in values:
         bounds = None if value != value else closed_bounds(dtype, Between("", value, value))

@@ -56,7 +56,7 @@ class Pair:
 
     @property
     def model_id(self) -> str:
-        """Which model it is."""
+        """Id of the model."""
         return str(self.model.model_id_)
 
     @property
@@ -107,7 +107,10 @@ def load_pair(files: Files, number: int) -> Pair:
 
 
 def _warm(pair: Pair) -> None:
-    """Compile what the first request would wait for. A copy encodes zeros, as no row of the fit may be."""
+    """Compile what the first request would wait for.
+
+    Zeros are encoded on a copy that does not compare them with the rows of the fit.
+    """
     quiet = pair.model.without_training()
     quiet.adopt(replace(quiet.fitted_, seen=None))
     codes = quiet.encode(np.zeros((1, pair.widths[None]), np.float32))

@@ -96,7 +96,7 @@ class KinExamples(Examples):
 
 
 class KinSupervision(Supervision):
-    """Similar pairs alone. There is no S to ask for: nothing says who is dissimilar."""
+    """Similar pairs alone. S is undefined: no pair is known to be dissimilar."""
 
     complete = False
 

@@ -32,7 +32,7 @@ Listener = Callable[[Cell, Result], None]
 class RunPlan:
     """Cells to run, results that are there already, and what cannot be run because its data is missing.
 
-    ``adopted`` are the results that were run for other tables or figures, marked as these cells', too.
+    ``adopted`` are existing results of other tables or figures that these cells need, too.
     """
 
     todo: tuple[Cell, ...]
@@ -116,7 +116,7 @@ def run(
 
 
 class _Stopped(Exception):
-    """The run was given up; what a worker had in hand was not measured, and leaves no row."""
+    """The run was stopped; the cell in progress is not recorded."""
 
 
 class _Worker:
@@ -126,7 +126,7 @@ class _Worker:
         self._cores, self._timeout, self._device = list(cores), timeout, device
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
-        self._starting = threading.Lock()  # nothing may be started behind the back of `stop`
+        self._starting = threading.Lock()  # no process may start after `stop`
 
     def run(self, cell: Cell) -> Result:
         process = self._ready()
@@ -154,7 +154,7 @@ class _Worker:
                 clock.cancel()
                 clock.join()
             if late.is_set():
-                process.wait()  # killed, if only just after its answer: the next cell needs another one
+                process.wait()  # it was killed, even if it answered first: the next cell starts a new one
 
     def stop(self) -> None:
         """End the process, whatever it is doing, for good."""
