@@ -19,11 +19,10 @@ from ..metrics import (
     Comparison,
     compare_examples,
     compare_labels,
-    fit_examples,
     hold_out_examples,
     label_counts,
 )
-from ..supervision import KinExamples, Labels, PairExamples, labels_of_levels
+from ..supervision import Labels, PairExamples, labels_of_levels
 from .held_out import split_rows
 from .pair_files import Between
 
@@ -102,14 +101,14 @@ def learn_between(
     split = hold_out_examples(examples, X.shape[0], rng) if request.held_out.count else None
     none = np.empty(0, np.int64)
     if split is None:
-        fit_examples(hasher, X, examples, **_beside(labels, none, request))
+        examples.fit(hasher, X, **_beside(labels, none, request))
         why = "Nothing was held out, as asked, so there is no verdict."
         if request.held_out.count:
             why = "Too few pairs to hold some out (ten of each kind are needed), so there is no verdict."
         return Learned(none, None, why, "nothing")
     learn, held_out = split
     hidden = np.setdiff1d(held_out.ends, learn.ends)  # a label would name them, too
-    fit_examples(hasher, X, learn, **_beside(labels, hidden, request))
+    learn.fit(hasher, X, **_beside(labels, hidden, request))
     what = "triplets" if request.triplets else "pairs"
     said = f"{len(held_out.ends):,} of {len(examples.ends):,} {what}"
     return Learned(none, lambda: compare_examples(hasher, X, learn, held_out, rng), None, said)
@@ -160,7 +159,7 @@ def _require_able(hasher: Any, request: Request, between: Between, labels: Label
         return
     asked = {
         "triplets": request.triplets is not None,
-        "similar pairs alone": isinstance(between.examples, KinExamples),
+        "similar pairs alone": between.examples is not None and between.examples.kind == "similar pairs",
         "labels beside pairs": labels is not None,
         "weights of pairs": between.weighted,
     }

@@ -29,7 +29,6 @@ from .distance_histogram import query_blocks as query_blocks
 from .examples_comparison import compare_examples as compare_examples
 from .examples_comparison import compare_pairs as compare_pairs
 from .examples_comparison import compare_triplets as compare_triplets
-from .examples_comparison import fit_examples as fit_examples
 from .given_rankings import average_precision_from_order as average_precision_from_order
 from .given_rankings import average_precision_from_scores as average_precision_from_scores
 from .given_rankings import precision_of_scores as precision_of_scores

@@ -7,7 +7,6 @@ are known, others are random rows, and the first ten answers are looked at too.
 from __future__ import annotations
 
 from dataclasses import replace
-from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +20,8 @@ from ..encoders import WIDE, unsupervised_codes
 from ..errors import InvalidInput
 from ..supervision import (
     Examples,
-    KinExamples,
     Nearness,
     PairExamples,
-    TripletExamples,
     agreement_of,
     from_kin,
     from_pairs,
@@ -36,7 +33,7 @@ from .comparison import COSINE, ITQ, LEARNED, LSH, MAPPED, SIGN_BITS, Comparison
 from .cosine import ScoreRows, cosine_scores, unit_rows
 from .hold_out import hold_out_examples
 
-__all__ = ["compare_examples", "compare_pairs", "compare_triplets", "fit_examples"]
+__all__ = ["compare_examples", "compare_pairs", "compare_triplets"]
 
 MOST_ROWS = 10_000  # that are searched
 MOST_QUERIES = 500
@@ -90,20 +87,8 @@ def _fit_and_compare(hasher: Any, X: Any, examples: Examples, rng: np.random.Gen
             "ten of each kind in a third of them",
             "Pass more pairs, or fit without a comparison",
         )
-    fit_examples(hasher, X, split[0])
+    split[0].fit(hasher, X)
     return compare_examples(hasher, X, *split, rng)
-
-
-def fit_examples(hasher: Any, X: Any, examples: Examples, **more: Any) -> None:
-    """Fit a hasher on pairs or triplets; ``more`` are labels beside them."""
-    if isinstance(examples, TripletExamples):
-        hasher.fit_triplets(X, examples.anchor, examples.nearer, examples.further, **more)
-    elif isinstance(examples, KinExamples):
-        hasher.fit_pairs(X, examples.left, examples.right, **more)
-    elif isinstance(examples, PairExamples):
-        if examples.weights is not None and "weight" in signature(hasher.fit_pairs).parameters:
-            more["weight"] = examples.weights
-        hasher.fit_pairs(X, examples.left, examples.right, examples.similarity, **more)
 
 
 def compare_examples(
@@ -119,7 +104,7 @@ def compare_examples(
     ``codes`` are those of all rows of X, where these are not ``hasher.codes_``. Peak memory beyond the
     features: at most 10,000 rows as floats.
     """
-    kind, judged = _kind(held_out), _judged(held_out, rng)
+    kind, judged = held_out.kind, _judged(held_out, rng)
     rows = _searched(judged, X.shape[0], rng)
     place = np.full(X.shape[0], -1, np.int64)
     place[rows] = np.arange(len(rows))
@@ -144,12 +129,6 @@ def compare_examples(
     found = Comparison(NAMES[kind], _protocol(kind, learned_from, held_out, len(rows)), lines, facts)
     better = codes.learned and not found.ahead(MAPPED, LEARNED)
     return replace(found, facts=facts | {"codes": "learned" if better else "mapped"})
-
-
-def _kind(examples: Examples) -> str:
-    if isinstance(examples, PairExamples):
-        return "pairs" if len(np.unique(examples.similarity)) <= 2 else "grades"
-    return "triplets" if isinstance(examples, TripletExamples) else "similar pairs"
 
 
 def _judged(held_out: Examples, rng: np.random.Generator) -> Examples:
@@ -214,7 +193,7 @@ def _queries(
     judged: Examples, learned_from: Examples, place: Ints, rng: np.random.Generator
 ) -> tuple[Ints, sp.csr_array] | None:
     """Rows that no training pair names and their held-out partners (q, rows); None unless all are similar."""
-    if not isinstance(judged, KinExamples):
+    if judged.kind != "similar pairs":
         return None
     ends = np.concatenate([judged.ends, judged.ends[:, ::-1]])
     ends = ends[~np.isin(ends[:, 0], learned_from.ends)]

@@ -1,8 +1,9 @@
-"""Examples to learn a map from: pairs, similar pairs alone, triplets. One class a kind, in a file of its own.
+"""Examples to learn a map from: pairs, similar pairs alone, triplets. One class a kind.
 
 A map gives every row the means ``q`` of its bits, in [−1, 1]. Two rows agree by ``c = mean_k q_ik q_jk``. A
 kind of examples says which rows a step looks at (`draw`), where the energy pushes their means (`push`), and
-how well codes order held-out examples (`score`). The encoder (`kinhash.encoders.amortized`) knows no kind.
+how well codes order held-out examples (`score`). The encoder (`kinhash.encoders.amortized`) and the verdict
+(`kinhash.metrics.examples_comparison`) know no kind by its class.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import signature
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -59,6 +61,15 @@ class Examples(ABC):
     """Examples of one kind. ``weight`` is their share beside the examples of other kinds."""
 
     weight: float
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What a verdict calls them: a key of its tables `NAMES` and `MEANINGS`."""
+
+    @abstractmethod
+    def fit(self, hasher: Any, X: Any, **more: Any) -> None:
+        """Fit a hasher on these examples of rows of X; ``more`` are labels beside them."""
 
     @property
     @abstractmethod
@@ -128,6 +139,15 @@ class PairExamples(Examples):
     similarity: Floats
     weights: Floats | None = None
     weight: float = 1.0
+
+    @property
+    def kind(self) -> str:
+        return "pairs" if len(np.unique(self.similarity)) <= 2 else "grades"
+
+    def fit(self, hasher: Any, X: Any, **more: Any) -> None:
+        if self.weights is not None and "weight" in signature(hasher.fit_pairs).parameters:
+            more["weight"] = self.weights
+        hasher.fit_pairs(X, self.left, self.right, self.similarity, **more)
 
     @property
     def ends(self) -> Ints:

@@ -40,6 +40,13 @@ class KinExamples(Examples):
     weight: float = 1.0
 
     @property
+    def kind(self) -> str:
+        return "similar pairs"
+
+    def fit(self, hasher: Any, X: Any, **more: Any) -> None:
+        hasher.fit_pairs(X, self.left, self.right, **more)
+
+    @property
     def ends(self) -> Ints:
         return np.stack([self.left, self.right], axis=1)
 

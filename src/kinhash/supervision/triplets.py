@@ -26,6 +26,13 @@ class TripletExamples(Examples):
     weight: float = 1.0
 
     @property
+    def kind(self) -> str:
+        return "triplets"
+
+    def fit(self, hasher: Any, X: Any, **more: Any) -> None:
+        hasher.fit_triplets(X, self.anchor, self.nearer, self.further, **more)
+
+    @property
     def ends(self) -> Ints:
         return np.stack([self.anchor, self.nearer, self.further], axis=1)
 
@@ -61,7 +68,7 @@ class TripletExamples(Examples):
 
 
 class TripletSupervision(Supervision):
-    """Triplets alone. There is no S to ask for: they say what is nearer, and not how near."""
+    """Triplets alone. S is undefined: they say what is nearer, not how near."""
 
     complete = False
 
