@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 
 from kinhash import EnergyHasher
 from kinhash.encoders import Amortized
-from kinhash.encoders.partner_codes import best_weight, partner_scores, split_among_named
+from kinhash.encoders.partner_codes import PartnerScores, best_weight, split_among_named
 from kinhash.supervision import KinExamples, PairExamples, TripletExamples
 
 
@@ -24,7 +24,7 @@ def test_scores_are_own_scores_and_signed_bits_of_partners():
     for i, j, s in ((0, 1, 1), (0, 2, -0.5), (1, 3, -0.5), (3, 4, 2), (4, 0, 1), (4, 1, -1)):
         wanted[i] += 0.7 * s * q[j]
         wanted[j] += 0.7 * s * q[i]
-    np.testing.assert_allclose(partner_scores(z, examples, 0.7), wanted, atol=1e-5)
+    np.testing.assert_allclose(PartnerScores.of(z, examples).at(0.7), wanted, atol=1e-5)
 
 
 def groups():

@@ -24,3 +24,4 @@ from .packed import n_bytes as n_bytes
 from .packed import pack_bits as pack_bits
 from .packed import to_words as to_words
 from .packed import unpack_bits as unpack_bits
+from .packed import word_distances as word_distances

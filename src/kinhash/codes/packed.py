@@ -37,6 +37,7 @@ __all__ = [
     "pack_bits",
     "to_words",
     "unpack_bits",
+    "word_distances",
 ]
 
 MAX_WEIGHT = 15
@@ -147,6 +148,16 @@ def to_words(packed: UInt8) -> npt.NDArray[np.uint64]:
         padded[:, :width] = packed
         packed = padded
     return packed.view(np.uint64)
+
+
+def word_distances(
+    left: npt.NDArray[np.uint64], right: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """Hamming distances (n, m) of words (n, w) and (m, w), in the smallest integers that hold them."""
+    out = np.zeros((len(left), len(right)), np.min_scalar_type(64 * left.shape[1]))
+    for mine, theirs in zip(left.T, right.T, strict=True):
+        out += np.bitwise_count(mine[:, None] ^ theirs)
+    return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from .._internal.numerics import Adam, fit_rotation
 from .._internal.rows import Rows
 from .._internal.types import Bytes, Floats, Floats32, Ints
 from .._internal.validation import check_number
-from ..codes import n_bytes, pack_bits
+from ..codes import n_bytes, pack_bits, to_words, word_distances
 from ..energies import Energy
 from ..errors import InvalidInput
 from ..gpu import card_in_use, moved
@@ -44,7 +44,7 @@ from ..supervision import (
 from .base import Candidate, Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
 from .maps import LinearMap
-from .partner_codes import PartnerWeight, best_weight, judged, partner_scores, split_among_named
+from .partner_codes import PartnerScores, PartnerWeight, best_weight, judged, split_among_named
 
 if TYPE_CHECKING:
     from ..solvers import Solver
@@ -60,6 +60,7 @@ START_ROWS, ROUNDS = 10_000, 50  # of the rotation that the map starts from
 FOLDS, HELD_OUT = 3, 0.2  # folds, and the share of examples that each holds out; one fold is a matter of luck
 ERRORS_FROM_START = 2.0  # standard errors by which a map must be better: the best of several looks too good
 SEARCHED, FIRST = 2000, 10  # rows that partners are searched among; answers that people look at
+SEARCHED_AT_ONCE = 100  # of these; distances of 4,000 rows to them stay in the cache
 LABEL_PAIRS = 20_000  # pairs sampled from labels, if there are no other examples
 
 
@@ -242,7 +243,7 @@ class Amortized(Encoder):
         map_ = setting.map(weights, intercept)
         if not chosen.weight:
             return Fitted(map_, facts=facts)
-        scores: Any = partner_scores(setting.scores(weights, intercept), examples, chosen.weight)
+        scores: Any = PartnerScores.of(setting.scores(weights, intercept), examples).at(chosen.weight)
         group = np.full(len(training.rows), -1, np.int64)
         group[named] = np.arange(len(named))
         return Fitted.of_groups(map_, scores > 0, (1 + np.tanh(scores)) / 2, group, scores, **facts)
@@ -390,15 +391,16 @@ def found_partners(
     left = np.concatenate([one.left[one.strength > 0] for one in links])[:MOST_SCORED]
     right = np.concatenate([one.right[one.strength > 0] for one in links])[:MOST_SCORED]
     rows, partners = np.concatenate([left, right]), np.concatenate([right, left])
-    own, apart = codes(rows), np.bitwise_count(codes(left) ^ codes(right)).sum(axis=1)
-    apart = np.concatenate([apart, apart])
-    nearer, level = np.zeros(len(rows)), np.ones(len(rows))  # the partner is level with itself
     others = np.random.default_rng(seed).permutation(n_rows)[:SEARCHED]
-    for other, code in zip(others, codes(others), strict=True):
-        distance = np.bitwise_count(own ^ code).sum(axis=1)
-        counts = (rows != other) & (partners != other)
-        nearer += counts & (distance < apart)
-        level += counts & (distance == apart)
+    own, apart = to_words(codes(rows)), np.bitwise_count(codes(rows) ^ codes(partners)).sum(axis=1)
+    nearer, level = np.zeros(len(rows)), np.ones(len(rows))  # the partner is level with itself
+    for some in np.array_split(others, max(1, len(others) // SEARCHED_AT_ONCE)):
+        found = word_distances(own, to_words(codes(some)))
+        nearer += (found < apart[:, None]).sum(axis=1)
+        level += (found == apart[:, None]).sum(axis=1)
+    itself = np.isin(rows, others)  # neither a row nor its partner is one of the others
+    nearer -= itself & (apart > 0)
+    level -= (itself & (apart == 0)) + np.isin(partners, others).astype(np.int64)
     return np.clip((FIRST - nearer) / level, 0.0, 1.0)
 
 

@@ -11,7 +11,8 @@ code of the map, stays where no other is better by the luck of those examples.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +21,7 @@ from .._internal.types import Bytes, Floats, Floats32, Ints
 from ..codes import pack_bits
 from ..supervision import Examples, agreement_of
 
-__all__ = ["PartnerWeight", "best_weight", "judged", "partner_scores", "split_among_named"]
+__all__ = ["PartnerScores", "PartnerWeight", "best_weight", "judged", "split_among_named"]
 
 WEIGHTS = (0.25, 0.5, 1.0, 2.0)  # with more, chance partners of rows with few decide
 HELD_OUT = 0.2  # share of the examples that weights are compared on
@@ -41,15 +42,26 @@ class PartnerWeight(NamedTuple):
         return {"partners": self.weight, "partners_score": self.score, "score_without": self.without}
 
 
-def partner_scores(scores: Floats32, examples: Sequence[Examples], weight: float) -> Floats32:
-    """Scores (m, d) of named rows from those of the map. Memory: twice the result, and the links."""
-    z = scores / (float(np.abs(scores).mean()) or 1.0)
-    total = sp.csr_array((len(z), len(z)), dtype=np.float32)
-    for one in examples:
-        left, right, strength = one.links()
-        part = sp.coo_array((strength.astype(np.float32) * one.weight, (left, right)), shape=total.shape)
-        total = total + part.tocsr()
-    return np.asarray(z + np.float32(weight) * ((total + total.T).tocsr() @ np.tanh(z)), np.float32)
+@dataclass(frozen=True)
+class PartnerScores:
+    """Scores (m, d) of named rows by the map, of mean size 1, and the sums over their partners."""
+
+    own: Floats32
+    partners: Floats32
+
+    @classmethod
+    def of(cls, scores: Floats32, examples: Sequence[Examples]) -> Self:
+        """From the scores of the map. Memory: twice these, and the links."""
+        z = scores / (float(np.abs(scores).mean()) or 1.0)
+        total = sp.csr_array((len(z), len(z)), dtype=np.float32)
+        for one in examples:
+            left, right, strength = one.links()
+            part = sp.coo_array((strength.astype(np.float32) * one.weight, (left, right)), shape=total.shape)
+            total = total + part.tocsr()
+        return cls(z, (total + total.T).tocsr() @ np.tanh(z))
+
+    def at(self, weight: float) -> Floats32:
+        return np.asarray(self.own + np.float32(weight) * self.partners, np.float32)
 
 
 def split_among_named(
@@ -87,11 +99,9 @@ def best_weight(
 ) -> PartnerWeight:
     """The weight whose codes order the held-out examples best, by more than two standard errors, or 0."""
     without, base = judged(held, pack_bits(scores > 0).__getitem__, seed)
-    best = PartnerWeight(0.0, without, without)
+    best, known = PartnerWeight(0.0, without, without), PartnerScores.of(scores, learn)
     for weight in WEIGHTS:
-        score, influences = judged(
-            held, pack_bits(partner_scores(scores, learn, weight) > 0).__getitem__, seed
-        )
+        score, influences = judged(held, pack_bits(known.at(weight) > 0).__getitem__, seed)
         error = float(np.sqrt(((influences - base) ** 2).sum())) / len(base)
         if score > max(best.score or 0.0, without + ERRORS * error):
             best = PartnerWeight(weight, score, without)

@@ -17,10 +17,9 @@ import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
 from .._internal.types import Array, Floats
-from ..codes import Codes, to_words
+from ..codes import Codes, to_words, word_distances
 from ..supervision import Labels
 from .cosine import ScoreRows
-from .distance_histogram import distances
 from .given_rankings import precision_of_scores
 from .nearest_kin import NearestKin, some_queries
 from .ranking import read_sides
@@ -60,7 +59,7 @@ def hamming_scores(queries: Codes | Packed, database: Codes | Packed) -> ScoreRo
     left, right = (
         to_words(codes.repeated() if isinstance(codes, Codes) else codes) for codes in (queries, database)
     )
-    return lambda wanted: -distances(left[wanted], right).astype(np.int32)
+    return lambda wanted: -word_distances(left[wanted], right).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._internal.blocks import block_slices, n_threads
 from .._internal.types import Bytes, Ints
-from ..codes import Codes, to_words
+from ..codes import Codes, to_words, word_distances
 from ..gpu import Counted, card_in_use
 from ..index import weighing_of
 from .kernels import GIVEN, LANES, tally
@@ -27,7 +26,7 @@ from .tie_groups import TieGroups
 if TYPE_CHECKING:
     from ..gpu import Card
 
-__all__ = ["distances", "ordered_queries", "query_blocks"]
+__all__ = ["ordered_queries", "query_blocks"]
 
 DATABASE_ROWS = 1 << 17
 SHARE_ROWS = 64  # queries a thread takes at once, where there are enough
@@ -122,19 +121,11 @@ def _database_on(card: Card, database: Codes, kin: Kin) -> Counted:
     return Counted(words, labels, len(database), ones, (fields.kin_weight, fields.alike_weight), kin.how)
 
 
-def distances(queries: Words, database: Words) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """Hamming distances (q, n) of words of codes, in the smallest integers that hold them."""
-    out = np.zeros((len(queries), len(database)), np.min_scalar_type(64 * queries.shape[1]))
-    for mine, theirs in zip(queries.T, database.T, strict=True):
-        out += np.bitwise_count(mine[:, None] ^ theirs)
-    return out
-
-
 def ordered_queries(ranking: Ranking) -> Iterator[tuple[slice, TieGroups]]:
     """Like `query_blocks`, one query at a time in the order (distance, row). Memory: 30 bytes a row."""
     database, sides = to_words(ranking.database.repeated()), ranking.sides
     for rows in block_slices(len(ranking.queries), max(1, GRADE_BYTES // (4 * max(1, len(database))))):
-        far = distances(to_words(ranking.queries[rows].repeated()), database)
+        far = word_distances(to_words(ranking.queries[rows].repeated()), database)
         for i, (row, grades) in enumerate(zip(far, sides.kin.grades(rows), strict=True), rows.start):
             order = np.argsort(row, kind="stable")
             if sides.own is not None:

@@ -130,6 +130,22 @@ def _drawn(n: int, sums: Floats | None, size: int, rng: np.random.Generator) -> 
     return np.searchsorted(sums, rng.random(size) * sums[-1]).clip(max=n - 1)
 
 
+def _orders(x: Floats, y: Any) -> tuple[Ints, Ints]:
+    """For each i, ``Σ_j sign(x_i − x_j) sign(y_i − y_j)`` and how many ``x_j`` differ from ``x_i``.
+
+    Memory: one number for each pair of distinct values.
+    """
+    a, b = (np.unique(values, return_inverse=True)[1] for values in (x, y))
+    below = np.zeros((a.max() + 2, b.max() + 2), np.int64)  # [i, j]: how many are below the i-th and the j-th
+    np.add.at(below, (a + 1, b + 1), 1)
+    below = below.cumsum(axis=0).cumsum(axis=1)
+    x_less, x_more = below[a, -1], len(a) - below[a + 1, -1]
+    y_less_of_less, y_less_of_more = below[a, b], below[-1, b] - below[a + 1, b]
+    y_more_of_less = x_less - below[a, b + 1]
+    y_more_of_more = x_more - (below[-1, b + 1] - below[a + 1, b + 1])
+    return y_less_of_less + y_more_of_more - y_more_of_less - y_less_of_more, x_less + x_more
+
+
 @dataclass(frozen=True)
 class PairExamples(Examples):
     """Pairs (m,) with similarities in [−1, 1]; similar and other pairs are drawn equally often, by weight."""
@@ -199,9 +215,7 @@ class PairExamples(Examples):
         """
         some = slice(0, MOST_SCORED)
         found, s = near(self.left[some], self.right[some]), self.similarity[some]
-        order = np.sign(s[:, None] - s)
-        right = (order * np.sign(found[:, None] - found)).sum(axis=1)
-        comparable = np.abs(order).sum(axis=1)
+        right, comparable = _orders(s, found)
         total = comparable.sum()
         mean = float(right.sum() / total)
         return Scored((1 + mean) / 2, (right - mean * comparable) / total)
