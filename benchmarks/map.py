@@ -74,7 +74,7 @@ def research(signs, tags, query_signs, query_tags, block):
 
 
 def numpy_counts(words, tag_words, query_words, query_tag_words):
-    """Vectorised NumPy without a sort: one byte per pair, counted by `np.bincount`."""
+    """Vectorized NumPy without a sort: one byte per pair, counted by `np.bincount`."""
     counts = np.empty((len(query_words), 2, 128), np.int64)
     for i, (code, tags) in enumerate(zip(query_words, query_tag_words, strict=True)):
         key = np.bitwise_count(words ^ code)

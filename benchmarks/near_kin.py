@@ -1,4 +1,4 @@
-"""Kin first, then look-alikes: our codes beside ITQ, a label byte with a product quantiser, and cosine.
+"""Kin first, then look-alikes: our codes beside ITQ, a label byte with a product quantizer, and cosine.
 
     KINHASH_DATA=... python benchmarks/near_kin.py [cifar10-network reuters ...] [--partitions 3] [--bits 64]
         [--queries 500] [--json out.json]

@@ -4,7 +4,7 @@ Rows are Gaussian clouds around random centers; rows per class are equal, or fal
 same mean and at least two each. Queries are new rows, as many of every class. The default hasher is fitted
 to each shape, and a line says how it did: seconds, distinct codes, classes that share one, warnings, top-1
 and mAP with learned and mapped database, float cosine on the same rows, and the accuracy of scikit-learn's
-logistic regression (standardised columns, its defaults).
+logistic regression (standardized columns, its defaults).
 
     python benchmarks/shapes.py             # all of them: about ten minutes on two cores
     python benchmarks/shapes.py 300         # those with 300 classes at most

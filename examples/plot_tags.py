@@ -38,7 +38,7 @@ codes, database = hasher.encode(X[new]), hasher.encode(X[train])
 kinhash.plot.distances(codes, database, [tags[row] for row in new], known)
 
 # %%
-# What each bit says of each tag. Kin bits are mostly of one colour in a line, look-alike bits are mixed.
+# What each bit says of each tag. Kin bits are mostly of one color in a line, look-alike bits are mixed.
 
 kinhash.plot.bits(hasher.codes_, known)
 

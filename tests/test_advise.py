@@ -90,7 +90,7 @@ def test_labels_that_cosine_knows_already_bring_nothing() -> None:
 
 
 def test_codes_worse_than_cosine_are_the_first_sentence() -> None:
-    """Forty classes of five rows around centres of their own: two bits cannot hold them, cosine can."""
+    """Forty classes of five rows around centers of their own: two bits cannot hold them, cosine can."""
     rng = np.random.default_rng(0)
     y = np.arange(400) // 10
     X = rng.normal(size=(40, 30))[y] + 0.2 * rng.normal(size=(400, 30))
@@ -109,7 +109,7 @@ def test_tags(good: Advice) -> None:
     assert "expected Jaccard" in str(advice)
 
 
-def test_a_large_gap_between_labelled_and_later_rows_is_said() -> None:
+def test_a_large_gap_between_labeled_and_later_rows_is_said() -> None:
     """Features that show the class of half the rows only."""
     X, y = hidden_classes()
     blurred = np.random.default_rng(3).random(len(X)) < 0.5

@@ -56,7 +56,7 @@ def hasher(digits):
     return EnergyHasher(n_bits=32, random_state=0).fit(X[:400], y[:400])
 
 
-def test_neighbours_show_ids_and_distances(digits, hasher):
+def test_neighbors_show_ids_and_distances(digits, hasher):
     X, _ = digits
     found = HammingIndex.from_codes(hasher.codes_).search(hasher.encode(X[400:420]), k=12)
     page = Page(found._repr_html_())
@@ -82,7 +82,7 @@ def test_pictures_where_given_and_kin_in_words(digits, hasher):
         found.table(kin=kin[:1])
 
 
-def test_neighbours_by_radius(hasher):
+def test_neighbors_by_radius(hasher):
     found = HammingIndex.from_codes(hasher.codes_).search_radius(hasher.codes_[:3], 4)
     page = Page(found._repr_html_())
     assert f"{found[2].ids[0]} {found[2].distances[0]}" in page.text

@@ -62,14 +62,14 @@ def test_the_lines_of_the_explorer_run(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_recipe_for_sentence_transformers_runs_with_any_embedding() -> None:
     _, recipe = blocks("docs/quickstart.md", "python")
     rng = np.random.default_rng(0)
-    centres = rng.normal(size=(3, 384))
+    centers = rng.normal(size=(3, 384))
 
     class Model:
         def __init__(self, name: str) -> None:
             self.name = name
 
         def encode(self, texts: list[str]) -> np.ndarray:
-            return np.stack([centres[len(text) % 3] + rng.normal(size=384) for text in texts])
+            return np.stack([centers[len(text) % 3] + rng.normal(size=384) for text in texts])
 
     texts = ["x" * k for k in range(1, 91)]
     names = {

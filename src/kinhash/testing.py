@@ -207,7 +207,7 @@ def check_hasher(hasher: Hasher, X: Any = None, y: Any = None) -> None:
 
 
 def _small_set() -> tuple[Floats, Any]:
-    """Sixty rows around three centres, and their classes."""
+    """Sixty rows around three centers, and their classes."""
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
     return rng.normal(size=(60, 5)) + 3 * rng.normal(size=(3, 5))[y], y

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def classes(n=120, p=8, k=4, seed=0):
-    """Rows around k centres, and their classes."""
+    """Rows around k centers, and their classes."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n) % k)
     return rng.normal(size=(n, p)) + 2 * rng.normal(size=(k, p))[y], y

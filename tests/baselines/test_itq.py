@@ -40,7 +40,7 @@ def test_the_rotation_is_that_of_the_plain_loop():
 
 
 def test_principal_directions_alone_carry_the_bits():
-    """Bits are signs of an orthogonal turn of the top principal components of the centred columns."""
+    """Bits are signs of an orthogonal turn of the top principal components of the centered columns."""
     X, _ = classes(p=8)
     X = X * np.array([9, 5, 3, 1, 1, 1, 1, 1.0])
     fitted = ITQ(3, random_state=0).fit(X)
@@ -55,7 +55,7 @@ def test_principal_directions_alone_carry_the_bits():
 def test_the_report_has_the_errors():
     X, y = classes()
     fitted = ITQ(6, n_rounds=7, random_state=0).fit(X, y)
-    errors = fitted.report_.facts["quantisation_error"]
+    errors = fitted.report_.facts["quantization_error"]
     assert len(errors) == 8  # before every round, and at the end
     assert never_rises(errors, 1e-9)
     assert errors[-1] < errors[0]

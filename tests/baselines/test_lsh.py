@@ -28,7 +28,7 @@ def test_bits_differ_as_often_as_the_angle_says():
     assert np.abs(differ - angle).max() < 5 * 0.5 / np.sqrt(1024)
 
 
-def test_codes_are_the_signs_of_centred_projections():
+def test_codes_are_the_signs_of_centered_projections():
     X, _ = classes()
     fitted = LSH(16, random_state=3).fit(X)
     W = np.random.default_rng(3).standard_normal((8, 16))

@@ -69,7 +69,7 @@ def assert_same(theirs, ours):
 
 
 @pytest.mark.parametrize("k", [1, 2, 10, 50])
-def test_nearest_neighbours(both, k):
+def test_nearest_neighbors(both, k):
     theirs, ours, codes, queries = both
     k = min(k, len(codes))
     assert_same(theirs.search(queries, k), ours.search(queries, k))
@@ -91,7 +91,7 @@ def test_a_row_finds_itself_first(both):
     assert (found.ids[:, 0] <= np.arange(len(codes))).all()  # of equal rows, the one with the smallest id
 
 
-def test_more_neighbours_than_rows(both):
+def test_more_neighbors_than_rows(both):
     theirs, ours, codes, queries = both
     n = len(codes)
     distances, ids = theirs.search(queries, n + 5)

@@ -301,7 +301,7 @@ def test_a_notebook_s_frame_works_like_the_page(browser, codes, tmp_path):
     page.close()
 
 
-def test_cards_name_all_tags_of_a_neighbour_and_those_it_shares(browser, codes, tmp_path):
+def test_cards_name_all_tags_of_a_neighbor_and_those_it_shares(browser, codes, tmp_path):
     words = [f"quite a long tag {k}" for k in range(6)]
     tags = [[words[(k + step) % 6] for step in range(k % 4)] for k in range(N)]
     explore(codes, tags).save(tmp_path / "tags.html")

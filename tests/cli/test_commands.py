@@ -374,9 +374,9 @@ def test_the_demo_prints_its_table_and_draws(run: Run, folder: Path) -> None:
 
     with Image.open("demo.png") as picture:
         assert picture.width > 800
-        colours = {colour for _, colour in picture.convert("RGB").getcolors(1 << 24)}
-    assert any(green > red + 60 for red, green, _ in colours)  # frames around kin
-    assert any(red > green + 100 for red, green, _ in colours)  # crosses over strangers
+        colors = {color for _, color in picture.convert("RGB").getcolors(1 << 24)}
+    assert any(green > red + 60 for red, green, _ in colors)  # frames around kin
+    assert any(red > green + 100 for red, green, _ in colors)  # crosses over strangers
     assert Path("demo.png").stat().st_size < 200_000
     result = json.loads(succeed(run, "demo --bits 8 -o demo.png --json"))
     scores = {line["name"]: line["score"] for line in result["verdict"]["lines"]}

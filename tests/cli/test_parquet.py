@@ -114,7 +114,7 @@ def test_two_columns_that_could_be_meant_are_asked_about(run: Run, folder: Path)
     said = run("fit", "two.parquet", "-o", "a.kin")
     assert said.code == 2
     assert "several columns of lists" in said.err
-    write(folder / "vague.parquet", a=lists, colour=y, shape=y)
+    write(folder / "vague.parquet", a=lists, color=y, shape=y)
     said = run("fit", "vague.parquet", "-o", "a.kin")
     assert said.code == 2
     assert "--label-column" in said.err

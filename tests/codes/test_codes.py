@@ -38,7 +38,7 @@ def test_the_first_bit_is_the_most_significant():
     assert pack_bits([[1, 0, 0, 0, 0, 0, 0, 0, 1]]).tolist() == [[128, 128]]
 
 
-def test_words_of_a_slice_do_not_read_its_neighbours():
+def test_words_of_a_slice_do_not_read_its_neighbors():
     packed = np.arange(160, dtype=np.uint8).reshape(10, 16)
     assert np.array_equal(to_words(packed[:, :8]), to_words(packed[:, :8].copy()))
     assert np.array_equal(to_words(packed[::2]), to_words(packed)[::2])

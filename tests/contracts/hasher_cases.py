@@ -21,7 +21,7 @@ from kinhash.solvers.spectral import Spectral
 
 
 def classes(n=90, p=6, k=5, seed=0):
-    """Rows around k centres, and their classes."""
+    """Rows around k centers, and their classes."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n) % k)
     return rng.normal(size=(n, p)) + 3 * rng.normal(size=(k, p))[y], y

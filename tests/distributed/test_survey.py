@@ -18,7 +18,7 @@ def survey(blocks, most=1000, seed=3):
 
 
 @given(n=st.integers(1, 70))
-def test_the_tree_joins_neighbours_and_never_depends_on_when(n):
+def test_the_tree_joins_neighbors_and_never_depends_on_when(n):
     """Level by level, as drawn on paper."""
 
     def pair(a, b):

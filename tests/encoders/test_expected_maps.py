@@ -48,14 +48,14 @@ def labeled(seed=0, n=200, p=4, correlated=False):
     return Z, Y
 
 
-def labelled_rows(Z, Y, weights=None, exclusive=False):
+def labeled_rows(Z, Y, weights=None, exclusive=False):
     """Rows that are prepared already, as a set with labels."""
     as_they_are = Preparation(np.zeros(Z.shape[1]), np.ones(Z.shape[1]))
     return LabeledSet(np.arange(len(Z)), as_they_are, Z, sp.csr_array(Y), weights, exclusive, 1)
 
 
 def fit(Z, Y, penalty, weights=None, exclusive=False, **limits):
-    found = fit_logistic(labelled_rows(Z, Y, weights, exclusive), penalty, **limits)
+    found = fit_logistic(labeled_rows(Z, Y, weights, exclusive), penalty, **limits)
     return found.weights, found.intercept
 
 
@@ -123,10 +123,10 @@ def test_a_rough_gram_matrix_slows_a_fit_and_leads_to_the_same_answer(monkeypatc
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_sums_over_labelled_rows_by_definition(weighted):
+def test_sums_over_labeled_rows_by_definition(weighted):
     Z, Y = labeled()
     w = np.random.default_rng(1).uniform(0.2, 2, len(Z)) if weighted else np.ones(len(Z))
-    rows = labelled_rows(Z, Y, w if weighted else None)
+    rows = labeled_rows(Z, Y, w if weighted else None)
     W = np.diag(w)
     assert rows.total_weight == pytest.approx(w.sum())
     np.testing.assert_allclose(rows.label_means, w @ Y / w.sum(), rtol=1e-6)
@@ -136,7 +136,7 @@ def test_sums_over_labelled_rows_by_definition(weighted):
 
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_rows_of_a_labelled_set_are_prepared_as_the_map_will_prepare_them(standardize, weighted):
+def test_rows_of_a_labeled_set_are_prepared_as_the_map_will_prepare_them(standardize, weighted):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(300, 4)) * [1, 3, 0.1, 0] + 5, rng.integers(0, 3, 300)
     w = rng.uniform(0.5, 2, 300) if weighted else None

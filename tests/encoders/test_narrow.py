@@ -111,7 +111,7 @@ def test_combinations_are_orthonormal_and_keep_what_varies(container, monkeypatc
     assert kept == pytest.approx((standard**2).sum(), rel=1e-2)
 
 
-def test_few_columns_and_centres_are_left_alone(monkeypatch):
+def test_few_columns_and_centers_are_left_alone(monkeypatch):
     X, y = wide_classes(60, 50)
     seen = spied(monkeypatch, (energy, "narrowed"))
     EnergyHasher(8, encoder=FIXED, random_state=0).fit(X, y)

@@ -120,7 +120,7 @@ def test_collinear_columns_work_without_a_penalty():
 
 @example(seed=4323)
 @given(seed=seeds)
-def test_generalised_cross_validation_is_the_best_of_its_grid(seed):
+def test_generalized_cross_validation_is_the_best_of_its_grid(seed):
     """n·RSS/(n − trace)² by the definition, with the hat matrix written out.
 
     Directions whose size is lost in rounding are left out on purpose, so data with one are no case for it.
@@ -137,7 +137,7 @@ def test_generalised_cross_validation_is_the_best_of_its_grid(seed):
 
     grid = len(X) / X.shape[1] * 10.0 ** np.arange(-6, 3.1, 0.5)
     chosen = choose_alpha("gcv", moments)
-    # Products are float32, so neighbours on a flat stretch of the curve may change places.
+    # Products are float32, so neighbors on a flat stretch of the curve may change places.
     assert score(chosen) <= min(score(alpha) for alpha in grid) * (1 + 1e-2)
 
 
@@ -197,7 +197,7 @@ def test_rbf_similarities_by_definition():
     np.testing.assert_allclose(rbf(X * 1e200), rbf(X), atol=1e-5)
 
 
-def test_unstandardised_columns_are_centred_only():
+def test_unstandardized_columns_are_centered_only():
     X, T = data()
     moments = moments_of_rows(Rows(X), Preparation.first_guess(X, None, False), lambda part: T[part], None, 1)
     found = moments.standardized(False)

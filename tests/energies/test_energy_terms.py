@@ -95,7 +95,7 @@ def test_exphs_second_order_expansion_would_be_no_bound():
     assert (np.exp(-beta * r) - expansion).max() == pytest.approx(0.13, abs=0.01)
 
 
-def test_one_quadratic_for_all_pairs_is_recognised():
+def test_one_quadratic_for_all_pairs_is_recognized():
     class Weighted(Energy):
         """Kin count three times as much as strangers."""
 
@@ -157,7 +157,7 @@ def test_the_contract_check_notices_broken_energies():
         check_energy(NotFinite())
 
 
-def test_best_line_tangent_by_optimisation():
+def test_best_line_tangent_by_optimization():
     """ξ = √E[r²] makes LFH's expected bound smallest, which is why inference puts it there."""
     rng = np.random.default_rng(0)
     d = 6

@@ -1,4 +1,4 @@
-"""Codes as supervised codes look, full of ties, and the plain truth about their neighbours."""
+"""Codes as supervised codes look, full of ties, and the plain truth about their neighbors."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def clustered(
     n_rows: int,
     n_bits: int,
     seed: int = 0,
-    centres: int = 60,
+    centers: int = 60,
     ids: str = "shuffled",
     fields: BitLayout = PLAIN,
 ) -> Codes:
-    """Codes around a few centres with one bit in a hundred flipped; ids in no order."""
+    """Codes around a few centers with one bit in a hundred flipped; ids in no order."""
     rng = np.random.default_rng(seed)
-    bits = rng.integers(0, 2, (centres, n_bits), dtype=np.uint8)[rng.integers(0, centres, n_rows)]
+    bits = rng.integers(0, 2, (centers, n_bits), dtype=np.uint8)[rng.integers(0, centers, n_rows)]
     bits ^= rng.random(bits.shape) < 0.01
     numbers = rng.permutation(n_rows) * 3
     if ids == "extreme":  # the whole range of 64-bit integers

@@ -83,7 +83,7 @@ def answer(name: str, rows: dict[int, bytes], request: dict[str, Any]) -> list[t
 
 @pytest.mark.parametrize("codes", [CODES, WEIGHED], ids=["plain", "weighed"])
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_the_request_on_the_documents_finds_the_neighbours(name: str, codes: Codes, tmp_path: Path) -> None:
+def test_the_request_on_the_documents_finds_the_neighbors(name: str, codes: Codes, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     write(name, codes, folder, table="shoes")
     rows = rows_of(name, folder)

@@ -35,7 +35,7 @@ def test_ten_thousand_codes_with_many_ties(name: str, n_bits: int, new_target: N
 
 @pytest.mark.parametrize("name", ALL)
 def test_extreme_ids(name: str, new_target: NewTarget) -> None:
-    codes, target = clustered(500, 24, ids="extreme", centres=5), new_target(name)
+    codes, target = clustered(500, 24, ids="extreme", centers=5), new_target(name)
     if name == "usearch":
         with pytest.raises(InvalidInput, match="negative"):
             write(name, codes, target)
@@ -47,7 +47,7 @@ def test_extreme_ids(name: str, new_target: NewTarget) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_string_ids(name: str, new_target: NewTarget) -> None:
     """Found again as they are, ties in the order of their code points, as a sort in Python has it."""
-    codes, target = clustered(700, 40, ids="text", centres=5), new_target(name)
+    codes, target = clustered(700, 40, ids="text", centers=5), new_target(name)
     if not ENGINES[name].text_ids:
         with pytest.raises(InvalidInput, match=f"{name} holds numbers only"):
             write(name, codes, target)
@@ -67,7 +67,7 @@ def test_string_ids(name: str, new_target: NewTarget) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_edges_of_k_and_of_queries(name: str, new_target: NewTarget) -> None:
     """Equal codes only, k beyond the rows, k = 0, and no queries: the same shapes as HammingIndex gives."""
-    codes, target = clustered(40, 12, centres=1), new_target(name)
+    codes, target = clustered(40, 12, centers=1), new_target(name)
     codes = Codes(np.repeat(codes.packed[:1], 40, axis=0), 12, codes.ids)
     write(name, codes, target)
     queries = asked_of(codes, 3)
@@ -95,7 +95,7 @@ def test_no_codes_at_all(name: str, new_target: NewTarget) -> None:
 @pytest.mark.parametrize("n_bits", [1, 7, 8, 9, 55, 56, 57, 63, 65, 1023, 1024])
 @pytest.mark.parametrize("name", FAST)
 def test_any_length(name: str, n_bits: int, new_target: NewTarget) -> None:
-    codes, target = clustered(200, n_bits, seed=n_bits, centres=9), new_target(name)
+    codes, target = clustered(200, n_bits, seed=n_bits, centers=9), new_target(name)
     write(name, codes, target)
     assert_answers(name, target, codes, asked_of(codes, 5), 12)
     flipped = Codes.from_bits(1 - codes.bits())  # every distance up to the full length
@@ -105,7 +105,7 @@ def test_any_length(name: str, n_bits: int, new_target: NewTarget) -> None:
 @pytest.mark.parametrize("n_bits", [1, 57, 1024])
 @pytest.mark.parametrize("name", [name for name in ALL if name not in FAST])
 def test_some_lengths(name: str, n_bits: int, new_target: NewTarget) -> None:
-    codes, target = clustered(200, n_bits, seed=n_bits, centres=9), new_target(name)
+    codes, target = clustered(200, n_bits, seed=n_bits, centers=9), new_target(name)
     write(name, codes, target)
     assert_answers(name, target, codes, asked_of(codes, 3), 12)
 
@@ -119,7 +119,7 @@ def test_plain_arrays_are_numbered(name: str, new_target: NewTarget) -> None:
 
 
 @pytest.mark.parametrize("name", ANSWERING)
-def test_the_statement_finds_the_neighbours(name: str, new_target: NewTarget) -> None:
+def test_the_statement_finds_the_neighbors(name: str, new_target: NewTarget) -> None:
     """The text alone, pasted into the engine's own client, gives the distances, and the ids but for ties."""
     codes, target = clustered(300, 100), new_target(name)
     write(name, codes, target, table="things")
@@ -137,7 +137,7 @@ def test_the_statement_finds_the_neighbours(name: str, new_target: NewTarget) ->
 
 @pytest.mark.parametrize("name", [name for name in ALL if issubclass(ENGINES[name], SqlEngine)])
 @pytest.mark.parametrize("fields", [BitLayout(), BitLayout(alike=40, kin_weight=3)])
-def test_a_prepared_statement_finds_the_neighbours_of_every_code(
+def test_a_prepared_statement_finds_the_neighbors_of_every_code(
     name: str, fields: BitLayout, new_target: NewTarget
 ) -> None:
     codes, target = replace(clustered(300, 100), fields=fields), new_target(name)
@@ -188,7 +188,7 @@ def test_an_hnsw_index_does_not_make_pgvector_approximate(pgvector_server: Postg
     """In a new database, where writing brings the extension along."""
     import psycopg
 
-    codes, target = clustered(5_000, 64, centres=10), pgvector_server.new_database()
+    codes, target = clustered(5_000, 64, centers=10), pgvector_server.new_database()
     write("pgvector", codes, target)
     with psycopg.connect(target) as db:
         db.execute("create index on codes using hnsw (code bit_hamming_ops)")

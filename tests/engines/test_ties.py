@@ -49,6 +49,6 @@ def test_an_engine_with_a_largest_answer_is_not_asked_for_more() -> None:
     assert distances.tolist() == [0, 0, 0]
 
 
-def test_more_neighbours_than_an_engine_gives_are_refused() -> None:
+def test_more_neighbors_than_an_engine_gives_are_refused() -> None:
     with pytest.raises(InvalidInput, match="300 neighbors"):
         with_ties(lambda wanted: (np.arange(wanted), np.zeros(wanted)), 300, 1000, most=200)

@@ -53,7 +53,7 @@ def test_the_plain_order_is_another_one() -> None:
 )
 @pytest.mark.parametrize("name", ALL)
 def test_lengths_and_weights(name: str, n_bits: int, fields: BitLayout, new_target: NewTarget) -> None:
-    codes, target = clustered(120, n_bits, seed=n_bits, centres=9, fields=fields), new_target(name)
+    codes, target = clustered(120, n_bits, seed=n_bits, centers=9, fields=fields), new_target(name)
     write(name, codes, target)
     assert_answers(name, target, codes, asked_of(codes, 4), 12)
     opposite = Codes.from_bits(1 - codes.bits()[:2], fields=fields)
@@ -66,7 +66,7 @@ def test_no_codes_and_string_ids(name: str, new_target: NewTarget) -> None:
     assert write(name, nothing, target) == 0
     assert check(name, nothing, target).passed
     if ENGINES[name].text_ids:
-        codes, target = clustered(300, 64, ids="text", centres=5, fields=KIN_FIRST), new_target(name)
+        codes, target = clustered(300, 64, ids="text", centers=5, fields=KIN_FIRST), new_target(name)
         write(name, codes, target)
         assert check(name, codes, target, k=30).passed
         if name in ANSWERING:

@@ -14,8 +14,8 @@ from kinhash.supervision import read_labels
 def made(n=150, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 4, n)
-    centres = rng.integers(0, 2, (4, 24))
-    bits = centres[y] ^ (rng.random((n, 24)) < 0.2)
+    centers = rng.integers(0, 2, (4, 24))
+    bits = centers[y] ^ (rng.random((n, 24)) < 0.2)
     return Codes.from_bits(bits, fields=BitLayout(alike=8, kin_weight=2)), y
 
 

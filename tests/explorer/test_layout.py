@@ -12,9 +12,9 @@ from kinhash.explorer.pull import LARGEST_STEP, NEAR, settle
 def clusters(n=300, seed=0):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
-    centres = rng.integers(0, 2, (3, 48))
+    centers = rng.integers(0, 2, (3, 48))
     return Codes.from_bits(
-        centres[y] ^ (rng.random((n, 48)) < 0.05), fields=BitLayout(alike=8, kin_weight=2)
+        centers[y] ^ (rng.random((n, 48)) < 0.05), fields=BitLayout(alike=8, kin_weight=2)
     ), y
 
 

@@ -17,12 +17,12 @@ from kinhash.supervision import from_labels
 
 
 def clouds(sizes, p=24, noise=0.7, seed=0):
-    """Rows around a centre for each class, and three new ones of each."""
+    """Rows around a center for each class, and three new ones of each."""
     rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(len(sizes), p))
+    centers = rng.normal(size=(len(sizes), p))
     y = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     asked = np.repeat(np.arange(len(sizes)), 3)
-    return *((centres[of] + noise * rng.normal(size=(len(of), p))) for of in (y, asked)), y, asked
+    return *((centers[of] + noise * rng.normal(size=(len(of), p))) for of in (y, asked)), y, asked
 
 
 def test_two_rows_of_each_of_many_classes_are_enough():

@@ -454,7 +454,7 @@ def with_small_tables(map_: Any) -> WholeMap:
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "rbf" not in kind])
 def test_a_model_file_holds_no_training_row_and_no_class_name(kind: str, tmp_path: Path) -> None:
-    """An RBF map keeps some training rows as its centres, which its documentation says."""
+    """An RBF map keeps some training rows as its centers, which its documentation says."""
     rng = np.random.default_rng(0)
     X, y = rows()
     X = X + rng.normal(size=X.shape)

@@ -1,4 +1,4 @@
-"""From features to neighbours in one call."""
+"""From features to neighbors in one call."""
 
 from __future__ import annotations
 

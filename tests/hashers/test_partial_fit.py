@@ -64,7 +64,7 @@ def stream(hasher, X, y, edges, order=None, weights=None):
 def test_blocks_in_any_order_give_the_model_of_one_fit(name, kind):
     X, y = kind(n=240)
     base = with_anchors(name, ANCHORS)
-    if name == "rbf":  # centres are drawn from the first block, so one fit sees the same only as one block
+    if name == "rbf":  # centers are drawn from the first block, so one fit sees the same only as one block
         whole = pickle.loads(pickle.dumps(base)).partial_fit(X, y)
         first = whole.fitted_.unrounded.scores(X)
         assert np.isfinite(first).all()

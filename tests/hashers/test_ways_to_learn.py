@@ -346,7 +346,7 @@ class OwnEnergy(Energy):
 @pytest.mark.filterwarnings("ignore:.*bits are constant")
 @pytest.mark.parametrize("solver", ["auto", "spectral", "coordinate", "linearized", "mean_field"])
 @pytest.mark.parametrize("kind", [classes, tags])
-def test_every_solver_learns_and_its_map_generalises(solver, kind):
+def test_every_solver_learns_and_its_map_generalizes(solver, kind):
     X, y = kind(n=200)
     train, test = slice(0, 150), slice(150, 200)
     supervision = from_labels(y)
@@ -421,9 +421,9 @@ def test_regressors_as_maps(regressor):
 
 def test_small_kin_weights_hold_on_classes_never_trained_on():
     rng = np.random.default_rng(3)
-    centres = rng.normal(size=(8, 12)) * 2.5
+    centers = rng.normal(size=(8, 12)) * 2.5
     y = np.arange(400) % 8
-    features = centres[y] + rng.normal(size=(400, 12))
+    features = centers[y] + rng.normal(size=(400, 12))
     seen = y < 4
     closed = EnergyHasher(32, alike=0, random_state=0).fit(features[seen], y[seen])
     opened = EnergyHasher(32, alike=0.6, kin_weight=1, random_state=0).fit(features[seen], y[seen])

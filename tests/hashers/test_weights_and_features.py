@@ -110,7 +110,7 @@ def test_weights_that_say_nothing_are_refused() -> None:
     ],
     ids=["ridge", "expected"],
 )
-def test_small_columns_count_as_they_are_without_standardising(hasher: EnergyHasher) -> None:
+def test_small_columns_count_as_they_are_without_standardizing(hasher: EnergyHasher) -> None:
     """Columns of deviation 1e-6 still tell classes apart; what truly is constant stays silent."""
     plain = hasher.fit(X, Y).score(X, Y)
     assert plain > 0.85

@@ -1,7 +1,7 @@
 """Generated cases of an index with fields, and the truth about each: Python's sort over unpacked bits.
 
 A case builds an index as people do (added in parts, some rows replaced, some removed), then asks it for
-neighbours in every way there is.
+neighbors in every way there is.
 """
 
 from __future__ import annotations

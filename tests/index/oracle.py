@@ -46,7 +46,7 @@ def brute_force_radius(packed, ids, queries, radius):
 
 
 def random_codes(rng, n_rows, n_bits, n_distinct=None, noise=0.0):
-    """Packed codes; from a few centres with noise when ``n_distinct`` is given."""
+    """Packed codes; from a few centers with noise when ``n_distinct`` is given."""
     bits = rng.integers(0, 2, (n_distinct or n_rows, n_bits), dtype=np.uint8)
     if n_distinct:
         bits = bits[rng.integers(0, n_distinct, n_rows)] ^ (rng.random((n_rows, n_bits)) < noise)

@@ -78,11 +78,11 @@ def test_the_query_itself_is_left_out(tied):
 
 def test_one_filter_for_every_query(tied):
     packed, queries, rows, asked = tied
-    colour = np.array(["red", "blue"])[np.arange(600) % 2]
-    index = HammingIndex.from_codes(packed, payload={"colour": colour})
+    color = np.array(["red", "blue"])[np.arange(600) % 2]
+    index = HammingIndex.from_codes(packed, payload={"color": color})
     mask = np.arange(600) < 3
-    even = lambda row: row["colour"] == "red"  # noqa: E731
-    where = [{"colour": "red"}, {"colour": "blue"}, None, mask, [5, 7], even, {"colour": "red"}]
+    even = lambda row: row["color"] == "red"  # noqa: E731
+    where = [{"color": "red"}, {"color": "blue"}, None, mask, [5, 7], even, {"color": "red"}]
     found = index.search(queries, 10, where=where)
     assert [len(one.ids) for one in found] == [10, 10, 10, 3, 2, 10, 10]
     for i, one in enumerate(where):

@@ -35,7 +35,7 @@ def test_same_graph_as_scikit_learn(mode):
     np.testing.assert_allclose(ours.data, theirs.data * scale)
 
 
-def test_a_classifier_uses_hamming_neighbours():
+def test_a_classifier_uses_hamming_neighbors():
     X, y = load_digits(return_X_y=True)
     bits = (X.mean(axis=0) < X).astype(float)
     pipeline = make_pipeline(

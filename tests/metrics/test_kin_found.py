@@ -50,7 +50,7 @@ def test_expected_best_and_worst_are_those_over_all_orders(distances, data, top)
         np.testing.assert_allclose([mine[0], floats[0]], wanted, atol=1e-12)
 
 
-def test_lists_of_neighbours_are_divided_alike():
+def test_lists_of_neighbors_are_divided_alike():
     kin = np.array([[1, 0, 1, 1, 0]])
     lists = np.array([[0, 1, 2]])
     assert average_precision_from_order(lists, kin, divide_by="found") == pytest.approx((1 + 2 / 3) / 2)

@@ -22,7 +22,7 @@ TIES = ("expected", "optimistic", "pessimistic", "index")
 few_rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=6)
 
 
-def summarise(score, distances, grades):
+def summarize(score, distances, grades):
     """Mean, best and worst over all orders, and the score of the stable order."""
     scores = [score(np.asarray(grades)[order]) for order in oracle.all_orders(distances)]
     stable = np.asarray(grades)[np.argsort(distances, kind="stable")]
@@ -36,7 +36,7 @@ def same(a, b):
 @given(few_rows, st.none() | st.integers(1, 8))
 def test_average_precision(rows, top):
     distances, grades = zip(*rows, strict=True)
-    expected = summarise(lambda g: oracle.ap(g, top), distances, grades)
+    expected = summarize(lambda g: oracle.ap(g, top), distances, grades)
     for ties in TIES:
         codes = oracle.ladder(distances)
         same(average_precision(ZERO, codes, [grades], ties=ties, top=top)[0], expected[ties])
@@ -47,7 +47,7 @@ def test_average_precision(rows, top):
 @settings(max_examples=2)
 @given(st.lists(st.booleans(), min_size=8, max_size=8), st.none() | st.integers(1, 8))
 def test_average_precision_of_eight_tied_rows(kin, top):
-    expected = summarise(lambda g: oracle.ap(g, top), [3] * 8, kin)
+    expected = summarize(lambda g: oracle.ap(g, top), [3] * 8, kin)
     for ties in TIES:
         same(average_precision(ZERO, oracle.ladder([3] * 8), [kin], ties=ties, top=top)[0], expected[ties])
 
@@ -56,7 +56,7 @@ def test_average_precision_of_eight_tied_rows(kin, top):
 def test_precision_and_recall_at_k(rows, k):
     distances, grades = zip(*rows, strict=True)
     for metric, definition in ((precision_at_k, oracle.precision), (recall_at_k, oracle.recall)):
-        expected = summarise(lambda g, f=definition: f(g, k), distances, grades)
+        expected = summarize(lambda g, f=definition: f(g, k), distances, grades)
         for ties in TIES:
             args = ZERO, oracle.ladder(distances), [grades]
             score = metric(*args, k=k, ties=ties, no_kin="zero")
@@ -68,7 +68,7 @@ def test_precision_and_recall_at_k(rows, k):
 @given(few_rows, st.none() | st.integers(1, 8), st.sampled_from(["linear", "exponential"]))
 def test_ndcg(rows, top, gain):
     distances, grades = zip(*rows, strict=True)
-    expected = summarise(lambda g: oracle.ndcg(g, top, gain == "exponential"), distances, grades)
+    expected = summarize(lambda g: oracle.ndcg(g, top, gain == "exponential"), distances, grades)
     for ties in TIES:
         args = ZERO, oracle.ladder(distances), [grades]
         score = ndcg(*args, top=top, gain=gain, ties=ties, no_kin="zero")

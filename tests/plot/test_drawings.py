@@ -86,17 +86,17 @@ def test_bits_by_label_are_shares_of_ones():
     assert [text.get_text() for text in axes.texts] == ["8 kin bits, each counts 2", "4 alike bits"]
 
 
-def test_neighbours_frame_kin_cross_strangers_and_write_distances():
+def test_neighbors_frame_kin_cross_strangers_and_write_distances():
     found = Neighbors(np.array([[2, 0], [1, 0]]), np.array([[0, 3], [1, 2]], np.uint16))
     shapes = np.random.default_rng(0).random((3, 4, 4))
     axes = kinhash.plot.neighbors(found, shapes, queries=shapes, kin=[[True, False], [True, True]])
-    assert len(axes.images) == 6  # two queries, two neighbours each
+    assert len(axes.images) == 6  # two queries, two neighbors each
     assert len(axes.lines) == 6 + 2  # a frame for each, two strokes through one
     assert [text.get_text() for text in axes.texts] == ["query", "no. 1", "2", "0", "3", "1", "2"]
     np.testing.assert_array_equal(axes.images[1].get_array(), pixels(shapes[2]))
 
 
-def test_neighbours_of_different_number_and_with_names_for_ids():
+def test_neighbors_of_different_number_and_with_names_for_ids():
     splits = np.array([0, 2, 2, 3])
     found = Neighbors(np.array(["a", "b$x$", "c"]), np.array([0.5, 1.25, 2.0]), splits)
     axes = kinhash.plot.neighbors(found, kin=[True, False, True])

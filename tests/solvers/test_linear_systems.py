@@ -139,7 +139,7 @@ def test_a_row_without_any_pull_stays_undecided():
         assert (sigmoid(renormalize(zero, 2.0, how)) == 0.5).all()
 
 
-def test_fact_12_renormalisation_and_its_degenerate_cases():
+def test_fact_12_renormalization_and_its_degenerate_cases():
     v = np.array([[0.1, 0.3, 0.2], [0.5, 0.5, 0.5], [-0.2, -0.2, -0.2], [0.0, 0.0, 0.0]])
     row = renormalize(v, 2.0, "row")
     np.testing.assert_allclose(row[0], [-2, 2, 0], atol=1e-12)

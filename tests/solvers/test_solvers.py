@@ -198,7 +198,7 @@ def test_an_unknown_way_is_refused_by_every_solver():
     d=st.integers(1, 9),
     how=st.sampled_from(["row", "symmetric", "none"]),
 )
-def test_linearised_means_stay_inside_the_clip(seed, law, d, how):
+def test_linearized_means_stay_inside_the_clip(seed, law, d, how):
     rng = np.random.default_rng(seed)
     clip = rng.uniform(0.2, 2.59)
     problem = dense(law, random_targets(rng, 6), d)

@@ -42,9 +42,9 @@ def test_targets_follow_their_definitions(seed, m):
     kin = ((1 + S) / 2) @ share  # share of kin
     balanced = np.where(S > 0, (1 - kin)[:, None] + (1 - kin), -kin[:, None] - kin)
     np.testing.assert_allclose(made["balanced"], balanced, atol=1e-12)
-    centring = np.eye(m) - np.outer(np.ones(m), share)
-    np.testing.assert_allclose(made["centred"], centring @ S @ centring.T, atol=1e-12)
-    for kind in ("mean", "balanced", "centred"):
+    centering = np.eye(m) - np.outer(np.ones(m), share)
+    np.testing.assert_allclose(made["centered"], centering @ S @ centering.T, atol=1e-12)
+    for kind in ("mean", "balanced", "centered"):
         assert share @ made[kind] @ share == pytest.approx(0, abs=1e-12)
 
 
@@ -61,7 +61,7 @@ def test_sums_over_anchors_equal_the_dense_product(seed, kind):
 
 
 def test_an_unknown_kind_of_targets_is_suggested_away():
-    with pytest.raises(UnknownName, match="Did you mean 'centred'"):
+    with pytest.raises(UnknownName, match="Did you mean 'centered'"):
         Targets.of("centered", np.eye(2), np.ones(2))
 
 

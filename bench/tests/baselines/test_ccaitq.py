@@ -27,7 +27,7 @@ def test_margins_have_no_more_rank_than_there_are_directions():
     assert (singular[2:] < 1e-2 * singular[0]).all()
 
 
-def test_directions_solve_the_generalised_eigenproblem():
+def test_directions_solve_the_generalized_eigenproblem():
     """Twin: Cxy Cyy⁻¹ Cyx a = r² Cxx a, by a general solver."""
     from scipy.linalg import eigh
 
@@ -53,7 +53,7 @@ def test_correlations_of_a_fit_are_those_of_scikit_learn():
 
 def test_the_rotation_never_loses():
     X, y = classes()
-    assert never_rises(CCAITQ(8, random_state=0).fit(X, y).report_.facts["quantisation_error"], 1e-9)
+    assert never_rises(CCAITQ(8, random_state=0).fit(X, y).report_.facts["quantization_error"], 1e-9)
 
 
 def test_rows_of_unknown_class_are_left_out():

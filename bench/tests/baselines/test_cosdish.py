@@ -62,7 +62,7 @@ def test_the_bit_problem_is_the_objective_of_the_bits_so_far():
 
 @pytest.mark.parametrize("q", [1, 2, 5, 6])
 def test_the_cluster_step_is_the_one_of_the_points(q):
-    """The same by the points themselves: columns of a Cholesky factor, nearest neighbours, scatter."""
+    """The same by the points themselves: columns of a Cholesky factor, nearest neighbors, scatter."""
     rng = np.random.default_rng(q)
     for _ in range(20):
         Q = rng.normal(size=(q, q))
@@ -112,7 +112,7 @@ def test_the_step_of_the_other_rows_never_raises_their_part():
     sweep(codes, columns, S)
     after = codes.bits.astype(float)
     target = d * S[codes.member[outside]]
-    # The term that Γ's step minimises, given Ω: −2d Σ S̃ b·b, whose quadratic partner it drops.
+    # The term that Γ's step minimizes, given Ω: −2d Σ S̃ b·b, whose quadratic partner it drops.
     assert (target * (after[outside] @ after[columns].T)).sum() >= (
         target * (before[outside] @ after[columns].T)
     ).sum()

@@ -1,4 +1,4 @@
-"""EigenITQ: signs of turned eigenvectors of the centred similarity."""
+"""EigenITQ: signs of turned eigenvectors of the centered similarity."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rival_cases import classes, signs, tags
 from kinhash_bench.baselines import EigenITQ
 
 
-def test_codes_come_from_the_centred_similarity():
+def test_codes_come_from_the_centered_similarity():
     """Every learned code is the sign of a vector in the span of the top eigenvectors of J S J."""
     _, Y = tags(n=80)
     X = np.random.default_rng(0).normal(size=(80, 3))

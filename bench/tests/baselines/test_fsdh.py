@@ -34,7 +34,7 @@ def test_one_label_per_row_fixes_the_codes_at_the_first_random_class_means():
     X, y = classes()
     fitted = FSDH(16, nu=0.0, n_centers=30, random_state=7).fit(X, y)
     rng = np.random.default_rng(7)
-    rng.choice(np.arange(120), 30, replace=False)  # the centres are drawn first
+    rng.choice(np.arange(120), 30, replace=False)  # the centers are drawn first
     start = np.where(rng.standard_normal((120, 16)) > 0, 1.0, -1.0)
     B = signs(fitted)
     for c in range(4):

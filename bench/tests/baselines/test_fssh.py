@@ -67,7 +67,7 @@ def test_many_rounds_reach_what_exact_steps_reach():
     assert fitted.report_.facts["objective"][-1] == pytest.approx(expected, rel=1e-4)
 
 
-def test_twin_centres_do_no_harm():
+def test_twin_centers_do_no_harm():
     X, y = classes(n=60)
     twins, labels = np.repeat(X, 2, axis=0), np.repeat(y, 2)
     fitted = FSSH(8, n_centers=120, random_state=0).fit(twins, labels)

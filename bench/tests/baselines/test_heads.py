@@ -128,7 +128,7 @@ def test_a_distance_counts_towards_its_two_nearest_bins():
     np.testing.assert_allclose(strangers[0], [0, 0, 1], atol=1e-4)
 
 
-def test_hash_centres_are_far_apart_and_differ_by_seed():
+def test_hash_centers_are_far_apart_and_differ_by_seed():
     found = hash_centers(10, 16, np.random.default_rng(0))
     assert (found @ found.T == 16 * np.eye(10)).all()
     assert not np.array_equal(found, hash_centers(10, 16, np.random.default_rng(1)))

@@ -73,7 +73,7 @@ def test_every_bit_agrees_at_least_as_much_as_its_spectral_start():
     assert fitted.report_.facts["residual"][-1] < 0.6 * fitted.report_.facts["residual"][0]
 
 
-def test_the_kernel_is_centred_and_as_wide_as_the_mean_squared_distance():
+def test_the_kernel_is_centered_and_as_wide_as_the_mean_squared_distance():
     X, y = clusters(n=50)
     fitted = KSH(4, n_anchors=12, random_state=0).fit(X, y)
     preparation = fitted.fitted_.unrounded.preparation

@@ -1,4 +1,4 @@
-"""A label byte and a product quantiser: rankings that are checked against their definition."""
+"""A label byte and a product quantizer: rankings that are checked against their definition."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_label_byte_ranks_by_the_probability_of_the_class():
 
 @pytest.mark.parametrize("n_bytes", [4, 6])  # three parts of the columns, and five
 @pytest.mark.parametrize("which", ["learned", "mapped"])
-def test_class_first_then_the_distance_to_what_the_quantiser_keeps(which, n_bytes):
+def test_class_first_then_the_distance_to_what_the_quantizer_keeps(which, n_bytes):
     pytest.importorskip("faiss")
     ranking = LabelBytePQ(n_bytes, random_state=0).fit(X[OLD], Y[OLD])
     queries = ranking.prepare(X[NEW])

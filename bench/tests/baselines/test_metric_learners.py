@@ -95,7 +95,7 @@ def test_a_random_rotation_is_another_way_to_bits():
         for rotation in ("itq", "random")
     ]
     assert not np.array_equal(codes[0].encode(X), codes[1].encode(X))
-    assert codes[0].report_.facts["quantisation_error"][-1] < codes[1].report_.facts["quantisation_error"][-1]
+    assert codes[0].report_.facts["quantization_error"][-1] < codes[1].report_.facts["quantization_error"][-1]
 
 
 def test_a_missing_package_is_named(monkeypatch):

@@ -9,7 +9,7 @@ from kinhash.errors import InvalidInput
 from kinhash.supervision import read_labels
 from kinhash_bench.baselines.nsh import NSH, leading_directions, orthonormal_rows, unit_labels
 
-# Uncentred label vectors may leave a bit on one side for all rows.
+# Uncentered label vectors may leave a bit on one side for all rows.
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 
 

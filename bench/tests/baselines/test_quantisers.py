@@ -134,7 +134,7 @@ def test_the_estimate_of_rabitq_is_that_of_faiss():
     np.testing.assert_allclose(ours, theirs, atol=0.02)
 
 
-def test_opq_loses_less_than_a_quantiser_without_its_rotation():
+def test_opq_loses_less_than_a_quantizer_without_its_rotation():
     faiss = pytest.importorskip("faiss")
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(3000, 8)) * np.repeat([1, 0.02], 4)  # all in the first half

@@ -16,14 +16,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*constant on the training rows"
 
 
 @given(n=st.integers(2, 30), d=st.integers(1, 8), rank=st.integers(0, 8), seed=st.integers(0, 99))
-def test_the_factor_is_centred_orthogonal_and_the_best_there_is(n, d, rank, seed):
+def test_the_factor_is_centered_orthogonal_and_the_best_there_is(n, d, rank, seed):
     rng = np.random.default_rng(seed)
     C = rng.normal(size=(n, min(rank, d))) @ rng.normal(size=(min(rank, d), d))
     Z = balanced_factor(C, rng)
     np.testing.assert_allclose(Z.sum(axis=0), 0, atol=1e-6)
     if d < n:
         np.testing.assert_allclose(Z.T @ Z, n * np.eye(d), atol=1e-6 * n)
-    # No feasible Z gains more than √n times the sum of the singular values of the centred C.
+    # No feasible Z gains more than √n times the sum of the singular values of the centered C.
     most = np.sqrt(n) * np.linalg.svd(C - C.mean(axis=0), compute_uv=False).sum()
     assert (Z * C).sum() == pytest.approx(most, rel=1e-6, abs=1e-6)
 

@@ -15,7 +15,7 @@ def compact_arrays(kind: str, seed: int = 0) -> dict[str, np.ndarray]:
     indptr = np.concatenate([[0], np.cumsum(tags.sum(axis=1))]).astype(np.int32)
     indices = np.concatenate([np.flatnonzero(row) for row in tags]).astype(np.uint8)
     csr = {"label_indptr": indptr, "label_indices": indices, "label_names": np.array(list("abcde"))}
-    if kind == "quantised":
+    if kind == "quantized":
         return {
             "gist": rng.integers(0, 256, (n, 4), dtype=np.uint8),
             "scale": rng.random(4).astype(np.float32),
@@ -52,4 +52,4 @@ def compact_arrays(kind: str, seed: int = 0) -> dict[str, np.ndarray]:
     }
 
 
-COMPACT_KINDS = ("quantised", "half", "queries first", "sparse", "tags only", "pictures")
+COMPACT_KINDS = ("quantized", "half", "queries first", "sparse", "tags only", "pictures")

@@ -168,11 +168,11 @@ def test_cifar10(tmp_path):
 
 
 COMPACT = [
-    ("quantised", {"scale": np.ones(3, np.float32)}, "not 4 finite numbers"),
-    ("quantised", {"offset": np.full(4, np.nan, np.float32)}, "not 4 finite numbers"),
-    ("quantised", {"labels": np.zeros(11, np.uint8)}, "different numbers of rows"),
-    ("quantised", {"labels": np.full(12, 200, np.uint8)}, "the class 200"),
-    ("quantised", {"labels": np.full(12, -1)}, "one class number per row"),
+    ("quantized", {"scale": np.ones(3, np.float32)}, "not 4 finite numbers"),
+    ("quantized", {"offset": np.full(4, np.nan, np.float32)}, "not 4 finite numbers"),
+    ("quantized", {"labels": np.zeros(11, np.uint8)}, "different numbers of rows"),
+    ("quantized", {"labels": np.full(12, 200, np.uint8)}, "the class 200"),
+    ("quantized", {"labels": np.full(12, -1)}, "one class number per row"),
     ("half", {"n_train": np.array(13)}, "13 training rows"),
     ("half", {"n_train": np.array(-1)}, "not a number of rows"),
     ("half", {"features": np.full((12, 4), np.inf, np.float16)}, "NaN or infinity"),

@@ -61,9 +61,9 @@ def plain_gist(picture, n_blocks=4, orientations=(8, 8, 8, 8)):
     st.integers(1, 5),
     st.sampled_from([(8, 8, 8, 8), (8, 8, 4), (3,), (6, 5)]),
 )
-def test_gist_is_its_definition(height, width, colour, n_blocks, orientations):
+def test_gist_is_its_definition(height, width, color, n_blocks, orientations):
     rng = np.random.default_rng(height * width)
-    shape = (3, height, width, 3) if colour else (3, height, width)
+    shape = (3, height, width, 3) if color else (3, height, width)
     images = rng.integers(0, 256, shape, dtype=np.uint8)
     images[2] = 7  # one plain picture
     expected = np.stack([plain_gist(picture, n_blocks, orientations) for picture in images])
@@ -84,7 +84,7 @@ def test_the_same_bits_for_any_threads_and_any_company():
     np.testing.assert_allclose(gist(images[40:41])[0], whole[40], rtol=1e-5, atol=1e-7)
 
 
-def test_grey_is_the_mean_of_the_colours():
+def test_gray_is_the_mean_of_the_colors():
     images = pictures(5)
     gray = images.astype(np.float32).mean(axis=3)
     np.testing.assert_allclose(gist(gray), gist(images), rtol=1e-4, atol=1e-6)
@@ -174,7 +174,7 @@ def test_bad_settings(settings):
 @pytest.mark.data
 @pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.slow)])
 def test_gist_agrees_with_the_published_features(data_home, step):
-    """The pictures are lossy (2.7 grey levels), the features were made from the lossless ones."""
+    """The pictures are lossy (2.7 gray levels), the features were made from the lossless ones."""
     pytest.importorskip("PIL")
     shown = load("cifar10_pictures6000", data_home)
     rows = shown.names[::step]

@@ -111,7 +111,7 @@ def test_compact_files(tmp_path, kind):
     np.savez_compressed(tmp_path / "own.npz", **arrays)
     dataset = read_compact(tmp_path / "own.npz")
     assert dataset.name == "own"
-    if kind == "quantised":
+    if kind == "quantized":
         expected = arrays["gist"] * arrays["scale"] + arrays["offset"]
         np.testing.assert_array_equal(dataset.features, expected)
         np.testing.assert_array_equal(dataset.labels.classes, arrays["labels"])
@@ -147,7 +147,7 @@ def test_compact_files_can_be_written_again(tmp_path, kind):
     assert_same(read_compact(tmp_path / "again.npz"), before)
 
 
-def test_quantised_writing_stays_within_half_a_step(tmp_path):
+def test_quantized_writing_stays_within_half_a_step(tmp_path):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((50, 6)).astype(np.float32)
     X[:, 5] = 3

@@ -32,7 +32,7 @@ def test_a_log_axis_has_the_ticks_it_is_given() -> None:
     assert not [text for text in texts if "$" in text]
 
 
-def test_eight_lines_can_be_told_apart_without_colour() -> None:
+def test_eight_lines_can_be_told_apart_without_color() -> None:
     lines = tuple(ChartLine(f"method {n}", (1.0, 2.0), (0.1 * n, 0.1 * n + 0.01)) for n in range(8))
     html = line_chart("c", "A chart", lines, Axis("x"), Axis("y"))
     svg = drawn(html)

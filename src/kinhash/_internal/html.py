@@ -1,4 +1,4 @@
-"""Small pieces of HTML for notebooks: what users wrote is escaped, colours are those of the notebook."""
+"""Small pieces of HTML for notebooks: what users wrote is escaped, colors are those of the notebook."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 __all__ = ["bullets", "cell", "document", "escape", "picture", "table"]
 
-# Inherited colours, so that light and dark notebooks both show it as they show their own text.
+# Inherited colors, so that light and dark notebooks both show it as they show their own text.
 BOX = "font-size:0.92em;line-height:1.35;max-width:100%;overflow-x:auto"
 CELL = "padding:3px 8px;text-align:{side};border-bottom:1px solid rgba(128,128,128,.35);vertical-align:top"
 

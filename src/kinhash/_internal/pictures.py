@@ -34,7 +34,7 @@ def pixels(picture: Any) -> Bytes:
     if array.size == 0 or not (gray or (array.ndim == 3 and array.shape[2] in (3, 4))):
         raise InvalidInput(
             f"A picture has the shape {array.shape}",
-            "(height, width), or (height, width, 3) for colours",
+            "(height, width), or (height, width, 3) for colors",
             "Give each row its picture, for example X.reshape(-1, 8, 8)",
         )
     if array.dtype == np.uint8:

@@ -19,7 +19,7 @@ __all__ = ["PickedRows", "Rows"]
 class Rows:
     """Rows of a checked matrix X (n, p): dense (memory map included) or CSR."""
 
-    # True where columns have the sizes they should keep, and are centred but never standardised.
+    # True where columns have the sizes they should keep, and are centered but never standardized.
     kept_sizes = False
 
     def __init__(self, X: Any) -> None:

@@ -25,7 +25,7 @@ from .advice import OURS, Recommendation
 
 __all__ = ["recommend", "shortest_enough"]
 
-LARGE_GAP = 0.1  # mAP between labelled and later rows that is worth a word
+LARGE_GAP = 0.1  # mAP between labeled and later rows that is worth a word
 MORE = 0.05  # share of the nearest relevant rows that a longer code must add to be named
 FEW_ROWS = 10  # of a label
 SHARE_OF_FEW = 0.02  # of the rows; fewer rows in small labels do not move a mean

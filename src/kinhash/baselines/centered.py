@@ -19,9 +19,9 @@ __all__ = ["center_columns", "centered_moments"]
 
 
 def center_columns(training: Training) -> tuple[Preparation, Floats]:
-    """Standardising preparation, and each column's deviation as a share of the largest (p,).
+    """Standardizing preparation, and each column's deviation as a share of the largest (p,).
 
-    Multiplying standardised columns by these shares gives the centred columns up to one common factor, which
+    Multiplying standardized columns by these shares gives the centered columns up to one common factor, which
     no sign depends on; so neither huge nor tiny features overflow. Constant columns have the share 0.
     """
     guess = first_preparation(training.rows, Plain(), training.rng)
@@ -45,7 +45,7 @@ def center_columns(training: Training) -> tuple[Preparation, Floats]:
 
 
 def centered_moments(training: Training, targets: Any = None) -> tuple[Standardized, Floats]:
-    """Moments of standardised columns with ``targets(slice)``, and the shares of `center_columns`."""
+    """Moments of standardized columns with ``targets(slice)``, and the shares of `center_columns`."""
     options = Plain()
     guess = first_preparation(training.rows, options, training.rng)
     nothing = np.zeros((len(training.rows), 0), np.float32)

@@ -22,9 +22,9 @@ __all__ = ["ITQ", "itq_rotation", "principal_directions", "rotated_map"]
 class ITQ(Unsupervised):
     """PCA-ITQ: ``min ‖B − V R‖²`` over codes B and rotations R, with V the top d principal components.
 
-    Steps: centre the columns; V = their top d principal components; R = a random rotation; then 51 times
+    Steps: center the columns; V = their top d principal components; R = a random rotation; then 51 times
     B = sign(V R) and R = the rotation nearest to taking V to B (from the SVD of Bᵀ V). Each step can only
-    lower the error, which ``report_.facts["quantisation_error"]`` records (mean over entries, V scaled to
+    lower the error, which ``report_.facts["quantization_error"]`` records (mean over entries, V scaled to
     mean square 1).
 
     Differs from the authors' program: with fewer columns than bits R is r × d with orthonormal rows (theirs
@@ -59,11 +59,11 @@ class ITQ(Unsupervised):
         moments, shares = centered_moments(training)
         directions = shares[:, None] * principal_directions(moments, shares, self.n_bits)[0]
         found, errors = rotated_map(training, moments, directions, self.n_bits, self.n_rounds)
-        return Solved(None, found, {"quantisation_error": errors})
+        return Solved(None, found, {"quantization_error": errors})
 
 
 def principal_directions(moments: Standardized, shares: Floats, n_most: int) -> tuple[Floats, Floats]:
-    """Top eigenvectors (p, r) of the covariance of the centred columns, and its eigenvalues (r,).
+    """Top eigenvectors (p, r) of the covariance of the centered columns, and its eigenvalues (r,).
 
     Signs are fixed: the entry of largest size is positive.
     """

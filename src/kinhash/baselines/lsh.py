@@ -20,7 +20,7 @@ class LSH(Unsupervised):
     Objective: none. Two rows differ in a bit with the probability angle/π, so Hamming distances estimate
     angles, and long codes approach cosine search.
 
-    Steps: centre the columns (their scales stay), draw ``W ~ N(0, 1)`` of shape (p, d).
+    Steps: center the columns (their scales stay), draw ``W ~ N(0, 1)`` of shape (p, d).
     Differs from the ITQ release's LSH in the bit of a score that is exactly 0, which here is 0.
     Database codes: mapped. Labels are not read.
 

@@ -28,7 +28,7 @@ __all__ = ["fit"]
 # Where in a fit its stages begin, as they were measured on 60,000 rows of 256 columns.
 STAGE_BEGINS = {
     "narrowing": 0.0, "solver": 0.0, "tuning": 0.02, "features": 0.4, "label model": 0.5, "encoder": 0.5,
-    "map": 0.5, "pairs": 0.6, "partners": 0.7, "codes": 0.8, "held-out pairs": 0.82, "training codes": 0.85,
+    "map": 0.5, "pairs": 0.6, "partners": 0.7, "codes": 0.8, "sampled pairs": 0.82, "training codes": 0.85,
     "look-alike bits": 0.9,
 }  # fmt: skip
 SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, solver__n_sweeps=5."

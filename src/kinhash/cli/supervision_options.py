@@ -1,4 +1,4 @@
-"""What `kinhash fit` learns from: labels and tags and how they are related, read from the user's files."""
+"""Labels, tags and kinship, read from the files that options name; and which options go together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["read_kinship", "read_some_labels", "read_supervision", "require_one_kind", "require_some_kind"]
 
 SEPARATOR = ";"
-BETWEEN = ("pairs", "triplets", "similarity")
+BETWEEN = ("pairs", "triplets", "similarity")  # options that say what is known between rows
 HEADINGS = ("name", "label", "class", "tag", "child", "parent", "above")
 
 
@@ -44,7 +44,7 @@ def require_some_kind(request: Request) -> None:
             )
     if not (between or of_rows or request.label_column):
         raise click.UsageError(
-            "Pass --labels, --tags, --pairs or --label-column; or --triplets or --similarity."
+            "Pass --labels, --tags or --label-column, or one of --pairs, --triplets and --similarity."
         )
     if request.label_weight != 1 and not (between and (of_rows or request.label_column)):
         raise click.UsageError("--label-weight weighs labels beside pairs: pass both.")
@@ -60,7 +60,7 @@ def read_supervision(
 ) -> Labels:
     """The labels of the one option that was given, checked against the number of rows.
 
-    Without a ``separator`` tags are parted by ";", and refused where they look parted by something else.
+    Without a ``separator`` it is ";", and tags are refused where they look separated by something else.
     """
     if labels is None and tags is None:
         labels = features  # a column of the table itself
@@ -79,7 +79,7 @@ def read_supervision(
 
 
 def read_some_labels(path: str, tags: bool, column: str | None, separator: str, n_rows: int = 0) -> Labels:
-    """Classes, or the tags of every row; in text the tags of a row are parted by ``separator``."""
+    """Classes, or the tags of every row, which ``separator`` separates in text files."""
     from ..datasets import open_labels
 
     if not tags:
@@ -119,8 +119,9 @@ def _parents(path: str) -> dict[Any, Any] | None:
         lines = [line for line in read_lines(stream) if line.strip()]
     mark = next((mark for mark in ("\t", ";", ",") if lines and mark in lines[0]), ",")
     rows = [[field.strip() for field in row] for row in csv.reader(lines, delimiter=mark)]
+    # Two lines of two numbers are a 2 × 2 matrix between classes, not two names and their parents.
     square = len(rows) == 2 and all(_is_number(field) for row in rows for field in row)
-    if square or any(len(row) != 2 for row in rows):
+    if square or not rows or any(len(row) != 2 for row in rows):
         return None
     if rows[0][0].lower() in HEADINGS and rows[0][1].lower() in HEADINGS:
         rows = rows[1:]

@@ -29,7 +29,7 @@ __all__ = [
     "wrapped",
 ]
 
-# Characters that move the cursor, recolour, rename or reverse what a terminal shows, and half characters.
+# Characters that move the cursor, recolor, rename or reverse what a terminal shows, and half characters.
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 EVERY = 60.0  # seconds between two lines of progress off a terminal
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

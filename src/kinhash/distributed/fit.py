@@ -4,8 +4,8 @@ Two kinds of settings, which the hasher itself can distinguish:
 
 * *fixed settings* (what ``partial_fit`` takes: a ridge encoder, nothing left to choose) are a reduction.
   Codes of the labels come from the counts of all rows, the map from sums over all rows.
-* *all other settings*, the default among them, make choices on held-out rows and fits a label model on at
-  most 100,000 rows even in ``fit``. So that many rows are gathered and ``fit`` learns from them.
+* *all other settings*, the default among them, make choices on held-out rows and fit a label model on at
+  most 100,000 rows even in ``fit``. So as many rows as that are gathered, and ``fit`` learns from them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def learn_from(hasher: H, blocks: Blocks, *, sample_rows: int = SAMPLE_ROWS) -> 
     """Fit a hasher to blocks that an engine holds, and return it.
 
     Equal blocks and an integer ``random_state`` give the same model, bit for bit, on every engine. Up to
-    ``sample_rows`` rows, all of them labelled, settings that are not fixed give exactly the model of ``fit``.
+    ``sample_rows`` rows, all of them labeled, settings that are not fixed give exactly the model of ``fit``.
     ``codes_`` is not kept, unless all rows were gathered.
 
     Memory here: the gathered rows (at most ``sample_rows`` and a few of each rare name) and what ``fit``
@@ -61,7 +61,8 @@ def learn_from(hasher: H, blocks: Blocks, *, sample_rows: int = SAMPLE_ROWS) -> 
             "Leave anchors out, or use fit",
         )
     plan = _fixed_plan(hasher)
-    rng = make_rng(hasher.random_state).spawn(1)[0]  # fit draws from the parent, as if we were not here
+    # A child, so that fit draws the same as without blocks.
+    rng = make_rng(hasher.random_state).spawn(1)[0]
     look = partial(survey_block, most=int(_setting(hasher, "n_anchors", 1000)), seed=int(rng.integers(2**62)))
     survey = blocks.reduce_labels(look, Survey.merge)
     if not survey.n_known:
@@ -102,7 +103,7 @@ def _fit_sample(hasher: Hasher, taken: Taken, survey: Survey) -> None:
 def _reduce(hasher: StreamingHasher, plan: StreamPlan, taken: Taken, survey: Survey, blocks: Blocks) -> None:
     """Codes from the counts of all labels, then one sum over all rows."""
     X = check_features(hasher, taken.X, reset=True)
-    # Counts say all there is to know of few kinds; of many, and where rows are not merged, rows are drawn.
+    # Counts say all about few distinct labels. Where they are many, or not merged, labels are drawn.
     few = survey.kinds is not None and len(survey.kinds) > 1 and plan.solver.merge
     labels, weights = (survey.kinds, survey.counts) if few else (survey.drawn, None)
     assert labels is not None

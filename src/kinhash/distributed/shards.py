@@ -15,7 +15,7 @@ __all__ = ["merge_neighbors"]
 def merge_neighbors(parts: Sequence[Neighbors], k: int | None = None) -> Neighbors:
     """The ``k`` nearest of what the shards found, in the order (distance, id); all of it without ``k``.
 
-    Every shard must have been asked for ``k`` neighbours, or for the same radius, and no id may occur in
+    Every shard must have been asked for ``k`` neighbors, or for the same radius, and no id may occur in
     two of them; codes with fields have the same ones in all shards. Merged answers can be merged again, so
     many shards can be merged in a tree.
     """

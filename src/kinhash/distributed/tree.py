@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 def merge_in_order(parts: Iterable[T], merge: Callable[[T, T], T]) -> T:
-    """Merge neighbours 0 and 1, 2 and 3, ..., then those results, and so on; an odd one out moves up.
+    """Merge neighbors 0 and 1, 2 and 3, ..., then those results, and so on; an odd one out moves up.
 
-    Parts are taken as they come and merged as soon as their neighbour is there, so at most
+    Parts are taken as they come and merged as soon as their neighbor is there, so at most
     ``log2(parts) + 1`` results are held.
 
     >>> merge_in_order("abcdefg", lambda a, b: f"({a}{b})")

@@ -2,7 +2,7 @@
 
 Encoders form matrices of columns × columns, which tens of thousands of columns (words, bags of features) do
 not allow. So a fit on more than `WIDE` columns works on `MOST` combinations of them at most: the range of
-the centred rows, found from some of them by a step of the power method. Combinations are orthonormal,
+the centered rows, found from some of them by a step of the power method. Combinations are orthonormal,
 and keep their sizes, so that a penalty means the same for them as for the columns.
 
 What is learned is linear in the combinations, hence in the columns: `Map.widened` gives the same map for raw
@@ -77,7 +77,7 @@ class NarrowRows(Rows):
         return self.basis @ own.astype(np.float32), constant.astype(np.float32)
 
     def mostly_zero(self) -> bool:
-        """True: like words and tags, combinations of many columns are used as they are, without centres."""
+        """True: like words and tags, combinations of many columns are used as they are, without centers."""
         return True
 
     def block_rows(self) -> int:
@@ -115,7 +115,7 @@ def narrowed(training: Training) -> Training:
 
 @dataclass(frozen=True)
 class _Dense:
-    """Centred and standardised rows Z in memory."""
+    """Centered and standardized rows Z in memory."""
 
     mean: Floats
     scale: Floats
@@ -151,9 +151,9 @@ class _Dense:
 
 @dataclass(frozen=True)
 class _Sparse:
-    """Centred rows Z, never formed.
+    """Centered rows Z, never formed.
 
-    Columns are brought half way to one size: of tens of thousands, standardised ones that occur once would
+    Columns are brought half way to one size: of tens of thousands, standardized ones that occur once would
     be all there is (TF-IDF, 50,000 columns: mAP .43, half way .90), and as they come rare ones say too
     little.
     """

@@ -1,7 +1,7 @@
 """Encode a new row as the training rows are: by the energy, from similarities that a label model predicts.
 
 Steps of a fit: prepare the features, fit the label model, rotate the solver's codes (where it leaves the
-rotation free) so that they round well, and read off the scores of all groups.
+rotation free) so that they round well, let their bits rank rows by S, and read off the scores of all groups.
 """
 
 from __future__ import annotations

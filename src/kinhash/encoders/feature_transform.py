@@ -33,7 +33,7 @@ LARGEST, SUM_BITS = 128.0, 45  # a column ends at this many spreads; a sum with 
 
 @dataclass(frozen=True)
 class Preparation:
-    """``(f(x) − mean) / scale`` per column, with f the row itself, its similarities to centres, or both."""
+    """``(f(x) − mean) / scale`` per column, with f the row itself, its similarities to centers, or both."""
 
     mean: Floats
     scale: Floats
@@ -150,7 +150,7 @@ class Similarities(ABC):
 
 @dataclass(frozen=True)
 class UnitRBF(Similarities):
-    """Similarities ``exp(−‖u − z‖² / (2 width²))`` of unit-length rows u to unit-length centres z (k, p).
+    """Similarities ``exp(−‖u − z‖² / (2 width²))`` of unit-length rows u to unit-length centers z (k, p).
 
     Rows are brought to unit length first (SDH's convention), so one width suits all data. With ``power=1``
     the distance is not squared (SCDH).
@@ -160,11 +160,11 @@ class UnitRBF(Similarities):
 
     @classmethod
     def of(cls, centers: Floats, width: float, power: int = 2) -> UnitRBF:
-        """Centres from raw rows."""
+        """Centers from raw rows."""
         return cls(_unit(centers), float(width), power)
 
     def __call__(self, block: Floats) -> Floats:
-        """Similarities (k, centres) of raw rows (k, p)."""
+        """Similarities (k, centers) of raw rows (k, p)."""
         u = _unit(block)
         # A zero row stays zero and is at distance 1.
         away = _squares(u)[:, None] + _squares(self.centers) - 2 * (u @ self.centers.T)
@@ -215,7 +215,7 @@ def column_statistics(block: Floats) -> tuple[Floats, Floats]:
     scale = np.where(spread > 1e-12, spread, 1.0) * np.where(spread > 1e-12, peak, 1.0)
     if not np.isfinite(scale).all():
         raise InvalidInput(
-            "The values of X are too large to standardise",
+            "The values of X are too large to standardize",
             "numbers below about 1e150 in size",
             "Rescale the columns of X",
         )

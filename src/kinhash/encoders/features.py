@@ -78,7 +78,7 @@ class Plain(FeatureMap):
 class RBF(FeatureMap):
     """Similarities ``exp(−‖u − z‖² / (2 width²))`` to ``n_centers`` training rows, all at unit length.
 
-    A model with RBF features holds its centres, which are training rows.
+    A model with RBF features holds its centers, which are training rows.
     """
 
     n_centers: int = 1000
@@ -142,7 +142,7 @@ def standardizes(features: FeatureMap, rows: Rows) -> bool:
 
 
 def first_preparation(rows: Rows, features: FeatureMap, rng: np.random.Generator) -> Preparation:
-    """Statistics of some rows spread over the matrix, to keep sums accurate; draws RBF centres."""
+    """Statistics of some rows spread over the matrix, to keep sums accurate; draws RBF centers."""
     n = len(rows)
     rbf = features.centers(rows, np.arange(n), rng)
     some = np.unique(np.linspace(0, n - 1, min(n, GUESS_ROWS)).astype(np.int64))
@@ -306,5 +306,5 @@ def center_in_place(
 
 
 def prepared_like(training: Training, like: LabeledSet, rows: Ints) -> Floats32:
-    """Features of other rows, prepared as those of a labelled set."""
+    """Features of other rows, prepared as those of a labeled set."""
     return prepare_rows(training.rows, like.preparation, rows, training.n_jobs)

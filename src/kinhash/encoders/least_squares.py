@@ -94,7 +94,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Standardized:
-    """Centred moments of standardised rows: ``gram`` (q, q), ``cross`` (q, k) with centred targets."""
+    """Centered moments of standardized rows: ``gram`` (q, q), ``cross`` (q, k) with centered targets."""
 
     preparation: Preparation
     n_rows: int
@@ -187,7 +187,7 @@ def moments_on(
 
 
 def choose_alpha(alpha: float | str, moments: Standardized) -> float:
-    """``"auto"`` is n/p, as LFH and later methods have it, ``"gcv"`` is generalised cross-validation."""
+    """``"auto"`` is n/p, as LFH and later methods have it, ``"gcv"`` is generalized cross-validation."""
     if isinstance(alpha, str):
         if alpha == "auto":
             return moments.weight / len(moments.gram)
@@ -201,7 +201,7 @@ def choose_alpha(alpha: float | str, moments: Standardized) -> float:
 
 
 def ridge_weights(moments: Standardized, alpha: float) -> Floats:
-    """W (q, k) for standardised rows; the intercept is the mean target."""
+    """W (q, k) for standardized rows; the intercept is the mean target."""
     from scipy.linalg import cho_solve
 
     weights: Floats = cho_solve((cholesky_factor(moments.gram, alpha), True), moments.cross)

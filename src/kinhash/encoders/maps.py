@@ -82,7 +82,7 @@ class LinearMap(PreparedMap):
     def fit(cls, moments: Standardized, alpha: float, threshold: Floats) -> LinearMap:
         """Ridge onto the targets of these moments; a bit is 1 where a target exceeds ``threshold`` (d,).
 
-        Columns are centred, so the prediction is centred too and the intercept is what the mean
+        Columns are centered, so the prediction is centered too and the intercept is what the mean
         target exceeds the threshold by: zero when bits were rounded at their mean.
         """
         weights = ridge_weights(moments, alpha)

@@ -64,7 +64,7 @@ class RegressorMap(PreparedMap):
 
     Lives in memory only: an arbitrary object cannot be stored in a model file safely. Its arithmetic is its
     own, too: a row gets the same bits in any batch and on any machine where the regressor predicts every row
-    by itself in one order (trees, neighbours in a tree), and up to scores within rounding error of zero
+    by itself in one order (trees, neighbors in a tree), and up to scores within rounding error of zero
     elsewhere.
     """
 

@@ -33,7 +33,7 @@ class Ridge(Encoder):
 
     Parameters
     ----------
-    alpha : penalty: a number, "gcv" (generalised cross-validation), or "auto": n/p, and "gcv" with
+    alpha : penalty: a number, "gcv" (generalized cross-validation), or "auto": n/p, and "gcv" with
         similarities and where only pairs are known, since few rows need more shrinking.
     features : "plain", "rbf", "both", or a `Plain`, `RBF` or `Both` object.
     """

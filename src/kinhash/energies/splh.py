@@ -14,7 +14,7 @@ from .base import Energy, Floats, PairTerms
 class SPLH(Energy):
     """Energy ``−s r / 2`` of a pair.
 
-    No quadratic term couples the bits, so every bit solves the same problem: minimising over all
+    No quadratic term couples the bits, so every bit solves the same problem: minimizing over all
     codes gives one bit, repeated. Hence EM-SPLH is a one-bit method.
     """
 

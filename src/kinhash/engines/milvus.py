@@ -22,7 +22,7 @@ from .sql import already_there, fresh_file, not_there
 __all__ = ["Milvus"]
 
 BLOCK = 4096  # rows per insert; a server takes 64 MB at once
-MOST = 16384  # neighbours per query that Milvus gives at most
+MOST = 16384  # neighbors per query that Milvus gives at most
 
 
 class Milvus(Engine):

@@ -91,7 +91,7 @@ def search(
 
 
 def answers(one: Engine, place: Place, queries: Codes, k: int) -> Neighbors:
-    """The neighbours of checked queries."""
+    """The neighbors of checked queries."""
     with plainly(one, place, "searched"), one.open(place) as reader:
         reader.facts.require(queries, place)
         k = min(k, reader.facts.n_rows)

@@ -4,7 +4,7 @@ SQLite has neither xor nor a count of bits. A code is kept as words of seven byt
 ...`` (first bit highest, zeros at the end), one that is not plain in ``kin0, ...`` and ``alike0, ...``: 56
 bits leave room below the sign. ``(w | q) - (w & q)`` is
 their xor, and its ones are counted three bits at a time: ``t = x - (x>>1 & 0333...) - (x>>2 & 0111...)``
-holds one count per octal digit, neighbours are added, and the remainder by 63 adds up the pairs.
+holds one count per octal digit, neighbors are added, and the remainder by 63 adds up the pairs.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def explore(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Explorer:
-    """Make one offline page of codes: a map, neighbours by a click, figures, rows probably mislabeled.
+    """Make one offline page of codes: a map, neighbors by a click, figures, rows probably mislabeled.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def explore(
     ids : the id of every row, where an index has ids of its own: they say which row is which.
     text : one text per row, shown beside it and searched.
     pictures : a folder (files named as ids, or one file per row), paths, or an array (n, height, width[, 3]).
-    model, features : a fitted hasher and the rows' features: margins make a finer map, neighbours can be
+    model, features : a fitted hasher and the rows' features: margins make a finer map, neighbors can be
         searched with mapped codes, labels are doubted by label models that did not see them, and the page
         encodes vectors that are pasted into it. Features alone serve for the doubts.
     n_rows : rows on the page at most, 50,000 or fewer; a random sample of more, as the page says.

@@ -6,7 +6,7 @@ const PALETTE = [
   "#1f77d0", "#e8710a", "#2e9e44", "#d33a3a", "#9163c9", "#9a6448", "#d964b6", "#17a5b5", "#a5a31c", "#5b6ee1",
   "#7fb3e6", "#f5b56b", "#7fcf8a", "#f08c8c", "#c4a8e8", "#c9a08a", "#efa9da", "#83d5de", "#d0cf6b", "#3f8f7f",
 ];
-const GRAY = "#8a939c", ONE_COLOUR = "#3f7fc4";
+const GRAY = "#8a939c", ONE_COLOR = "#3f7fc4";
 // From near to far: the ends of a scale that is readable in gray, too.
 const NEAR_TO_FAR = [[253, 188, 43], [226, 88, 62], [150, 40, 120], [70, 40, 140], [60, 70, 110]];
 
@@ -54,7 +54,7 @@ function farthest() {
 /** Red, green and blue of every row, one after the other. */
 function rowColors() {
   const out = new Uint8Array(3 * rows.n);
-  const byLabel = labelColors.map(rgb), one = rgb(ONE_COLOUR);
+  const byLabel = labelColors.map(rgb), one = rgb(ONE_COLOR);
   let scale = null;
   if (state.color === "distance" && near) {
     scale = Array.from({ length: facts.maxDistance + 1 }, (_, distance) => distanceColor(distance));

@@ -2,7 +2,8 @@
 
 A row that was learned from remembers its label, so nothing it taught may judge it. With features, a
 classifier is fitted five times, each time without the rows it judges. Without features, rows are judged by
-the labels of their nearest neighbours, by bits that no label has made: of learned codes, the alike bits.
+the labels of their nearest neighbors, by bits that do not say the label: of learned codes, the look-alike
+bits.
 
 Probabilities are calibrated by a temperature and a share of wrong labels, both fitted to labels that the
 judge did not see. A judge whose log loss is hardly below that of the label frequencies cannot judge, and
@@ -35,7 +36,7 @@ DOUBTFUL_RATIO = 0.1  # a tag, or lack of one, ten times less likely than it is 
 FEWEST_CARRIERS = 5  # what rows of a rarer label are like cannot be known
 NEIGHBORS = 20
 CLEARLY = 0.02  # share of the log loss of the label frequencies that a judge must save
-HOTTEST = 20.0
+HOTTEST = 20.0  # largest temperature that is tried; the smallest is 1/20
 NOISE = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)  # shares of wrong labels that are tried
 
 
@@ -76,7 +77,7 @@ class Doubts:
 
     @property
     def agreement(self) -> float:
-        """Share of the labels that are as expected; a judge with a low one finds hard rows, not wrong."""
+        """Share of the labels that are as expected. A judge with a low share finds hard rows, not wrong ones."""
         judged = ~np.isnan(self.given)
         return float(1 - self.doubtful[judged].mean()) if judged.any() else 0.0
 
@@ -145,7 +146,7 @@ def _judged(blocks: Iterable[tuple[Ints, Chances]], labels: Labels, how: str) ->
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Log-odds are divided by a temperature; with probability ``noise`` a label is like any other row's."""
+    """Log-odds are divided by a temperature; with probability ``noise`` a label is drawn by frequency."""
 
     tags: bool
     usual: Floats

@@ -27,7 +27,7 @@ MOST_STEPS = 400
 GRAVITY = 0.004  # pull towards the middle, so that islands do not drift far apart
 START = 3.0  # spread of the start, in units of the pull
 BLOCK_ROWS = 4096
-GOLDEN = np.pi * (3 - 5**0.5)  # angle between neighbours in a sunflower's head
+GOLDEN = np.pi * (3 - 5**0.5)  # angle between neighbors in a sunflower's head
 
 Places = Floats32
 

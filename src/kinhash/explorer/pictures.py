@@ -111,7 +111,7 @@ def _pillow() -> Any:
 
 
 def _opened(image: Any, given: Any, number: int) -> Any:
-    """A picture of our own, grey or in colour on white; None where there is none."""
+    """A picture of our own, gray or in color on white; None where there is none."""
     if given is None:
         return None
     try:
@@ -138,7 +138,7 @@ def _from_array(pictures: Array) -> Source:
     if pictures.ndim not in (3, 4) or (pictures.ndim == 4 and pictures.shape[3] not in (3, 4)):
         raise InvalidInput(
             f"The pictures came as an array of shape {pictures.shape}",
-            "(rows, height, width), or three colours in a fourth dimension",
+            "(rows, height, width), or three colors in a fourth dimension",
             "Reshape the array, digits for example to (-1, 8, 8)",
         )
     if pictures.dtype == np.uint8:

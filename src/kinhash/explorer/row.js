@@ -138,7 +138,7 @@ function card(row, distance) {
     ticks(bits));
 }
 
-/** The tags of a neighbour, those of the chosen row in bold. */
+/** The tags of a neighbor, those of the chosen row in bold. */
 function tagsOf(row) {
   const own = new Set(state.row < 0 ? [] : labelsOf(state.row));
   const tags = Array.from(labelsOf(row), (tag) => (own.has(tag) ? make("b", {}, words(facts.names[tag])) : words(facts.names[tag])));

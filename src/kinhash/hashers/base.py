@@ -284,7 +284,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
 
     @property
     def codes_(self) -> Codes:
-        """Learned codes of the training rows: a function of their labels, not of their features."""
+        """Codes of the training rows: learned where the method has such codes, otherwise mapped."""
         check_is_fitted(self, "fitted_")
         codes = self.fitted_.codes
         if codes is None:

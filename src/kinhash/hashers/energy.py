@@ -70,7 +70,7 @@ class EnergyHasher(StreamingHasher):
     solver : "auto" (spectral; coordinate descent if the energy excludes it; not used with pairs), the name
         of a solver, or an object such as ``kinhash.solvers.Spectral(n_anchors=3000)``, with its settings.
     encoder : "auto" ("expected" with labels; "amortized" with pairs, clicks or triplets; "ridge" otherwise,
-        and with the energies lfh and exph), the name of an encoder, or an object such as
+        also with labels if the energy is lfh or exph), the name of an encoder, or an object such as
         ``kinhash.encoders.ExpectedLabels(features="plain")``, which encodes two to three times as fast as
         features with similarities to training rows. "ridge" encodes fastest and supports ``partial_fit``.
     kinship : how similar two rows should be: "auto" (classes: the same or not; tags: graded), "graded" (tags:
@@ -78,7 +78,7 @@ class EnergyHasher(StreamingHasher):
         (labels are paths, such as "sport/shoes"), a table {label: its parent}, or a K × K matrix in [−1, 1]
         between the classes in sorted order.
     alike : share of the bits that are look-alike bits, 0 to 0.95. 0 gives all bits to the labels (the paper's
-        protocol). "auto" is 0.5 with labels, and 0 with pairs, clicks and triplets, whose bits keep looks.
+        protocol). "auto" is 0 with pairs, clicks and triplets, whose bits keep looks, and 0.5 otherwise.
     kin_weight : how much a kin bit counts in a distance where a look-alike bit counts 1; 1 to 15. Smaller
         values rank by looks more, which suits items of kinds that had no label in the fit.
     trust : how much the label of a row counts against its features in its code: 1 is labels alone (the

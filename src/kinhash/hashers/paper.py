@@ -1,7 +1,7 @@
 """The paper's methods in our reading: EM-KSH, EM-SPLH, EM-LFH, EM-BRE, EM-ExpH.
 
 Hu, Luo, Lu, Yu. Supervised hashing based on energy minimization. arXiv:1712.00573, 2017. Each is the
-linearised solver on one energy, rounded at each bit's mean, with a ridge map from standardised features: the
+linearized solver on one energy, rounded at each bit's mean, with a ridge map from standardized features: the
 paper's choices where it states them. Where it is silent or contradicts itself, docs/paper.md says what we
 chose.
 """
@@ -38,7 +38,7 @@ class PaperMethod(StreamingHasher):
     clip : half-width c of the interval on which the sigmoid is replaced by a line; below 2.5997.
     renormalize : "row" (min–max, the paper), "symmetric" or "none".
     rounding : "mean" (the paper), "median" or "half".
-    alpha : ridge penalty λ_h; "auto" is n/p, "gcv" chooses by generalised cross-validation.
+    alpha : ridge penalty λ_h; "auto" is n/p, "gcv" chooses by generalized cross-validation.
     anchors : row numbers to use as the sample instead of drawing them.
     literal : run Algorithm 1 exactly as printed: update all sampled rows at once, and sum over all n rows,
         whose bits are random until the last step. Sampled rows keep their marginals. The codes
@@ -152,7 +152,7 @@ class PaperMethod(StreamingHasher):
 
 
 class EMKSH(PaperMethod):
-    """EM-KSH: inner products of codes equal to ±d, by linearised mean field (paper, algorithm 1)."""
+    """EM-KSH: inner products of codes equal to ±d, by linearized mean field (paper, algorithm 1)."""
 
     _energy = "ksh"
 

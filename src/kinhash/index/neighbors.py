@@ -24,7 +24,7 @@ class Neighbors:
 
     From `search`, ``ids`` and ``distances`` have the shape (queries, k). They are flat, and ``splits`` says
     where each query's begin, from `search_radius`, with a filter for every query, and wherever else queries
-    have different numbers of neighbours. Either way ``found[i]`` is query ``i`` alone, with 1-D arrays, and
+    have different numbers of neighbors. Either way ``found[i]`` is query ``i`` alone, with 1-D arrays, and
     iterating gives query after query.
 
     ``distances`` are what the order is by: differing bits, each as its field says (uint16); with margins, the
@@ -56,7 +56,7 @@ class Neighbors:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, query: int) -> Neighbors:
-        """The neighbours of one query."""
+        """The neighbors of one query."""
         if not -len(self) <= query < len(self):
             raise IndexError(f"query {query} of {len(self)}")
         full = self.full[query] if isinstance(self.full, np.ndarray) else self.full
@@ -76,7 +76,7 @@ class Neighbors:
         pictures : the picture of each id, as an array (n, height, width[, 3]) or a mapping; bytes are shown
             as they are (0 is black), other numbers as ink.
         queries : pictures of the queries, in their order.
-        kin : for each neighbour, whether it is kin, in the shape of ``ids``.
+        kin : for each neighbor, whether it is kin, in the shape of ``ids``.
 
         Examples
         --------

@@ -42,7 +42,7 @@ Finds = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], npt.NDArray[np.int6
 
 TASK = 100  # queries of one task; also what the kernel takes at a time
 WORTH_A_THREAD = 4_000_000  # word comparisons, about half a millisecond
-FEW_CODES = 50_000  # below, a search scans: it takes microseconds
+FEW_CODES = 50_000  # with fewer codes a scan is so fast that neither groups nor tables are built
 MUCH_FASTER = 0.7  # of the time of a scan: groups must gain that much to be kept
 EMPTY = np.empty(0, np.uint32)
 
@@ -67,7 +67,7 @@ class _Hashing:
 
 @dataclass
 class _Grouping:
-    """The lazily built groups of kin codes (None also if they would be too small), as `_Hashing`."""
+    """The lazily built groups of kin codes (built and None: not worth it), and the time without them."""
 
     groups: Groups | None = None
     built: bool = False
@@ -79,6 +79,7 @@ class _Grouping:
 class Segment:
     """``n_codes`` distinct codes in ``blocks``; ``rows[starts[c]:starts[c + 1]]`` are the rows of code ``c``.
 
+    The rank of a row is its position in the order of ids; ``rows`` holds ranks.
     Codes are in the order of their smallest rank. When every code has one row, code ``c`` belongs to rank
     ``c``, and ``starts`` and ``rows`` are empty.
     """
@@ -169,7 +170,7 @@ class Segment:
         return Segment(*codes, Ids(len(self)))
 
     def copied(self, ranks: npt.NDArray[np.int64]) -> Segment:
-        """The codes of a few rows as they are, with places in ``ranks`` for ids; equal codes stay apart."""
+        """The codes of a few rows, whose ids are their positions in ``ranks``; equal codes are not merged."""
         codes = ranks
         if self.starts.size:
             codes = self.filtering.once("code of rank", self._code_of_rank)[ranks]
@@ -216,7 +217,7 @@ class Segment:
         return found
 
     def _ranker(self, queries: Words, k: int, fields: BitLayout, groups: Groups | None) -> Callable[[], Any]:
-        """The work of `top_k`: a flat scan, or by groups."""
+        """A function that does the work of `top_k`: a scan if ``groups`` is None, else by groups."""
         weighing, tag = weighing_of(fields, self.n_bits), (0,) * queries.shape[1]
         distances, ranks = np.empty((len(queries), k), np.uint16), np.empty((len(queries), k), np.int64)
 
@@ -287,10 +288,11 @@ class Segment:
         return distances, ranks
 
     def within(self, queries: Words, radius: int, fields: BitLayout = KIN_ONLY, passing: Any = None) -> Finds:
-        """Number of its query, distance and rank of every row within the radius, in that order.
+        """Query number, distance and rank of every row within the radius, sorted by these three.
 
-        Codes within the radius differ in at most ``radius / light`` bits, so the tables find all of them.
-        ``passing`` has a bit for each code that counts; tables find others, too.
+        ``light`` is what the lightest bit counts: codes within the radius differ in at most
+        ``radius / light`` bits, so the tables find all of them. ``passing`` has a bit for each code that
+        counts; tables ignore it, so the caller has to filter what they find.
         """
         weighing = weighing_of(fields, self.n_bits)
         light = weighing.light
@@ -319,7 +321,7 @@ class Segment:
     def _weighed(
         self, finds: npt.NDArray[np.int64], queries: Words, weighing: Weighing
     ) -> npt.NDArray[np.int64]:
-        """Finds with weighted distances in place of plain ones."""
+        """Finds, packed as in `kernels.bits`, with weighted distances in place of plain ones."""
         if weighing.planes is None:
             return finds
         query, codes = finds >> CODE_BITS + DISTANCE_BITS, finds & ((1 << CODE_BITS) - 1)
@@ -327,7 +329,7 @@ class Segment:
         return (query << CODE_BITS + DISTANCE_BITS) | (weighing.distances(differing) << CODE_BITS) | codes
 
     def _rows_of(self, finds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Finds of rows instead of codes, sorted."""
+        """Packed finds of rows from those of codes, sorted: by query, then distance, then rank."""
         if self.starts.size:
             codes = finds & ((1 << CODE_BITS) - 1)
             sizes = self.list_sizes()[codes]
@@ -342,7 +344,7 @@ class Segment:
             return [one(slice(0, 1))]
         work = n_queries * self.n_codes * self.blocks.shape[2]
         size = TASK
-        if work > WORTH_A_THREAD:  # whole fours, something for every thread
+        if work > WORTH_A_THREAD:  # a part for every thread, in fours as kernels take queries
             size = min(TASK, -(-n_queries // (4 * n_threads())) * 4)
         parts = [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
         return map_threads(one, parts)
@@ -350,7 +352,7 @@ class Segment:
     # ---- groups of kin codes -----------------------------------------------------------------
 
     def _groups_for(self, n_queries: int, fields: BitLayout) -> Groups | None:
-        """The groups, if they exist or are due; they are due as the tables below are."""
+        """The groups, if they exist or are due: when that is, see `_tables_for`."""
         if not 0 < fields.alike < self.n_bits:
             return None
         spent = self.grouping.seconds_scanning + 2e-10 * n_queries * self.n_codes * self.blocks.shape[2]
@@ -412,6 +414,6 @@ def _decode(finds: npt.NDArray[np.int64], first_query: int) -> Finds:
 
 
 def _clear_tail(blocks: Words, n_codes: int) -> None:
-    """Zero the lanes after the last code, so that equal segments are equal bytes."""
+    """Zero the unused places after the last code, so that equal segments are equal byte for byte."""
     places = np.arange(n_codes, 64 * len(blocks))
     blocks[places >> 6, (places >> 3) & 7, :, places & 7] = 0

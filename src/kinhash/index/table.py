@@ -25,7 +25,7 @@ WORDS = {True: "kin", False: "stranger", None: ""}
 
 @dataclass(frozen=True, eq=False)
 class NeighborsTable:
-    """The first queries with their first neighbours: ids, distances, and pictures where given."""
+    """The first queries with their first neighbors: ids, distances, and pictures where given."""
 
     found: Neighbors
     pictures: Any = None

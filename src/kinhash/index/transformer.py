@@ -1,4 +1,4 @@
-"""Hamming neighbours for scikit-learn: a drop-in for ``KNeighborsTransformer`` on codes."""
+"""Hamming neighbors for scikit-learn: a drop-in for ``KNeighborsTransformer`` on codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HammingNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMi
     Rows of ``X`` are bits, one column per bit: 0/1, booleans or signs; a value above 0 is a one. So it stands
     after a hasher in a pipeline, and before ``KNeighborsClassifier(metric="precomputed")``, ``DBSCAN``, ...
 
-    ``mode="distance"`` gives differing bits, with one neighbour more than asked for, as scikit-learn does,
+    ``mode="distance"`` gives differing bits, with one neighbor more than asked for, as scikit-learn does,
     because a training row is its own nearest; ``mode="connectivity"`` gives ones.
     """
 

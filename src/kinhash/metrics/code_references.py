@@ -30,10 +30,10 @@ def random_directions(n_columns: int, n_bits: int, rng: np.random.Generator) -> 
 
 
 class CodeReferences:
-    """Sign bits and LSH of rows of X, both of columns centred by the mean over ``mean_rows``.
+    """Sign bits and LSH of rows of X, both of columns centered by the mean over ``mean_rows``.
 
-    *Sign bits* are the signs of the centred columns, one bit each. *LSH* takes the signs of ``n_bits``
-    random projections of the centred columns. Unlike `kinhash.baselines.SignBits` and `LSH`, which make
+    *Sign bits* are the signs of the centered columns, one bit each. *LSH* takes the signs of ``n_bits``
+    random projections of the centered columns. Unlike `kinhash.baselines.SignBits` and `LSH`, which make
     models, sign bits have no greatest length here, and the arithmetic is float64.
     """
 
@@ -47,11 +47,11 @@ class CodeReferences:
         self.directions = random_directions(X.shape[1], n_bits, rng)
 
     def sign_bits(self, rows: Rows) -> Packed:
-        """Packed signs of the centred columns."""
+        """Packed signs of the centered columns."""
         return self._packed(rows, lambda centered: centered > 0)
 
     def lsh(self, rows: Rows) -> Codes:
-        """Signs of random projections of the centred columns."""
+        """Signs of random projections of the centered columns."""
         return Codes(self._packed(rows, lambda centered: centered @ self.directions > 0), self.n_bits)
 
     def _packed(self, rows: Rows, bits: Callable[[Floats], Any]) -> Packed:

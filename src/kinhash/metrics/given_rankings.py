@@ -1,4 +1,4 @@
-"""Average precision of rankings that come from elsewhere: float scores, or lists of neighbours.
+"""Average precision of rankings that come from elsewhere: float scores, or lists of neighbors.
 
 The same relevance and the same formula for ties as for codes, so that a cosine ranking and a
 Hamming ranking can stand in one table. One query at a time is sorted; peak memory beyond the
@@ -125,7 +125,7 @@ def average_precision_from_order(
     divide_by: str = "kin",
     exclude_self: bool = False,
 ) -> Floats:
-    """Average precision (q,) of finished lists of neighbours, best first.
+    """Average precision (q,) of finished lists of neighbors, best first.
 
     ``order`` (q, k) holds positions in the database, −1 where a list is shorter; a list names no row
     twice. Kin that are not listed count as never found: the sum is divided by all kin a query has in

@@ -77,7 +77,7 @@ def hold_out_examples(
 
 
 def stratified_rows(labels: Labels, n_wanted: int, rng: np.random.Generator) -> Rows:
-    """Rows of known label, drawn evenly over the labels, neighbours in the list being alike.
+    """Rows of known label, drawn evenly over the labels, neighbors in the list being alike.
 
     Rows are sorted by stratum, at random within it, and every (n / n_wanted)-th is taken, so each stratum
     keeps its share to within one row. In this order, `folds` spreads every stratum over all folds.

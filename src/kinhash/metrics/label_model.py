@@ -41,14 +41,14 @@ TRIED_ROWS = 10_000  # rows on which a penalty is chosen
 FEWEST_ROWS = 1_000
 MOST_WORK = 1_000_000_000  # rows times columns times labels of one fit: seconds
 MOST_CHANCES = 20_000_000  # probabilities of one block of rows
-FLOOR = 1e-6
+FLOOR = 1e-6  # of a probability, so that its logarithm is finite
 
 Chances = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """Logistic regression on standardised columns: softmax for classes, one model for each tag."""
+    """Logistic regression on standardized columns: softmax for classes, one model for each tag."""
 
     preparation: Preparation
     model: LabelModel

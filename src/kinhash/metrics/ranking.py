@@ -24,8 +24,8 @@ Mask = npt.NDArray[np.bool_]
 class Sides:
     """Which rows are relevant to which among the rows whose labels are known.
 
-    ``known_queries`` and ``known_rows`` say which rows these are, None for all. ``own`` gives each
-    known query the position, among the known rows, of the row to leave out; −1 for none.
+    ``known_queries`` and ``known_rows`` are masks of these rows, None for all. ``own`` says for each known
+    query which of the known rows is the query itself and is left out; −1 for none.
     """
 
     kin: Kin
@@ -84,7 +84,7 @@ def read_ranking(
 
 
 def own_rows(exclude_self: bool, n_queries: int, n_database: int) -> Rows | None:
-    """The database row that each query is, where query i is database row i; None to leave none out."""
+    """For each query its own row in the database, where query i is row i; None if no row is left out."""
     if exclude_self and n_queries != n_database:
         raise InvalidInput(
             f"exclude_self came with {n_queries} queries and {n_database} database rows",
@@ -97,9 +97,10 @@ def own_rows(exclude_self: bool, n_queries: int, n_database: int) -> Rows | None
 def read_sides(
     query_labels: Any, database_labels: Any, n_queries: int, n_database: int, own: Rows | None
 ) -> Sides:
-    """Read the labels of both sides, or a relevance when ``database_labels`` is None.
+    """Read the labels of both sides, or a relevance of rows to queries when ``database_labels`` is None.
 
-    ``own`` gives every query the database row that it does not find, because it is that row.
+    Without ``database_labels``, ``query_labels`` is that relevance. ``own`` says for each query which
+    database row it is itself, to be left out of its ranking.
     """
     if database_labels is None:
         kin: Kin = kin_from_relevance(query_labels, n_queries, n_database)

@@ -26,7 +26,7 @@ FARTHEST = 16.0  # logits beyond this from the largest, or from 0, count as this
 LOG_BITS = 12  # parts of −log(1 − p)
 SUREST = 1e-4  # no tag is ever more certain than 1 − this: keeps the logarithm finite
 NONE_LEFT = 11.0  # e⁻¹¹ is less than half a part of a similarity
-PLACES = 14  # bits of a place in a table of distances
+PLACES = 14  # bits of a place in a table of distances or of a lookup
 FINEST = 1000  # exponents of units, as files hold them
 RAW_BITS, RAW_LIMIT = 12, 2**17  # rows that keep their lengths count in parts of 2⁻¹² widths, up to 32
 

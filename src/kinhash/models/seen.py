@@ -2,8 +2,9 @@
 
 Another embedding model upstream, a forgotten normalization or columns in another order give codes that look
 fine and find nothing. Each moves rows away from those that the fit has seen: they are longer or shorter, far
-from the means of columns, all of length 1 where hardly any was, or they point elsewhere: most of a row's
-length lies along few directions, which are those of one embedding model with its columns in one order.
+from the means of columns, all of length 1 where hardly any was, or they point elsewhere. Main directions show
+the last: most of a row's length lies along few of them, and another model or another order of the columns has
+others.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ MARGIN = 1.05  # rows may leave the range of those seen by 5 %
 FARTHEST = 100.0  # of a squared deviation: one column alone does not decide
 N_DIRECTIONS, PASSES = 32, 4  # main directions of the rows, and passes to find them
 FEWEST_ALIKE = 1024  # rows below which directions say too little
-ALIKE, LOW = 16, 4  # rows of a group of neighbours, and the place from below that speaks for it
+ALIKE, LOW = 16, 4  # rows of a group of neighbors; their 4th lowest share speaks for the group
 NEAR_ONE = 1e-3  # rows this close to length 1 may have been normalized,
 RARE = 0.01  # which is odd where so few of those seen were
 FLOOR = 0.01  # of the typical spread: constant columns have this one
@@ -65,7 +66,7 @@ class Seen:
     def of(cls, rows: Rows, weights: Floats | None = None) -> Seen | None:
         """From at most 2,048 rows with positive weight, evenly spread.
 
-        How far honest rows are from the others is seen on half of them, with statistics of the other half. Of
+        Limits are measured on half of the rows, with means, spreads and directions of the other half. Of
         fewer than 40 rows only means and spreads are kept, and of fewer than 1,024 no directions. None where
         columns are too large to square.
         """
@@ -169,7 +170,7 @@ class Watch:
             f"{n_far} of the last {LAST} rows looked at are unlike those the model was fitted on: "
             f"{self._reasons(lengths, deviations, shares)}. Do they come from the same embedding model, "
             "normalized in the same way, with columns in the same order? If so, they are about something "
-            "else than the rows of the fit: look at the answers, and fit again with some of them."
+            "other than the rows of the fit: look at the answers, and fit again with some of them."
         )
 
     def _reasons(self, lengths: Floats, deviations: Floats, shares: Floats) -> str:
@@ -211,7 +212,7 @@ def _of_length_one(block: Floats) -> Floats:
 
 
 def _main_directions(block: Floats, n: int) -> Array:
-    """Directions (n, p) along which rows are longest, by powers of a matrix; in 127 parts, which do."""
+    """Directions (n, p) along which rows are longest, by the power method, rounded to int8."""
     found = np.random.default_rng(0).normal(size=(block.shape[1], n))
     for _ in range(PASSES if n else 0):
         found = np.linalg.qr(block.T @ (block @ found))[0]
@@ -220,7 +221,7 @@ def _main_directions(block: Floats, n: int) -> Array:
 
 
 def _least_of_groups(block: Floats, shares: Floats) -> float:
-    """The lowest share of a group of rows that may come together: neighbours, the longest, the shortest.
+    """The lowest share of a group of rows that may come in one batch: neighbors, the longest, the shortest.
 
     Batches are often of one class, or sorted. The fourth lowest of 16 shares speaks for a group, while half
     the rows of a batch must be below the limit before anything is said.

@@ -1,4 +1,4 @@
-"""mAP against bits, ours with intervals, the others beside it. Readable without colour."""
+"""mAP against bits, ours with intervals, the others beside it. Readable without color."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["advice", "apart"]
 
 LATER = "codes, later rows"
-# The line of a comparison and its measure; then colour, marker, dashes and width.
+# The line of a comparison and its measure; then color, marker, dashes and width.
 CURVES: dict[str, tuple[str, str]] = {
     LEARNED: (LEARNED, "mAP"), LATER: (MAPPED, "later"), ITQ: (ITQ, "mAP"), LSH: (LSH, "mAP"),
 }  # fmt: skip
@@ -129,7 +129,7 @@ def _names(axes: Axes, names: dict[str, float]) -> None:
 
 
 def apart(values: list[float]) -> list[float]:
-    """The places nearest to these ascending values (least squares) that keep `GAP` between neighbours.
+    """The places nearest to these ascending values (least squares) that keep `GAP` between neighbors.
 
     With ``place − number · GAP`` in place of places, "far enough apart" is "not descending".
     """

@@ -40,10 +40,10 @@ def neighbors(
     pictures : the picture of each id, as an array (n, height, width[, 3]) or a mapping; bytes are shown as
         they are (0 is black), other numbers as ink. Without it the ids themselves are written.
     queries : pictures of the queries, in their order; they get a column of their own.
-    kin : for each neighbour, whether it is kin, in the shape of ``found.ids``: kin get a green frame,
+    kin : for each neighbor, whether it is kin, in the shape of ``found.ids``: kin get a green frame,
         strangers a red one and a cross.
     rows : numbers of the queries to show; the first eight by default.
-    places : which neighbours to show, 1 is the nearest; the first ten by default.
+    places : which neighbors to show, 1 is the nearest; the first ten by default.
     ax : the matplotlib axes to draw on; by default those of a new figure.
 
     Returns

@@ -1,4 +1,4 @@
-"""What goes wrong, as JSON: the three sentences of an error of ours, and the status that goes with it."""
+"""Errors as JSON: the three sentences of a kinhash error, and the HTTP status that goes with it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ PROBLEMS = {
     415: "The body is of another type.",
     422: "The request cannot be answered as it is.",
     429: "Too many requests at once.",
+    500: "The service failed.",
+    503: "There is not enough memory.",
 }
 RETRY_SECONDS = "1"
-SHOWN = 3  # problems of a body that are named
+SHOWN = 3  # problems of one body that the answer names
 
 
 class Refused(Exception):
@@ -50,7 +52,7 @@ def as_response(problem: Exception) -> Any:
 
 
 def reading(problem: Any) -> Refused:
-    """What pydantic found in a body or in parameters."""
+    """A refusal (422) that says what pydantic found wrong in a body or in the query string."""
     found = problem.errors(include_url=False, include_input=False, include_context=False)
     said = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}".removeprefix(": ") for one in found[:SHOWN]]
     more = f" ({len(found) - SHOWN} more)" if len(found) > SHOWN else ""
@@ -63,7 +65,7 @@ def reading(problem: Any) -> Refused:
 
 
 def install(app: Any) -> None:
-    """All failures of an application in this form."""
+    """Register handlers, so that every failure of the application is answered in this form."""
 
     async def answer(request: Any, problem: Exception) -> Any:
         return as_response(problem)

@@ -59,7 +59,7 @@ def solve_near(A: Floats, own: Floats, factor: Floats, b: Floats, clip: float, s
     """Rows with ``A_i = A + factor_i offdiag(own_i own_iᵀ)``: conjugate gradients on all rows together.
 
     The matrices are well conditioned (at c = 2 by less than 12), so some twenty products with A settle
-    every row; that is far cheaper than a factorisation per row, or one eigendecomposition per block.
+    every row; that is far cheaper than a factorization per row, or one eigendecomposition per block.
     Rows that have not settled after sixty (c near its limit) are solved singly.
     """
     from .row_bounds import row_bounds  # compiled code waits until it is needed
@@ -106,7 +106,7 @@ def renormalize(v: Floats, clip: float, how: str) -> Floats:
     if how == "symmetric":
         return clip * v / _positive(np.abs(v).max(axis=1, keepdims=True))
     if how != "row":
-        raise UnknownName.among("renormalisation", how, RENORMALIZE)
+        raise UnknownName.among("renormalization", how, RENORMALIZE)
     low, high = v.min(axis=1, keepdims=True), v.max(axis=1, keepdims=True)
     span = high - low
     flat = span <= 1e-12 * np.maximum(np.abs(low), np.abs(high))

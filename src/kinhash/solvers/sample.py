@@ -8,7 +8,7 @@ those:
 ``given``  ρ_i = 0             as the user said
 ``mean``   ρ_i = μ / 2         grand mean zero: most pairs being strangers is no news
 ``balanced`` ρ_i = μ_i / 2     +1 becomes (1 − p_i) + (1 − p_j), −1 becomes −p_i − p_j, p = share of kin
-``centred`` ρ_i = μ_i − μ / 2  rows and columns sum to zero (double centring)
+``centered`` ρ_i = μ_i − μ / 2  rows and columns sum to zero (double centering)
 ========== =================== ====================================================================
 
 Because this is affine in S, sums like ``T V`` follow from ``S V`` and the row means alone.
@@ -27,7 +27,7 @@ from ..supervision import Supervision, row_numbers
 __all__ = ["TARGETS", "AnchorSums", "Sample", "Targets", "draw_sample"]
 
 # share of the row's own mean, and of the grand mean, that is taken off
-TARGETS = {"given": (0.0, 0.0), "mean": (0.0, 0.5), "balanced": (0.5, 0.0), "centred": (1.0, -0.5)}
+TARGETS = {"given": (0.0, 0.0), "mean": (0.0, 0.5), "balanced": (0.5, 0.0), "centered": (1.0, -0.5)}
 
 
 @dataclass(frozen=True)

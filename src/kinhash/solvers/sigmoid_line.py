@@ -1,6 +1,6 @@
 """The straight line nearest to the sigmoid on [−c, c], which makes mean field linear.
 
-Minimising ``∫ (σ(x) − c₁x − ½)² dx`` over [−c, c] gives ``c₁ = 3/(2c³) ∫ x σ(x) dx``, which is
+Minimizing ``∫ (σ(x) − c₁x − ½)² dx`` over [−c, c] gives ``c₁ = 3/(2c³) ∫ x σ(x) dx``, which is
 ``3/(2c³) ∫ x tanh(x/2) dx`` over [0, c]. Its closed form has a dilogarithm; Simpson's rule is
 simpler.
 

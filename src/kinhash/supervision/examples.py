@@ -2,8 +2,8 @@
 
 A map gives every row the means ``q`` of its bits, in [−1, 1]. Two rows agree by ``c = mean_k q_ik q_jk``. A
 kind of examples says which rows a step looks at (`draw`), where the energy pushes their means (`push`), and
-how well codes order held-out examples (`score`). The encoder (`kinhash.encoders.amortized`) and the verdict
-(`kinhash.metrics.examples_comparison`) know no kind by its class.
+how well codes order held-out examples (`score`). The encoder (`kinhash.encoders.amortized`) knows no kind
+by its class.
 """
 
 from __future__ import annotations

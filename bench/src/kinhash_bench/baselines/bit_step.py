@@ -12,7 +12,7 @@ __all__ = ["settle_bits", "settle_rows"]
 def settle_bits(
     B: Floats, pull: Floats, coupling: Floats, n_sweeps: int, n_jobs: int | None = None
 ) -> Floats:
-    """Minimise ``Σ_i b_i V b_iᵀ − 2 q_i·b_i`` over bits, by sweeps from the codes B (n, d).
+    """Minimize ``Σ_i b_i V b_iᵀ − 2 q_i·b_i`` over bits, by sweeps from the codes B (n, d).
 
     ``pull`` q (n, d), ``coupling`` V (d, d) symmetric. Rows do not meet, so each is swept until it rests or
     ``n_sweeps`` are over: the same bits as sweeping columns. A tie keeps the old bit.

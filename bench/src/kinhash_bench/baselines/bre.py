@@ -38,10 +38,10 @@ class BRE(Baseline):
 
     ``min_W Σ_{(i,j)∈N} (t_ij − Hamming_ij/d)²``, ``t = 0`` for kin and 1 for strangers, with hash functions
     ``h_b(x) = [Σ_q W_qb κ(x_bq, x) > 0]`` over s random training rows per bit and the linear kernel of
-    centred rows at unit length.
+    centered rows at unit length.
 
     Coordinate descent: a sweep visits every bit and one random weight of it. As that weight moves along
-    the line, row i flips at ``W_qb − (KW)_ib / K_iq``; between two neighbouring thresholds nothing changes,
+    the line, row i flips at ``W_qb − (KW)_ib / K_iq``; between two neighboring thresholds nothing changes,
     so trying one place in each gap finds the exact minimum. No step raises the objective, which stands per
     sweep in ``report_.facts["objective"]``.
 

@@ -55,7 +55,7 @@ class BSH(TwoStepBaseline):
     and after each sweep ``E a_k = (e + n/2) / (f + ½ Σ_i E_i,kk)``. No step lowers the bound on the evidence,
     which stands per sweep in ``report_.facts["bound"]``. Rows outside the sample are then solved for given
     the sample, one problem per group of equal supervision. Bits are μ rounded at its mean over rows; new rows
-    by ridge onto those bits from standardised columns, without intercept.
+    by ridge onto those bits from standardized columns, without intercept.
 
     ``report_.facts["precision"]`` holds E a_k: small for informative bits. Classes, tags, pairs, and graded
     similarities, whose size counts as the pair's weight. Among pairs, every listed row is in the sample.

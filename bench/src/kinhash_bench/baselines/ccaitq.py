@@ -23,13 +23,13 @@ class CCAITQ(Baseline):
     Objective: ``max corr(X a, L b)`` for one pair of directions after the other, then ``min ‖B − V R‖²`` with
     ``V = X A diag(r)``, r the correlations.
 
-    Steps: standardise the columns; ``Cxx + reg·I`` and ``Cyy + reg·I`` with reg = 1e-4; with their Cholesky
+    Steps: standardize the columns; ``Cxx + reg·I`` and ``Cyy + reg·I`` with reg = 1e-4; with their Cholesky
     factors the correlations are the singular values of ``Rx⁻ᵀ Cxy Ry⁻¹``; 51 rounds of ITQ.
 
     There are at most min(p, C) directions, C − 1 of any weight for C classes: further bits repeat them in
     other rotations, so mAP hardly grows with the number of bits. ``report_.facts["correlations"]`` has r.
 
-    Differs from the authors' program: columns are standardised (theirs centres only, so the effect of its
+    Differs from the authors' program: columns are standardized (theirs centers only, so the effect of its
     ``reg`` depends on the units of X); the eigenproblem is solved as an SVD, which cannot give negative
     eigenvalues. Learns from classes or tags. Database codes: mapped.
 
@@ -40,7 +40,7 @@ class CCAITQ(Baseline):
     n_rounds : rounds of the rotation.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 
-    Memory beyond X: p² + C², the standardised rows (4·n·p bytes) and 3·8·n·min(C, n_bits) bytes.
+    Memory beyond X: p² + C², the standardized rows (4·n·p bytes) and 3·8·n·min(C, n_bits) bytes.
 
     Reference: Gong, Lazebnik, Gordo, Perronnin. Iterative quantization. TPAMI 2013.
     """
@@ -49,7 +49,7 @@ class CCAITQ(Baseline):
         "Gong, Lazebnik, Gordo, Perronnin, TPAMI 2013",
         LABELS,
         "canonical directions, rotated",
-        "columns standardised; SVD in place of a general eigensolver",
+        "columns standardized; SVD in place of a general eigensolver",
     )
 
     reg: float = 1e-4
@@ -72,7 +72,7 @@ class CCAITQ(Baseline):
         A, r = canonical_directions(moments.gram / degrees, moments.cross / degrees, Cyy, self.reg)
         A, r = A[:, : self.n_bits], r[: self.n_bits]
         found, errors = rotated_map(training, moments, A * r, self.n_bits, self.n_rounds)
-        return Solved(None, found, {"correlations": r, "quantisation_error": errors})
+        return Solved(None, found, {"correlations": r, "quantization_error": errors})
 
 
 def canonical_directions(Cxx: Floats, Cxy: Floats, Cyy: Floats, reg: float) -> tuple[Floats, Floats]:

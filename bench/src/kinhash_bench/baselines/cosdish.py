@@ -37,7 +37,7 @@ class COSDISH(TwoStepBaseline):
        them the constant 1 that carries p, are set to +1;
     2. ``B_Γ = sign(S̃_ΓΩ B_Ω)``, where a sum below 1e-5 leaves the bit as it was.
 
-    New rows: ``sign(x (XᵀX + I)⁻¹ Xᵀ B)`` on standardised columns, without intercept.
+    New rows: ``sign(x (XᵀX + I)⁻¹ Xᵀ B)`` on standardized columns, without intercept.
 
     Constants are those of a copy of the authors' program (10, 3). What differs: in that copy the points
     are columns of a Cholesky factor of ``10⁴·I − Q``; since squared distances between them are
@@ -184,7 +184,7 @@ def balanced_cluster(Q: Floats, p: Floats) -> Floats:
     """Half of the points to +1, one of them a constant that carries p: the 2-approximation, bits ±1 (q,).
 
     With ``b = 2x − 1`` the objective is ``xᵀ4Qx + (2p − 4Q1)ᵀx``; the linear part becomes a last point that
-    is always in. Each of the q + 1 points in turn is a centre and gathers its nearest; the gathering of
+    is always in. Each of the q + 1 points in turn is a center and gathers its nearest; the gathering of
     least scatter wins, which is the one of least objective.
     """
     q = len(p)
@@ -193,7 +193,7 @@ def balanced_cluster(Q: Floats, p: Floats) -> Floats:
     whole[:q, q] = whole[q, :q] = p - 2 * Q.sum(axis=1)
     members = (q + 2) // 2 - 1  # half of the q + 1 points, rounded up, less the constant
     near = whole[:, :q].copy()
-    near[np.arange(q), np.arange(q)] = -np.inf  # a centre is nearest to itself
+    near[np.arange(q), np.arange(q)] = -np.inf  # a center is nearest to itself
     order = np.argsort(near, axis=1, kind="stable")[:, :members]
     inside = np.zeros((q + 1, q + 1))
     np.put_along_axis(inside, order, 1.0, axis=1)

@@ -1,4 +1,4 @@
-"""Eigenvectors of the centred similarity, rotated to round well: what a spectral solver alone gives."""
+"""Eigenvectors of the centered similarity, rotated to round well: what a spectral solver alone gives."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["EigenITQ"]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class EigenITQ(TwoStepBaseline):
-    """Top eigenvectors of the doubly centred S, turned by an ITQ rotation; ridge for new rows.
+    """Top eigenvectors of the doubly centered S, turned by an ITQ rotation; ridge for new rows.
 
     Objective: ``min ‖U Uᵀ − d J S J‖²`` over real U (n, d), J taking off the mean; then the rotation of U
-    that loses least by taking signs. No discrete optimisation at all: a discrete method that does not
+    that loses least by taking signs. No discrete optimization at all: a discrete method that does not
     beat this line has not earned its sweeps.
 
     Rows of equal supervision count as one weighted row. With more than ``n_anchors`` distinct ones, the
@@ -33,14 +33,14 @@ class EigenITQ(TwoStepBaseline):
     n_anchors : sampled columns of S.
     map : "own" (= "linear"), "rbf", "expected", or a regressor; see `TwoStepBaseline`.
     alpha : ridge penalty; "auto" is n/p.
-    n_centers : centres of map="rbf".
+    n_centers : centers of map="rbf".
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 
     Memory beyond X: n_anchors² and 8·n·n_bits bytes.
     """
 
     card = Card(
-        "our own reference: eigenvectors of centred S, rotated",
+        "our own reference: eigenvectors of centered S, rotated",
         PAIRS,
         "ridge",
         "all of it",
@@ -54,7 +54,7 @@ class EigenITQ(TwoStepBaseline):
 
     def _solve(self, training: Training) -> Solved:
         supervision = training.supervision
-        solver = Spectral(rotation="codes", balance=False, targets="centred", n_anchors=self.n_anchors)
+        solver = Spectral(rotation="codes", balance=False, targets="centered", n_anchors=self.n_anchors)
         solution = solver.solve(supervision, KSH(), self.n_bits, training.rng, training.weights)
         scores = solution.group_scores(supervision, training.n_jobs)
         return Solved(scores[supervision.group_of_row])

@@ -223,7 +223,7 @@ def swept(A: sp.csr_array, blocks: list[Ints], z: Floats, inference: str, rng: n
 
 
 def cut_block(inside: sp.csr_array, outside: Floats, z: Floats) -> Floats:
-    """Minimise ``½ zᵀ inside z + outside·z`` over bits, inside ≤ 0, by a minimum cut; z if that is no better.
+    """Minimize ``½ zᵀ inside z + outside·z`` over bits, inside ≤ 0, by a minimum cut; z if that is no better.
 
     Rows that differ cost 2|a_ij|; being +1 costs 2·outside where that is positive, being −1 costs −2·outside
     where it is negative. Those are the edges between rows, to the sink, and from the source.

@@ -33,7 +33,7 @@ class FSSH(TwoStepBaseline):
 
     Objective, over codes B (n, d), G (C, d) and W (q, d), with the label matrix L and the features Z:
     ``‖S − (Z W)(L G)ᵀ‖² + μ‖B − L G‖² + θ‖B − Z W‖²``. Only ``S L`` enters, which follows from L alone.
-    Z are standardised similarities to random training rows, ``exp(−‖x − z‖² / (2·0.4²))`` on rows of unit
+    Z are standardized similarities to random training rows, ``exp(−‖x − z‖² / (2·0.4²))`` on rows of unit
     length.
 
     Steps: G and W random; 5 times ``B = sign(μ L G + θ Z W)``,
@@ -44,7 +44,7 @@ class FSSH(TwoStepBaseline):
 
     Differs from the authors' program: ``similarity="signed"`` is their paper's S = ±1, while the file their
     program loads holds 0 and 1 ("binary"); inverses are Cholesky factors with the least jitter that makes
-    them exist (twin centres, empty classes); a score of exactly 0 is a 1. Kin as the product of labels
+    them exist (twin centers, empty classes); a score of exactly 0 is a 1. Kin as the product of labels
     counts shared tags. Learns from classes or tags; sample weights matter for the map alone.
 
     Parameters

@@ -13,14 +13,14 @@ __all__ = ["Gaussian", "root_mean_square_distance"]
 
 @dataclass(frozen=True)
 class Gaussian(Similarities):
-    """``exp(−‖x − z‖² / (2 width²))`` of raw rows x to raw centres z (k, p), which are training rows.
+    """``exp(−‖x − z‖² / (2 width²))`` of raw rows x to raw centers z (k, p), which are training rows.
 
     Unlike those of `UnitRBF`, rows keep their length, and the width follows their scale: KSH's convention,
     and an SVM's.
     """
 
     def __call__(self, block: Floats) -> Floats:
-        """Similarities (b, k). Distances are counted in widths from the first centre, so that huge and tiny
+        """Similarities (b, k). Distances are counted in widths from the first center, so that huge and tiny
         values neither overflow nor cancel."""
         z = (self.centers - self.centers[0]) / self.width
         with np.errstate(over="ignore", invalid="ignore"):  # too far away to square is at similarity 0
@@ -34,7 +34,7 @@ class Gaussian(Similarities):
 
 
 def root_mean_square_distance(rows: Floats, centers: Floats) -> float:
-    """Square root of the mean of ‖x − z‖² over all rows x and centres z; 1 where all coincide.
+    """Square root of the mean of ‖x − z‖² over all rows x and centers z; 1 where all coincide.
 
     From means and mean squares alone: ``E‖x − z‖² = E‖x‖² + E‖z‖² − 2 E x·E z``, about a common origin.
     """

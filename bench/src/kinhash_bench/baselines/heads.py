@@ -116,7 +116,7 @@ class OrthoHash(CenteredHead):
 
     Constants are those of the authors' program (scale 8, margin .2, codewords of fair coins, batches of 256,
     labels of several tags in equal shares). What differs: the head learns intercepts where theirs has batch
-    normalisation. Pitfall: with few bits random codewords can be near each other.
+    normalization. Pitfall: with few bits random codewords can be near each other.
 
     Reference: Hoe, Ng, Zhang, Chan, Song, Xiang. One loss for all: deep hashing with a single cosine
     similarity based learning objective. NeurIPS 2021.
@@ -126,7 +126,7 @@ class OrthoHash(CenteredHead):
         "Hoe et al., NeurIPS 2021; its loss on given features",
         LABELS,
         OWN_MAP,
-        f"a head in place of a network, intercepts in place of batch normalisation; {TUNED}",
+        f"a head in place of a network, intercepts in place of batch normalization; {TUNED}",
     )
 
     def _codewords(self, n_labels: int, rng: np.random.Generator) -> Floats:
@@ -137,9 +137,9 @@ class OrthoHash(CenteredHead):
 
 
 class CSQ(CenteredHead):
-    """Central similarity quantisation: cross entropy of ``(1 + tanh s)/2`` with the bits of hash centres.
+    """Central similarity quantization: cross entropy of ``(1 + tanh s)/2`` with the bits of hash centers.
 
-    Centres are rows of a Hadamard matrix, and beyond their number their negatives, then fair coins; a row
+    Centers are rows of a Hadamard matrix, and beyond their number their negatives, then fair coins; a row
     with several tags is drawn to the majority, ties going to its first. Plus 1e-4 times ``(|tanh s| − 1)²``.
     What differs: rows of the matrix are drawn, not the first ones, which repeat their columns where there are
     more bits than classes; the majority's ties are not random.

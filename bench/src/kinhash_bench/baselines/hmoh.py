@@ -51,7 +51,7 @@ class HMOH(Baseline):
 
     A perceptron that starts at 0 does not depend on its step, so there is none to choose. ``fit`` goes
     through the rows once, in random order; ``partial_fit`` takes them as they come. It has no codes of its
-    own: ``codes_`` are mapped ones. What differs: columns are standardised (by the first block, in a
+    own: ``codes_`` are mapped ones. What differs: columns are standardized (by the first block, in a
     stream), and ties of a majority go to the first tag.
 
     Parameters
@@ -70,7 +70,7 @@ class HMOH(Baseline):
         "Lin et al., IJCV 2020",
         LABELS,
         "averaged perceptrons, no intercept",
-        "columns standardised; ties of tags go to the first; no kernel features",
+        "columns standardized; ties of tags go to the first; no kernel features",
     )
 
     n_labels: int | None = None

@@ -17,7 +17,7 @@ LEVELS = 255
 
 
 class PCAInt8(Quantized):
-    """Principal components, one byte each: what vector databases offer as scalar quantisation, after PCA.
+    """Principal components, one byte each: what vector databases offer as scalar quantization, after PCA.
 
     ``n_bytes`` is the number of components, in which rows are brought to unit length once more (CIFAR-10
     network features, 8 bytes, one partition: .415 against .395 mAP without). A byte is one of 256 even steps

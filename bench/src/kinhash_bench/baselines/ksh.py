@@ -31,12 +31,12 @@ __all__ = ["KSH", "Residual", "smooth_objective"]
 class KSH(Baseline):
     """Supervised hashing with kernels (Liu, Wang, Ji, Jiang, Chang, CVPR 2012).
 
-    Over l labelled rows with centred kernel features K (l, m), minimize ``‖Y Yᵀ/d − S‖²`` with
-    ``Y = sign(K A)``, greedily: bit k maximises ``yᵀ R_k y`` with ``R_1 = d·S`` and ``R_{k+1} = R_k − y yᵀ``.
+    Over l labeled rows with centered kernel features K (l, m), minimize ``‖Y Yᵀ/d − S‖²`` with
+    ``Y = sign(K A)``, greedily: bit k maximizes ``yᵀ R_k y`` with ``R_1 = d·S`` and ``R_{k+1} = R_k − y yᵀ``.
 
-    1. ``K = exp(−D²/(2σ))`` to m random training rows, σ the mean of all D², columns centred by their mean
+    1. ``K = exp(−D²/(2σ))`` to m random training rows, σ the mean of all D², columns centered by their mean
        over the whole training set.
-    2. Spectral start: top generalised eigenvector of ``KᵀRK a = γ KᵀK a``, scaled to ``‖Ka‖² = l``.
+    2. Spectral start: top generalized eigenvector of ``KᵀRK a = γ KᵀK a``, scaled to ``‖Ka‖² = l``.
     3. Nesterov's method on the smooth ``g(a) = −yᵀRy``, ``y = tanh(Ka/2)``, until g/l moves by at most
        ``tolerance`` or after ``max_steps`` steps.
     4. Keep the smoothed a only if its signs have the larger ``yᵀRy``.
@@ -53,7 +53,7 @@ class KSH(Baseline):
 
     Parameters
     ----------
-    n_anchors : kernel centres m.
+    n_anchors : kernel centers m.
     n_labeled : rows l with whose similarities it learns.
     max_steps : steps of gradient ascent for each bit, at most.
     tolerance : gain per row below which they end.
@@ -63,7 +63,7 @@ class KSH(Baseline):
     card = Card(
         "Liu, Wang, Ji, Jiang, Chang, CVPR 2012",
         PAIRS,
-        "signs of 300 centred kernels",
+        "signs of 300 centered kernels",
         "symmetric eigenproblem with a small ridge",
     )
 
@@ -121,7 +121,7 @@ class KSH(Baseline):
 
 
 def kernel_preparation(training: Training, n_anchors: int) -> Preparation:
-    """Gaussian similarities to random training rows, width and centring by the whole training set."""
+    """Gaussian similarities to random training rows, width and centering by the whole training set."""
     rows, n = training.rows, len(training.rows)
     centers = rows.read(np.sort(training.rng.choice(n, min(n, n_anchors), replace=False)))
     parts = block_slices(n, rows.block_rows())
@@ -179,7 +179,7 @@ def smooth_objective(K: Floats, residual: Residual, a: Floats) -> tuple[float, F
 
 
 def nesterov(K: Floats, residual: Residual, start: Floats, max_steps: int, tolerance: float) -> Floats:
-    """Minimise the smooth objective by accelerated gradient steps with backtracking.
+    """Minimize the smooth objective by accelerated gradient steps with backtracking.
 
     Step t probes ``v = a_t + (δ_{t−1} − 1)/δ_t·(a_t − a_{t−1})`` and goes to ``v − ∇g/β`` with the first
     ``β = 2^j β_t`` (j ≤ 50) for which the quadratic model lies above g.

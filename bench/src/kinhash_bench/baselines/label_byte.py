@@ -1,7 +1,7 @@
-"""What one would build instead of codes: a label byte for every row, and a product quantiser beside it.
+"""What one would build instead of codes: a label byte for every row, and a product quantizer beside it.
 
 Queries are floats. A classifier says how likely each class is for a query, and rows rank by the probability
-of their class. A label byte leaves all rows of a class level; a product quantiser tells them apart by the
+of their class. A label byte leaves all rows of a class level; a product quantizer tells them apart by the
 distance of their features (Jégou, Douze and Schmid, TPAMI 2011). For classes: tags have no single byte.
 """
 
@@ -31,7 +31,7 @@ class _Rows:
     """What a search needs of rows.
 
     Of those that ask: ``chances`` (n, classes) and ``vectors`` (n, p). Of those that are found: ``classes``
-    (n,), and ``stored`` (n, p), the vectors as the quantiser keeps them.
+    (n,), and ``stored`` (n, p), the vectors as the quantizer keeps them.
     """
 
     classes: Classes
@@ -48,7 +48,7 @@ class LabelByte(FloatRanking, BaseEstimator):
     """Rows rank by the probability of their class, as a classifier sees the query: one byte per row.
 
     ``classifier`` is any scikit-learn classifier with ``predict_proba``; None is logistic regression on
-    standardised columns. Where the labels of the database may be used, its rows carry their true class, else
+    standardized columns. Where the labels of the database may be used, its rows carry their true class, else
     the predicted one. Classes only. Memory: (n, classes) floats.
     """
 
@@ -79,13 +79,13 @@ class LabelByte(FloatRanking, BaseEstimator):
 
 
 class LabelBytePQ(FloatRanking, BaseEstimator):
-    """A label byte first; among rows of one class, the distance to their product quantiser codes.
+    """A label byte first; among rows of one class, the distance to their product quantizer codes.
 
     ``n_bytes`` is what a row takes altogether: its class (one byte, two for more than 256 classes), and the
-    rest for FAISS's product quantiser, one byte for each part of the features. They are centred and brought
+    rest for FAISS's product quantizer, one byte for each part of the features. They are centered and brought
     to unit length, so that distance is cosine, and rotated at random, so that the parts weigh alike. Queries
     stay floats (asymmetric distance). Needs the extra ``faiss``. ``classifier`` and the two databases are
-    those of `LabelByte`. Memory: the features once more, as the quantiser keeps them.
+    those of `LabelByte`. Memory: the features once more, as the quantizer keeps them.
     """
 
     def __init__(self, n_bytes: int = 8, classifier: Any = None, random_state: Any = None) -> None:
@@ -94,7 +94,7 @@ class LabelBytePQ(FloatRanking, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit the classifier and the quantiser."""
+        """Fit the classifier and the quantizer."""
         faiss = faiss_or_refuse()
         self.label_ = LabelByte(self.classifier).fit(X, y)
         label_bytes = self.label_.bytes_per_item
@@ -121,12 +121,12 @@ class LabelBytePQ(FloatRanking, BaseEstimator):
         return np.asarray(self.quantizer_.decode(codes), np.float32)
 
     def prepare(self, X: Any) -> _Rows:
-        """Probabilities and vectors, the most likely class, and the vectors as the quantiser keeps them."""
+        """Probabilities and vectors, the most likely class, and the vectors as the quantizer keeps them."""
         label, vectors = self.label_.prepare(X), self._vectors(X)
         return _Rows(label.classes, label.chances, vectors, self._stored(vectors))
 
     def prepare_learned(self) -> _Rows:
-        """The classes and the quantised vectors of the training rows."""
+        """The classes and the quantized vectors of the training rows."""
         return _Rows(self.label_.classes_, stored=self.stored_)
 
     def scores(self, queries: Any, database: Any) -> npt.NDArray[np.float64]:

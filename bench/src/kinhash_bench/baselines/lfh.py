@@ -40,7 +40,7 @@ class LFH(TwoStepBaseline):
     Objective, over real U (n, d), with ``Θ = ½ U Uᵀ`` and s = 1 for kin, 0 for strangers:
     ``max Σ_ij [s_ij Θ_ij − log(1 + e^Θ_ij)] − ‖U‖² / (2β')``, β' = β/d.
 
-    Steps: U starts as the principal components of the standardised features; 50 times, draw d columns Ω and
+    Steps: U starts as the principal components of the standardized features; 50 times, draw d columns Ω and
     move all other rows at once by ``u ← u − g H⁻¹`` with ``g = (s − σ(Θ)) U_Ω − u/β'`` and
     ``H = −⅛ U_Ωᵀ U_Ω − I/β'``. H bounds the curvature, so no step can lower the sampled objective:
     ``report_.facts["gains"]`` has what each round gained per pair. Fitted codes are the signs of U. The own
@@ -63,7 +63,7 @@ class LFH(TwoStepBaseline):
     alpha, n_centers : of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 
-    Memory beyond X: the standardised features (n·p·4 bytes; see `TrainingRows`) and 3·4·n·n_bits bytes;
+    Memory beyond X: the standardized features (n·p·4 bytes; see `TrainingRows`) and 3·4·n·n_bits bytes;
     S only for ``n_columns`` columns at a time, between groups of rows of equal supervision.
 
     Reference: Zhang, Zhang, Li, Guo. Supervised hashing with latent factor models. SIGIR 2014.
@@ -93,7 +93,7 @@ class LFH(TwoStepBaseline):
     def _solve(self, training: Training) -> Solved:
         moments, shares = centered_moments(training)
         rows = TrainingRows(training, moments.preparation)
-        ones = (shares > 0).astype(np.float64)  # standardised columns, constant ones left out
+        ones = (shares > 0).astype(np.float64)  # standardized columns, constant ones left out
         directions = principal_directions(moments, ones, self.n_bits)[0] * ones[:, None]
         U = start_from_features(training, rows, directions, self.n_bits)
         gains = self._learn_factors(training, U)

@@ -118,7 +118,7 @@ class MetricBaseline(Baseline):
         spread = np.linalg.eigh(root @ (pairs.variances[:, None] * root))[1][:, ::-1]
         directions = basis @ root @ spread[:, : self.n_bits]
         found, errors = rotated_map(everybody, moments, directions, self.n_bits, ROTATIONS[self.rotation])
-        return Solved(None, found, {**facts, "quantisation_error": errors})
+        return Solved(None, found, {**facts, "quantization_error": errors})
 
     def _choose(self, pairs: MetricPairs, rng: np.random.Generator) -> tuple[Floats, dict[str, Any]]:
         """The metric of the best setting, and which that is."""

@@ -15,7 +15,7 @@ __all__ = ["MIHash"]
 
 
 class MIHash(Head):
-    """Maximise ``I(D; C)``: what the distance of two rows says about whether they are kin.
+    """Maximize ``I(D; C)``: what the distance of two rows says about whether they are kin.
 
     Each row of a batch asks the others. With ``φ = tanh(s/2)`` and ``D = (d − φ·φ')/2``, distances fall into
     soft histograms of d/2 + 1 bins (`histograms.py`), one of kin and one of strangers; the loss is

@@ -51,7 +51,7 @@ class MLH(Baseline):
     pairs per epoch, start at 0.1·N(0, 1) with offsets at the median; step and decay are validated there).
     Ours were chosen on validation rows of CIFAR-10 GIST: at 16 bits the step is the best of .01, .03, .1, .3
     and 1, the decay of 1e-4, 1e-3 and 1e-2; .03 is ahead of .1 by 0 to .01 at 16 and 64 bits.
-    What differs: rows are centred and brought to a mean squared length of 1; ``step``, ``decay`` and
+    What differs: rows are centered and brought to a mean squared length of 1; ``step``, ``decay`` and
     ``n_epochs`` are ours; pairs come from a list of at most ``n_partners`` kin and strangers per row.
 
     It has no codes of its own: ``codes_`` are mapped ones. Classes, tags and pairs.
@@ -174,7 +174,7 @@ def batch_gradient(
 
 
 def loss_augmented(a: Floats, b: Floats, losses: Floats) -> tuple[Floats, Floats, Floats]:
-    """Signs g, g' (k, d) that maximise ``ℓ(‖g − g'‖_H) + g·a + g'·b``, and that maximum (k,).
+    """Signs g, g' (k, d) that maximize ``ℓ(‖g − g'‖_H) + g·a + g'·b``, and that maximum (k,).
 
     Equal signs are worth |a + b| per bit, different ones |a − b|; with m differing bits, they are the m that
     gain most. ``losses`` (k, d + 1) are by Hamming distance.

@@ -38,7 +38,7 @@ class NSH(TwoStepBaseline):
 
     Where there are fewer bits than labels, Z is first reduced to its d leading right singular vectors, and
     inner products are preserved as well as d dimensions can. No step raises the objective, which stands per
-    round in ``report_.facts["objective"]``. X is standardised; there is no intercept.
+    round in ``report_.facts["objective"]``. X is standardized; there is no intercept.
 
     Classes and tags only: pairs have no label vectors.
 

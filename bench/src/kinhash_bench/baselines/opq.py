@@ -1,4 +1,4 @@
-"""OPQ: a product quantiser after the rotation that loses least by it."""
+"""OPQ: a product quantizer after the rotation that loses least by it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["OPQ"]
 
 
 class OPQ(Quantized):
-    """Optimised product quantisation (Ge, He, Ke and Sun, CVPR 2013), by FAISS.
+    """Optimized product quantization (Ge, He, Ke and Sun, CVPR 2013), by FAISS.
 
-    A rotation and a product quantiser take turns, each fitted to the other, ``n_iter`` times (50 in FAISS);
+    A rotation and a product quantizer take turns, each fitted to the other, ``n_iter`` times (50 in FAISS);
     every part of the rotated features then takes one byte. Queries stay floats (asymmetric distance).
     Labels are not read. Needs the extra ``faiss``, and 256 rows or more.
 
-    Pitfalls: FAISS starts its rotation from a seed of its own, so ``random_state`` moves the quantiser alone;
+    Pitfalls: FAISS starts its rotation from a seed of its own, so ``random_state`` moves the quantizer alone;
     with fewer columns than bytes the columns are filled up with zeros.
     """
 

@@ -1,7 +1,7 @@
 """Listed pairs, losses of their Hamming distances, and the binary problem that one more bit has to solve.
 
 With H⁰ the Hamming distance of a pair over earlier bits, one more bit costs ``ℓ(H⁰)`` where it agrees and
-``ℓ(H⁰+1)`` where it differs. So, up to a constant and a factor 2, the bit z ∈ {−1, +1}ⁿ minimises
+``ℓ(H⁰+1)`` where it differs. So, up to a constant and a factor 2, the bit z ∈ {−1, +1}ⁿ minimizes
 ``Σ a_ij z_i z_j`` with ``a_ij = ℓ(H⁰_ij) − ℓ(H⁰_ij + 1)``.
 """
 

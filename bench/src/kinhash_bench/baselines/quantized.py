@@ -1,4 +1,4 @@
-"""Rows kept in a few bytes, searched by float queries: what the quantisers share."""
+"""Rows kept in a few bytes, searched by float queries: what the quantizers share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CENTROIDS = 256  # of a part of the features: one byte
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """Rows as queries, ``vectors`` (n, m), and as the quantiser keeps them, ``stored`` (n, m)."""
+    """Rows as queries, ``vectors`` (n, m), and as the quantizer keeps them, ``stored`` (n, m)."""
 
     vectors: Floats32
     stored: Floats32
@@ -43,7 +43,7 @@ class Kept:
 class Quantized(FloatRanking, BaseEstimator):
     """Rows rank by the squared distance of a float query to what ``n_bytes`` keep of them.
 
-    Rows are centred and brought to unit length first, so that distance is cosine. Subclasses learn a map of
+    Rows are centered and brought to unit length first, so that distance is cosine. Subclasses learn a map of
     such rows in `_learn`, apply it in `_vectors`, and say in `_stored` what is left of a row after rounding.
     Nothing is kept of labels, so there is no learned database. Memory: the mapped rows twice, as float32.
     """
@@ -54,7 +54,7 @@ class Quantized(FloatRanking, BaseEstimator):
 
     @abstractmethod
     def _learn(self, rows: Floats32, y: Any) -> None:
-        """Learn the map and the quantiser from unit rows."""
+        """Learn the map and the quantizer from unit rows."""
 
     @abstractmethod
     def _vectors(self, rows: Floats32) -> Floats32:
@@ -62,7 +62,7 @@ class Quantized(FloatRanking, BaseEstimator):
 
     @abstractmethod
     def _stored(self, vectors: Floats32) -> Floats32:
-        """Mapped rows as the quantiser gives them back."""
+        """Mapped rows as the quantizer gives them back."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from rows X; y is read by those that say so."""
@@ -102,7 +102,7 @@ def require_rows(n_rows: int) -> None:
     """Refuse fewer rows than a byte has values."""
     if n_rows < CENTROIDS:
         raise InvalidInput(
-            f"A product quantiser was given {n_rows} rows",
+            f"A product quantizer was given {n_rows} rows",
             f"{CENTROIDS} or more, one for every value of a byte",
             "Pass more rows, or use PCAInt8 or LabelByte",
         )

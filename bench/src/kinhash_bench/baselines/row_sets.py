@@ -214,7 +214,7 @@ class RidgeRows:
 
 
 def safe_cholesky(gram: Floats, alpha: float) -> Floats:
-    """Lower factor of G + αI, with the least jitter that makes it one: twin centres make G singular."""
+    """Lower factor of G + αI, with the least jitter that makes it one: twin centers make G singular."""
     try:
         return jittered_cholesky(gram, alpha, (0.0, 1e-12, 1e-10, 1e-8, 1e-6), smallest_pivot=1e-7)
     except np.linalg.LinAlgError:
@@ -226,7 +226,7 @@ def safe_cholesky(gram: Floats, alpha: float) -> Floats:
 
 
 def rbf_preparation(training: Training, n_centers: int, power: int = 2) -> Preparation:
-    """Similarities to centres drawn among the rows that count, neither centred nor scaled."""
+    """Similarities to centers drawn among the rows that count, neither centered nor scaled."""
     weights = training.known_weights
     known = np.arange(len(training.rows)) if weights is None else np.flatnonzero(weights > 0)
     centers = np.sort(training.rng.choice(known, min(len(known), n_centers), replace=False))

@@ -22,7 +22,7 @@ def known_rows(training: Training) -> Ints:
 def draw_rows(training: Training, count: int) -> Ints:
     """At most ``count`` rows whose mutual similarities may be asked for, in rising order.
 
-    Among labelled rows all choices are alike. Among listed pairs random rows would hardly ever meet, so
+    Among labeled rows all choices are alike. Among listed pairs random rows would hardly ever meet, so
     whole pairs are drawn. Where the user named anchors, only they have columns.
     """
     supervision, rng = training.supervision, training.rng

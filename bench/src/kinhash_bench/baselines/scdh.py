@@ -29,7 +29,7 @@ class SCDH(TwoStepBaseline):
     rows of unit length. φ are similarities to random training rows, ``exp(−‖x − z‖ / (2·0.4²))`` (the
     distance is not squared) on rows of unit length, with a column of ones.
 
-    Steps: B random; 10 times: P by ridge regression; Z from the SVD of the centred ``d S̃ B + α_z B``,
+    Steps: B random; 10 times: P by ridge regression; Z from the SVD of the centered ``d S̃ B + α_z B``,
     missing directions filled by random ones; ``B = sign(d S̃ Z + λ φ P + α_z Z)``. Each solves its block
     exactly, so the objective cannot rise: ``report_.facts["objective"]``, without its constant terms. The own
     map is P.

@@ -64,7 +64,7 @@ class SpectralHashing(Unsupervised):
     Objective: ``min Σ w_ij ‖y_i − y_j‖²`` over balanced, uncorrelated codes, w the nearness of rows. For rows
     spread evenly in a box its relaxation is solved by cosines along the sides.
 
-    Steps: centre the columns; project on the top min(d, p) principal components; side j of the box runs from
+    Steps: center the columns; project on the top min(d, p) principal components; side j of the box runs from
     the least to the largest projection, length R_j; waves ``cos(k π (x_j − least_j) / R_j)`` with
     k = 1, 2, … along one side each; the d waves of lowest frequency k/R_j are the bits.
 

@@ -28,13 +28,13 @@ __all__ = ["SPLH", "raise_violated"]
 class SPLH(Baseline):
     """Sequential projection learning for hashing, S3PLH (Wang, Kumar, Chang, ICML 2010 and PAMI 2012).
 
-    Bit k maximises ``wᵀ (XᵀX/n + η·X_lᵀ S_k X_l / l) w`` over unit vectors w: a covariance term over all
-    rows, a label term over l labelled ones. Then the pairs it got wrong weigh more, and it is taken out of X:
+    Bit k maximizes ``wᵀ (XᵀX/n + η·X_lᵀ S_k X_l / l) w`` over unit vectors w: a covariance term over all
+    rows, a label term over l labeled ones. Then the pairs it got wrong weigh more, and it is taken out of X:
 
         T = X_l w wᵀ X_lᵀ,    S_{k+1} = S_k − T∘[S_k∘T < 0],    X ← X − X w wᵀ   (X_l stays whole)
 
-    and a bit is ``[x·w > 0]``. Constants are those of the authors' program (η = 0.2, S_ii = 0, 1,000 labelled
-    rows). What differs: rows are centred, which their program leaves to the caller, and brought to a mean
+    and a bit is ``[x·w > 0]``. Constants are those of the authors' program (η = 0.2, S_ii = 0, 1,000 labeled
+    rows). What differs: rows are centered, which their program leaves to the caller, and brought to a mean
     squared length of 1 by one common factor, so that the growth of S does not depend on the unit of the
     features; the deflation is done on the covariance matrix. On validation rows (CIFAR-10 GIST, two
     partitions) 1 is the best of the lengths ¼, ½, 1, 2 and 4 at 16 and at 64 bits, by .01 mAP or more.
@@ -54,7 +54,7 @@ class SPLH(Baseline):
         "Wang, Kumar, Chang, ICML 2010 and PAMI 2012",
         PAIRS,
         "linear, no offset",
-        "centring, and one common scale of the rows, confirmed on validation rows",
+        "centering, and one common scale of the rows, confirmed on validation rows",
     )
 
     n_labeled: int = 1000

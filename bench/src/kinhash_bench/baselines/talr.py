@@ -15,7 +15,7 @@ __all__ = ["TALR"]
 
 
 class TALR(Head):
-    """Maximise a relaxation of tie-aware average precision: the closest of all losses to what is reported.
+    """Maximize a relaxation of tie-aware average precision: the closest of all losses to what is reported.
 
     Each row of a batch asks the others. Distances as in `MIHash`, in d + 1 soft bins, one for every Hamming
     distance; rows of one bin are tied. With k_l kin in bin l, K_l kin and N_l rows up to it,

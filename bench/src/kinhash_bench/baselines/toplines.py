@@ -24,7 +24,7 @@ __all__ = ["ClassScores", "PredictedClass", "default_classifier", "required_clas
 
 
 def default_classifier() -> Any:
-    """Logistic regression on standardised columns, unfitted."""
+    """Logistic regression on standardized columns, unfitted."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -36,7 +36,7 @@ class ClassScores(LabelScores):
     """Rows rank by the probability that they are kin of the query, as a classifier sees it.
 
     ``classifier`` is any scikit-learn classifier with ``predict_proba``; None is logistic regression on
-    standardised columns. See `LabelScores` for the two databases.
+    standardized columns. See `LabelScores` for the two databases.
     """
 
     def __init__(self, classifier: Any = None) -> None:
@@ -66,7 +66,7 @@ def required_classes(method: str, y: Any) -> npt.NDArray[np.int64]:
 class PredictedClass(FloatRanking, BaseEstimator):
     """Rows of the class that is predicted for the query come first, all others after: the shortest code.
 
-    ``classifier`` is any scikit-learn classifier; None is logistic regression on standardised columns.
+    ``classifier`` is any scikit-learn classifier; None is logistic regression on standardized columns.
     Classes only. Where the labels of the database may be used, its rows carry their true class, else the
     predicted one. Memory: one number per row.
     """

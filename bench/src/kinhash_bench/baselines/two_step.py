@@ -54,7 +54,7 @@ class TwoStepBaseline(Baseline):
         "expected" (our label model, and the code that belongs to the similarities it expects: classes or
         tags only); or a scikit-learn regressor, one copy per bit where it needs that.
     alpha : penalty of map="linear" and "rbf": a number, "auto" (n/p; by "gcv" for rbf) or "gcv".
-    n_centers : centres of RBF features.
+    n_centers : centers of RBF features.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
     """
 

@@ -1,4 +1,4 @@
-"""The ridge map of the LFH and COSDISH line: standardised columns, no intercept."""
+"""The ridge map of the LFH and COSDISH line: standardized columns, no intercept."""
 
 from __future__ import annotations
 

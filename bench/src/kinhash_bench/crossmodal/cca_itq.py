@@ -19,8 +19,8 @@ __all__ = ["CCAITQ2"]
 class CCAITQ2(CrossModal):
     """Canonical correlation of the two views, and an ITQ rotation of both (after Gong, Lazebnik, CVPR 2011).
 
-    Directions A, B maximise the correlation of ``X A`` and ``T B``, one pair after the other, and are scaled
-    to unit variance times the correlation r; R then minimises the rounding error of ``X A R`` and ``T B R``
+    Directions A, B maximize the correlation of ``X A`` and ``T B``, one pair after the other, and are scaled
+    to unit variance times the correlation r; R then minimizes the rounding error of ``X A R`` and ``T B R``
     together. Labels are not read. With fewer columns than bits R has orthonormal rows. A line of our own: the
     paper has CCA with labels. ``reg`` is added to both covariances of columns at one common scale.
     """

@@ -23,7 +23,7 @@ class SCM(CrossModal):
     """Semantic correlation maximization, sequential (Zhang, Li, AAAI 2014).
 
     ``min ‖sgn(X W) sgn(T V)ᵀ − d S‖²`` with ``S = 2 L̃L̃ᵀ − 11ᵀ``, L̃ the labels with rows of unit length. Bit k
-    maximises ``wᵀ C v``, ``C = Xᵀ R T``, with ``wᵀXᵀX w = vᵀTᵀT v = 1``; R is dS less the products of earlier
+    maximizes ``wᵀ C v``, ``C = Xᵀ R T``, with ``wᵀXᵀX w = vᵀTᵀT v = 1``; R is dS less the products of earlier
     bits, so ``C ← C − (Xᵀ sgn(Xw)) (Tᵀ sgn(Tv))ᵀ`` and no n × n matrix is formed.
 
     Differs from the authors' program (a toolkit's copy was read): theirs takes the directions of plain CCA

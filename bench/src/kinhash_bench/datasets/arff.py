@@ -1,6 +1,6 @@
 """ARFF, the text format of WEKA and MULAN, with dense and sparse rows, by the package liac-arff.
 
-@attribute colour numeric        a number
+@attribute color numeric        a number
 @attribute beach {0,1}           one of the values listed
 @data
 0.5,1                            dense

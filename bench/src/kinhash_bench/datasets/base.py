@@ -93,7 +93,7 @@ class Wanted:
 class Figures:
     """Ranking by cosine without any learning, as published beside the file.
 
-    Mean average precision on standardised columns and on the columns as they are, and chance.
+    Mean average precision on standardized columns and on the columns as they are, and chance.
     """
 
     cosine: float | None = None

@@ -29,7 +29,7 @@ KIND = f"CIFAR-10 records of {RECORD} bytes"
 
 FACTS = Facts(
     name="cifar10",
-    about="60,000 colour pictures of 32 x 32 pixels in 10 classes, as pixels",
+    about="60,000 color pictures of 32 x 32 pixels in 10 classes, as pixels",
     source="https://www.cs.toronto.edu/~kriz/cifar.html",
     license="none stated; free for research with citation",
     citation="Krizhevsky, Learning multiple layers of features from tiny images, 2009",
@@ -49,7 +49,7 @@ FACTS = Facts(
 
 
 def read(folder: Path) -> Dataset:
-    """Pixels (60,000, 3,072) uint8, row by row of the picture, colour last; the training rows first.
+    """Pixels (60,000, 3,072) uint8, row by row of the picture, color last; the training rows first.
 
     ``dataset.images()`` gives them as (n, 32, 32, 3). Peak memory: twice the pixels of one batch
     beyond the 184 MB of the result.

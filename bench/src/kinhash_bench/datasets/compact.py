@@ -45,7 +45,7 @@ MAX_PICTURE = 4096  # pixels along one side
 def read_compact(path: str | Path, facts: Facts | None = None, class_names: Iterable[str] = ()) -> Dataset:
     """Read one compact file. ``facts`` bring licence and citation, ``class_names`` missing names.
 
-    Quantised features are expanded once, to float32. Peak memory: file arrays plus features.
+    Quantized features are expanded once, to float32. Peak memory: file arrays plus features.
     """
     file = _CompactFile(path, read_npz(path))
     features, image_shape = file.features()

@@ -2,8 +2,8 @@
 
 Oliva & Torralba, Modeling the shape of the scene, IJCV 2001. In the letters of the code:
 
-1. grey = mean of the colour channels, stretched to 0..255 picture by picture;
-2. *prefilter*: ``d = log(1 + grey)`` minus its low-pass ``g * d``, divided by the local contrast
+1. gray = mean of the color channels, stretched to 0..255 picture by picture;
+2. *prefilter*: ``d = log(1 + gray)`` minus its low-pass ``g * d``, divided by the local contrast
    ``0.2 + sqrt(g * d**2)``, so that lighting does not count (``g`` Gaussian, ``fc = 4`` cycles);
 3. the picture is mirrored 32 pixels beyond its border and filtered in the frequency plane by
    ``G = exp(-3.5 (f / f_s - 1)**2 - 2 pi o_s (theta - theta_k)**2)``, ``f_s = 0.3 / 1.85**s``, scale
@@ -59,8 +59,8 @@ def gist(
 ) -> Floats:
     """Describe every picture by its GIST: float32 (n, sum(orientations) * n_blocks**2).
 
-    ``images`` is grey (n, height, width) or colour (n, height, width, 3), of any number type; colour
-    is averaged to grey first, so a grey picture and its three-channel copy get the same numbers.
+    ``images`` is gray (n, height, width) or color (n, height, width, 3), of any number type; color
+    is averaged to gray first, so a gray picture and its three-channel copy get the same numbers.
     All pictures have one size: make them equal before, as every published GIST does.
     ``orientations`` counts the filters of each scale, fine to coarse.
 
@@ -104,7 +104,7 @@ def _all_batches(
 
 
 def _batch(gray: Floats, n_blocks: int, orientations: tuple[int, ...]) -> Floats:
-    """GIST of a few grey pictures (b, height, width)."""
+    """GIST of a few gray pictures (b, height, width)."""
     count, height, width = gray.shape
     flat = np.pad(_prefilter(gray), ((0, 0), (BORDER, BORDER), (BORDER, BORDER)), mode="symmetric")
     spectrum = scipy.fft.fftshift(scipy.fft.fft2(flat), axes=(1, 2))
@@ -122,7 +122,7 @@ def _batch(gray: Floats, n_blocks: int, orientations: tuple[int, ...]) -> Floats
 
 
 def _gray(images: Images) -> Floats:
-    """Mean over colours, stretched to 0..255; a picture of one colour becomes zero."""
+    """Mean over colors, stretched to 0..255; a picture of one color becomes zero."""
     pixels = images.astype(np.float32)
     gray: Floats = pixels.mean(axis=3, dtype=np.float32) if pixels.ndim == 4 else pixels
     gray = gray - gray.min(axis=(1, 2), keepdims=True)

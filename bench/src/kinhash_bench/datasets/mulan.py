@@ -139,7 +139,7 @@ COREL5K = _source(
 )
 SCENE = _source(
     "scene",
-    "2,407 images, 294 colour moments, 6 kinds of scene (ARFF)",
+    "2,407 images, 294 color moments, 6 kinds of scene (ARFF)",
     "Boutell et al., Learning multi-label scene classification, Pattern Recognition 2004",
     2407,
     294,

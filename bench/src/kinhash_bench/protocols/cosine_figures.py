@@ -37,7 +37,7 @@ class CosineRanking:
 def cosine_ranking(
     dataset: Dataset, n_queries: int = 1000, *, standardize: bool = True, random_state: int = 0
 ) -> CosineRanking:
-    """Rank all other rows by cosine for random labelled queries; kin share a class or a tag.
+    """Rank all other rows by cosine for random labeled queries; kin share a class or a tag.
 
     ``standardize`` brings columns to mean 0 and variance 1 first (all rows). Chance is the mean share
     of kin. Equal cosines count with the mean over all their orders; rows of unknown label are left out.

@@ -26,7 +26,7 @@ def standardized(X: Any, rows: Rows | None) -> npt.NDArray[np.float32]:
     A constant column becomes zero. Peak memory beyond the result: a block of 4,096 rows.
     """
     n, p = X.shape
-    require_memory(4 * n * p, "Standardising the features", "Use fewer columns, or standardize='none'")
+    require_memory(4 * n * p, "Standardizing the features", "Use fewer columns, or standardize='none'")
     rows = np.arange(n) if rows is None else rows
     mean, square = np.zeros(p), np.zeros(p)
     for part in block_slices(len(rows), BLOCK_ROWS):

@@ -50,7 +50,7 @@ def score_rows(ranking: FloatRanking, queries: Any, database: Any) -> ScoreRows:
 
 
 class Cosine(FloatRanking, BaseEstimator):
-    """Cosine of the features themselves, columns as they are or standardised by the training rows."""
+    """Cosine of the features themselves, columns as they are or standardized by the training rows."""
 
     def __init__(self, standardize: bool = False) -> None:
         self.standardize = standardize

@@ -30,7 +30,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 CODES = ("learned", "mapped")
 LATER = {"divide_by": "kin"}  # fields that came later: at these values they leave a digest as it was
-NAME_IN_DIGEST = {"standardize": "standardise"}  # fields that were renamed: a digest keeps the earlier name
+NAME_IN_DIGEST = {"standardize": "standardize"}  # fields that were renamed: a digest keeps the earlier name
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Protocol:
     themselves. ``codes``: codes of the database: "learned" from its labels, "mapped" from its features, or
     both. ``seed``: partition ``number`` is drawn from ``(seed, number)``.
     ``standardize``: columns to mean 0 and deviation 1 by the statistics of the "training" rows or of
-    "all" rows, or "none": the method gets them as they are (our hashers standardise by their
+    "all" rows, or "none": the method gets them as they are (our hashers standardize by their
     training rows, too).
     ``relevance``: "shared label" means kin have the same class, or at least one tag in common.
     ``measure``: "average precision" of the ranking, or "pair auc": how often a pair of kin is nearer

@@ -73,7 +73,7 @@ def evaluate(
     protocol and partition: finding it can take longer than a method does, and once is enough for many.
 
     Set ``random_state`` of the method to make a record repeatable. Peak memory beyond the data: the
-    training and database rows once more (all rows if the protocol standardises), and the method's own.
+    training and database rows once more (all rows if the protocol standardizes), and the method's own.
 
     >>> from kinhash import EMKSH
     >>> from kinhash_bench import datasets

@@ -25,7 +25,7 @@ class Entry:
     """One cell: a number with its spread and its range, or a text in its place.
 
     ``low`` and ``high`` are a tie band or an interval, ``n`` the partitions behind the number. ``mark`` is
-    "first", "level", "failed" or nothing; it is a sign with a name or a word, never a colour alone. A page
+    "first", "level", "failed" or nothing; it is a sign with a name or a word, never a color alone. A page
     shows the number and its spread; tie bands come when they are asked for.
     """
 
@@ -64,7 +64,7 @@ NOT_RUN = Entry(text="not run")
 
 @dataclass(frozen=True)
 class Column:
-    """A heading, the heading above it that it shares with its neighbours, and whether texts stand in it."""
+    """A heading, the heading above it that it shares with its neighbors, and whether texts stand in it."""
 
     name: str
     group: str = ""

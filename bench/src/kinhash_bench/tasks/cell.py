@@ -139,7 +139,7 @@ def run_cell(cell: Cell, dataset: Dataset, load_seconds: float = 0.0, known: Kno
 
 
 def _measured(cell: Cell, dataset: Dataset, load_seconds: float, known: Known) -> Result:
-    machine = environment()  # before the work, so that the load is that of the neighbours
+    machine = environment()  # before the work, so that the load is that of the neighbors
     profiles: dict[str, RankingProfile | None] = {}
     pictures: list[dict[str, Any]] = []
     stages = Stages()

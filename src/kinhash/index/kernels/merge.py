@@ -1,6 +1,6 @@
 """Rows of several codes at one distance, merged into ascending order.
 
-The rows of one code are ascending already, so codes are sorted runs: neighbours are merged pair by pair,
+The rows of one code are ascending already, so codes are sorted runs: neighbors are merged pair by pair,
 ``log2(runs)`` passes, without a general sort.
 """
 

@@ -188,7 +188,7 @@ def _make_any_weighted(n_queries: int) -> Any:
 def _weighed_bytes(builder: Any, ones: Any, weights: Any) -> Any:
     """Per lane, the sum over its bytes of ones (at most 8) times weight (at most 15).
 
-    The product of a byte fits into a byte, and that of two neighbours too, so x86 multiplies and adds pairs,
+    The product of a byte fits into a byte, and that of two neighbors too, so x86 multiplies and adds pairs,
     then adds the bytes of a lane, in one instruction each.
     """
     if WIDE_BYTES:
