@@ -77,7 +77,7 @@ class Doubts:
 
     @property
     def agreement(self) -> float:
-        """Share of the labels that are as expected. A judge with a low share finds hard rows, not wrong ones."""
+        """Share of labels that are as expected. A judge with a low share finds hard rows, not wrong ones."""
         judged = ~np.isnan(self.given)
         return float(1 - self.doubtful[judged].mean()) if judged.any() else 0.0
 
