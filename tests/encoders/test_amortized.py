@@ -9,16 +9,18 @@ import pytest
 
 from kinhash import EnergyHasher
 from kinhash.encoders import amortized
+from kinhash.encoders import found as searches
+from kinhash.encoders.found import found_partners
 from kinhash.supervision import PairExamples
 
 
 @pytest.mark.parametrize("n_rows", [7, 8])
 def test_partners_are_found_as_often_as_over_all_orders_of_ties(n_rows, monkeypatch):
-    monkeypatch.setattr(amortized, "FIRST", 3)
+    monkeypatch.setattr(searches, "FIRST", 3)
     packed = np.random.default_rng(n_rows).integers(0, 8, (n_rows, 1), dtype=np.uint8)  # many ties
     left, right = np.array([0, 1, 2, 5]), np.array([3, 4, 6, 6])
     pairs = PairExamples(left, right, np.array([1.0, 0.5, 1.0, -1.0]))  # the last is no partner
-    found = amortized.found_partners([pairs], packed.__getitem__, n_rows, 0)
+    found = found_partners([pairs], packed.__getitem__, n_rows, 0)
     wanted = []
     for row, partner in [(0, 3), (1, 4), (2, 6), (3, 0), (4, 1), (6, 2)]:
         others = [other for other in range(n_rows) if other != row]

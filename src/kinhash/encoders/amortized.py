@@ -29,13 +29,12 @@ from .._internal.numerics import Adam, fit_rotation
 from .._internal.rows import Rows
 from .._internal.types import Bytes, Floats, Floats32, Ints
 from .._internal.validation import check_number
-from ..codes import n_bytes, pack_bits, to_words, word_distances
+from ..codes import n_bytes, pack_bits
 from ..energies import Energy
 from ..errors import InvalidInput
 from ..gpu import card_in_use, moved
 from ..supervision import (
     ENOUGH,
-    MOST_SCORED,
     Examples,
     Force,
     Training,
@@ -43,6 +42,7 @@ from ..supervision import (
 )
 from .base import Candidate, Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
+from .found import found_partners
 from .maps import LinearMap
 from .partner_codes import PartnerScores, PartnerWeight, best_weight, judged, split_among_named
 
@@ -59,8 +59,6 @@ RATE, DECAYS = 0.02, (0.9, 0.99)  # of Adam; the rate falls to 0
 START_ROWS, ROUNDS = 10_000, 50  # of the rotation that the map starts from
 FOLDS, HELD_OUT = 3, 0.2  # folds, and the share of examples that each holds out; one fold is a matter of luck
 ERRORS_FROM_START = 2.0  # standard errors by which a map must be better: the best of several looks too good
-SEARCHED, FIRST = 2000, 10  # rows that partners are searched among; answers that people look at
-SEARCHED_AT_ONCE = 100  # of these; distances of 4,000 rows to them stay in the cache
 LABEL_PAIRS = 20_000  # pairs sampled from labels, if there are no other examples
 
 
@@ -378,30 +376,6 @@ def scores_of(held: Sequence[Examples], codes: Callable[[Ints], Bytes], n_rows: 
     """How codes order held-out examples, and which partners they find."""
     score, influences = judged(held, codes, seed)
     return Scores(score + influences, found_partners(held, codes, n_rows, seed))
-
-
-def found_partners(
-    held: Sequence[Examples], codes: Callable[[Ints], Bytes], n_rows: int, seed: int
-) -> Floats:
-    """For both ends of held-out similar pairs, how likely the partner is among the first ten of 2,000 rows.
-
-    Rows at the same distance come in random order.
-    """
-    links = [one.links() for one in held]
-    left = np.concatenate([one.left[one.strength > 0] for one in links])[:MOST_SCORED]
-    right = np.concatenate([one.right[one.strength > 0] for one in links])[:MOST_SCORED]
-    rows, partners = np.concatenate([left, right]), np.concatenate([right, left])
-    others = np.random.default_rng(seed).permutation(n_rows)[:SEARCHED]
-    own, apart = to_words(codes(rows)), np.bitwise_count(codes(rows) ^ codes(partners)).sum(axis=1)
-    nearer, level = np.zeros(len(rows)), np.ones(len(rows))  # the partner is level with itself
-    for some in np.array_split(others, max(1, len(others) // SEARCHED_AT_ONCE)):
-        found = word_distances(own, to_words(codes(some)))
-        nearer += (found < apart[:, None]).sum(axis=1)
-        level += (found == apart[:, None]).sum(axis=1)
-    itself = np.isin(rows, others)  # neither a row nor its partner is one of the others
-    nearer -= itself & (apart > 0)
-    level -= (itself & (apart == 0)) + np.isin(partners, others).astype(np.int64)
-    return np.clip((FIRST - nearer) / level, 0.0, 1.0)
 
 
 def folded(

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from .._internal.types import Bytes, Floats, Floats32, Ints
 from ..codes import pack_bits
 from ..supervision import Examples, agreement_of
+from .found import found_themselves
 
 __all__ = ["PartnerScores", "PartnerWeight", "best_weight", "judged", "split_among_named"]
 
@@ -97,12 +98,21 @@ def judged(held: Sequence[Examples], codes: Callable[[Ints], Bytes], seed: int) 
 def best_weight(
     scores: Floats32, learn: Sequence[Examples], held: Sequence[Examples], seed: int
 ) -> PartnerWeight:
-    """The weight whose codes order the held-out examples best, by more than two standard errors, or 0."""
-    without, base = judged(held, pack_bits(scores > 0).__getitem__, seed)
+    """The weight whose codes order the held-out examples best, by more than two standard errors, or 0.
+
+    A weight is refused if the share of rows that their own features find first falls by more than the order
+    gains.
+    """
+    own = pack_bits(scores > 0)
+    without, base = judged(held, own.__getitem__, seed)
     best, known = PartnerWeight(0.0, without, without), PartnerScores.of(scores, learn)
+    moved = np.flatnonzero(known.partners.any(axis=1))
+    at_first = found_themselves(moved, own, own, seed)
     for weight in WEIGHTS:
-        score, influences = judged(held, pack_bits(known.at(weight) > 0).__getitem__, seed)
+        codes = pack_bits(known.at(weight) > 0)
+        score, influences = judged(held, codes.__getitem__, seed)
         error = float(np.sqrt(((influences - base) ** 2).sum())) / len(base)
-        if score > max(best.score or 0.0, without + ERRORS * error):
+        lost = at_first - found_themselves(moved, own, codes, seed)
+        if score > max(best.score or 0.0, without + ERRORS * error) and score - without >= lost:
             best = PartnerWeight(weight, score, without)
     return best

@@ -40,7 +40,7 @@ class Drawn(NamedTuple):
 
 
 class Links(NamedTuple):
-    """Pairs of rows (m,) and how strongly each pulls the other's bits to its own, below 0 away from them."""
+    """Pairs of rows (m,) that belong together, and how strongly each pulls the other's bits to its own."""
 
     left: Ints
     right: Ints
@@ -98,7 +98,7 @@ class Examples(ABC):
 
     @abstractmethod
     def links(self) -> Links:
-        """Which rows should have like or unlike bits."""
+        """Which rows should have like bits."""
 
     @abstractmethod
     def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
@@ -201,12 +201,14 @@ class PairExamples(Examples):
         return np.concatenate([g * v, g * u])
 
     def links(self) -> Links:
-        """By similarity and weight; dissimilar pairs together pull as much as similar ones."""
+        """Similar pairs, by similarity and weight.
+
+        Dissimilar pairs push no bits apart: in a list they often look alike, and a row that is pushed away
+        from one of them ends far from everything it looks like.
+        """
+        similar = self.similarity > 0
         strength = self.similarity * (1 if self.weights is None else self.weights / self.weights.mean())
-        away = strength < 0
-        if away.any() and not away.all():
-            strength = np.where(away, strength * (strength[~away].sum() / -strength[away].sum()), strength)
-        return Links(self.left, self.right, strength)
+        return Links(self.left[similar], self.right[similar], strength[similar])
 
     def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
         """The share of two pairs whose distances are in the order of their similarities: the AUC of verdicts.

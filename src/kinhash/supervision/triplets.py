@@ -58,8 +58,7 @@ class TripletExamples(Examples):
         return np.concatenate([g * (b - c), g * a, -g * a])
 
     def links(self) -> Links:
-        ends = np.concatenate([self.nearer, self.further])
-        return Links(np.tile(self.anchor, 2), ends, np.repeat([1.0, -1.0], len(self.anchor)))
+        return Links(self.anchor, self.nearer, np.ones(len(self.anchor)))
 
     def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
         """Share of triplets in order; equal distances count one half."""
