@@ -42,7 +42,7 @@ from ..supervision import (
     read_labels,
     read_paths,
 )
-from .fit_warnings import share_of_mapped, weak_examples, weak_labels, weak_pairs
+from .fit_warnings import held_out_facts, share_of_mapped, weak_examples, weak_labels, weak_pairs
 from .stream import StreamPlan
 from .streaming import StreamingHasher, require_streamable
 
@@ -82,7 +82,7 @@ class EnergyHasher(StreamingHasher):
     kin_weight : how much a kin bit counts in a distance where a look-alike bit counts 1; 1 to 15. Smaller
         values rank by looks more, which suits items of kinds that had no label in the fit.
     trust : how much the label of a row counts against its features in its code: 1 is labels alone (the
-        paper), 0 features alone.
+        paper), 0 features alone. With pairs, 0 keeps partners out of the codes of rows that pairs name.
     random_state, n_jobs : as in scikit-learn. The codes do not depend on n_jobs.
 
     Attributes
@@ -245,7 +245,7 @@ class EnergyHasher(StreamingHasher):
         solution = parts.solve(narrow)
         choice = tune(narrow, parts.encoder, solution)
         kin = choice.encoder.fit(narrow, solution)
-        report = {**solution.facts, **kin.facts}
+        report = {**solution.facts, **kin.facts, **held_out_facts(choice)}
         return parts.joined(training, narrow, kin, report, parts.doubts(narrow, choice, kin.map))
 
     def _resolve(self, training: Training) -> Parts:
@@ -261,6 +261,8 @@ class EnergyHasher(StreamingHasher):
         readable = supervision.labels is not None and energy.shared_quadratic(self.n_bits) is not None
         usual = "expected" if readable else "amortized" if supervision.examples else "ridge"
         encoder = ENCODERS.make(usual if self.encoder == "auto" else self.encoder)
+        if isinstance(encoder, Amortized) and encoder.partners == "auto" and self.trust == 0:
+            encoder = replace(encoder, partners=0)
         alike = self.alike if self.alike != "auto" else 0.0 if supervision.examples else HALF
         n_alike = min(int(alike * self.n_bits + 1e-9), self.n_bits - 1)  # one bit knows the labels
         fields = BitLayout(n_alike, int(self.kin_weight)) if n_alike else KIN_ONLY

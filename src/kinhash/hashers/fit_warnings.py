@@ -24,6 +24,7 @@ __all__ = [
     "all_equal_warning",
     "classes_sharing_codes",
     "count_distinct",
+    "held_out_facts",
     "share_of_mapped",
     "shared_codes_warning",
     "weak_examples",
@@ -70,14 +71,29 @@ def weak_examples(choice: Choice) -> tuple[str, ...]:
             "There are too few pairs or triplets to check on held-out ones whether they help. The codes are "
             "those of ITQ, which reads none.",
         )
-    scores: dict[bool, list[float]] = {True: [], False: []}
-    for one in choice.tried:
-        scores[one.encoder.get_params()["pull"] == "start"].append(-one.mean(one.losses))
-    best = f" and at best {max(scores[False]):.3f} with it" if scores[False] else ""
+    without, with_it = _in_order(choice)
+    best = f" and at best {max(with_it):.3f} with it" if with_it else ""
     return (
-        f"Supervision did not help: {max(scores[True]):.3f} of held-out pairs are in order without it{best}. "
+        f"Supervision did not help: {max(without):.3f} of held-out pairs are in order without it{best}. "
         "The codes are those of ITQ, which reads none.",
     )
+
+
+def held_out_facts(choice: Choice) -> dict[str, object]:
+    """How many held-out examples are in order by the map that was chosen, and by codes that read none."""
+    if choice.loss is None or "pull" not in choice.encoder.get_params():
+        return {}
+    without, _ = _in_order(choice)
+    facts: dict[str, object] = {"held_out_in_order": -choice.loss}
+    return facts | ({"without_pairs": max(without)} if without else {})
+
+
+def _in_order(choice: Choice) -> tuple[list[float], list[float]]:
+    """Scores of the candidates that stay at the unsupervised start, and of the others."""
+    scores: tuple[list[float], list[float]] = ([], [])
+    for one in choice.tried:
+        scores[one.encoder.get_params()["pull"] != "start"].append(-one.mean(one.losses))
+    return scores
 
 
 def weak_pairs(training: Training, learned: Map) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Compare a fitted hasher with float cosine, ITQ, sign bits and LSH on pairs or triplets held out of the fit.
 
-A score is how often two rows that belong together are nearer than two that do not. Where only similar pairs
-are known, others are random rows, and the first ten answers are looked at too.
+A score is how often two rows that belong together are nearer than two that do not; where only similar pairs
+are known, others are random rows. A search for held-out partners says what a person finds.
 """
 
 from __future__ import annotations
@@ -38,16 +38,19 @@ __all__ = ["compare_examples", "compare_pairs", "compare_triplets"]
 MOST_ROWS = 10_000  # that are searched
 MOST_QUERIES = 500
 MOST_EACH = 1_000  # held-out pairs of each kind that are compared with each other
-SPEARMAN, P10 = "Spearman", "p10"
+SPEARMAN, P10, FOUND = "Spearman", "p10", "found"
 NAMES = {"pairs": "ROC AUC", "grades": "in order", "similar pairs": "ROC AUC", "triplets": "in order"}
 MEANINGS = {
     "pairs": "ROC AUC: how often a similar pair is nearer than a dissimilar one (0.5 is chance).",
     "grades": "in order: how often of two pairs the one of higher grade is nearer (0.5 is chance). Spearman: "
     "rank correlation of nearness and grade.",
-    "similar pairs": "ROC AUC: how often a row's partner is nearer than a random row (0.5 is chance). p10: "
-    "share of the first ten answers that are held-out partners.",
+    "similar pairs": "ROC AUC: how often a row's partner is nearer than a random row (0.5 is chance).",
     "triplets": "in order: how often the nearer row is nearer (0.5 is chance).",
 }
+FIRST_TEN = (
+    "found: share of a row's held-out partners among its first ten answers. p10: share of these ten that are "
+    "held-out partners (others may be right as well)."
+)
 
 
 class Search(NamedTuple):
@@ -121,7 +124,7 @@ def compare_examples(
             assert isinstance(some, PairExamples)
             near = np.asarray(one.near(some.left, some.right), np.float64)
             found[SPEARMAN] = _rank_products(near, some.similarity)
-        return found | ({} if asked is None else {P10: _first_ten(one.scores, *asked)})
+        return found | ({} if asked is None else _first_ten(one.scores, *asked))
 
     lines = tuple(Line(name, one.bytes_per_item, measures(one)) for name, one in searches.items())
     facts = _facts(hasher, codes, learned_from, held_out, lines[-1].bytes_per_item)
@@ -192,10 +195,10 @@ def _rank_products(one: Floats, other: Floats) -> Floats:
 def _queries(
     judged: Examples, learned_from: Examples, place: Ints, rng: np.random.Generator
 ) -> tuple[Ints, sp.csr_array] | None:
-    """Rows that no training pair names and their held-out partners (q, rows); None unless all are similar."""
-    if judged.kind != "similar pairs":
-        return None
-    ends = np.concatenate([judged.ends, judged.ends[:, ::-1]])
+    """Rows that no training pair names and their held-out partners (q, rows); None if there are none."""
+    links = judged.links()
+    ends = np.stack([links.left, links.right], axis=1)
+    ends = np.concatenate([ends, ends[:, ::-1]])
     ends = ends[~np.isin(ends[:, 0], learned_from.ends)]
     if not len(ends):
         return None
@@ -206,14 +209,14 @@ def _queries(
     return asked[some], partners[some]
 
 
-def _first_ten(scores: ScoreRows, asked: Ints, partners: sp.csr_array) -> Floats:
-    """Share of partners among the first ten (q,), the query itself left out, equal scores in random order."""
+def _first_ten(scores: ScoreRows, asked: Ints, partners: sp.csr_array) -> Measures:
+    """Partners among the first ten of each query, the query itself left out, equal scores in random order."""
     found = np.empty(len(asked))
     for part in block_slices(len(asked), 64):
         block = np.asarray(scores(asked[part]), np.float64)
         block[np.arange(len(block)), asked[part]] = -np.inf
-        found[part] = (shares_of_first(block, FIRST) * (partners[part].toarray() > 0)).sum(axis=1) / FIRST
-    return found
+        found[part] = (shares_of_first(block, FIRST) * (partners[part].toarray() > 0)).sum(axis=1)
+    return {FOUND: found / (partners > 0).sum(axis=1), P10: found / FIRST}
 
 
 def _facts(
@@ -243,8 +246,7 @@ def _protocol(kind: str, learned_from: Examples, held_out: Examples, n_rows: int
     taken = f"{n:,} of {total:,} {what} were held out of the fit; {where}."
     if not len(learned_from.ends):
         taken = f"{n:,} pairs of rows that were held out of the fit."
-    searched = f" {n_rows:,} rows are searched." if kind == "similar pairs" else ""
     return (
-        f"Protocol: {taken}{searched}\n{MEANINGS[kind]}\n"
+        f"Protocol: {taken} {n_rows:,} rows are searched.\n{MEANINGS[kind]}\n{FIRST_TEN}\n"
         f"Equal distances count one half. Intervals: over held-out {what}."
     )

@@ -44,8 +44,7 @@ def verdict(comparison: Comparison) -> list[str]:
 def behind_unsupervised(comparison: Comparison) -> list[str]:
     """In which measures the best search that reads no labels does better than the codes."""
     measures = [(comparison.ours, comparison.metric)]
-    if "p10" in comparison.line(comparison.ours).measures:
-        measures.append((comparison.ours, "p10"))
+    measures += [(comparison.ours, measure) for measure in _of_first_ten(comparison)]
     if CLASSIFIER in comparison:
         measures.append((MAPPED, "later"))
     measures += [(comparison.ours, f"mAP {up} up") for up in _levels(comparison)]
@@ -124,9 +123,7 @@ def _unclear(comparison: Comparison) -> str:
 
 def _scores(comparison: Comparison) -> str:
     """Sizes, and our scores beside float cosine's."""
-    measures = [comparison.metric]
-    if "p10" in comparison.line(comparison.ours).measures:
-        measures.append("p10")
+    measures = [comparison.metric, *_of_first_ten(comparison)]
     scores = [f"{name} {comparison.score(comparison.ours, name):.3f}" for name in measures]
     cosine = [f"{comparison.score(COSINE, name):.3f}" for name in measures]
     others = ""
@@ -139,6 +136,12 @@ def _scores(comparison: Comparison) -> str:
         f"{_sizes(comparison)}, and {' and '.join(scores)}, where float cosine has "
         f"{' and '.join(cosine)}{others}."
     )
+
+
+def _of_first_ten(comparison: Comparison) -> list[str]:
+    """The measure of the first ten answers, if there is one: of partners, or of relevant rows."""
+    measures = comparison.line(comparison.ours).measures
+    return [name for name in measures if name in ("found", "p10")][:1]
 
 
 def _levels(comparison: Comparison) -> list[int]:
