@@ -171,7 +171,7 @@ SUPERVISION = [
          text("tags.json", "[" + ", ".join(["[]"] * 120) + "]")),
     Case("no tags", FIT.replace("--labels", "--tags").replace("y.txt", "y.npy"), "not sets of tags",
          save("y.npy", np.arange(120) % 3)),
-    Case("no labels", "fit X.npy -o out.kin", "--labels, --tags, --pairs or --label-column"),
+    Case("no labels", "fit X.npy -o out.kin", "or one of --pairs, --triplets and --similarity"),
     Case("two kinds", f"{FIT} --tags tags.txt", "--labels and --tags together"),
     Case("no such column", "fit table.csv --label-column species -o out.kin",
          "There is no column called 'species'"),

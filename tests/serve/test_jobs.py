@@ -126,7 +126,7 @@ def test_a_client_that_has_gone_leaves_the_others_their_answers(loaded):
         return done
 
     kinds = [type(one) for one in asyncio.run(ask())]
-    assert kinds == [bytes, bytes, asyncio.CanceledError, bytes, bytes]
+    assert kinds == [bytes, bytes, asyncio.CancelledError, bytes, bytes]
 
 
 def test_a_mistake_of_ours_ends_requests_and_not_the_service(loaded, monkeypatch):

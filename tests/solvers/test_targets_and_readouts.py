@@ -62,7 +62,7 @@ def test_sums_over_anchors_equal_the_dense_product(seed, kind):
 
 def test_an_unknown_kind_of_targets_is_suggested_away():
     with pytest.raises(UnknownName, match="Did you mean 'centered'"):
-        Targets.of("centered", np.eye(2), np.ones(2))
+        Targets.of("centerd", np.eye(2), np.ones(2))
 
 
 @given(

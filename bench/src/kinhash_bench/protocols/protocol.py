@@ -30,7 +30,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 CODES = ("learned", "mapped")
 LATER = {"divide_by": "kin"}  # fields that came later: at these values they leave a digest as it was
-NAME_IN_DIGEST = {"standardize": "standardize"}  # fields that were renamed: a digest keeps the earlier name
+NAME_IN_DIGEST = {"standardize": "standardise"}  # fields that were renamed: a digest keeps the earlier name
 
 
 @dataclass(frozen=True)
