@@ -10,14 +10,12 @@ order: eight bits to a byte first, then bytes left to right. The twin of `top_k_
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from ..._internal.bit_planes import SAFETY, planes_of, whole_weights
 from ..._internal.compile import njit
-from .bits import trailing_zeros
+from ..._internal.types import Floats, Ints, Numbers, Words
+from .bits import Tag, trailing_zeros
 from .instructions import weighted_below
 from .merge import merge_level
 
@@ -27,14 +25,14 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 
 
-def bit_planes(weights: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]:
+def bit_planes(weights: Floats) -> tuple[Words, Floats]:
     """Four bit planes (q, 4, W) of the weights (q, 64 W) rounded down, and the step (q,) of each query."""
     whole, step = whole_weights(weights)
     return planes_of(whole), step
 
 
 @njit(cache=True, nogil=True)
-def fill_table(weights: Any, table: Any) -> None:
+def fill_table(weights: Floats, table: Floats) -> None:
     """``table[b, v]``: the weight of the ones of ``v`` in byte ``b`` of a code."""
     for b in range(table.shape[0]):
         for v in range(256):
@@ -46,7 +44,7 @@ def fill_table(weights: Any, table: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def exact_distance(blocks: Any, code: Any, query: Any, table: Any) -> Any:
+def exact_distance(blocks: Words, code: int, query: Words, table: Floats) -> float:
     """The weighted distance of code number ``code``, in floats."""
     total = 0.0
     for w in range(query.size):
@@ -58,7 +56,7 @@ def exact_distance(blocks: Any, code: Any, query: Any, table: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _insert(
-    near: Any, codes: Any, sizes: Any, facts: Any, distance: Any, code: Any, size: Any, k: Any
+    near: Floats, codes: Ints, sizes: Ints, facts: Ints, distance: float, code: int, size: int, k: int
 ) -> None:
     """Put a code into its place, then drop the farthest ones while k rows remain without them.
 
@@ -85,17 +83,9 @@ def _insert(
 
 @njit(cache=True, nogil=True)
 def _one_query(
-    blocks: Any,
-    n_codes: Any,
-    starts: Any,
-    query: Any,
-    planes: Any,
-    step: Any,
-    table: Any,
-    k: Any,
-    kept: Any,
-    tag: Any,
-) -> Any:
+    blocks: Words, n_codes: int, starts: Numbers, query: Words, planes: Words, step: float, table: Floats,
+    k: int, kept: tuple[Floats, Ints, Ints], tag: Tag,
+) -> np.int64:  # fmt: skip
     near, codes, sizes = kept
     facts = np.zeros(2, np.int64)
     bound = np.int64(1) << 40
@@ -123,8 +113,8 @@ def _one_query(
 
 @njit(cache=True, nogil=True)
 def top_k_weighted(
-    blocks: Any, n_codes: Any, starts: Any, rows: Any, queries: Any, weights: Any, planes: Any, steps: Any,
-    distances: Any, ranks: Any, tag: Any,
+    blocks: Words, n_codes: int, starts: Numbers, rows: Numbers, queries: Words, weights: Floats,
+    planes: Words, steps: Floats, distances: Floats, ranks: Ints, tag: Tag,
 ) -> None:  # fmt: skip
     """Fill ``distances`` (q, k) float64 and ``ranks`` (q, k) in the order (weighted distance, rank).
 

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._internal.compile import njit
 from ..._internal.popcount import popcount
+from ..._internal.types import Ints, Words
 from ...codes import MAX_WEIGHT, BitLayout, n_bytes, pack_bits, to_words
 
 __all__ = ["N_PLANES", "Weighing", "weighed_bits", "weighing_of"]
-
-Words = npt.NDArray[np.uint64]
 
 N_PLANES = MAX_WEIGHT.bit_length()
 
@@ -35,7 +32,7 @@ class Weighing:
     light: int  # what the lightest bit counts
     kin: Words  # (W,), ones at the kin bits
 
-    def distances(self, differing: Words) -> npt.NDArray[np.int64]:
+    def distances(self, differing: Words) -> Ints:
         """The weighted number of ones of rows (n, W)."""
         if self.planes is None:
             return np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
@@ -66,7 +63,7 @@ def _frozen(words: Words) -> Words:
 
 
 @njit(cache=True, nogil=True)
-def weighed_bits(differing: Any, planes: Any, w: Any) -> Any:
+def weighed_bits(differing: np.uint64, planes: Words | None, w: int) -> np.uint64:
     """What the ones of word ``w`` of a difference count."""
     if planes is None:
         return popcount(differing)

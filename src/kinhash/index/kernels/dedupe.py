@@ -6,18 +6,16 @@ the distinct codes allow, and few codes are found in the cache. The twins are in
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from ..._internal.compile import njit
+from ..._internal.types import Numbers, Words
 from . import numpy_reference
 
 __all__ = ["aligned_blocks", "group_codes", "list_rows"]
 
 
-def aligned_blocks(n_codes: int, n_words: int) -> npt.NDArray[np.uint64]:
+def aligned_blocks(n_codes: int, n_words: int) -> Words:
     """Room for that many codes in the layout of `vector`, 64-byte aligned, not cleared."""
     shape = (-(-n_codes // 64), 8, n_words, 8)
     size = int(np.prod(shape)) * 8
@@ -26,7 +24,7 @@ def aligned_blocks(n_codes: int, n_words: int) -> npt.NDArray[np.uint64]:
 
 
 @njit(cache=True, nogil=True)
-def _stir(h: Any) -> Any:
+def _stir(h: np.uint64) -> np.uint64:
     h ^= h >> np.uint64(32)
     h *= np.uint64(0x9E3779B97F4A7C15)
     h ^= h >> np.uint64(29)
@@ -34,7 +32,7 @@ def _stir(h: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _hash_row(words: Any, i: int) -> Any:
+def _hash_row(words: Words, i: int) -> np.uint64:
     h = np.uint64(0)
     for w in range(words.shape[1]):
         h = _stir(h + words[i, w])
@@ -42,7 +40,7 @@ def _hash_row(words: Any, i: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _hash_code(blocks: Any, c: int) -> Any:
+def _hash_code(blocks: Words, c: int) -> np.uint64:
     h = np.uint64(0)
     for w in range(blocks.shape[2]):
         h = _stir(h + blocks[c >> 6, (c >> 3) & 7, w, c & 7])
@@ -50,7 +48,7 @@ def _hash_code(blocks: Any, c: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _regrown(slots: Any, blocks: Any, n_codes: int) -> Any:
+def _regrown(slots: Numbers, blocks: Words, n_codes: int) -> Numbers:
     slots = np.zeros(2 * slots.size, np.uint32)
     last = np.uint64(slots.size - 1)
     for c in range(n_codes):
@@ -61,13 +59,13 @@ def _regrown(slots: Any, blocks: Any, n_codes: int) -> Any:
     return slots
 
 
-def _steps(words: Any, *_: Any) -> int:
+def _steps(words: Words, *_: object) -> int:
     """What sorting costs the twin, in numbers read."""
     return 20 * words.size
 
 
 @njit(cache=True, nogil=True, twin=numpy_reference.group_codes, steps=_steps)
-def group_codes(words: Any, blocks: Any, code_of_row: Any) -> Any:
+def group_codes(words: Words, blocks: Words, code_of_row: Numbers) -> np.int64:
     """Write the distinct rows of ``words`` (n, W) to ``blocks`` and the number of each row's code beside it.
 
     Codes are numbered as they first appear. ``blocks`` must have room for n codes; its unused places are
@@ -102,7 +100,7 @@ def group_codes(words: Any, blocks: Any, code_of_row: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, twin=numpy_reference.list_rows)
-def list_rows(code_of_row: Any, n_codes: int, starts: Any, rows: Any) -> None:
+def list_rows(code_of_row: Numbers, n_codes: int, starts: Numbers, rows: Numbers) -> None:
     """Posting lists: ``rows[starts[c]:starts[c + 1]]`` are the rows with code ``c``, ascending."""
     starts[:] = 0
     for i in range(code_of_row.size):

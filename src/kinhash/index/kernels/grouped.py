@@ -16,20 +16,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._internal.compile import njit
 from ..._internal.popcount import popcount
+from ..._internal.types import Distances, Ints, Numbers, Words
 from . import numpy_reference
-from .bits import trailing_zeros
+from .bits import Tag, trailing_zeros
 from .dedupe import aligned_blocks, group_codes, list_rows
 from .heap import FAR, put_in_heap, sort_heap
 from .instructions import any_below, mask_below
 from .merge import merge_level
 
 __all__ = ["Groups", "build_groups", "top_k_grouped"]
-
-Words = npt.NDArray[np.uint64]
 
 LARGE_ENOUGH = 128  # codes per group on average: below, visiting groups can hardly save anything
 
@@ -47,8 +45,8 @@ class Groups:
     """
 
     kin: Words
-    starts: npt.NDArray[np.uint32]
-    codes: npt.NDArray[np.uint32]
+    starts: Numbers
+    codes: Numbers
     blocks: Words
 
     def __len__(self) -> int:
@@ -87,7 +85,7 @@ def build_groups(codes: Words, kin: Words) -> Groups | None:
 
 
 @njit(cache=True, nogil=True)
-def _order_groups(costs: Any, counts: Any, order: Any) -> None:
+def _order_groups(costs: Ints, counts: Ints, order: Ints) -> None:
     """Group numbers by ascending cost, by counting; ``counts`` has a place for every cost and one more."""
     for c in range(counts.size):
         counts[c] = 0
@@ -101,7 +99,7 @@ def _order_groups(costs: Any, counts: Any, order: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _plain_bound(heap: Any, first: Any, differing: Any, kin_weight: Any, alike_weight: Any) -> Any:
+def _plain_bound(heap: Ints, first: int, differing: int, kin_weight: int, alike_weight: int) -> int:
     """How many bits a code may differ in, less one, to come before the last of the heap.
 
     The code is of a group whose kin bits differ in ``differing``, and its number is ``first`` at least, so
@@ -113,8 +111,8 @@ def _plain_bound(heap: Any, first: Any, differing: Any, kin_weight: Any, alike_w
 
 @njit(cache=True, nogil=True)
 def _visit(
-    blocks: Any, codes: Any, start: Any, stop: Any, differing: Any, queries: Any, i: Any, kin_weight: Any,
-    alike_weight: Any, bounds: Any, heap: Any, tag: Any,
+    blocks: Words, codes: Numbers, start: int, stop: int, differing: int, queries: Words, i: int,
+    kin_weight: int, alike_weight: int, bounds: Ints, heap: Ints, tag: Tag,
 ) -> None:  # fmt: skip
     """Put the codes ``start ... stop`` of one group into the heap, as far as they belong there."""
     bounds[i] = _plain_bound(heap, np.int64(codes[start]), differing, kin_weight, alike_weight)
@@ -141,7 +139,7 @@ def _visit(
 
 
 @njit(cache=True, nogil=True)
-def _emit(heap: Any, starts: Any, rows: Any, distances: Any, ranks: Any) -> None:
+def _emit(heap: Ints, starts: Numbers, rows: Numbers, distances: Distances, ranks: Ints) -> None:
     """Write the rows of the codes of a sorted heap in the order (distance, rank)."""
     found = heap & CODE
     filled = first = np.int64(0)
@@ -164,8 +162,9 @@ def _steps(*arguments: Any) -> int:
 
 @njit(cache=True, nogil=True, twin=numpy_reference.top_k_grouped, steps=_steps)
 def top_k_grouped(
-    kin: Any, group_starts: Any, codes: Any, blocks: Any, kin_bits: Any, kin_weight: Any, alike_weight: Any,
-    starts: Any, rows: Any, queries: Any, distances: Any, ranks: Any, tag: Any,
+    kin: Words, group_starts: Numbers, codes: Numbers, blocks: Words, kin_bits: Words, kin_weight: int,
+    alike_weight: int, starts: Numbers, rows: Numbers, queries: Words, distances: Distances, ranks: Ints,
+    tag: Tag,
 ) -> None:  # fmt: skip
     """Fill ``distances`` and ``ranks`` (q, k) as `top_k` does, from `Groups` (the first four arguments).
 

@@ -7,14 +7,13 @@ for bit, so both give the same answers. The twin of `top_k_weighted_grouped` is 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..._internal.bit_planes import SAFETY
 from ..._internal.compile import njit
+from ..._internal.types import Floats, Ints, Numbers, Words
 from .asymmetric import exact_distance, fill_table
-from .bits import trailing_zeros
+from .bits import Tag, trailing_zeros
 from .instructions import weighted_below
 from .merge import merge_level
 
@@ -25,7 +24,7 @@ ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def _keep(near: Any, found: Any, count: Any, distance: Any, code: Any) -> Any:
+def _keep(near: Floats, found: Ints, count: int, distance: float, code: int) -> int:
     """Put a code into its place by (distance, code), the last one makes room; returns how many are kept."""
     at = min(count, near.size - 1)
     if count == near.size and (near[at] < distance or (near[at] == distance and found[at] < code)):
@@ -38,7 +37,7 @@ def _keep(near: Any, found: Any, count: Any, distance: Any, code: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _costs(kin: Any, query: Any, kin_bits: Any, table: Any, costs: Any) -> None:
+def _costs(kin: Words, query: Words, kin_bits: Words, table: Floats, costs: Floats) -> None:
     """What the kin bits of every group cost the query."""
     for g in range(costs.size):
         total = 0.0
@@ -51,9 +50,9 @@ def _costs(kin: Any, query: Any, kin_bits: Any, table: Any, costs: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _visit(
-    blocks: Any, codes: Any, start: Any, stop: Any, cost: Any, query: Any, planes: Any, step: Any, table: Any,
-    near: Any, found: Any, count: Any, tag: Any,
-) -> Any:  # fmt: skip
+    blocks: Words, codes: Numbers, start: int, stop: int, cost: float, query: Words, planes: Words,
+    step: float, table: Floats, near: Floats, found: Ints, count: int, tag: Tag,
+) -> int:  # fmt: skip
     """Keep the codes ``start ... stop`` of one group as far as they belong among the best."""
     bound = np.int64(1) << 40
     for b in range(start >> 6, (stop + 63) >> 6):
@@ -74,8 +73,9 @@ def _visit(
 
 @njit(cache=True, nogil=True)
 def top_k_weighted_grouped(
-    kin: Any, group_starts: Any, codes: Any, blocks: Any, kin_bits: Any, starts: Any, rows: Any, queries: Any,
-    weights: Any, planes: Any, steps: Any, distances: Any, ranks: Any, tag: Any,
+    kin: Words, group_starts: Numbers, codes: Numbers, blocks: Words, kin_bits: Words, starts: Numbers,
+    rows: Numbers, queries: Words, weights: Floats, planes: Words, steps: Floats, distances: Floats,
+    ranks: Ints, tag: Tag,
 ) -> None:  # fmt: skip
     """Fill ``distances`` and ``ranks`` (q, k) as `top_k_weighted` does, from `Groups` (the first four).
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..._internal.compile import njit
+from ..._internal.types import Ints
 
 __all__ = ["FAR", "put_in_heap", "sort_heap"]
 
@@ -14,7 +13,7 @@ FAR = np.int64(1) << np.int64(62)  # larger than every key: an empty place
 
 
 @njit(cache=True, nogil=True)
-def put_in_heap(heap: Any, key: Any) -> None:
+def put_in_heap(heap: Ints, key: int) -> None:
     """Replace the largest key of a heap by a smaller one."""
     place = 0
     while True:
@@ -31,7 +30,7 @@ def put_in_heap(heap: Any, key: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def sort_heap(heap: Any) -> None:
+def sort_heap(heap: Ints) -> None:
     """Put the keys in ascending order: the largest goes to the end, again and again."""
     for last in range(heap.size - 1, 0, -1):
         largest = heap[0]

@@ -6,17 +6,16 @@ The rows of one code are ascending already, so codes are sorted runs: neighbors 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..._internal.compile import njit
+from ..._internal.types import Bools, Ints, Numbers
 
 __all__ = ["merge_level"]
 
 
 @njit(cache=True, nogil=True)
-def _merge_pairs(source: Any, target: Any, ends: Any, n_runs: int) -> int:
+def _merge_pairs(source: Ints, target: Ints, ends: Ints, n_runs: int) -> int:
     """Merge runs 0 and 1, 2 and 3, ... into ``target``; updates ``ends``, returns how many are left."""
     begin, out = 0, 0
     for pair in range(0, n_runs, 2):
@@ -45,7 +44,7 @@ def _merge_pairs(source: Any, target: Any, ends: Any, n_runs: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _merge_all(buffer: Any, spare: Any, ends: Any, n_runs: int) -> None:
+def _merge_all(buffer: Ints, spare: Ints, ends: Ints, n_runs: int) -> None:
     """Turn the runs in ``buffer`` into a single one, in ``buffer``."""
     while n_runs > 1:
         n_runs = _merge_pairs(buffer, spare, ends, n_runs)
@@ -54,7 +53,7 @@ def _merge_all(buffer: Any, spare: Any, ends: Any, n_runs: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _take(rows: Any, begin: Any, end: Any, mask: Any, out: Any) -> Any:
+def _take(rows: Numbers, begin: int, end: int, mask: Bools | None, out: Ints) -> int:
     """Write the rows of one code that pass, as many as there is room for; returns how many."""
     count = 0
     for p in range(begin, end):
@@ -69,8 +68,9 @@ def _take(rows: Any, begin: Any, end: Any, mask: Any, out: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def merge_level(
-    codes: Any, first: int, last: int, starts: Any, rows: Any, ranks: Any, filled: int, mask: Any
-) -> int:
+    codes: Ints, first: int, last: int, starts: Numbers, rows: Numbers, ranks: Ints, filled: int,
+    mask: Bools | None,
+) -> int:  # fmt: skip
     """Append the rows of ``codes[first:last]`` to ``ranks[:filled]`` in ascending order, until it is full.
 
     Only rows of the mask, unless it is None; where every code has one row, the codes are of such rows. The
@@ -99,9 +99,9 @@ def merge_level(
         n_runs += 1
         if held > 2 * need:
             _merge_all(buffer, spare, ends, n_runs)
-            held, n_runs, ends[0], latest = need, np.int64(1), need, buffer[need - 1]
+            held, n_runs, ends[0], latest = np.int64(need), np.int64(1), need, buffer[need - 1]
     _merge_all(buffer, spare, ends, n_runs)
-    count = min(need, held)
+    count = min(need, int(held))
     for j in range(count):
         ranks[filled + j] = buffer[j]
     return filled + count

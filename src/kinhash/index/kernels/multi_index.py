@@ -14,15 +14,15 @@ agree in every answer.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._internal.compile import compiled_kernels, njit
 from ..._internal.popcount import popcount
+from ..._internal.types import Distances, Ints, Numbers, Words
 from ..threads import map_threads
 from .bits import CODE_BITS, DISTANCE_BITS
 from .radius import scan_within
@@ -34,7 +34,9 @@ MASK = np.uint64(BUCKETS - 1)
 
 
 @njit(cache=True, nogil=True)
-def build_table(blocks: Any, n_codes: Any, chunk: Any, offsets: Any, codes: Any, values: Any) -> None:
+def build_table(
+    blocks: Words, n_codes: int, chunk: int, offsets: Numbers, codes: Numbers, values: Words
+) -> None:
     """Sort the codes by one chunk of 16 bits, by counting.
 
     ``codes[offsets[v]:offsets[v + 1]]`` are the codes whose chunk is ``v``; ``values``, unless empty, gets
@@ -58,12 +60,12 @@ def build_table(blocks: Any, n_codes: Any, chunk: Any, offsets: Any, codes: Any,
 
 
 @njit(cache=True, nogil=True)
-def _chunk(differing: Any, chunk: Any) -> Any:
+def _chunk(differing: Words, chunk: int) -> np.uint64:
     return (differing[chunk >> 2] >> np.uint64(16 * (chunk & 3))) & MASK
 
 
 @njit(cache=True, nogil=True)
-def _found_before(differing: Any, chunk: Any, full: Any, extra: Any) -> Any:
+def _found_before(differing: Words, chunk: int, full: int, extra: int) -> bool:
     """Whether an earlier chunk has led to this code already."""
     for earlier in range(chunk):
         reach = full if earlier <= extra else full - 1
@@ -74,8 +76,9 @@ def _found_before(differing: Any, chunk: Any, full: Any, extra: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def probe(
-    blocks: Any, offsets: Any, codes: Any, values: Any, queries: Any, radius: Any, flips: Any, n_flips: Any
-) -> Any:
+    blocks: Words, offsets: Numbers, codes: Numbers, values: Words, queries: Words, radius: int,
+    flips: Distances, n_flips: Ints,
+) -> Ints:  # fmt: skip
     """All finds within ``radius``, as `scan_within` gives them, from the buckets near each query.
 
     ``flips`` are the 16-bit patterns by their number of ones, ``n_flips[a]`` how many have at most ``a``.
@@ -122,7 +125,7 @@ def probe(
 
 
 @lru_cache(maxsize=1)
-def _flip_patterns() -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int64]]:
+def _flip_patterns() -> tuple[Distances, Ints]:
     patterns = np.arange(BUCKETS, dtype=np.uint16)
     ones = np.bitwise_count(patterns)
     order = np.argsort(ones, kind="stable")
@@ -142,9 +145,9 @@ def expected_candidates(n_codes: int, n_chunks: int, radius: int) -> float:
 class Tables:
     """The buckets of every chunk, and up to which radius they beat the scan on this machine."""
 
-    offsets: npt.NDArray[np.uint32]  # (C, 65537)
-    codes: npt.NDArray[np.uint32]  # (C, n)
-    values: npt.NDArray[np.uint64]  # (C, n) for codes of one word, else empty
+    offsets: Numbers  # (C, 65537)
+    codes: Numbers  # (C, n)
+    values: Words  # (C, n) for codes of one word, else empty
     largest_radius: int
 
     @property
@@ -152,12 +155,12 @@ class Tables:
         """Memory the tables take."""
         return self.offsets.nbytes + self.codes.nbytes + self.values.nbytes
 
-    def within(self, blocks: npt.NDArray[np.uint64], queries: npt.NDArray[np.uint64], radius: int) -> Any:
+    def within(self, blocks: Words, queries: Words, radius: int) -> Ints:
         """All finds within the radius, unordered."""
         return probe(blocks, self.offsets, self.codes, self.values, queries, radius, *_flip_patterns())
 
 
-def build_tables(blocks: npt.NDArray[np.uint64], n_codes: int, n_bytes: int) -> Tables:
+def build_tables(blocks: Words, n_codes: int, n_bytes: int) -> Tables:
     """Tables for all chunks, with the radius up to which probing was measured to be cheaper than scanning.
 
     Memory: 4 bytes per code and chunk, and another 8 for codes of one word; 48 bytes per 64-bit code.
@@ -176,7 +179,7 @@ def build_tables(blocks: npt.NDArray[np.uint64], n_codes: int, n_bytes: int) -> 
         return Tables(offsets, codes, values, _measure(tables, blocks, n_codes, 8 * n_bytes))
 
 
-def _measure(tables: Tables, blocks: npt.NDArray[np.uint64], n_codes: int, n_bits: int) -> int:
+def _measure(tables: Tables, blocks: Words, n_codes: int, n_bits: int) -> int:
     """The largest radius at which a few stored codes are found faster by probing than by scanning."""
     places = np.linspace(0, n_codes - 1, 4).astype(np.int64)
     samples = np.ascontiguousarray(blocks[places >> 6, (places >> 3) & 7, :, places & 7])
@@ -192,7 +195,7 @@ def _measure(tables: Tables, blocks: npt.NDArray[np.uint64], n_codes: int, n_bit
     return radius - 1
 
 
-def least_seconds(work: Any) -> float:
+def least_seconds(work: Callable[[], object]) -> float:
     """The shorter of two runs; the first of them may compile."""
     best = np.inf
     for _ in range(2):

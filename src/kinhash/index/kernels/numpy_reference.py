@@ -8,16 +8,10 @@ arguments as in `vector`, `top_k`, `radius`, `multi_index`, `dedupe`, `merge`, `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from .bits import CODE_BITS, DISTANCE_BITS
-
-Words = npt.NDArray[np.uint64]
-Ints = npt.NDArray[Any]
+from ..._internal.types import Array, Bools, Distances, Floats, Ints, Numbers, Words
+from .bits import CODE_BITS, DISTANCE_BITS, Tag
 
 
 def codes_of(blocks: Words, n_codes: int) -> Words:
@@ -42,28 +36,24 @@ def hamming(queries: Words, codes: Words, planes: Words | None = None) -> Ints:
     )
 
 
-def mask_below(
-    blocks: Words, group: int, queries: Words, number: int, bounds: Ints, tag: Sequence[int]
-) -> int:
+def mask_below(blocks: Words, group: int, queries: Words, number: int, bounds: Ints, tag: Tag) -> int:
     """Which of the 64 codes of a group are nearer to the query than its bound, as 64 bits."""
     near = hamming(queries[number : number + 1], codes_of(blocks[group : group + 1], 64))[0] < bounds[number]
     return sum(1 << int(place) for place in np.flatnonzero(near))
 
 
-def any_below(blocks: Words, group: int, queries: Words, first: int, bounds: Ints, tag: Sequence[int]) -> int:
+def any_below(blocks: Words, group: int, queries: Words, first: int, bounds: Ints, tag: Tag) -> int:
     """1 if a code of the group is nearer to query ``first`` than its bound, else 0."""
     return int(mask_below(blocks, group, queries, first, bounds, tag) != 0)
 
 
-def any_below_4(
-    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, tag: Sequence[int]
-) -> int:
+def any_below_4(blocks: Words, group: int, queries: Words, first: int, bounds: Ints, tag: Tag) -> int:
     """Four answers of `any_below` in four bits."""
     return sum(any_below(blocks, group, queries, first + b, bounds, tag) << b for b in range(4))
 
 
 def any_weighted(
-    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, weights: Words, tag: Sequence[int]
+    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, weights: Words, tag: Tag
 ) -> int:
     """As `any_below`, with what a bit of each byte counts."""
     differing = (codes_of(blocks[group : group + 1], 64) ^ queries[first]).view(np.uint8)
@@ -71,15 +61,13 @@ def any_weighted(
 
 
 def any_weighted_4(
-    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, weights: Words, tag: Sequence[int]
+    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, weights: Words, tag: Tag
 ) -> int:
     """Four answers of `any_weighted` in four bits."""
     return sum(any_weighted(blocks, group, queries, first + b, bounds, weights, tag) << b for b in range(4))
 
 
-def weighted_below(
-    blocks: Words, group: int, query: Words, planes: Words, bound: int, tag: Sequence[int]
-) -> int:
+def weighted_below(blocks: Words, group: int, query: Words, planes: Words, bound: int, tag: Tag) -> int:
     """Which of the 64 codes of a group have a weighted distance below ``bound``, as 64 bits."""
     differing = codes_of(blocks[group : group + 1], 64) ^ query
     ones = np.bitwise_count(differing[:, None, :] & planes[None]).sum(-1, dtype=np.int64)  # (64, planes)
@@ -87,7 +75,7 @@ def weighted_below(
     return sum(1 << int(place) for place in np.flatnonzero(near))
 
 
-def group_codes(words: Words, blocks: Words, code_of_row: Ints) -> int:
+def group_codes(words: Words, blocks: Words, code_of_row: Numbers) -> int:
     """Distinct rows in the order of first appearance, and the number of each row's code."""
     keys = words[:, 0] if words.shape[1] == 1 else words  # sorting numbers is faster than sorting rows
     distinct, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
@@ -99,18 +87,18 @@ def group_codes(words: Words, blocks: Words, code_of_row: Ints) -> int:
     return len(distinct)
 
 
-def list_rows(code_of_row: Ints, n_codes: int, starts: Ints, rows: Ints) -> None:
+def list_rows(code_of_row: Numbers, n_codes: int, starts: Numbers, rows: Numbers) -> None:
     """Posting lists: the rows of every code, ascending."""
     rows[:] = np.argsort(code_of_row, kind="stable")
     starts[:] = np.concatenate([[0], np.cumsum(np.bincount(code_of_row, minlength=n_codes))])
 
 
-def rows_of(code: int, starts: Ints, rows: Ints) -> Ints:
+def rows_of(code: int, starts: Numbers, rows: Numbers) -> Ints:
     """The rows with that code."""
     return rows[starts[code] : starts[code + 1]].astype(np.int64) if starts.size else np.array([code])
 
 
-def passing_codes(mask: Ints, starts: Ints, rows: Ints, bits: Ints) -> None:
+def passing_codes(mask: Bools, starts: Numbers, rows: Numbers, bits: Words) -> None:
     """Set the bits of the codes with a row that passes."""
     for code in range(len(starts) - 1):
         if mask[rows_of(code, starts, rows)].any():
@@ -118,8 +106,9 @@ def passing_codes(mask: Ints, starts: Ints, rows: Ints, bits: Ints) -> None:
 
 
 def merge_level(
-    codes: Ints, first: int, last: int, starts: Ints, rows: Ints, ranks: Ints, filled: int, mask: Any
-) -> int:
+    codes: Ints, first: int, last: int, starts: Numbers, rows: Numbers, ranks: Ints, filled: int,
+    mask: Bools | None,
+) -> int:  # fmt: skip
     """Append the rows of ``codes[first:last]`` to ``ranks[:filled]`` in ascending order, until it is full."""
     found = np.sort(np.concatenate([rows_of(int(code), starts, rows) for code in codes[first:last]]))
     found = found if mask is None or not starts.size else found[mask[found]]
@@ -129,10 +118,11 @@ def merge_level(
 
 
 def _best_rows(
-    per_code: Ints, starts: Ints, rows: Ints, distances: Ints, ranks: Ints, mask: Any = None
+    per_code: Array, starts: Numbers, rows: Numbers, distances: Array, ranks: Ints, mask: Bools | None = None
 ) -> None:
     """Write the first k rows in the order (distance, rank), given the distance of every code."""
-    k, per_row, all_ranks = len(ranks), per_code, rows
+    k, per_row = len(ranks), per_code
+    all_ranks: Array = rows
     if starts.size:
         per_row = np.repeat(per_code, np.diff(starts))
     else:  # one row per code, its own number
@@ -146,19 +136,9 @@ def _best_rows(
 
 
 def top_k(
-    blocks: Words,
-    n_codes: int,
-    starts: Ints,
-    rows: Ints,
-    queries: Words,
-    distances: Ints,
-    ranks: Ints,
-    planes: Words | None,
-    least: Words,
-    passing: Any,
-    mask: Any,
-    tag: Any,
-) -> None:
+    blocks: Words, n_codes: int, starts: Numbers, rows: Numbers, queries: Words, distances: Distances,
+    ranks: Ints, planes: Words | None, least: Words, passing: Words | None, mask: Bools | None, tag: Tag,
+) -> None:  # fmt: skip
     """The k nearest rows of every query, in the order (distance, rank)."""
     codes = codes_of(blocks, n_codes)
     for i in range(len(queries)):
@@ -166,8 +146,9 @@ def top_k(
 
 
 def top_k_grouped(
-    kin: Words, group_starts: Ints, codes: Ints, blocks: Words, kin_bits: Words, kin_weight: int,
-    alike_weight: int, starts: Ints, rows: Ints, queries: Words, distances: Ints, ranks: Ints, tag: Any,
+    kin: Words, group_starts: Numbers, codes: Numbers, blocks: Words, kin_bits: Words, kin_weight: int,
+    alike_weight: int, starts: Numbers, rows: Numbers, queries: Words, distances: Distances, ranks: Ints,
+    tag: Tag,
 ) -> None:  # fmt: skip
     """The k nearest rows of every query, by looking at every code."""
     words = np.empty((len(codes), blocks.shape[2]), np.uint64)
@@ -180,15 +161,9 @@ def top_k_grouped(
 
 
 def scan_within(
-    blocks: Words,
-    n_codes: int,
-    queries: Words,
-    radius: int,
-    planes: Words | None,
-    least: Words | None,
-    passing: Any,
-    tag: Any,
-) -> Ints:
+    blocks: Words, n_codes: int, queries: Words, radius: int, planes: Words | None, least: Words | None,
+    passing: Words | None, tag: Tag,
+) -> Ints:  # fmt: skip
     """All finds ``query << 54 | distance << 40 | code`` within the radius, in ascending order."""
     codes, found = codes_of(blocks, n_codes), [np.empty(0, np.int64)]
     counts = np.ones(n_codes, bool)
@@ -201,7 +176,9 @@ def scan_within(
     return np.sort(np.concatenate(found))
 
 
-def build_table(blocks: Words, n_codes: int, chunk: int, offsets: Ints, codes: Ints, values: Ints) -> None:
+def build_table(
+    blocks: Words, n_codes: int, chunk: int, offsets: Numbers, codes: Numbers, values: Words
+) -> None:
     """Sort the codes by one chunk of 16 bits."""
     words = codes_of(blocks, n_codes)[:, chunk >> 2]
     chunks = (words >> np.uint64(16 * (chunk & 3))) & np.uint64(0xFFFF)
@@ -212,25 +189,19 @@ def build_table(blocks: Words, n_codes: int, chunk: int, offsets: Ints, codes: I
 
 
 def probe(
-    blocks: Words,
-    offsets: Ints,
-    codes: Ints,
-    values: Ints,
-    queries: Words,
-    radius: int,
-    flips: Ints,
-    n_flips: Ints,
-) -> Ints:
+    blocks: Words, offsets: Numbers, codes: Numbers, values: Words, queries: Words, radius: int,
+    flips: Distances, n_flips: Ints,
+) -> Ints:  # fmt: skip
     """All finds within the radius, in ascending order: by looking at every code."""
-    return scan_within(blocks, codes.shape[1], queries, radius, None, None, None, None)
+    return scan_within(blocks, codes.shape[1], queries, radius, None, None, None, (0,) * queries.shape[1])
 
 
-def weighted(queries: Words, codes: Words, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def weighted(queries: Words, codes: Words, weights: Floats) -> Floats:
     """Weighted distances (q, n), summed in the order of the kernel: bits of a byte, then bytes."""
-    differing: Ints = np.unpackbits((queries[:, None, :] ^ codes[None, :, :]).view(np.uint8), axis=-1)
-    parts: Any = np.where(differing, weights[:, None, :], 0.0)
+    differing = np.unpackbits((queries[:, None, :] ^ codes[None, :, :]).view(np.uint8), axis=-1)
+    parts = np.where(differing, weights[:, None, :], 0.0)
     parts = parts.reshape(*differing.shape[:2], 8 * codes.shape[1], 8)
-    per_byte: Any = np.zeros(parts.shape[:-1])
+    per_byte: Floats = np.zeros(parts.shape[:-1])
     for bit in range(8):
         per_byte = per_byte + parts[..., bit]
     total = np.zeros(differing.shape[:2])
@@ -240,8 +211,8 @@ def weighted(queries: Words, codes: Words, weights: npt.NDArray[np.float64]) -> 
 
 
 def top_k_weighted(
-    blocks: Words, n_codes: int, starts: Ints, rows: Ints, queries: Words, weights: Any, planes: Any,
-    steps: Any, distances: Any, ranks: Ints, tag: Any,
+    blocks: Words, n_codes: int, starts: Numbers, rows: Numbers, queries: Words, weights: Floats,
+    planes: Words | None, steps: Floats, distances: Floats, ranks: Ints, tag: Tag,
 ) -> None:  # fmt: skip
     """The k rows of least weighted distance, in the order (distance, rank)."""
     for i, per_code in enumerate(weighted(queries, codes_of(blocks, n_codes), weights)):
@@ -249,8 +220,9 @@ def top_k_weighted(
 
 
 def top_k_weighted_grouped(
-    kin: Words, group_starts: Ints, codes: Ints, blocks: Words, kin_bits: Words, starts: Ints, rows: Ints,
-    queries: Words, weights: Any, planes: Any, steps: Any, distances: Any, ranks: Ints, tag: Any,
+    kin: Words, group_starts: Numbers, codes: Numbers, blocks: Words, kin_bits: Words, starts: Numbers,
+    rows: Numbers, queries: Words, weights: Floats, planes: Words | None, steps: Floats, distances: Floats,
+    ranks: Ints, tag: Tag,
 ) -> None:  # fmt: skip
     """The k rows of least weighted distance, by looking at every code."""
     words = np.empty((len(codes), blocks.shape[2]), np.uint64)

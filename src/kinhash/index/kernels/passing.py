@@ -5,11 +5,10 @@ A distinct code counts if any of its rows passes. The twins are in `numpy_refere
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..._internal.compile import njit
+from ..._internal.types import Bools, Numbers, Words
 
 __all__ = ["count_passing", "first_passing", "mark_rows", "passing_codes"]
 
@@ -18,14 +17,14 @@ NO_ROW = np.int64(1) << np.int64(62)
 
 
 @njit(cache=True, nogil=True)
-def mark_rows(mask: Any, rows: Any) -> None:
+def mark_rows(mask: Bools, rows: Numbers) -> None:
     """``mask[rows] = True``."""
     for j in range(rows.size):
         mask[rows[j]] = True
 
 
 @njit(cache=True, nogil=True)
-def passing_codes(mask: Any, starts: Any, rows: Any, bits: Any) -> None:
+def passing_codes(mask: Bools, starts: Numbers, rows: Numbers, bits: Words) -> None:
     """Set bit ``c % 64`` of word ``c // 64`` where a row of code ``c`` passes; ``bits`` come as zeros."""
     for c in range(starts.size - 1):
         for p in range(starts[c], starts[c + 1]):
@@ -35,7 +34,7 @@ def passing_codes(mask: Any, starts: Any, rows: Any, bits: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def count_passing(mask: Any, starts: Any, rows: Any, code: Any, most: Any) -> Any:
+def count_passing(mask: Bools, starts: Numbers, rows: Numbers, code: int, most: int) -> np.int64:
     """How many rows of a code pass, counted up to ``most``."""
     count = np.int64(0)
     for p in range(np.int64(starts[code]), np.int64(starts[code + 1])):
@@ -47,7 +46,7 @@ def count_passing(mask: Any, starts: Any, rows: Any, code: Any, most: Any) -> An
 
 
 @njit(cache=True, nogil=True)
-def first_passing(mask: Any, starts: Any, rows: Any, code: Any) -> Any:
+def first_passing(mask: Bools, starts: Numbers, rows: Numbers, code: int) -> np.int64:
     """The first row of a code that passes."""
     for p in range(np.int64(starts[code]), np.int64(starts[code + 1])):
         if mask[rows[p]]:

@@ -7,14 +7,13 @@ in `numpy_reference`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..._internal.compile import njit
+from ..._internal.types import Ints, Words
 from . import numpy_reference
 from .bit_weights import weighed_bits
-from .bits import CODE_BITS, DISTANCE_BITS, trailing_zeros
+from .bits import CODE_BITS, DISTANCE_BITS, Tag, trailing_zeros
 from .instructions import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below
 
 __all__ = ["scan_within"]
@@ -26,9 +25,9 @@ ONE = np.uint64(1)
 
 @njit(cache=True, nogil=True)
 def _collect(
-    blocks: Any, n_codes: Any, g: Any, queries: Any, i: Any, bounds: Any, finds: Any, count: Any,
-    planes: Any, passing: Any, tag: Any,
-) -> Any:  # fmt: skip
+    blocks: Words, n_codes: int, g: int, queries: Words, i: int, bounds: Ints, finds: Ints, count: int,
+    planes: Words | None, passing: Words | None, tag: Tag,
+) -> int:  # fmt: skip
     """Note the codes of group ``g`` within reach of query ``i``; returns how many finds there are now."""
     if planes is None:
         mask = mask_below(blocks, g, queries, i, bounds, tag)
@@ -50,7 +49,7 @@ def _collect(
 
 
 @njit(cache=True, nogil=True)
-def _with_room(finds: Any, count: Any) -> Any:
+def _with_room(finds: Ints, count: int) -> Ints:
     """The same finds, with room for another 256."""
     if count + 256 <= finds.size:
         return finds
@@ -60,15 +59,16 @@ def _with_room(finds: Any, count: Any) -> Any:
     return larger
 
 
-def _steps(blocks: Any, n_codes: int, queries: Any, *_: Any) -> int:
+def _steps(blocks: Words, n_codes: int, queries: Words, *_: object) -> int:
     """Numbers that the twin reads: all codes for every query."""
     return len(queries) * blocks.size
 
 
 @njit(cache=True, nogil=True, twin=numpy_reference.scan_within, steps=_steps)
 def scan_within(
-    blocks: Any, n_codes: Any, queries: Any, radius: Any, planes: Any, least: Any, passing: Any, tag: Any
-) -> Any:
+    blocks: Words, n_codes: int, queries: Words, radius: int, planes: Words | None, least: Words | None,
+    passing: Words | None, tag: Tag,
+) -> Ints:  # fmt: skip
     """All finds within ``radius`` of the queries (q, W), unordered; at most 512 queries (9 bits).
 
     ``passing`` is None, or has a bit for each code that counts. Working memory: 16 bytes per find.

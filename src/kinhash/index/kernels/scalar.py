@@ -6,12 +6,12 @@ popcount instruction wins. Same names, same arguments, same answers.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..._internal.compile import njit
 from ..._internal.popcount import popcount
+from ..._internal.types import Ints, Words
+from .bits import Tag
 
 __all__ = ["any_below", "any_below_4", "any_weighted", "any_weighted_4", "mask_below", "weighted_below"]
 
@@ -20,7 +20,7 @@ BYTE = np.uint64(255)
 
 
 @njit(cache=True, nogil=True)
-def _distance(blocks: Any, group: int, place: int, queries: Any, number: int, tag: Any) -> Any:
+def _distance(blocks: Words, group: int, place: int, queries: Words, number: int, tag: Tag) -> np.int64:
     total = np.uint64(0)
     for w in range(len(tag)):
         total += popcount(blocks[group, place >> 3, w, place & 7] ^ queries[number, w])
@@ -28,7 +28,7 @@ def _distance(blocks: Any, group: int, place: int, queries: Any, number: int, ta
 
 
 @njit(cache=True, nogil=True)
-def any_below(blocks: Any, group: int, queries: Any, first: int, bounds: Any, tag: Any) -> Any:
+def any_below(blocks: Words, group: int, queries: Words, first: int, bounds: Ints, tag: Tag) -> np.uint64:
     """1 if a code of the group is nearer to query ``first`` than its bound, else 0."""
     nearest = np.int64(1 << 20)
     for place in range(64):
@@ -37,7 +37,7 @@ def any_below(blocks: Any, group: int, queries: Any, first: int, bounds: Any, ta
 
 
 @njit(cache=True, nogil=True)
-def any_below_4(blocks: Any, group: int, queries: Any, first: int, bounds: Any, tag: Any) -> Any:
+def any_below_4(blocks: Words, group: int, queries: Words, first: int, bounds: Ints, tag: Tag) -> np.uint64:
     """Four answers of `any_below` in four bits; the codes are read once."""
     a = b = c = d = np.int64(1 << 20)
     for place in range(64):
@@ -53,8 +53,8 @@ def any_below_4(blocks: Any, group: int, queries: Any, first: int, bounds: Any, 
 
 @njit(cache=True, nogil=True)
 def any_weighted(
-    blocks: Any, group: int, queries: Any, first: int, bounds: Any, weights: Any, tag: Any
-) -> Any:
+    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, weights: Words, tag: Tag
+) -> np.uint64:
     """As `any_below`, with ``weights`` (W,): each byte of them is what a bit of that byte counts."""
     for place in range(64):
         total = np.uint64(0)
@@ -70,8 +70,8 @@ def any_weighted(
 
 @njit(cache=True, nogil=True)
 def any_weighted_4(
-    blocks: Any, group: int, queries: Any, first: int, bounds: Any, weights: Any, tag: Any
-) -> Any:
+    blocks: Words, group: int, queries: Words, first: int, bounds: Ints, weights: Words, tag: Tag
+) -> np.uint64:
     """Four answers of `any_weighted` in four bits."""
     result = np.uint64(0)
     for b in range(4):
@@ -80,7 +80,7 @@ def any_weighted_4(
 
 
 @njit(cache=True, nogil=True)
-def mask_below(blocks: Any, group: int, queries: Any, number: int, bounds: Any, tag: Any) -> Any:
+def mask_below(blocks: Words, group: int, queries: Words, number: int, bounds: Ints, tag: Tag) -> np.uint64:
     """Which of the 64 codes of a group are nearer to the query than its bound, as 64 bits."""
     mask = np.uint64(0)
     for place in range(64):
@@ -90,7 +90,7 @@ def mask_below(blocks: Any, group: int, queries: Any, number: int, bounds: Any, 
 
 
 @njit(cache=True, nogil=True)
-def weighted_below(blocks: Any, group: int, query: Any, planes: Any, bound: int, tag: Any) -> Any:
+def weighted_below(blocks: Words, group: int, query: Words, planes: Words, bound: int, tag: Tag) -> np.uint64:
     """Which of the 64 codes of a group have a weighted distance below ``bound``, as 64 bits."""
     mask = np.uint64(0)
     for place in range(64):

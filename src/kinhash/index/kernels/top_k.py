@@ -22,15 +22,14 @@ The twin of `top_k` is in `numpy_reference`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..._internal.compile import njit
+from ..._internal.types import Bools, Distances, Ints, Numbers, Words
 from ...codes import MAX_WEIGHT
 from . import numpy_reference
 from .bit_weights import weighed_bits
-from .bits import trailing_zeros
+from .bits import Tag, trailing_zeros
 from .heap import FAR, put_in_heap
 from .instructions import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below
 from .merge import merge_level
@@ -50,18 +49,12 @@ CODE = np.int64((1 << 40) - 1)
 # The notes on a query are one row of int64: these four facts, then rows and codes met at every distance,
 # then the candidates. One array, and arguments spelled out below, because taking arrays out of a tuple
 # counts references, and that costs more than the work on a candidate.
-COUNT, LIMIT, ROWS, CODES, BOUND = (
-    0,
-    1,
-    2,
-    3,
-    4,
-)  # candidates; the limit T; rows and codes within T; the bound
+COUNT, LIMIT, ROWS, CODES = 0, 1, 2, 3  # candidates; the limit T; rows and codes within T
 FACTS = 5
 
 
 @njit(cache=True, nogil=True)
-def _width(planes: Any, tag: Any) -> Any:
+def _width(planes: Words | None, tag: Tag) -> int:
     """One more than the largest distance there can be."""
     if planes is None:
         return 64 * len(tag) + 1
@@ -69,7 +62,7 @@ def _width(planes: Any, tag: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _admit(notes: Any, i: Any, width: Any, key: Any, weight: Any, leads: Any, k: Any) -> Any:
+def _admit(notes: Ints, i: int, width: int, key: int, weight: int, leads: int, k: int) -> int:
     """Note a candidate of query ``i``, then lower its limit as far as k rows allow. Returns the new bound.
 
     ``leads`` is 1 if the smallest row of the code passes, else 0.
@@ -94,7 +87,7 @@ def _admit(notes: Any, i: Any, width: Any, key: Any, weight: Any, leads: Any, k:
 
 
 @njit(cache=True, nogil=True)
-def _forget_distant(notes: Any, i: Any, keys: Any) -> None:
+def _forget_distant(notes: Ints, i: int, keys: int) -> None:
     """Drop candidates beyond the limit; without a filter, at most 2 k are left, so the list stays short."""
     kept = keys
     for j in range(keys, keys + notes[i, COUNT]):
@@ -105,7 +98,7 @@ def _forget_distant(notes: Any, i: Any, keys: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _forget_late(notes: Any, i: Any, keys: Any, k: Any, starts: Any, rows: Any, mask: Any) -> None:
+def _forget_late(notes: Ints, i: int, keys: int, k: int, starts: Numbers, rows: Numbers, mask: Bools) -> None:
     """Of the candidates at the limit, keep the k whose first passing rows come first: 2 k are left in all."""
     first = np.empty(k, np.int64)
     first[:] = FAR
@@ -127,21 +120,9 @@ def _forget_late(notes: Any, i: Any, keys: Any, k: Any, starts: Any, rows: Any, 
 
 @njit(cache=True, nogil=True)
 def _absorb(
-    blocks: Any,
-    n_codes: Any,
-    starts: Any,
-    rows: Any,
-    g: Any,
-    queries: Any,
-    i: Any,
-    k: Any,
-    bounds: Any,
-    notes: Any,
-    planes: Any,
-    passing: Any,
-    mask: Any,
-    tag: Any,
-) -> None:
+    blocks: Words, n_codes: int, starts: Numbers, rows: Numbers, g: int, queries: Words, i: int, k: int,
+    bounds: Ints, notes: Ints, planes: Words | None, passing: Words | None, mask: Bools | None, tag: Tag,
+) -> None:  # fmt: skip
     """Take in the codes of group ``g`` that are nearer than the bound of query ``i``."""
     width = _width(planes, tag)
     bound = bounds[i]
@@ -181,8 +162,9 @@ def _absorb(
 
 @njit(cache=True, nogil=True)
 def _emit(
-    starts: Any, rows: Any, notes: Any, i: Any, width: Any, distances: Any, ranks: Any, mask: Any
-) -> None:
+    starts: Numbers, rows: Numbers, notes: Ints, i: int, width: int, distances: Distances, ranks: Ints,
+    mask: Bools | None,
+) -> None:  # fmt: skip
     """Write the k rows of query ``i`` in the order (distance, rank)."""
     counts, keys = FACTS + width, FACTS + 2 * width
     _forget_distant(notes, i, keys)
@@ -210,15 +192,15 @@ def _emit(
             filled, first = after, last
 
 
-def _steps(blocks: Any, n_codes: int, starts: Any, rows: Any, queries: Any, *_: Any) -> int:
+def _steps(blocks: Words, n_codes: int, starts: Numbers, rows: Numbers, queries: Words, *_: object) -> int:
     """Numbers that the twin reads: all codes for every query."""
     return len(queries) * blocks.size
 
 
 @njit(cache=True, nogil=True, twin=numpy_reference.top_k, steps=_steps)
 def top_k(
-    blocks: Any, n_codes: Any, starts: Any, rows: Any, queries: Any, distances: Any, ranks: Any,
-    planes: Any, least: Any, passing: Any, mask: Any, tag: Any,
+    blocks: Words, n_codes: int, starts: Numbers, rows: Numbers, queries: Words, distances: Distances,
+    ranks: Ints, planes: Words | None, least: Words, passing: Words | None, mask: Bools | None, tag: Tag,
 ) -> None:  # fmt: skip
     """Fill ``distances`` and ``ranks`` (q, k) with the k nearest rows, in the order (distance, rank).
 

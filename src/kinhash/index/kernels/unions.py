@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..._internal.compile import njit
+from ..._internal.types import Ints
 
 __all__ = ["unite"]
 
 
 @njit(cache=True, nogil=True)
-def _root(parents: Any, node: Any) -> Any:
+def _root(parents: Ints, node: int) -> int:
     while parents[node] != node:
         parents[node] = parents[parents[node]]
         node = parents[node]
@@ -18,7 +17,7 @@ def _root(parents: Any, node: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def unite(parents: Any, left: Any, right: Any) -> None:
+def unite(parents: Ints, left: Ints, right: Ints) -> None:
     """Join the components of ``left[j]`` and ``right[j]``, for every j, in ``parents``."""
     for j in range(left.size):
         a, b = _root(parents, left[j]), _root(parents, right[j])

@@ -14,13 +14,19 @@ values mean nothing. So loops over words are unrolled, and every width has its o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
 
+import numpy as np
 from llvmlite import ir
+from llvmlite.ir import IRBuilder, Value
 from numba import types
+from numba.core.base import BaseContext
 from numba.core.registry import cpu_target
+from numba.core.typing import Context, Signature
 from numba.extending import intrinsic
+from numba.types import Type, UniTuple
+
+from .bits import Typed, Values
 
 __all__ = ["any_below", "any_below_4", "any_weighted", "any_weighted_4", "mask_below", "weighted_below"]
 
@@ -38,13 +44,13 @@ def _number(value: int) -> ir.Constant:
     return ir.Constant(I64, value)
 
 
-def _call(builder: Any, name: str, *vectors: Any) -> Any:
+def _call(builder: IRBuilder, name: str, *vectors: Value) -> Value:
     """Call an LLVM intrinsic on vectors of one type, which is that of its result."""
     kind = vectors[0].type
     return _declared(builder, f"{name}.v{kind.count}i{kind.element.width}", kind, *vectors)
 
 
-def _declared(builder: Any, full: str, result: Any, *vectors: Any) -> Any:
+def _declared(builder: IRBuilder, full: str, result: ir.Type, *vectors: Value) -> Value:
     """Call an LLVM intrinsic, declared by its full name."""
     function = builder.module.globals.get(full)
     if function is None:
@@ -53,7 +59,7 @@ def _declared(builder: Any, full: str, result: Any, *vectors: Any) -> Any:
     return builder.call(function, vectors)
 
 
-def _splat(builder: Any, scalar: Any) -> Any:
+def _splat(builder: IRBuilder, scalar: Value) -> Value:
     """The same number in every lane."""
     empty = ir.Constant(VECTOR, ir.Undefined)
     first = builder.insert_element(empty, scalar, ir.Constant(ir.IntType(32), 0))
@@ -61,17 +67,17 @@ def _splat(builder: Any, scalar: Any) -> Any:
     return builder.shuffle_vector(first, empty, zeros)
 
 
-def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
+def _data(context: BaseContext, builder: IRBuilder, array_type: Type, array: Value) -> Value:
     return context.make_array(array_type)(context, builder, array).data
 
 
-def _splat_words(builder: Any, pointer: Any, first: Any, n_words: int) -> list[Any]:
+def _splat_words(builder: IRBuilder, pointer: Value, first: Value, n_words: int) -> list[Value]:
     """Words ``first ... first + n_words`` behind the pointer, each in every lane."""
     places = [builder.add(first, _number(w)) for w in range(n_words)]
     return [_splat(builder, builder.load(builder.gep(pointer, [place]))) for place in places]
 
 
-def _load_codes(builder: Any, blocks: Any, group: Any, vector: int, n_words: int) -> list[Any]:
+def _load_codes(builder: IRBuilder, blocks: Value, group: Value, vector: int, n_words: int) -> list[Value]:
     """The words of 8 codes: vector number ``vector`` of a group."""
     start = builder.mul(group, _number(VECTORS * n_words * LANES))
     found = []
@@ -82,7 +88,7 @@ def _load_codes(builder: Any, blocks: Any, group: Any, vector: int, n_words: int
     return found
 
 
-def _differing_bits(builder: Any, codes: Sequence[Any], query: Sequence[Any]) -> Any:
+def _differing_bits(builder: IRBuilder, codes: Values, query: Values) -> Value:
     """Hamming distance of 8 codes to one query, one per lane."""
     total = None
     for code, word in zip(codes, query, strict=True):
@@ -91,12 +97,12 @@ def _differing_bits(builder: Any, codes: Sequence[Any], query: Sequence[Any]) ->
     return total
 
 
-def _lanes_below(builder: Any, values: Any, bound: Any) -> Any:
+def _lanes_below(builder: IRBuilder, values: Value, bound: Value) -> Value:
     """Eight bits: which lanes are below the bound."""
     return builder.bitcast(builder.icmp_unsigned("<", values, bound), ir.IntType(LANES))
 
 
-def _group_mask(builder: Any, per_vector: Any, bound: Any) -> Any:
+def _group_mask(builder: IRBuilder, per_vector: Callable[[int], Value], bound: Value) -> Value:
     """64 bits, one per code of a group, from ``per_vector(v)``, the values of its vectors."""
     mask = _number(0)
     for v in range(VECTORS):
@@ -106,14 +112,14 @@ def _group_mask(builder: Any, per_vector: Any, bound: Any) -> Any:
 
 
 def _nearest_is_below(
-    context: Any, builder: Any, kinds: Any, arguments: Any, n_queries: int, distance_of: Any
-) -> Any:
+    context: BaseContext, builder: IRBuilder, kinds: tuple[Type, ...], arguments: Values, n_words: int,
+    n_queries: int, distance_of: Callable[[Values, Values], Value],
+) -> Value:  # fmt: skip
     """Bit ``b``: whether the group holds a code whose ``distance_of`` query ``first + b`` is below its bound.
 
     The codes are loaded once for all of the queries; a running minimum per lane leaves a single comparison
     per query and group. Distances are below 2**32, so the minimum is that of 32-bit lanes, which is cheaper.
     """
-    n_words = len(kinds[-1])
     block_data, query_data, bound_data = (
         _data(context, builder, kinds[place], arguments[place]) for place in (0, 2, 4)
     )
@@ -122,7 +128,7 @@ def _nearest_is_below(
         _splat_words(builder, query_data, builder.mul(number, _number(n_words)), n_words)
         for number in numbers
     ]
-    nearest: list[Any] = [None] * n_queries
+    nearest: list[Value] = [None] * n_queries
     for v in range(VECTORS):
         codes = _load_codes(builder, block_data, arguments[1], v, n_words)
         for b in range(n_queries):
@@ -137,39 +143,44 @@ def _nearest_is_below(
     return result
 
 
-def _make_any_below(n_queries: int) -> Any:
+def _make_any_below(n_queries: int) -> Callable[..., np.uint64]:
     @intrinsic
     def any_below(
-        typing_context: Any, blocks: Any, group: Any, queries: Any, first: Any, bounds: Any, tag: Any
-    ) -> Any:
+        typing_context: Context, blocks: Type, group: Type, queries: Type, first: Type, bounds: Type,
+        tag: UniTuple,
+    ) -> Typed:  # fmt: skip
         """Which of the queries ``first, first + 1, ...`` have a code nearer than their bound in the group."""
         kinds = (blocks, types.int64, queries, types.int64, bounds, tag)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            def distance_of(codes: Any, query: Any) -> Any:
+        def generate(
+            context: BaseContext, builder: IRBuilder, signature: Signature, arguments: Values
+        ) -> Value:
+            def distance_of(codes: Values, query: Values) -> Value:
                 return _differing_bits(builder, codes, query)
 
-            return _nearest_is_below(context, builder, kinds, arguments, n_queries, distance_of)
+            return _nearest_is_below(context, builder, kinds, arguments, len(tag), n_queries, distance_of)
 
         return types.uint64(*kinds), generate
 
     return any_below
 
 
-def _make_any_weighted(n_queries: int) -> Any:
+def _make_any_weighted(n_queries: int) -> Callable[..., np.uint64]:
     @intrinsic
     def any_weighted(
-        typing_context: Any, blocks: Any, group: Any, queries: Any, first: Any, bounds: Any, weights: Any,
-        tag: Any,
-    ) -> Any:  # fmt: skip
+        typing_context: Context, blocks: Type, group: Type, queries: Type, first: Type, bounds: Type,
+        weights: Type, tag: UniTuple,
+    ) -> Typed:  # fmt: skip
         """As `any_below`, with ``weights`` (W,): each byte of them is what a bit of that byte counts."""
         kinds = (blocks, types.int64, queries, types.int64, bounds, weights, tag)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(
+            context: BaseContext, builder: IRBuilder, signature: Signature, arguments: Values
+        ) -> Value:
             data = _data(context, builder, weights, arguments[5])
             counted = _splat_words(builder, data, _number(0), len(tag))
 
-            def distance_of(codes: Any, query: Any) -> Any:
+            def distance_of(codes: Values, query: Values) -> Value:
                 total = None
                 for code, word, weight in zip(codes, query, counted, strict=True):
                     ones = builder.bitcast(builder.xor(code, word), BYTES)
@@ -178,14 +189,14 @@ def _make_any_weighted(n_queries: int) -> Any:
                     total = part if total is None else builder.add(total, part)
                 return total
 
-            return _nearest_is_below(context, builder, kinds, arguments, n_queries, distance_of)
+            return _nearest_is_below(context, builder, kinds, arguments, len(tag), n_queries, distance_of)
 
         return types.uint64(*kinds), generate
 
     return any_weighted
 
 
-def _weighed_bytes(builder: Any, ones: Any, weights: Any) -> Any:
+def _weighed_bytes(builder: IRBuilder, ones: Value, weights: Value) -> Value:
     """Per lane, the sum over its bytes of ones (at most 8) times weight (at most 15).
 
     The product of a byte fits into a byte, and that of two neighbors too, so x86 multiplies and adds pairs,
@@ -205,7 +216,7 @@ def _weighed_bytes(builder: Any, ones: Any, weights: Any) -> Any:
     return builder.and_(total, ir.Constant(VECTOR, [0xFFFF] * LANES))
 
 
-def _down(builder: Any, values: Any, bits: int) -> Any:
+def _down(builder: IRBuilder, values: Value, bits: int) -> Value:
     return builder.lshr(values, ir.Constant(VECTOR, [bits] * LANES))
 
 
@@ -217,12 +228,13 @@ any_weighted_4 = _make_any_weighted(4)
 
 @intrinsic
 def mask_below(
-    typing_context: Any, blocks: Any, group: Any, queries: Any, number: Any, bounds: Any, tag: Any
-) -> Any:
+    typing_context: Context, blocks: Type, group: Type, queries: Type, number: Type, bounds: Type,
+    tag: UniTuple,
+) -> Typed:  # fmt: skip
     """Which of the 64 codes of a group are nearer to the query than its bound, as 64 bits."""
     n_words = len(tag)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: IRBuilder, signature: Signature, arguments: Values) -> Value:
         block_data = _data(context, builder, blocks, arguments[0])
         query_data = _data(context, builder, queries, arguments[2])
         bound_data = _data(context, builder, bounds, arguments[4])
@@ -230,7 +242,7 @@ def mask_below(
         query = _splat_words(builder, query_data, first, n_words)
         bound = _splat(builder, builder.load(builder.gep(bound_data, [arguments[3]])))
 
-        def distances(v: int) -> Any:
+        def distances(v: int) -> Value:
             return _differing_bits(builder, _load_codes(builder, block_data, arguments[1], v, n_words), query)
 
         return _group_mask(builder, distances, bound)
@@ -240,8 +252,8 @@ def mask_below(
 
 @intrinsic
 def weighted_below(
-    typing_context: Any, blocks: Any, group: Any, query: Any, planes: Any, bound: Any, tag: Any
-) -> Any:
+    typing_context: Context, blocks: Type, group: Type, query: Type, planes: Type, bound: Type, tag: UniTuple
+) -> Typed:
     """Which of the 64 codes of a group have a weighted distance below ``bound``, as 64 bits.
 
     ``query`` (W,) is the query, ``planes`` (4, W) the bits of the integer weights, lowest first:
@@ -250,14 +262,14 @@ def weighted_below(
     n_words = len(tag)
     n_planes = 4
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: IRBuilder, signature: Signature, arguments: Values) -> Value:
         block_data = _data(context, builder, blocks, arguments[0])
         words = _splat_words(builder, _data(context, builder, query, arguments[2]), _number(0), n_words)
         plane_data = _data(context, builder, planes, arguments[3])
         masks = [_splat_words(builder, plane_data, _number(b * n_words), n_words) for b in range(n_planes)]
         limit = _splat(builder, arguments[4])
 
-        def distances(v: int) -> Any:
+        def distances(v: int) -> Value:
             codes = _load_codes(builder, block_data, arguments[1], v, n_words)
             differing = [builder.xor(code, word) for code, word in zip(codes, words, strict=True)]
             total = None
