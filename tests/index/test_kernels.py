@@ -19,6 +19,7 @@ from kinhash.index.kernels import (
     grouped,
     grouped_margins,
     heap,
+    layout,
     merge,
     multi_index,
     numpy_reference,
@@ -68,7 +69,7 @@ def test_group_instructions(kind, n_words):
     tag = (0,) * n_words
     for trial in range(20):
         codes = to_words(random_codes(rng, 192, 64 * n_words, 5, 0.1))
-        blocks = dedupe.aligned_blocks(192, n_words)
+        blocks = layout.aligned_blocks(192, n_words)
         blocks[:] = numpy_reference.blocks_of(codes)
         queries = to_words(random_codes(rng, 6, 64 * n_words, 5, 0.1))
         queries[0] = codes[70]
@@ -96,7 +97,7 @@ def test_grouping_and_lists(case):
     words = read_only(to_words(packed))
     results = []
     for module in (dedupe, numpy_reference):
-        blocks = dedupe.aligned_blocks(len(words), words.shape[1])
+        blocks = layout.aligned_blocks(len(words), words.shape[1])
         code_of_row = np.empty(len(words), np.uint32)
         n_codes = module.group_codes(words, blocks, code_of_row) if len(words) else 0
         starts, rows = np.empty(n_codes + 1, np.uint32), np.empty(len(words), np.uint32)
@@ -110,7 +111,7 @@ def test_grouping_outgrows_its_table():
     rng = np.random.default_rng(0)
     words = rng.integers(0, 2**64, (40_000, 1), dtype=np.uint64)
     words[20_000:] = words[:20_000]
-    blocks, code_of_row = dedupe.aligned_blocks(40_000, 1), np.empty(40_000, np.uint32)
+    blocks, code_of_row = layout.aligned_blocks(40_000, 1), np.empty(40_000, np.uint32)
     assert dedupe.group_codes(read_only(words), blocks, code_of_row) == 20_000
     np.testing.assert_array_equal(code_of_row, np.tile(np.arange(20_000), 2))
 

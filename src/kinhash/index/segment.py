@@ -24,9 +24,10 @@ from .ids import Ids
 from .kernels.asymmetric import bit_planes, top_k_weighted
 from .kernels.bit_weights import Weighing, weighing_of
 from .kernels.bits import CODE_BITS, DISTANCE_BITS
-from .kernels.dedupe import aligned_blocks, group_codes, list_rows
+from .kernels.dedupe import group_codes, list_rows
 from .kernels.grouped import Groups, build_groups, top_k_grouped
 from .kernels.grouped_margins import top_k_weighted_grouped
+from .kernels.layout import aligned_blocks, blocks_of, clear_tail, codes_at, codes_of
 from .kernels.multi_index import Tables, build_tables, expected_candidates, least_seconds
 from .kernels.radius import scan_within
 from .kernels.top_k import top_k
@@ -120,7 +121,7 @@ class Segment:
             list_rows(code_of_row, n_codes, starts, rows)
             full, blocks = blocks, aligned_blocks(n_codes, n_words)
             blocks[:] = full[: len(blocks)]
-        _clear_tail(blocks, n_codes)
+        clear_tail(blocks, n_codes)
         return cls(n_bits, blocks, n_codes, starts, rows, ids, payload or {})
 
     def words(self) -> Words:
@@ -174,8 +175,7 @@ class Segment:
         codes = ranks
         if self.starts.size:
             codes = self.filtering.once("code of rank", self._code_of_rank)[ranks]
-        words = self.blocks[codes >> 6, (codes >> 3) & 7, :, codes & 7]
-        return self._of_codes(words, EMPTY, EMPTY, Ids(len(ranks)), {})
+        return self._of_codes(codes_at(self.blocks, codes), EMPTY, EMPTY, Ids(len(ranks)), {})
 
     def _code_of_rank(self) -> npt.NDArray[np.uint32]:
         """The number of every row's code. Memory: 4 bytes per row."""
@@ -184,18 +184,10 @@ class Segment:
         return codes
 
     def _of_codes(self, codes: Words, starts: Any, rows: Any, ids: Ids, payload: Any) -> Segment:
-        blocks = aligned_blocks(len(codes), codes.shape[1])
-        _clear_tail(blocks, len(codes))
-        whole = len(codes) // 64
-        by_lane = blocks.transpose(0, 1, 3, 2)
-        by_lane[:whole] = codes[: 64 * whole].reshape(whole, 8, 8, codes.shape[1])
-        places = np.arange(64 * whole, len(codes))
-        blocks[places >> 6, (places >> 3) & 7, :, places & 7] = codes[64 * whole :]
-        return Segment(self.n_bits, blocks, len(codes), starts, rows, ids, payload)
+        return Segment(self.n_bits, blocks_of(codes), len(codes), starts, rows, ids, payload)
 
     def _codes(self) -> Words:
-        by_lane = np.ascontiguousarray(self.blocks.transpose(0, 1, 3, 2))
-        return by_lane.reshape(-1, self.blocks.shape[2])[: self.n_codes]
+        return codes_of(self.blocks, self.n_codes)
 
     def list_sizes(self) -> npt.NDArray[np.int64]:
         """How many rows each code has, where codes repeat."""
@@ -325,7 +317,7 @@ class Segment:
         if weighing.planes is None:
             return finds
         query, codes = finds >> CODE_BITS + DISTANCE_BITS, finds & ((1 << CODE_BITS) - 1)
-        differing = self.blocks[codes >> 6, (codes >> 3) & 7, :, codes & 7] ^ queries[query]
+        differing = codes_at(self.blocks, codes) ^ queries[query]
         return (query << CODE_BITS + DISTANCE_BITS) | (weighing.distances(differing) << CODE_BITS) | codes
 
     def _rows_of(self, finds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -376,7 +368,7 @@ class Segment:
         Kin bits that say little, or count little, leave all groups to be visited.
         """
         places = np.linspace(0, self.n_codes - 1, 8).astype(np.int64)
-        samples = read_only(self.blocks[places >> 6, (places >> 3) & 7, :, places & 7])
+        samples = read_only(codes_at(self.blocks, places))
         scan, visit = (self._ranker(samples, min(10, len(self)), fields, some) for some in (None, groups))
         with compiled_kernels():
             return least_seconds(visit) < MUCH_FASTER * least_seconds(scan)
@@ -411,9 +403,3 @@ def _decode(finds: npt.NDArray[np.int64], first_query: int) -> Finds:
     query = (finds >> CODE_BITS + DISTANCE_BITS) + first_query
     distances = ((finds >> CODE_BITS) & ((1 << DISTANCE_BITS) - 1)).astype(np.uint16)
     return query, distances, finds & ((1 << CODE_BITS) - 1)
-
-
-def _clear_tail(blocks: Words, n_codes: int) -> None:
-    """Zero the unused places after the last code, so that equal segments are equal byte for byte."""
-    places = np.arange(n_codes, 64 * len(blocks))
-    blocks[places >> 6, (places >> 3) & 7, :, places & 7] = 0

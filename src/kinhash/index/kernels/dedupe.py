@@ -12,15 +12,7 @@ from ..._internal.compile import njit
 from ..._internal.types import Numbers, Words
 from . import numpy_reference
 
-__all__ = ["aligned_blocks", "group_codes", "list_rows"]
-
-
-def aligned_blocks(n_codes: int, n_words: int) -> Words:
-    """Room for that many codes in the layout of `vector`, 64-byte aligned, not cleared."""
-    shape = (-(-n_codes // 64), 8, n_words, 8)
-    size = int(np.prod(shape)) * 8
-    space = np.empty(size + 64, np.uint8)
-    return space[-space.ctypes.data % 64 :][:size].view(np.uint64).reshape(shape)
+__all__ = ["group_codes", "list_rows"]
 
 
 @njit(cache=True, nogil=True)

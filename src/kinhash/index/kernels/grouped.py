@@ -22,9 +22,10 @@ from ..._internal.popcount import popcount
 from ..._internal.types import Distances, Ints, Numbers, Words
 from . import numpy_reference
 from .bits import Tag, trailing_zeros
-from .dedupe import aligned_blocks, group_codes, list_rows
+from .dedupe import group_codes, list_rows
 from .heap import FAR, put_in_heap, sort_heap
 from .instructions import any_below, mask_below
+from .layout import aligned_blocks, blocks_of, codes_at
 from .merge import merge_level
 
 __all__ = ["Groups", "build_groups", "top_k_grouped"]
@@ -73,13 +74,8 @@ def build_groups(codes: Words, kin: Words) -> Groups | None:
         return None
     starts, order = np.empty(n_groups + 1, np.uint32), np.empty(n_codes, np.uint32)
     list_rows(group_of_code, n_groups, starts, order)
-    blocks = aligned_blocks(n_codes, n_words)
-    places = np.arange(n_codes)
-    blocks[-1:] = 0
-    blocks[places >> 6, (places >> 3) & 7, :, places & 7] = codes[order]
-    places = places[:n_groups]
-    groups = Groups(kin_blocks[places >> 6, (places >> 3) & 7, :, places & 7], starts, order, blocks)
-    for array in (groups.kin, starts, order, blocks):
+    groups = Groups(codes_at(kin_blocks, np.arange(n_groups)), starts, order, blocks_of(codes[order]))
+    for array in (groups.kin, starts, order, groups.blocks):
         array.flags.writeable = False
     return groups
 

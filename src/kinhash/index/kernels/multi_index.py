@@ -25,6 +25,7 @@ from ..._internal.popcount import popcount
 from ..._internal.types import Distances, Ints, Numbers, Words
 from ..threads import map_threads
 from .bits import CODE_BITS, DISTANCE_BITS
+from .layout import codes_at
 from .radius import scan_within
 
 __all__ = ["Tables", "build_table", "build_tables", "expected_candidates", "least_seconds", "probe"]
@@ -182,7 +183,7 @@ def build_tables(blocks: Words, n_codes: int, n_bytes: int) -> Tables:
 def _measure(tables: Tables, blocks: Words, n_codes: int, n_bits: int) -> int:
     """The largest radius at which a few stored codes are found faster by probing than by scanning."""
     places = np.linspace(0, n_codes - 1, 4).astype(np.int64)
-    samples = np.ascontiguousarray(blocks[places >> 6, (places >> 3) & 7, :, places & 7])
+    samples = np.ascontiguousarray(codes_at(blocks, places))
     tag = (0,) * blocks.shape[2]
     scan_within(
         blocks[:1], min(64, n_codes), samples, 0, None, None, None, tag

@@ -12,15 +12,11 @@ import numpy as np
 
 from ..._internal.types import Array, Bools, Distances, Floats, Ints, Numbers, Words
 from .bits import CODE_BITS, DISTANCE_BITS, Tag
-
-
-def codes_of(blocks: Words, n_codes: int) -> Words:
-    """The codes (n, W) in the layout of `vector`, one per row."""
-    return np.ascontiguousarray(blocks.transpose(0, 1, 3, 2)).reshape(-1, blocks.shape[2])[:n_codes]
+from .layout import codes_of
 
 
 def blocks_of(codes: Words) -> Words:
-    """The layout of `vector` for codes (n, W); lanes after the last code are zero."""
+    """As in `layout`, without its alignment."""
     padded = np.zeros((-(-len(codes) // 64) * 64, codes.shape[1]), np.uint64)
     padded[: len(codes)] = codes
     return padded.reshape(-1, 8, 8, codes.shape[1]).transpose(0, 1, 3, 2)
