@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._internal.blocks import n_threads
+from .._internal.types import Array, Bools, Distances, Ints
 from .._internal.validation import check_choice, check_integer
 from ..codes import BitLayout, Codes, as_codes, to_words
 from .hamming_index import HammingIndex
@@ -34,10 +34,10 @@ class NearDuplicates:
 
     n_rows: int
     radius: int
-    ids: npt.NDArray[Any]
-    groups: npt.NDArray[np.int64]
-    kept: npt.NDArray[np.bool_]
-    distances: npt.NDArray[np.uint16]
+    ids: Array
+    groups: Ints
+    kept: Bools
+    distances: Distances
 
     @property
     def n_groups(self) -> int:
@@ -45,7 +45,7 @@ class NearDuplicates:
         return int(self.kept.sum())
 
     @property
-    def dropped(self) -> npt.NDArray[Any]:
+    def dropped(self) -> Array:
         """The ids that are not kept, as `HammingIndex.remove` takes them."""
         return self.ids[~self.kept]
 
@@ -83,7 +83,7 @@ def near_duplicates(
     radius = min(check_integer("radius", radius, 0), rows.max_distance)
     words = read_only(to_words(rows.packed))
     segment = Segment.build(words, rows.n_bits, Ids(len(rows)))
-    roots = _roots(segment, radius, rows.fields)[_code_of_row(segment)]
+    roots = _roots(segment, radius, rows.fields)[segment.code_of_rank()]
     members = np.flatnonzero(np.bincount(roots, minlength=1)[roots] > 1)
     _, groups = np.unique(roots[members], return_inverse=True)
     order = np.argsort(groups, kind="stable")
@@ -97,7 +97,7 @@ def near_duplicates(
     return NearDuplicates(len(rows), radius, ids, groups, kept, distances)
 
 
-def _roots(segment: Segment, radius: int, fields: BitLayout) -> npt.NDArray[np.int64]:
+def _roots(segment: Segment, radius: int, fields: BitLayout) -> Ints:
     """The smallest code of the group of every distinct code."""
     n_codes = segment.n_codes
     distinct = Segment(segment.n_bits, segment.blocks, n_codes, EMPTY, EMPTY, Ids(n_codes))
@@ -112,13 +112,3 @@ def _roots(segment: Segment, radius: int, fields: BitLayout) -> npt.NDArray[np.i
     while (above := parents[parents] != parents).any():
         parents[above] = parents[parents[above]]
     return parents
-
-
-def _code_of_row(segment: Segment) -> npt.NDArray[np.int64]:
-    """The distinct code of every row."""
-    codes = np.arange(segment.n_codes)
-    if not segment.starts.size:
-        return codes
-    code_of_row = np.empty(len(segment), np.int64)
-    code_of_row[segment.rows] = np.repeat(codes, segment.list_sizes())
-    return code_of_row

@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .._internal.locks import new_lock
+from .._internal.types import Words
 from ..codes import KIN_ONLY, BitLayout
 from .ids import SomeIds
 from .kernels.passing import passing_codes
 
 if TYPE_CHECKING:
-    from .segment import Finds, Pair, Segment, Words
+    from .segment import Finds, Pair, Segment
 
 __all__ = ["FilteredSegment"]
 

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Array
+from .._internal.types import Array, Words
 from ..codes import KIN_ONLY, BitLayout
 from ..errors import NotEnoughMemory
 from ..gpu import ROW, SHIFT, Queries, Rows, nearest, nearest_by_margins, within
 from .ids import Ids, SomeIds
 from .lists import Column, ListColumn
 from .matching import Filtering
-from .segment import Finds, Pair, Words
+from .segment import Finds, Pair
 
 __all__ = ["CardSegment", "Cards"]
 

@@ -8,15 +8,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._internal.texts import STRING
+from .._internal.types import Array, Ints
 from ..errors import InvalidInput
 from .ids import MOST_IDS, as_ids
 
-__all__ = ["Column", "ListColumn", "concatenated", "holds_lists", "kind_of"]
-
-Values = npt.NDArray[Any]
+__all__ = ["Column", "ListColumn", "concatenated", "holds_lists", "kind_of", "places_of_runs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +29,8 @@ class ListColumn:
     ends : where the values of each row end (n,).
     """
 
-    values: Values
-    ends: npt.NDArray[np.int64]
+    values: Array
+    ends: Ints
 
     def __post_init__(self) -> None:
         for array in (self.values, self.ends):
@@ -47,7 +45,7 @@ class ListColumn:
         return (len(self.ends),)
 
     @property
-    def starts(self) -> npt.NDArray[np.int64]:
+    def starts(self) -> Ints:
         """Where the values of every row begin."""
         return np.concatenate([np.zeros(1, np.int64), self.ends[:-1]])[: len(self)]
 
@@ -56,9 +54,7 @@ class ListColumn:
             row = range(len(self))[rows]
             return self.values[self.ends[row - 1] if row else 0 : self.ends[row]].tolist()
         starts, sizes = self.starts[rows], (self.ends - self.starts)[rows]
-        ends = np.cumsum(sizes)
-        places = np.arange(int(sizes.sum())) + np.repeat(starts - (ends - sizes), sizes)
-        return ListColumn(self.values[places], ends)
+        return ListColumn(self.values[places_of_runs(starts, sizes)], np.cumsum(sizes))
 
     def __iter__(self) -> Iterator[list[Any]]:
         return iter(self.tolist())
@@ -89,7 +85,13 @@ class ListColumn:
         return cls(_flat([value for row in lists for value in row], what), ends)
 
 
-Column = npt.NDArray[Any] | ListColumn
+Column = Array | ListColumn
+
+
+def places_of_runs(starts: Array, sizes: Ints) -> Ints:
+    """The places ``start ... start + size - 1`` of every run, one run after the other."""
+    before = np.cumsum(sizes) - sizes
+    return np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
 
 
 def holds_lists(values: Any) -> bool:
@@ -122,7 +124,7 @@ def _entries(row: Any, number: int, what: str) -> list[Any]:
     return row.tolist() if isinstance(row, np.ndarray) else list(row)
 
 
-def _flat(values: list[Any], what: str) -> Values:
+def _flat(values: list[Any], what: str) -> Array:
     if all(isinstance(value, str) for value in values):
         return as_ids(values, what) if values else np.empty(0, STRING)
     if all(isinstance(value, (bool, np.bool_)) for value in values):

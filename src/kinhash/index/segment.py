@@ -9,21 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from .._internal.blocks import n_threads
 from .._internal.compile import compiled_kernels
 from .._internal.locks import new_lock
-from .._internal.types import Array
+from .._internal.types import Array, Bools, Distances, Floats, Ints, Numbers, Words
 from ..codes import KIN_ONLY, BitLayout, n_bytes
 from .filtered_segment import FilteredSegment
 from .ids import Ids
 from .kernels.asymmetric import bit_planes, top_k_weighted
 from .kernels.bit_weights import Weighing, weighing_of
-from .kernels.bits import CODE_BITS, DISTANCE_BITS
+from .kernels.bits import CODE, CODE_BITS, DISTANCE, DISTANCE_BITS, unpacked
 from .kernels.dedupe import group_codes, list_rows
 from .kernels.grouped import Groups, build_groups, top_k_grouped
 from .kernels.grouped_margins import top_k_weighted_grouped
@@ -31,18 +29,16 @@ from .kernels.layout import aligned_blocks, blocks_of, clear_tail, codes_at, cod
 from .kernels.multi_index import Tables, build_tables, expected_candidates, least_seconds
 from .kernels.radius import scan_within
 from .kernels.top_k import top_k
-from .lists import Column, ListColumn
+from .lists import Column, ListColumn, places_of_runs
 from .matching import Filtering
-from .threads import map_threads
+from .threads import map_queries
 
 __all__ = ["Segment", "read_only"]
 
-Words = npt.NDArray[np.uint64]
-Pair = tuple[Array, npt.NDArray[np.int64]]
-Finds = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], npt.NDArray[np.int64]]
+T = TypeVar("T")
+Pair = tuple[Array, Ints]
+Finds = tuple[Ints, Distances, Ints]
 
-TASK = 100  # queries of one task; also what the kernel takes at a time
-WORTH_A_THREAD = 4_000_000  # word comparisons, about half a millisecond
 FEW_CODES = 50_000  # with fewer codes a scan is so fast that neither groups nor tables are built
 MUCH_FASTER = 0.7  # of the time of a scan: groups must gain that much to be kept
 EMPTY = np.empty(0, np.uint32)
@@ -88,8 +84,8 @@ class Segment:
     n_bits: int
     blocks: Words
     n_codes: int
-    starts: npt.NDArray[np.uint32]
-    rows: npt.NDArray[np.uint32]
+    starts: Numbers
+    rows: Numbers
     ids: Ids
     payload: Mapping[str, Column] = field(default_factory=dict)
     hashing: _Hashing = field(default_factory=_Hashing)
@@ -108,7 +104,9 @@ class Segment:
     # ---- making ------------------------------------------------------------------------------
 
     @classmethod
-    def build(cls, words: Words, n_bits: int, ids: Ids, payload: Mapping[str, Any] | None = None) -> Segment:
+    def build(
+        cls, words: Words, n_bits: int, ids: Ids, payload: Mapping[str, Column] | None = None
+    ) -> Segment:
         """From codes (n, W) in the order of their ids. Working memory: 4 bytes per row, 20 per code."""
         words = read_only(words)
         n_rows, n_words = words.shape
@@ -133,7 +131,7 @@ class Segment:
         words[self.rows] = np.repeat(codes, self.list_sizes(), axis=0)
         return words
 
-    def keep(self, mask: npt.NDArray[np.bool_]) -> Segment:
+    def keep(self, mask: Bools) -> Segment:
         """The rows of a boolean mask in the order of the ids, as a segment of their own.
 
         One pass over the rows, no hashing. Memory: as much as the segment that results.
@@ -154,14 +152,11 @@ class Segment:
         # The smallest row of a code may be gone, so the codes are put in order again.
         starts = np.cumsum(sizes) - sizes
         order = np.argsort(rows[starts]) if len(rows) else np.empty(0, np.int64)
-        new_starts = np.concatenate([[0], np.cumsum(sizes[order])])
-        within_list = np.arange(len(rows)) - np.repeat(new_starts[:-1], sizes[order])
-        rows = rows[np.repeat(starts[order], sizes[order]) + within_list]
-        return self._of_codes(
-            codes[order], new_starts.astype(np.uint32), rows.astype(np.uint32), ids, payload
-        )
+        listed = rows[places_of_runs(starts[order], sizes[order])].astype(np.uint32)
+        new_starts = np.concatenate([[0], np.cumsum(sizes[order])]).astype(np.uint32)
+        return self._of_codes(codes[order], new_starts, listed, ids, payload)
 
-    def only(self, mask: npt.NDArray[np.bool_]) -> FilteredSegment:
+    def only(self, mask: Bools) -> FilteredSegment:
         """The rows of a mask, for searches: they stay where they are."""
         return FilteredSegment.of(self, mask)
 
@@ -170,26 +165,31 @@ class Segment:
         codes = (self.n_bits, self.blocks, self.n_codes, self.starts, self.rows)
         return Segment(*codes, Ids(len(self)))
 
-    def copied(self, ranks: npt.NDArray[np.int64]) -> Segment:
+    def copied(self, ranks: Ints) -> Segment:
         """The codes of a few rows, whose ids are their positions in ``ranks``; equal codes are not merged."""
         codes = ranks
         if self.starts.size:
-            codes = self.filtering.once("code of rank", self._code_of_rank)[ranks]
+            codes = self.filtering.once("code of rank", self.code_of_rank)[ranks]
         return self._of_codes(codes_at(self.blocks, codes), EMPTY, EMPTY, Ids(len(ranks)), {})
 
-    def _code_of_rank(self) -> npt.NDArray[np.uint32]:
+    def code_of_rank(self) -> Numbers:
         """The number of every row's code. Memory: 4 bytes per row."""
-        codes = np.empty(len(self), np.uint32)
-        codes[self.rows] = np.repeat(np.arange(self.n_codes, dtype=np.uint32), self.list_sizes())
-        return codes
+        codes = np.arange(self.n_codes, dtype=np.uint32)
+        if not self.starts.size:
+            return codes
+        of_rank = np.empty(len(self), np.uint32)
+        of_rank[self.rows] = np.repeat(codes, self.list_sizes())
+        return of_rank
 
-    def _of_codes(self, codes: Words, starts: Any, rows: Any, ids: Ids, payload: Any) -> Segment:
+    def _of_codes(
+        self, codes: Words, starts: Numbers, rows: Numbers, ids: Ids, payload: Mapping[str, Column]
+    ) -> Segment:
         return Segment(self.n_bits, blocks_of(codes), len(codes), starts, rows, ids, payload)
 
     def _codes(self) -> Words:
         return codes_of(self.blocks, self.n_codes)
 
-    def list_sizes(self) -> npt.NDArray[np.int64]:
+    def list_sizes(self) -> Ints:
         """How many rows each code has, where codes repeat."""
         return (self.starts[1:] - self.starts[:-1]).astype(np.int64)
 
@@ -203,54 +203,45 @@ class Segment:
         """Distances (q, k) uint16 and ranks (q, k) of the nearest rows; k at most the number of rows."""
         groups = self._groups_for(len(queries), fields)
         begin = time.perf_counter()
-        found: Pair = self._ranker(queries, k, fields, groups)()
+        found = self._ranked(queries, k, fields, groups)
         if groups is None:
             self.grouping.seconds_scanning += time.perf_counter() - begin
         return found
 
-    def _ranker(self, queries: Words, k: int, fields: BitLayout, groups: Groups | None) -> Callable[[], Any]:
-        """A function that does the work of `top_k`: a scan if ``groups`` is None, else by groups."""
+    def top_k_passing(self, queries: Words, k: int, fields: BitLayout, passing: Words, mask: Bools) -> Pair:
+        """As `top_k`, of the rows of a mask; ``passing`` has a bit for each code with such a row."""
+        return self._ranked(queries, k, fields, None, passing, mask)
+
+    def _ranked(
+        self,
+        queries: Words,
+        k: int,
+        fields: BitLayout,
+        groups: Groups | None,
+        passing: Words | None = None,
+        mask: Bools | None = None,
+    ) -> Pair:
+        """The work of `top_k`: a scan if ``groups`` is None, else by groups, which take no mask."""
         weighing, tag = weighing_of(fields, self.n_bits), (0,) * queries.shape[1]
         distances, ranks = np.empty((len(queries), k), np.uint16), np.empty((len(queries), k), np.int64)
 
         def one(part: slice) -> None:
             answer = (self.starts, self.rows, queries[part], distances[part], ranks[part])
             if groups is None:
-                top_k(self.blocks, self.n_codes, *answer, weighing.planes, weighing.least, None, None, tag)
+                filtered = (weighing.planes, weighing.least, passing, mask)
+                top_k(self.blocks, self.n_codes, *answer, *filtered, tag)
                 return
-            top_k_grouped(
-                groups.kin, groups.starts, groups.codes, groups.blocks, weighing.kin, fields.kin_weight,
-                fields.alike_weight, *answer, tag,
-            )  # fmt: skip
-
-        def work() -> Pair:
-            if k:
-                self._spread(one, len(queries))
-            return distances, ranks
-
-        return work
-
-    def top_k_passing(self, queries: Words, k: int, fields: BitLayout, passing: Any, mask: Any) -> Pair:
-        """As `top_k`, of the rows of a mask; ``passing`` has a bit for each code with such a row."""
-        weighing, tag = weighing_of(fields, self.n_bits), (0,) * queries.shape[1]
-        distances, ranks = np.empty((len(queries), k), np.uint16), np.empty((len(queries), k), np.int64)
-
-        def one(part: slice) -> None:
-            answer = (self.starts, self.rows, queries[part], distances[part], ranks[part])
-            filtered = (weighing.planes, weighing.least, passing, mask)
-            top_k(self.blocks, self.n_codes, *answer, *filtered, tag)
+            by_group = (groups.kin, groups.starts, groups.codes, groups.blocks, weighing.kin)
+            top_k_grouped(*by_group, fields.kin_weight, fields.alike_weight, *answer, tag)
 
         if k:
             self._spread(one, len(queries))
         return distances, ranks
 
-    def top_k_weighted(
-        self, queries: Words, weights: npt.NDArray[np.float64], k: int, fields: BitLayout = KIN_ONLY
-    ) -> Pair:
+    def top_k_weighted(self, queries: Words, weights: Floats, k: int, fields: BitLayout = KIN_ONLY) -> Pair:
         """Weighted distances (q, k) float64 and ranks (q, k), see `asymmetric`."""
         kin, tag = weighing_of(fields, self.n_bits).kin, (0,) * queries.shape[1]
-        distances = np.empty((len(queries), k), np.float64)
-        ranks = np.empty((len(queries), k), np.int64)
+        distances, ranks = np.empty((len(queries), k)), np.empty((len(queries), k), np.int64)
         groups = self._groups_for(len(queries), fields)
         bounded = weights if groups is None else np.where(np.unpackbits(kin.view(np.uint8)), 0.0, weights)
         planes, steps = bit_planes(bounded)
@@ -260,17 +251,8 @@ class Segment:
             if groups is None:
                 top_k_weighted(self.blocks, self.n_codes, self.starts, self.rows, *asked, tag)
                 return
-            top_k_weighted_grouped(
-                groups.kin,
-                groups.starts,
-                groups.codes,
-                groups.blocks,
-                kin,
-                self.starts,
-                self.rows,
-                *asked,
-                tag,
-            )
+            by_group = (groups.kin, groups.starts, groups.codes, groups.blocks, kin)
+            top_k_weighted_grouped(*by_group, self.starts, self.rows, *asked, tag)
 
         if k:
             begin = time.perf_counter()
@@ -279,7 +261,9 @@ class Segment:
                 self.grouping.seconds_scanning += time.perf_counter() - begin
         return distances, ranks
 
-    def within(self, queries: Words, radius: int, fields: BitLayout = KIN_ONLY, passing: Any = None) -> Finds:
+    def within(
+        self, queries: Words, radius: int, fields: BitLayout = KIN_ONLY, passing: Words | None = None
+    ) -> Finds:
         """Query number, distance and rank of every row within the radius, sorted by these three.
 
         ``light`` is what the lightest bit counts: codes within the radius differ in at most
@@ -294,52 +278,41 @@ class Segment:
             asked = queries[part]
             if tables is not None:
                 finds = self._weighed(tables.within(self.blocks, asked, radius // light), asked, weighing)
-                finds = finds[(finds >> CODE_BITS) & ((1 << DISTANCE_BITS) - 1) <= radius]
+                finds = finds[(finds >> CODE_BITS) & DISTANCE <= radius]
             else:
                 tag = (0,) * queries.shape[1]
                 finds = scan_within(
                     self.blocks, self.n_codes, asked, radius, weighing.planes, weighing.least, passing, tag
                 )
-            return _decode(self._rows_of(finds), part.start)
+            query, distances, ranks = unpacked(self._rows_of(finds))
+            return query + part.start, distances.astype(np.uint16), ranks
 
         begin = time.perf_counter()
         found = self._spread(one, len(queries))
         if tables is None:
             self.hashing.seconds_scanning += time.perf_counter() - begin
-        columns = zip(_decode(np.empty(0, np.int64), 0), *found, strict=True)
-        query, distances, ranks = (np.concatenate(column) for column in columns)
+        none = np.empty(0, np.int64), np.empty(0, np.uint16), np.empty(0, np.int64)
+        query, distances, ranks = (np.concatenate(column) for column in zip(none, *found, strict=True))
         return query, distances, ranks
 
-    def _weighed(
-        self, finds: npt.NDArray[np.int64], queries: Words, weighing: Weighing
-    ) -> npt.NDArray[np.int64]:
+    def _weighed(self, finds: Ints, queries: Words, weighing: Weighing) -> Ints:
         """Finds, packed as in `kernels.bits`, with weighted distances in place of plain ones."""
         if weighing.planes is None:
             return finds
-        query, codes = finds >> CODE_BITS + DISTANCE_BITS, finds & ((1 << CODE_BITS) - 1)
+        query, _, codes = unpacked(finds)
         differing = codes_at(self.blocks, codes) ^ queries[query]
         return (query << CODE_BITS + DISTANCE_BITS) | (weighing.distances(differing) << CODE_BITS) | codes
 
-    def _rows_of(self, finds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _rows_of(self, finds: Ints) -> Ints:
         """Packed finds of rows from those of codes, sorted: by query, then distance, then rank."""
         if self.starts.size:
-            codes = finds & ((1 << CODE_BITS) - 1)
+            codes: Array = finds & CODE
             sizes = self.list_sizes()[codes]
-            ends = np.cumsum(sizes)
-            places = np.arange(int(sizes.sum())) + np.repeat(self.starts[codes] - (ends - sizes), sizes)
-            finds = np.repeat(finds - codes, sizes) + self.rows[places]
+            finds = np.repeat(finds - codes, sizes) + self.rows[places_of_runs(self.starts[codes], sizes)]
         return np.sort(finds)
 
-    def _spread(self, one: Callable[[slice], Any], n_queries: int) -> list[Any]:
-        """Run the tasks of all queries, on all threads if there is enough to do."""
-        if n_queries == 1:
-            return [one(slice(0, 1))]
-        work = n_queries * self.n_codes * self.blocks.shape[2]
-        size = TASK
-        if work > WORTH_A_THREAD:  # a part for every thread, in fours as kernels take queries
-            size = min(TASK, -(-n_queries // (4 * n_threads())) * 4)
-        parts = [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
-        return map_threads(one, parts)
+    def _spread(self, one: Callable[[slice], T], n_queries: int) -> list[T]:
+        return map_queries(one, n_queries, self.n_codes * self.blocks.shape[2])
 
     # ---- groups of kin codes -----------------------------------------------------------------
 
@@ -369,9 +342,10 @@ class Segment:
         """
         places = np.linspace(0, self.n_codes - 1, 8).astype(np.int64)
         samples = read_only(codes_at(self.blocks, places))
-        scan, visit = (self._ranker(samples, min(10, len(self)), fields, some) for some in (None, groups))
+        depth = min(10, len(self))
         with compiled_kernels():
-            return least_seconds(visit) < MUCH_FASTER * least_seconds(scan)
+            visit = least_seconds(lambda: self._ranked(samples, depth, fields, groups))
+            return visit < MUCH_FASTER * least_seconds(lambda: self._ranked(samples, depth, fields, None))
 
     # ---- multi-index hashing -----------------------------------------------------------------
 
@@ -397,9 +371,3 @@ class Segment:
             if self.hashing.tables is None:
                 self.hashing.tables = build_tables(self.blocks, self.n_codes, n_bytes(self.n_bits))
             return self.hashing.tables
-
-
-def _decode(finds: npt.NDArray[np.int64], first_query: int) -> Finds:
-    query = (finds >> CODE_BITS + DISTANCE_BITS) + first_query
-    distances = ((finds >> CODE_BITS) & ((1 << DISTANCE_BITS) - 1)).astype(np.uint16)
-    return query, distances, finds & ((1 << CODE_BITS) - 1)

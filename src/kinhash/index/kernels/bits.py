@@ -13,7 +13,19 @@ from numba.core.typing import Context, Signature
 from numba.extending import intrinsic
 from numba.types import Type
 
-__all__ = ["CODE_BITS", "DISTANCE_BITS", "Tag", "Typed", "Values", "trailing_zeros"]
+from ..._internal.types import Ints
+
+__all__ = [
+    "CODE",
+    "CODE_BITS",
+    "DISTANCE",
+    "DISTANCE_BITS",
+    "Tag",
+    "Typed",
+    "Values",
+    "trailing_zeros",
+    "unpacked",
+]
 
 Tag: TypeAlias = tuple[int, ...]  # one for each word of a code, see `vector`
 Values: TypeAlias = Sequence[Value]  # of LLVM
@@ -22,6 +34,13 @@ Typed: TypeAlias = tuple[Signature, Callable[[BaseContext, IRBuilder, Signature,
 # A find of a radius search is one number: query << 54 | distance << 40 | code.
 CODE_BITS = 40
 DISTANCE_BITS = 14
+CODE = (1 << CODE_BITS) - 1
+DISTANCE = (1 << DISTANCE_BITS) - 1
+
+
+def unpacked(finds: Ints) -> tuple[Ints, Ints, Ints]:
+    """Queries, distances and codes of finds."""
+    return finds >> CODE_BITS + DISTANCE_BITS, (finds >> CODE_BITS) & DISTANCE, finds & CODE
 
 
 @intrinsic
