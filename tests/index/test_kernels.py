@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from unittest import mock
 
 import numpy as np
@@ -29,7 +30,8 @@ from kinhash.index.kernels import (
     vector,
 )
 from kinhash.index.kernels import radius as radius_kernel
-from kinhash.index.kernels.bit_weights import weighed_bits, weighing_of
+from kinhash.index.kernels.bit_weights import near_codes, weighed_bits, weighing_of
+from kinhash.index.kernels.bits import lanes
 from kinhash.index.kernels.multi_index import build_tables
 from kinhash.index.segment import Segment, read_only
 
@@ -89,6 +91,26 @@ def test_group_instructions(kind, n_words):
             assert INSTRUCTIONS[kind, "weighted_below"](*arguments) == numpy_reference.weighted_below(
                 *arguments
             )
+
+
+def test_near_codes_of_a_group():
+    """Those that exist, are nearer than the bound, and pass."""
+    rng = np.random.default_rng(5)
+    codes = to_words(random_codes(rng, 100, 64, 5, 0.1))
+    blocks, queries = layout.blocks_of(codes), to_words(random_codes(rng, 3, 64, 5, 0.1))
+    np.testing.assert_array_equal(blocks, numpy_reference.blocks_of(codes))
+    bounds, passing = np.array([5, 30, 40]), rng.integers(0, 2**64, 2, dtype=np.uint64)
+    for g, i in product(range(2), range(3)):
+        near = numpy_reference.hamming(queries[i : i + 1], codes)[0] < bounds[i]
+        near &= np.unpackbits(passing.view(np.uint8), bitorder="little")[:100] > 0
+        wanted = sum(1 << int(place) for place in np.flatnonzero(near[64 * g : 64 * g + 64]))
+        assert near_codes(blocks, 100, g, queries, i, bounds, None, passing, (0,)) == wanted
+
+
+@pytest.mark.parametrize(("group", "start", "stop"), [(0, 0, 64), (0, 0, 1), (2, 140, 200), (1, 70, 75)])
+def test_lanes_of_a_group(group, start, stop):
+    wanted = sum(1 << place for place in range(64) if start <= 64 * group + place < stop)
+    assert lanes(group, start, stop) == wanted
 
 
 @given(case=cases())
@@ -365,7 +387,10 @@ def test_every_kernel_has_a_twin():
         vector, top_k, radius_kernel, multi_index, dedupe, merge, asymmetric, grouped, grouped_margins,
         passing,
     )  # fmt: skip
-    helpers = {"exact_distance", "fill_table", "count_passing", "first_passing", "mark_rows"}
+    helpers = {
+        "exact_distance", "fill_table", "count_passing", "first_passing", "mark_rows", "merge_levels",
+        "with_room",
+    }  # fmt: skip
     public = {name for module in modules for name in module.__all__} - helpers
     kernels = {name for name in public if any(hasattr(getattr(m, name, None), "py_func") for m in modules)}
     assert kernels >= {"top_k", "scan_within", "probe", "group_codes", "merge_level", "top_k_weighted"}

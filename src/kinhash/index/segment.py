@@ -285,7 +285,8 @@ class Segment:
                     self.blocks, self.n_codes, asked, radius, weighing.planes, weighing.least, passing, tag
                 )
             query, distances, ranks = unpacked(self._rows_of(finds))
-            return query + part.start, distances.astype(np.uint16), ranks
+            query += part.start
+            return query, distances, ranks
 
         begin = time.perf_counter()
         found = self._spread(one, len(queries))

@@ -15,14 +15,11 @@ import numpy as np
 from ..._internal.bit_planes import SAFETY, planes_of, whole_weights
 from ..._internal.compile import njit
 from ..._internal.types import Floats, Ints, Numbers, Words
-from .bits import Tag, trailing_zeros
+from .bits import ONE, ZERO, Tag, lanes, trailing_zeros
 from .instructions import weighted_below
-from .merge import merge_level
+from .merge import merge_levels
 
 __all__ = ["bit_planes", "exact_distance", "fill_table", "top_k_weighted"]
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 def bit_planes(weights: Floats) -> tuple[Words, Floats]:
@@ -90,9 +87,7 @@ def _one_query(
     facts = np.zeros(2, np.int64)
     bound = np.int64(1) << 40
     for g in range((n_codes + 63) // 64):
-        mask = weighted_below(blocks, g, query, planes, bound, tag)
-        if n_codes - 64 * g < 64:
-            mask &= (ONE << np.uint64(n_codes - 64 * g)) - ONE
+        mask = weighted_below(blocks, g, query, planes, bound, tag) & lanes(g, 0, n_codes)
         while mask != ZERO:
             code = 64 * g + trailing_zeros(mask)
             mask &= mask - ONE
@@ -128,12 +123,4 @@ def top_k_weighted(
     for i in range(queries.shape[0]):
         fill_table(weights[i], table)
         count = _one_query(blocks, n_codes, starts, queries[i], planes[i], steps[i], table, k, kept, tag)
-        filled = first = np.int64(0)
-        while first < count:
-            last = first + 1
-            while last < count and kept[0][last] == kept[0][first]:
-                last += 1
-            after = merge_level(kept[1], first, last, starts, rows, ranks[i], filled, None)
-            for at in range(filled, after):
-                distances[i, at] = kept[0][first]
-            filled, first = after, last
+        merge_levels(kept[0][:count], kept[1][:count], starts, rows, distances[i], ranks[i])

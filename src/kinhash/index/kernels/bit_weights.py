@@ -17,8 +17,10 @@ from ..._internal.compile import njit
 from ..._internal.popcount import popcount
 from ..._internal.types import Ints, Words
 from ...codes import MAX_WEIGHT, BitLayout, n_bytes, pack_bits, to_words
+from .bits import Tag, lanes
+from .instructions import mask_below, weighted_below
 
-__all__ = ["N_PLANES", "Weighing", "weighed_bits", "weighing_of"]
+__all__ = ["N_PLANES", "Weighing", "near_codes", "weighed_bits", "weighing_of"]
 
 N_PLANES = MAX_WEIGHT.bit_length()
 
@@ -71,3 +73,18 @@ def weighed_bits(differing: np.uint64, planes: Words | None, w: int) -> np.uint6
     for b in range(planes.shape[0]):
         total += popcount(differing & planes[b, w]) << np.uint64(b)
     return total
+
+
+@njit(cache=True, nogil=True)
+def near_codes(
+    blocks: Words, n_codes: int, g: int, queries: Words, i: int, bounds: Ints, planes: Words | None,
+    passing: Words | None, tag: Tag,
+) -> np.uint64:  # fmt: skip
+    """Which codes of group ``g`` are nearer to query ``i`` than its bound, and pass, as 64 bits."""
+    if planes is None:
+        near = mask_below(blocks, g, queries, i, bounds, tag)
+    else:
+        near = weighted_below(blocks, g, queries[i], planes, bounds[i], tag)
+    if passing is not None:
+        near &= passing[g]
+    return near & lanes(g, 0, n_codes)

@@ -21,21 +21,16 @@ from ..._internal.compile import njit
 from ..._internal.popcount import popcount
 from ..._internal.types import Distances, Ints, Numbers, Words
 from . import numpy_reference
-from .bits import Tag, trailing_zeros
+from .bits import CODE, CODE_BITS, ONE, ZERO, Tag, lanes, trailing_zeros
 from .dedupe import group_codes, list_rows
 from .heap import FAR, put_in_heap, sort_heap
 from .instructions import any_below, mask_below
 from .layout import aligned_blocks, blocks_of, codes_at
-from .merge import merge_level
+from .merge import merge_levels
 
 __all__ = ["Groups", "build_groups", "top_k_grouped"]
 
 LARGE_ENOUGH = 128  # codes per group on average: below, visiting groups can hardly save anything
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-SHIFT = np.int64(40)  # a candidate is one number: distance << 40 | code
-CODE = np.int64((1 << 40) - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +94,9 @@ def _plain_bound(heap: Ints, first: int, differing: int, kin_weight: int, alike_
     """How many bits a code may differ in, less one, to come before the last of the heap.
 
     The code is of a group whose kin bits differ in ``differing``, and its number is ``first`` at least, so
-    its distance must be below ``(heap[0] - first - 1) >> SHIFT`` plus one.
+    its distance must be below ``(heap[0] - first - 1) >> CODE_BITS`` plus one.
     """
-    left = ((heap[0] - first - 1) >> SHIFT) + 1 - kin_weight * differing
+    left = ((heap[0] - first - 1) >> CODE_BITS) + 1 - kin_weight * differing
     return differing + (left + alike_weight - 1) // alike_weight
 
 
@@ -115,11 +110,7 @@ def _visit(
     for b in range(start >> 6, (stop + 63) >> 6):
         if any_below(blocks, b, queries, i, bounds, tag) == ZERO:
             continue
-        mask = mask_below(blocks, b, queries, i, bounds, tag)
-        if start > 64 * b:  # codes of the group before
-            mask &= ~((ONE << np.uint64(start - 64 * b)) - ONE)
-        if stop - 64 * b < 64:  # and of the next
-            mask &= (ONE << np.uint64(stop - 64 * b)) - ONE
+        mask = mask_below(blocks, b, queries, i, bounds, tag) & lanes(b, start, stop)
         while mask != ZERO:
             place = trailing_zeros(mask)
             mask &= mask - ONE
@@ -127,27 +118,11 @@ def _visit(
             for w in range(len(tag)):
                 bits += popcount(blocks[b, place >> 3, w, place & 7] ^ queries[i, w])
             distance = kin_weight * differing + alike_weight * (np.int64(bits) - differing)
-            key = distance << SHIFT | np.int64(codes[64 * b + place])
+            key = distance << CODE_BITS | np.int64(codes[64 * b + place])
             if key < heap[0]:
                 put_in_heap(heap, key)
         following = np.int64(codes[min(64 * b + 64, stop - 1)])
         bounds[i] = _plain_bound(heap, following, differing, kin_weight, alike_weight)
-
-
-@njit(cache=True, nogil=True)
-def _emit(heap: Ints, starts: Numbers, rows: Numbers, distances: Distances, ranks: Ints) -> None:
-    """Write the rows of the codes of a sorted heap in the order (distance, rank)."""
-    found = heap & CODE
-    filled = first = np.int64(0)
-    while filled < ranks.size:
-        distance = heap[first] >> SHIFT
-        last = first + 1
-        while last < heap.size and heap[last] >> SHIFT == distance:
-            last += 1
-        after = merge_level(found, first, last, starts, rows, ranks, filled, None)
-        for at in range(filled, after):
-            distances[at] = distance
-        filled, first = after, last
 
 
 def _steps(*arguments: Any) -> int:
@@ -182,11 +157,11 @@ def top_k_grouped(
             heap[place] = FAR
         for place in range(n_groups):
             g = order[place]
-            if kin_weight * costs[g] > heap[0] >> SHIFT:
+            if kin_weight * costs[g] > heap[0] >> CODE_BITS:
                 break
             start, stop = np.int64(group_starts[g]), np.int64(group_starts[g + 1])
             _visit(
                 blocks, codes, start, stop, costs[g], queries, i, kin_weight, alike_weight, bounds, heap, tag
             )
         sort_heap(heap)
-        _emit(heap, starts, rows, distances[i], ranks[i])
+        merge_levels(heap >> CODE_BITS, heap & CODE, starts, rows, distances[i], ranks[i])

@@ -13,14 +13,11 @@ from ..._internal.bit_planes import SAFETY
 from ..._internal.compile import njit
 from ..._internal.types import Floats, Ints, Numbers, Words
 from .asymmetric import exact_distance, fill_table
-from .bits import Tag, trailing_zeros
+from .bits import ONE, ZERO, Tag, lanes, trailing_zeros
 from .instructions import weighted_below
-from .merge import merge_level
+from .merge import merge_levels
 
 __all__ = ["top_k_weighted_grouped"]
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
@@ -58,11 +55,7 @@ def _visit(
     for b in range(start >> 6, (stop + 63) >> 6):
         if count == near.size:
             bound = np.int64(max(0.0, near[count - 1] * (1 + SAFETY) - cost) / step) + 1
-        mask = weighted_below(blocks, b, query, planes, bound, tag)
-        if start > 64 * b:  # codes of the group before
-            mask &= ~((ONE << np.uint64(start - 64 * b)) - ONE)
-        if stop - 64 * b < 64:  # and of the next
-            mask &= (ONE << np.uint64(stop - 64 * b)) - ONE
+        mask = weighted_below(blocks, b, query, planes, bound, tag) & lanes(b, start, stop)
         while mask != ZERO:
             place = 64 * b + trailing_zeros(mask)
             mask &= mask - ONE
@@ -98,12 +91,4 @@ def top_k_weighted_grouped(
                 blocks, codes, start, stop, costs[g], queries[i], planes[i], steps[i], table,
                 near, found, count, tag,
             )  # fmt: skip
-        filled = first = np.int64(0)
-        while filled < ranks.shape[1]:
-            last = first + 1
-            while last < count and near[last] == near[first]:
-                last += 1
-            after = merge_level(found, first, last, starts, rows, ranks[i], filled, None)
-            for at in range(filled, after):
-                distances[i, at] = near[first]
-            filled, first = after, last
+        merge_levels(near[:count], found[:count], starts, rows, distances[i], ranks[i])

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..._internal.compile import njit
-from ..._internal.types import Bools, Ints, Numbers
+from ..._internal.types import Array, Bools, Ints, Numbers
 
-__all__ = ["merge_level"]
+__all__ = ["merge_level", "merge_levels"]
 
 
 @njit(cache=True, nogil=True)
@@ -105,3 +105,19 @@ def merge_level(
     for j in range(count):
         ranks[filled + j] = buffer[j]
     return filled + count
+
+
+@njit(cache=True, nogil=True)
+def merge_levels(
+    near: Array, codes: Ints, starts: Numbers, rows: Numbers, distances: Array, ranks: Ints
+) -> None:
+    """Fill ``ranks`` with the rows of codes in the order of their distances ``near``, which ascend."""
+    filled = first = np.int64(0)
+    while filled < ranks.size:
+        last = first + 1
+        while last < codes.size and near[last] == near[first]:
+            last += 1
+        after = merge_level(codes, first, last, starts, rows, ranks, filled, None)
+        for at in range(filled, after):
+            distances[at] = near[first]
+        filled, first = after, last

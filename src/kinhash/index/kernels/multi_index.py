@@ -26,7 +26,7 @@ from ..._internal.types import Distances, Ints, Numbers, Words
 from ..threads import map_threads
 from .bits import CODE_BITS, DISTANCE_BITS
 from .layout import codes_at
-from .radius import scan_within
+from .radius import scan_within, with_room
 
 __all__ = ["Tables", "build_table", "build_tables", "expected_candidates", "least_seconds", "probe"]
 
@@ -114,11 +114,7 @@ def probe(
                             continue
                     if _found_before(differing, chunk, full, extra):
                         continue
-                    if count == finds.size:
-                        larger = np.empty(2 * count, np.int64)
-                        for j in range(count):
-                            larger[j] = finds[j]
-                        finds = larger
+                    finds = with_room(finds, count)
                     code = np.int64(codes[chunk, p])
                     finds[count] = (i << CODE_BITS + DISTANCE_BITS) | (distance << CODE_BITS) | code
                     count += 1

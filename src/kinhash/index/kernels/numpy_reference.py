@@ -23,7 +23,7 @@ def blocks_of(codes: Words) -> Words:
 
 
 def hamming(queries: Words, codes: Words, planes: Words | None = None) -> Ints:
-    """Distances (q, n), weighted by the planes of `weighing` where there are some."""
+    """Distances (q, n), weighted by the planes of `bit_weights` where there are some."""
     differing = queries[:, None, :] ^ codes[None, :, :]
     if planes is None:
         return np.bitwise_count(differing).sum(-1, dtype=np.int64)

@@ -1,8 +1,8 @@
 """All codes within a radius, by scanning: the answer multi-index hashing must equal.
 
 A find is one number, ``query << 54 | distance << 40 | code``, so sorting finds puts them in the order of the
-result. With ``planes`` (see `weighing`) distances and the radius are weighted. The twin of `scan_within` is
-in `numpy_reference`.
+result. With ``planes`` (see `bit_weights`) distances and the radius are weighted. The twin of `scan_within`
+is in `numpy_reference`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ import numpy as np
 from ..._internal.compile import njit
 from ..._internal.types import Ints, Words
 from . import numpy_reference
-from .bit_weights import weighed_bits
-from .bits import CODE_BITS, DISTANCE_BITS, Tag, trailing_zeros
-from .instructions import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below
+from .bit_weights import near_codes, weighed_bits
+from .bits import CODE_BITS, DISTANCE_BITS, ONE, ZERO, Tag, trailing_zeros
+from .instructions import any_below, any_below_4, any_weighted, any_weighted_4
 
-__all__ = ["scan_within"]
+__all__ = ["scan_within", "with_room"]
 
 CODE_BLOCK = 4096  # words: 32 kB, the first-level cache
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
@@ -29,27 +27,21 @@ def _collect(
     planes: Words | None, passing: Words | None, tag: Tag,
 ) -> int:  # fmt: skip
     """Note the codes of group ``g`` within reach of query ``i``; returns how many finds there are now."""
-    if planes is None:
-        mask = mask_below(blocks, g, queries, i, bounds, tag)
-    else:
-        mask = weighted_below(blocks, g, queries[i], planes, bounds[i], tag)
-    if n_codes - 64 * g < 64:
-        mask &= (ONE << np.uint64(n_codes - 64 * g)) - ONE
-    if passing is not None:
-        mask &= passing[g]
-    while mask != ZERO:
-        place = trailing_zeros(mask)
-        mask &= mask - ONE
-        distance = ZERO
+    near = near_codes(blocks, n_codes, g, queries, i, bounds, planes, passing, tag)
+    while near != ZERO:
+        place = trailing_zeros(near)
+        near &= near - ONE
+        bits = ZERO
         for w in range(len(tag)):
-            distance += weighed_bits(blocks[g, place >> 3, w, place & 7] ^ queries[i, w], planes, w)
-        finds[count] = (i << CODE_BITS + DISTANCE_BITS) | (np.int64(distance) << CODE_BITS) | (64 * g + place)
+            bits += weighed_bits(blocks[g, place >> 3, w, place & 7] ^ queries[i, w], planes, w)
+        distance = np.int64(bits)
+        finds[count] = (i << CODE_BITS + DISTANCE_BITS) | (distance << CODE_BITS) | (64 * g + place)
         count += 1
     return count
 
 
 @njit(cache=True, nogil=True)
-def _with_room(finds: Ints, count: int) -> Ints:
+def with_room(finds: Ints, count: int) -> Ints:
     """The same finds, with room for another 256."""
     if count + 256 <= finds.size:
         return finds
@@ -90,7 +82,7 @@ def scan_within(
                 else:
                     hits = any_weighted_4(blocks, g, queries, i, bounds, least, tag)
                 if hits != ZERO:
-                    finds = _with_room(finds, count)
+                    finds = with_room(finds, count)
                 while hits != ZERO:
                     b = i + trailing_zeros(hits)
                     hits &= hits - ONE
@@ -104,7 +96,7 @@ def scan_within(
                 else:
                     hits = any_weighted(blocks, g, queries, i, bounds, least, tag)
                 if hits != ZERO:
-                    finds = _with_room(finds, count)
+                    finds = with_room(finds, count)
                     count = _collect(
                         blocks, n_codes, g, queries, i, bounds, finds, count, planes, passing, tag
                     )

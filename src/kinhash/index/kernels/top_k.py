@@ -9,8 +9,8 @@ has a row that comes first. For distinct codes that leaves "nearer than ``T``", 
 Few groups of 64 codes pass the test (some 450 of 15,625 for a million random codes and k = 100), so
 what happens to a candidate hardly counts, and the scan runs at the speed of the memory.
 
-Codes with fields go through the same scan, with ``planes`` and ``least`` of `weighing`; with ``planes`` None
-the compiler leaves the weighing out.
+Codes with fields go through the same scan, with ``planes`` and ``least`` of `bit_weights`; with ``planes``
+None the compiler leaves the weighing out.
 
 A filter comes as ``passing``, a bit for each code that may have a row that passes, and ``mask``, which rows
 pass: both are None without one. Where codes repeat, the first row of a code that passes need not be its
@@ -28,10 +28,10 @@ from ..._internal.compile import njit
 from ..._internal.types import Bools, Distances, Ints, Numbers, Words
 from ...codes import MAX_WEIGHT
 from . import numpy_reference
-from .bit_weights import weighed_bits
-from .bits import Tag, trailing_zeros
+from .bit_weights import near_codes, weighed_bits
+from .bits import CODE, CODE_BITS, ONE, ZERO, Tag, trailing_zeros
 from .heap import FAR, put_in_heap
-from .instructions import any_below, any_below_4, any_weighted, any_weighted_4, mask_below, weighted_below
+from .instructions import any_below, any_below_4, any_weighted, any_weighted_4
 from .merge import merge_level
 from .passing import count_passing, first_passing
 
@@ -41,16 +41,12 @@ QUERY_BLOCK = 100  # queries that share a block of codes
 CODE_BLOCK = 4096  # words of a block of codes: 32 kB, the first-level cache
 MOST_NOTES = 4 << 20  # numbers noted at a time: 32 MB, or what a single query needs
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-SHIFT = np.int64(40)  # a candidate is one number: distance << 40 | code
-CODE = np.int64((1 << 40) - 1)
-
+# A candidate is one number, ``distance << 40 | code``.
 # The notes on a query are one row of int64: these four facts, then rows and codes met at every distance,
 # then the candidates. One array, and arguments spelled out below, because taking arrays out of a tuple
 # counts references, and that costs more than the work on a candidate.
 COUNT, LIMIT, ROWS, CODES = 0, 1, 2, 3  # candidates; the limit T; rows and codes within T
-FACTS = 5
+FACTS = 4
 
 
 @njit(cache=True, nogil=True)
@@ -68,7 +64,7 @@ def _admit(notes: Ints, i: int, width: int, key: int, weight: int, leads: int, k
     ``leads`` is 1 if the smallest row of the code passes, else 0.
     """
     rows_at, codes_at, keys = FACTS, FACTS + width, FACTS + 2 * width
-    distance = key >> SHIFT
+    distance = key >> CODE_BITS
     notes[i, keys + notes[i, COUNT]] = key
     notes[i, COUNT] += 1
     notes[i, rows_at + distance] += weight
@@ -91,7 +87,7 @@ def _forget_distant(notes: Ints, i: int, keys: int) -> None:
     """Drop candidates beyond the limit; without a filter, at most 2 k are left, so the list stays short."""
     kept = keys
     for j in range(keys, keys + notes[i, COUNT]):
-        if notes[i, j] >> SHIFT <= notes[i, LIMIT]:
+        if notes[i, j] >> CODE_BITS <= notes[i, LIMIT]:
             notes[i, kept] = notes[i, j]
             kept += 1
     notes[i, COUNT] = kept - keys
@@ -103,14 +99,14 @@ def _forget_late(notes: Ints, i: int, keys: int, k: int, starts: Numbers, rows: 
     first = np.empty(k, np.int64)
     first[:] = FAR
     for j in range(keys, keys + notes[i, COUNT]):
-        if notes[i, j] >> SHIFT == notes[i, LIMIT]:
+        if notes[i, j] >> CODE_BITS == notes[i, LIMIT]:
             row = first_passing(mask, starts, rows, notes[i, j] & CODE)
             if row < first[0]:
                 put_in_heap(first, row)
     kept = keys
     for j in range(keys, keys + notes[i, COUNT]):
         late = False
-        if notes[i, j] >> SHIFT == notes[i, LIMIT]:
+        if notes[i, j] >> CODE_BITS == notes[i, LIMIT]:
             late = first_passing(mask, starts, rows, notes[i, j] & CODE) > first[0]
         if not late:
             notes[i, kept] = notes[i, j]
@@ -126,14 +122,7 @@ def _absorb(
     """Take in the codes of group ``g`` that are nearer than the bound of query ``i``."""
     width = _width(planes, tag)
     bound = bounds[i]
-    if planes is None:
-        near = mask_below(blocks, g, queries, i, bounds, tag)
-    else:
-        near = weighted_below(blocks, g, queries[i], planes, bound, tag)
-    if n_codes - 64 * g < 64:  # the lanes after the last code hold nothing
-        near &= (ONE << np.uint64(n_codes - 64 * g)) - ONE
-    if passing is not None:
-        near &= passing[g]
+    near = near_codes(blocks, n_codes, g, queries, i, bounds, planes, passing, tag)
     if FACTS + 2 * width + notes[i, COUNT] + 64 > notes.shape[1]:
         _forget_distant(notes, i, FACTS + 2 * width)
         full = FACTS + 2 * width + notes[i, COUNT] + 64 > notes.shape[1]
@@ -142,10 +131,11 @@ def _absorb(
     while near != ZERO:
         place = trailing_zeros(near)
         near &= near - ONE
-        distance = ZERO
+        bits = ZERO
         for w in range(len(tag)):
-            distance += weighed_bits(blocks[g, place >> 3, w, place & 7] ^ queries[i, w], planes, w)
-        if np.int64(distance) < bound:
+            bits += weighed_bits(blocks[g, place >> 3, w, place & 7] ^ queries[i, w], planes, w)
+        distance = np.int64(bits)
+        if distance < bound:
             code = 64 * g + place
             weight = leads = np.int64(1)
             if starts.size:
@@ -156,7 +146,7 @@ def _absorb(
                     if weight == 0:
                         continue
                     leads = np.int64(mask[rows[starts[code]]])
-            bound = _admit(notes, i, width, np.int64(distance) << SHIFT | code, weight, leads, k)
+            bound = _admit(notes, i, width, distance << CODE_BITS | code, weight, leads, k)
     bounds[i] = bound
 
 
@@ -172,14 +162,14 @@ def _emit(
     for d in range(counts, counts + limit + 1):
         notes[i, d] = 0
     for j in range(keys, keys + n_keys):
-        notes[i, counts + (notes[i, j] >> SHIFT)] += 1
+        notes[i, counts + (notes[i, j] >> CODE_BITS)] += 1
     place = np.int64(0)
     for d in range(counts, counts + limit + 1):  # a counting sort keeps codes of one distance in scan order
         place += notes[i, d]
         notes[i, d] = place - notes[i, d]
     codes = np.empty(n_keys, np.int64)
     for j in range(keys, keys + n_keys):
-        d = counts + (notes[i, j] >> SHIFT)
+        d = counts + (notes[i, j] >> CODE_BITS)
         codes[notes[i, d]] = notes[i, j] & CODE
         notes[i, d] += 1
     filled = first = np.int64(0)
