@@ -21,7 +21,7 @@ __all__ = ["AllOf", "AnyOf", "Between", "Condition", "Not", "OneOf", "as_conditi
 class OneOf:
     """The column has one of the values; a column of lists has one of them among its own."""
 
-    column: Any
+    column: str
     values: tuple[Any, ...]
 
 
@@ -29,7 +29,7 @@ class OneOf:
 class Between:
     """The column lies between two bounds; None is no bound, and an open bound itself does not pass."""
 
-    column: Any
+    column: str
     low: Any
     high: Any
     low_open: bool = False
@@ -40,14 +40,14 @@ class Between:
 class AllOf:
     """Every part holds."""
 
-    parts: tuple[Any, ...]
+    parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
 class AnyOf:
     """At least one part holds."""
 
-    parts: tuple[Any, ...]
+    parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Not:
 Condition = OneOf | Between | AllOf | AnyOf | Not
 
 
-def as_condition(where: Any) -> Any:
+def as_condition(where: object) -> object:
     """The condition that a mapping or a text stands for; ids, masks and functions stay as they are."""
     if isinstance(where, str):
         from .grammar import parsed
@@ -78,7 +78,7 @@ def as_condition(where: Any) -> Any:
     return where
 
 
-def _of_column(name: Any, value: Any) -> Condition:
+def _of_column(name: str, value: object) -> Condition:
     if isinstance(value, Not):
         return Not(_of_column(name, value.where))
     if isinstance(value, tuple):
@@ -88,17 +88,17 @@ def _of_column(name: Any, value: Any) -> Condition:
                 "(lowest, highest) for a range, with None for no bound",
                 "Pass a list or a set for one of several values",
             )
-        return Between(name, *map(_plain, value))
+        return Between(name, _plain(value[0]), _plain(value[1]))
     if isinstance(value, Collection) and not isinstance(value, (str, bytes)):
         return OneOf(name, tuple(map(_plain, value)))
     return OneOf(name, (_plain(value),))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def key_of(condition: Any) -> Any:
+def key_of(condition: object) -> Condition | None:
     """The condition itself if it can be a key of a dictionary; else None."""
     if not isinstance(condition, Condition):
         return None

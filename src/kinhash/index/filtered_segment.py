@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._internal.locks import new_lock
-from .._internal.types import Words
+from .._internal.types import Bools, Floats, Ints, Words
 from ..codes import KIN_ONLY, BitLayout
 from .ids import SomeIds
 from .kernels.passing import passing_codes
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from .segment import Finds, Pair, Segment
 
 __all__ = ["FilteredSegment"]
-
-Mask = npt.NDArray[np.bool_]
-Ranks = npt.NDArray[np.int64]
 
 FEW = (
     64  # codes that are scanned in the time it takes to gather one: a part of fewer rows than that is copied
@@ -42,8 +38,8 @@ ALL = np.uint64(2**64 - 1)
 class _Parts:
     """What searches need, made by the first that does: bits of the codes, or the copied rows."""
 
-    bits: Any = None
-    rows: tuple[Segment, Ranks] | None = None
+    bits: Words | None = None
+    rows: tuple[Segment, Ints] | None = None
     seconds: float = 0.0  # spent on searches in place
     lock: Any = field(default_factory=new_lock)
 
@@ -56,13 +52,13 @@ class FilteredSegment:
     """
 
     segment: Segment
-    mask: Mask
+    mask: Bools
     count: int
     lasting: bool = False
     parts: _Parts = field(default_factory=_Parts)
 
     @classmethod
-    def of(cls, segment: Segment, mask: Mask) -> FilteredSegment:
+    def of(cls, segment: Segment, mask: Bools) -> FilteredSegment:
         """The rows of a mask."""
         mask = mask.view()
         mask.flags.writeable = False
@@ -93,9 +89,7 @@ class FilteredSegment:
         self.parts.seconds += time.perf_counter() - begin
         return found
 
-    def top_k_weighted(
-        self, queries: Words, weights: npt.NDArray[np.float64], k: int, fields: BitLayout = KIN_ONLY
-    ) -> Pair:
+    def top_k_weighted(self, queries: Words, weights: Floats, k: int, fields: BitLayout = KIN_ONLY) -> Pair:
         """As `Segment.top_k_weighted`, of a copy of the rows."""
         copied = self._rows(copy=True)
         assert copied is not None
@@ -116,7 +110,7 @@ class FilteredSegment:
 
     # ---- what searches need ------------------------------------------------------------------
 
-    def _rows(self, copy: bool) -> tuple[Segment, Ranks] | None:
+    def _rows(self, copy: bool) -> tuple[Segment, Ints] | None:
         """The rows as a segment of their own, with their ranks, if they are there, few or due."""
         found = self.parts.rows
         few = FEW * self.count <= self.segment.n_codes
@@ -132,7 +126,7 @@ class FilteredSegment:
                 self.parts.rows = rows, ranks
             return self.parts.rows
 
-    def _bits(self, n_queries: int) -> Any:
+    def _bits(self, n_queries: int) -> Words:
         """A bit for each code that may have a row that passes (``n_codes / 64`` words).
 
         Where codes repeat, all bits are set until searches have taken as long as looking at every list.
@@ -154,6 +148,6 @@ class FilteredSegment:
         return bits
 
 
-def _frozen(bits: Any) -> Any:
+def _frozen(bits: Words) -> Words:
     bits.flags.writeable = False
     return bits

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from .._internal.types import Array, Ints
 from ..errors import InvalidInput
 from .conditions import Not, as_condition, key_of
-from .payload import filtered
+from .payload import Where, filtered
 
 if TYPE_CHECKING:
+    from .filtered_segment import FilteredSegment
     from .hamming_index import HammingIndex
     from .segment import Segment
+    from .segments import Part
 
 __all__ = ["Filter", "Filters", "filters_of"]
 
-Rows = npt.NDArray[np.int64]
-Filters = list[tuple[Any, Rows]]  # each distinct filter, and the numbers of its queries
+Filters = list[tuple[object, Ints]]  # each distinct filter, and the numbers of its queries
 
 
 class Filter:
@@ -38,11 +39,11 @@ class Filter:
     where : which rows pass, as `HammingIndex.search` takes it.
     """
 
-    def __init__(self, index: HammingIndex, where: Any) -> None:
+    def __init__(self, index: HammingIndex, where: Where) -> None:
         self._index = index
         self._where = _own(as_condition(where))
         self._evaluated = False
-        self._chosen: tuple[Sequence[Segment], list[Any]] = (), []
+        self._chosen: tuple[Sequence[Segment], list[FilteredSegment]] = (), []
         self._parts(index._state.segments)
 
     def __len__(self) -> int:
@@ -51,12 +52,12 @@ class Filter:
     def __repr__(self) -> str:
         return f"Filter({len(self)} of {len(self._index)} rows)"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """A mask goes as the ids that it names: the index may have changed since."""
         self._parts(self._index._state.segments)
         return Filter, (self._index, self._named() if _is_mask(self._where) else self._where)
 
-    def select(self, index: Any, segments: Sequence[Segment]) -> list[Any]:
+    def select(self, index: HammingIndex, segments: Sequence[Segment]) -> list[Part]:
         """The rows that pass, as parts of segments.
 
         Parameters
@@ -73,7 +74,7 @@ class Filter:
         parts = zip(segments, self._parts(segments), strict=True)
         return [segment if len(part) == len(segment) else part for segment, part in parts if len(part)]
 
-    def _parts(self, segments: Sequence[Segment]) -> list[Any]:
+    def _parts(self, segments: Sequence[Segment]) -> list[FilteredSegment]:
         """The rows that pass of every segment, evaluated where it is not known.
 
         Two threads may do the same work at once; each leaves a whole result.
@@ -92,27 +93,27 @@ class Filter:
         self._chosen, self._evaluated = (segments, parts), True
         return parts
 
-    def _named(self) -> npt.NDArray[Any]:
+    def _named(self) -> Array:
         """The ids of the rows that passed when the filter was last evaluated."""
         ids = [segment.ids.take(np.flatnonzero(part.mask)) for segment, part in self._held()]
         return np.concatenate(ids) if ids else np.empty(0, np.int64)
 
-    def _held(self) -> Any:
+    def _held(self) -> Iterator[tuple[Segment, FilteredSegment]]:
         return zip(*self._chosen, strict=True)
 
 
-def _prepared(part: Any) -> Any:
+def _prepared(part: FilteredSegment) -> FilteredSegment:
     return part.prepared() if hasattr(part, "prepared") else part
 
 
-def _own(where: Any) -> Any:
+def _own(where: object) -> object:
     """A mask or ids as they are now, whatever becomes of the caller's."""
     if isinstance(where, Not):
         return Not(_own(where.where))
     return copy(where) if isinstance(where, (list, np.ndarray)) else where
 
 
-def _is_mask(where: Any) -> bool:
+def _is_mask(where: object) -> bool:
     while isinstance(where, Not):
         where = where.where
     if isinstance(where, (list, tuple)):
@@ -120,7 +121,7 @@ def _is_mask(where: Any) -> bool:
     return getattr(getattr(where, "dtype", None), "kind", "") == "b"
 
 
-def filters_of(where: Any, n_queries: int) -> Filters | None:
+def filters_of(where: object, n_queries: int) -> Filters | None:
     """The distinct filters of a list with one for each query; None where ``where`` is a single filter.
 
     A list of ids is a single filter; a list is one of filters as soon as an entry is None, a mapping, a
@@ -134,14 +135,14 @@ def filters_of(where: Any, n_queries: int) -> Filters | None:
             "one filter for every query, or one for all",
             "Pass as many filters as queries",
         )
-    found: dict[Any, tuple[Any, list[int]]] = {}
+    found: dict[object, tuple[object, list[int]]] = {}
     for number, one in enumerate(where):
         condition = as_condition(one)
         found.setdefault(_key(condition), (condition, []))[1].append(number)
     return [(one, np.array(numbers, np.int64)) for one, numbers in found.values()]
 
 
-def _is_filter(entry: Any) -> bool:
+def _is_filter(entry: object) -> bool:
     if isinstance(entry, np.ndarray):
         return entry.ndim > 0
     if hasattr(entry, "__cuda_array_interface__") or entry is None or callable(entry):
@@ -149,11 +150,11 @@ def _is_filter(entry: Any) -> bool:
     return isinstance(entry, (Mapping, list, tuple, Filter, Not))
 
 
-def _key(one: Any) -> Any:
+def _key(one: object) -> object:
     """Equal keys mean equal filters; what cannot be compared is equal to itself alone."""
     if isinstance(one, np.ndarray) and one.dtype.kind in "biu":
         return one.dtype.str, one.tobytes()
-    key: Any = key_of(one)
+    key: object = key_of(one)
     if isinstance(one, (list, tuple)):
         key = type(one).__name__, *((type(entry), entry) for entry in one)
     elif one is None or callable(one):

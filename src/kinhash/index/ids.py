@@ -16,17 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from .._internal.texts import STRING
-from .._internal.types import Array
+from .._internal.types import Array, Bools, Ints
 from .._internal.validation import is_integer
 from ..errors import InvalidInput
 
-__all__ = ["MOST_IDS", "Ids", "SomeIds", "as_ids", "is_ascending", "sort_keys", "sorting_order"]
+__all__ = ["MOST_IDS", "Ids", "IdsLike", "SomeIds", "as_ids", "is_ascending", "sort_keys", "sorting_order"]
 
 MOST_IDS = 2**63  # ids are 64-bit integers with a sign, so all of them are smaller
 INLINE = 15  # bytes of UTF-8 that NumPy keeps in the array itself; longer strings lie beside it
 
-Ranks = npt.NDArray[np.int64]
+Ranks = Ints
 Values = Array
+IdsLike = npt.ArrayLike | Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ class Ids:
 
         Few by binary search; many, faster, in a dictionary, which takes some 200 bytes per id meanwhile.
         """
-        values: Any = self.values
+        values = self.all()
         if 4 * len(wanted) > self.count:
             rank = dict(zip(values.tolist(), range(self.count), strict=True))
             return np.array([rank.get(text, -1) for text in wanted], np.int64)
@@ -109,7 +110,7 @@ class SomeIds:
     """Ids of the rows of a mask, of NumPy or CuPy, by the ranks of all rows."""
 
     ids: Ids
-    mask: Any
+    mask: Bools
     count: int
 
     def __len__(self) -> int:
@@ -127,7 +128,7 @@ class SomeIds:
     def find(self, ids: Values) -> Ranks:
         """The ranks of these ids, -1 where there is none in the mask."""
         ranks = self.ids.find(ids)
-        passes: Any = self.mask[np.maximum(ranks, 0)]
+        passes = self.mask[np.maximum(ranks, 0)]
         passes = passes.get() if hasattr(passes, "get") else passes
         return np.where((ranks >= 0) & passes, ranks, -1)
 
@@ -169,7 +170,7 @@ def sorting_order(ids: Values) -> Ranks:
     return order
 
 
-def as_ids(ids: npt.ArrayLike | Sequence[str], what: str = "ids") -> Values:
+def as_ids(ids: IdsLike, what: str = "ids") -> Values:
     """Ids as int64 or strings, in the order given; anything else is refused."""
     values = np.asarray(ids)
     if values.ndim != 1:

@@ -11,13 +11,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .._internal.locks import new_lock
 from .._internal.texts import STRING
+from .._internal.types import Array, Bools, Ints, Numbers
 from ..errors import InvalidInput, UnknownName
 from .bounds import closed_bounds, exactly
 from .conditions import AllOf, Between, Condition, Not, OneOf, key_of
@@ -25,11 +25,13 @@ from .ids import Ids, as_ids
 from .kernels.passing import mark_rows
 from .lists import Column, ListColumn
 
+if TYPE_CHECKING:
+    from .filtered_segment import FilteredSegment
+    from .segment import Segment
+
 __all__ = ["Filtering", "mask_of"]
 
-Mask = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
-
+T = TypeVar("T")
 KEPT = 8  # conditions that a segment remembers; each takes a byte per row
 FEW_VALUES = 8  # up to here one comparison each is faster than sorting the column
 
@@ -39,17 +41,17 @@ class Filtering:
     """What filters have made of one segment: coded columns, and the rows of the last conditions."""
 
     made: dict[str, Any] = field(default_factory=dict)
-    kept: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
+    kept: OrderedDict[Condition, FilteredSegment] = field(default_factory=OrderedDict)
     lock: Any = field(default_factory=new_lock)
 
-    def once(self, name: str, work: Callable[[], Any]) -> Any:
+    def once(self, name: str, work: Callable[[], T]) -> T:
         """The result of the work, which is done once."""
         with self.lock:
             if name not in self.made:
                 self.made[name] = work()
             return self.made[name]
 
-    def remembered(self, condition: Any, work: Callable[[], Any]) -> Any:
+    def remembered(self, condition: Condition, work: Callable[[], FilteredSegment]) -> FilteredSegment:
         """The result of the work, from memory if the same condition came lately."""
         key = key_of(condition)
         if key is None:
@@ -73,13 +75,13 @@ class _Coded:
     Of lists, ``rows[starts[v]:starts[v + 1]]`` are the rows that have value ``v`` among theirs.
     """
 
-    values: Ids | npt.NDArray[Any]
-    codes: npt.NDArray[Any] | None = None
-    starts: Numbers | None = None
-    rows: npt.NDArray[np.uint32] | None = None
+    values: Ids | Array
+    codes: Array | None = None
+    starts: Ints | None = None
+    rows: Numbers | None = None
     n_rows: int = 0
 
-    def passing(self, wanted: OneOf | Between) -> Mask:
+    def passing(self, wanted: OneOf | Between) -> Bools:
         """The rows whose value, or one of whose values, is wanted."""
         parts = _runs(_places(self.values, wanted))
         mask = np.zeros(self.n_rows, bool)
@@ -99,14 +101,12 @@ class _Coded:
         return mask
 
 
-def mask_of(segment: Any, condition: Condition) -> Mask:
+def mask_of(segment: Segment, condition: Condition) -> Bools:
     """Which rows of a segment pass, by rank."""
     if isinstance(condition, (OneOf, Between)):
-        found: Any = segment.filtering.remembered(
+        return segment.filtering.remembered(
             condition, lambda: segment.only(_compared(segment, condition))
-        )
-        mask: Mask = found.mask
-        return mask
+        ).mask
     if isinstance(condition, Not):
         return ~mask_of(segment, condition.where)
     join = np.logical_and if isinstance(condition, AllOf) else np.logical_or
@@ -116,7 +116,7 @@ def mask_of(segment: Any, condition: Condition) -> Mask:
     return mask
 
 
-def _compared(segment: Any, wanted: OneOf | Between) -> Mask:
+def _compared(segment: Segment, wanted: OneOf | Between) -> Bools:
     name, payload = wanted.column, segment.payload
     if not payload:
         raise InvalidInput(
@@ -129,8 +129,7 @@ def _compared(segment: Any, wanted: OneOf | Between) -> Mask:
     column = payload[name]
     _require_type_of(column, wanted)
     if isinstance(column, ListColumn) or column.dtype == STRING:
-        coded: _Coded = segment.filtering.once(f"column {name}", lambda: _coded(column))
-        return coded.passing(wanted)
+        return segment.filtering.once(f"column {name}", lambda: _coded(column)).passing(wanted)
     numbers = column.view(np.uint8) if column.dtype == bool else column
     if isinstance(wanted, Between):
         bounds = closed_bounds(numbers.dtype, wanted)
@@ -144,10 +143,10 @@ def _compared(segment: Any, wanted: OneOf | Between) -> Mask:
     return mask
 
 
-def _within(numbers: npt.NDArray[Any], low: Any, high: Any) -> Mask:
+def _within(numbers: Array, low: object, high: object) -> Bools:
     if low == high:
         return numbers == low
-    mask: Mask = numbers >= low
+    mask: Bools = numbers >= low
     mask &= numbers <= high
     return mask
 
@@ -185,7 +184,7 @@ def _coded(column: Column) -> _Coded:
     return _Coded(values, None, starts, row_of_value[order], len(column))
 
 
-def _distinct(flat: npt.NDArray[Any]) -> tuple[Any, npt.NDArray[Any]]:
+def _distinct(flat: Array) -> tuple[Ids | Array, Array]:
     if flat.dtype != STRING:
         values, codes = np.unique(flat, return_inverse=True)
         return values.view(np.uint8) if values.dtype == bool else values, codes
@@ -197,7 +196,7 @@ def _distinct(flat: npt.NDArray[Any]) -> tuple[Any, npt.NDArray[Any]]:
     return Ids.of_sorted(np.array(distinct, STRING)), codes
 
 
-def _places(values: Any, wanted: OneOf | Between) -> Numbers:
+def _places(values: Ids | Array, wanted: OneOf | Between) -> Ints:
     """The numbers of the distinct values that are wanted, ascending."""
     if isinstance(values, Ids):
         if isinstance(wanted, OneOf):
@@ -226,7 +225,7 @@ def _text_bounds(values: Any, wanted: Between) -> tuple[int, int]:
     return low, high
 
 
-def _runs(places: Numbers) -> list[tuple[int, int]]:
+def _runs(places: Ints) -> list[tuple[int, int]]:
     """Ascending numbers as runs (begin, end) of consecutive ones."""
     if not len(places):
         return []

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._internal.types import Array, Floats, Ints, Words
 from ..codes import BitLayout
-from .rerank import Answer, SecondLook, looked_again
-from .segment import Segment
-from .segments import best_of
+from .rerank import Answer, Pair, SecondLook, looked_again
+from .segments import Part, best_of
 
 __all__ = ["QueryBatch", "answer"]
 
-Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # distances and ids
 MORE = 4  # factor by which a shortlist grows while its last rows tie
 
 
@@ -28,16 +25,16 @@ class QueryBatch:
     out, one each for the queries ``owners`` (m,).
     """
 
-    words: npt.NDArray[np.uint64]
+    words: Words
     fields: BitLayout
-    weights: npt.NDArray[np.float64] | None = None
-    own: npt.NDArray[Any] | None = None
-    owners: npt.NDArray[np.int64] | None = None
+    weights: Floats | None = None
+    own: Array | None = None
+    owners: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def take(self, rows: npt.NDArray[np.int64]) -> QueryBatch:
+    def take(self, rows: Ints) -> QueryBatch:
         """Some of the queries."""
         part = replace(self, words=np.ascontiguousarray(self.words[rows]))
         part.words.flags.writeable = False
@@ -51,14 +48,14 @@ class QueryBatch:
         return part
 
 
-def answer(segments: Sequence[Segment], asked: QueryBatch, k: int, look: SecondLook | None) -> Answer:
+def answer(segments: Sequence[Part], asked: QueryBatch, k: int, look: SecondLook | None) -> Answer:
     """Distances and ids in the order of the result, at most k for each query."""
     if look is None:
         return _even_or_flat(*_nearest(segments, asked, k))
     return looked_again(look, k, _shortlists(segments, asked, look.cut))
 
 
-def _even_or_flat(distances: Any, ids: Any, counts: Any) -> Answer:
+def _even_or_flat(distances: Array, ids: Array, counts: Ints) -> Answer:
     """The answer as it is where all queries have as many rows, else flat and without what is left out."""
     if (counts == distances.shape[1]).all():
         return distances, ids, None
@@ -66,9 +63,7 @@ def _even_or_flat(distances: Any, ids: Any, counts: Any) -> Answer:
     return distances.ravel()[kept], ids.ravel()[kept], counts
 
 
-def _nearest(
-    segments: Sequence[Segment], asked: QueryBatch, k: int
-) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+def _nearest(segments: Sequence[Part], asked: QueryBatch, k: int) -> tuple[Array, Array, Ints]:
     """The k nearest rows (q, at most k) by (distance, id), and how many of them each query has.
 
     A row that is left out is replaced by the next; if there is none, the query has one row less.
@@ -90,7 +85,7 @@ def _nearest(
     return *best_of(parts, int(counts.max(initial=0)), len(asked)), counts
 
 
-def _of_segment(segment: Segment, asked: QueryBatch, k: int) -> tuple[Any, Any, Any]:
+def _of_segment(segment: Part, asked: QueryBatch, k: int) -> tuple[Array, Array, Ints]:
     depth = min(k, len(segment))
     if asked.weights is None:
         distances, ranks = segment.top_k(asked.words, depth, asked.fields)
@@ -99,7 +94,7 @@ def _of_segment(segment: Segment, asked: QueryBatch, k: int) -> tuple[Any, Any, 
     return distances, segment.ids.take(ranks), ranks
 
 
-def _shortlists(segments: Sequence[Segment], asked: QueryBatch, cut: int) -> list[Pair]:
+def _shortlists(segments: Sequence[Part], asked: QueryBatch, cut: int) -> list[Pair]:
     """Of each query the first ``cut`` rows, and every other row as near as the last of these."""
     distances, ids, counts = _nearest(segments, asked, cut + 1)
     lists = []

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._internal.types import Array
+from .._internal.types import Array, Floats, Ints
 
 if TYPE_CHECKING:
     from .rerank import Answer
@@ -33,18 +32,18 @@ class Neighbors:
 
     ids: Array
     distances: Array
-    splits: npt.NDArray[np.int64] | None = None
-    full: npt.NDArray[np.float64] | float | None = None  # distance of opposite codes; None for vectors
+    splits: Ints | None = None
+    full: Floats | float | None = None  # distance of opposite codes; None for vectors
 
     @property
-    def scores(self) -> npt.NDArray[np.float64]:
+    def scores(self) -> Floats:
         """Likeness, higher is nearer: from 1 (same code) to -1 (opposite); minus the distance for vectors."""
         if self.full is None:
             return -self.distances.astype(np.float64)
         full = np.asarray(self.full, np.float64)
         if full.ndim:
             full = full[:, None] if self.splits is None else np.repeat(full, np.diff(self.splits))
-        likeness: npt.NDArray[np.float64] = 1.0 - 2.0 * self.distances / full
+        likeness: Floats = 1.0 - 2.0 * self.distances / full
         return likeness
 
     def __len__(self) -> int:
@@ -96,7 +95,7 @@ class Neighbors:
         return f"Neighbors({len(self)} queries, {per_query})"
 
 
-def joined(parts: Sequence[tuple[npt.NDArray[np.int64], Answer]], n_queries: int, full: Any) -> Neighbors:
+def joined(parts: Sequence[tuple[Ints, Answer]], n_queries: int, full: Floats | float | None) -> Neighbors:
     """Answers to some of the queries each, with the numbers of these queries, as one flat answer."""
     sizes = np.zeros(n_queries, np.int64)
     for rows, (_, ids, counts) in parts:

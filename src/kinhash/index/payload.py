@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from .._internal.texts import STRING
+from .._internal.types import Array, Bools, Ints
 from ..errors import InvalidInput
 from .conditions import Condition, Not, as_condition
+from .filtered_segment import FilteredSegment
 from .ids import Ids, as_ids, sorting_order
 from .lists import Column, ListColumn, concatenated, holds_lists
 from .matching import mask_of
 from .segment import Segment
+from .segments import Part
 
-__all__ = ["Where", "as_payload", "filtered", "select"]
+__all__ = ["PayloadLike", "Where", "as_payload", "filtered", "select"]
 
 Columns = dict[str, Column]
-Mask = npt.NDArray[np.bool_]
-Where = npt.ArrayLike | Mapping[str, Any] | Not | Callable[[Mapping[str, Any]], Any] | None
+PayloadLike: TypeAlias = Any  # columns by name: a mapping, or a data frame
+Where = npt.ArrayLike | Mapping[str, Any] | Not | Callable[[Mapping[str, Any]], npt.ArrayLike] | None
 
 
-def as_payload(payload: Any, n_rows: int) -> Columns:
+def as_payload(payload: PayloadLike, n_rows: int) -> Columns:
     """Columns of booleans, numbers, strings or lists of these, one entry per row; a copy. None gives none."""
     if payload is None:
         return {}
@@ -77,7 +80,7 @@ def _require_rows(name: str, shape: tuple[int, ...], n_rows: int) -> None:
         )
 
 
-def select(segments: Sequence[Segment], where: Any) -> list[Any]:
+def select(segments: Sequence[Segment], where: object) -> list[Part]:
     """The rows that pass the filter, as parts of segments, before any search."""
     if where is None:
         return list(segments)
@@ -88,7 +91,7 @@ def select(segments: Sequence[Segment], where: Any) -> list[Any]:
     ]
 
 
-def filtered(segments: Sequence[Segment], where: Any) -> list[Any]:
+def filtered(segments: Sequence[Segment], where: object) -> list[FilteredSegment]:
     """The rows of every segment that pass."""
     condition = as_condition(where)
     if isinstance(condition, Condition) and not _is_opaque(condition):
@@ -96,18 +99,18 @@ def filtered(segments: Sequence[Segment], where: Any) -> list[Any]:
     return [segment.only(mask) for segment, mask in zip(segments, _masks(segments, condition), strict=True)]
 
 
-def _remembered(segment: Segment, condition: Condition) -> Any:
+def _remembered(segment: Segment, condition: Condition) -> FilteredSegment:
     return segment.filtering.remembered(condition, lambda: segment.only(mask_of(segment, condition)))
 
 
-def _is_opaque(condition: Any) -> bool:
+def _is_opaque(condition: object) -> bool:
     """Whether it ends in ids, a mask or a function, which may be different things at another time."""
     while isinstance(condition, Not):
         condition = condition.where
     return not isinstance(condition, Condition)
 
 
-def _masks(segments: Sequence[Segment], where: Any) -> Iterable[Mask]:
+def _masks(segments: Sequence[Segment], where: object) -> Iterable[Bools]:
     if isinstance(where, Not):
         return [~mask for mask in _masks(segments, where.where)]
     if callable(where):
@@ -117,7 +120,7 @@ def _masks(segments: Sequence[Segment], where: Any) -> Iterable[Mask]:
     return [_listed(segment, where) for segment in segments]
 
 
-def _order(segments: Sequence[Segment]) -> npt.NDArray[np.int64] | None:
+def _order(segments: Sequence[Segment]) -> Ints | None:
     """The order that sorts the rows of several segments by id; None where they are sorted."""
     ids = [segment.ids for segment in segments]
     if all(_end(one, -1) < _end(other, 0) for one, other in pairwise(ids)):
@@ -129,7 +132,7 @@ def _end(ids: Ids, place: int) -> Any:
     return ids.take(np.array([place % len(ids)])).tolist()[0]
 
 
-def _all_columns(segments: Sequence[Segment]) -> Mapping[str, Any]:
+def _all_columns(segments: Sequence[Segment]) -> Mapping[str, Column]:
     """The payload of all rows in the order of their ids, however they are spread over segments."""
     if len(segments) == 1:
         return segments[0].payload
@@ -138,7 +141,7 @@ def _all_columns(segments: Sequence[Segment]) -> Mapping[str, Any]:
     return whole if order is None else {name: column[order] for name, column in whole.items()}
 
 
-def _checked(mask: npt.NDArray[Any], n_rows: int) -> Mask:
+def _checked(mask: Array, n_rows: int) -> Bools:
     if mask.dtype != bool or mask.shape != (n_rows,):
         raise InvalidInput(
             f"A filter gave an array of shape {mask.shape} and dtype {mask.dtype}",
@@ -148,7 +151,7 @@ def _checked(mask: npt.NDArray[Any], n_rows: int) -> Mask:
     return mask
 
 
-def _cut_mask(segments: Sequence[Segment], mask: npt.NDArray[Any]) -> Iterable[Mask]:
+def _cut_mask(segments: Sequence[Segment], mask: Array) -> Iterable[Bools]:
     """One mask over all rows in the order of their ids, cut to the segments; copies of the caller's array."""
     sizes = [len(segment) for segment in segments]
     _checked(mask, sum(sizes))
@@ -160,7 +163,7 @@ def _cut_mask(segments: Sequence[Segment], mask: npt.NDArray[Any]) -> Iterable[M
     return [part.copy() for part in np.split(mask, np.cumsum(sizes)[:-1])] if segments else []
 
 
-def _listed(segment: Segment, wanted: Any) -> Mask:
+def _listed(segment: Segment, wanted: Any) -> Bools:
     """Rows whose id is in the list; ids of rows that are not there do no harm."""
     ids = as_ids(wanted, "ids of a filter")
     mask = np.zeros(len(segment), bool)

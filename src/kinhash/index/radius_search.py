@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from .._internal.types import Array
+from .._internal.types import Array, Distances, Ints
 from .ids import sort_keys
 from .nearest import QueryBatch
-from .segment import Segment
+from .segments import Part
 
 __all__ = ["Around", "around", "together"]
 
 # Number of its query, distance and id of every row that was found.
-Around = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], Array]
+Around = tuple[Ints, Distances, Array]
 
 
-def around(segments: Sequence[Segment], asked: QueryBatch, r: int) -> Around:
+def around(segments: Sequence[Part], asked: QueryBatch, r: int) -> Around:
     """The rows within ``r`` of every query, in the order (query, distance, id)."""
     return together([_of_segment(segment, asked, r) for segment in segments])
 
@@ -34,7 +33,7 @@ def together(parts: Sequence[Around]) -> Around:
     return query[order], distances[order], ids[order]
 
 
-def _of_segment(segment: Segment, asked: QueryBatch, r: int) -> Around:
+def _of_segment(segment: Part, asked: QueryBatch, r: int) -> Around:
     query, distances, ranks = segment.within(asked.words, r, asked.fields)
     if asked.own is not None:
         own = np.full(len(asked), -1)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from .._internal.types import Ints
 from ..codes import Codes, to_words
 from ..errors import InvalidInput
 from .hamming_index import HammingIndex
@@ -37,12 +37,12 @@ def recoded(index: HammingIndex, codes: Codes) -> HammingIndex:
     """
     packed = codes.packed[places_of(index, codes)]
     new = HammingIndex(codes.n_bits, codes.model_id, codes.fields)
-    made: HammingIndex = index._moved_to(new, to_words(packed), index.ids, index.payload)
+    made = index._moved_to(new, to_words(packed), index.ids, index.payload)
     made._kinds = {codes.learned} if len(made) and codes.model_id else set()
     return made
 
 
-def places_of(index: HammingIndex, codes: Codes, they_have: str = "The codes have") -> npt.NDArray[np.int64]:
+def places_of(index: HammingIndex, codes: Codes, they_have: str = "The codes have") -> Ints:
     """Where the rows of an index stand among codes with ids, or numbered codes, in the order of its ids.
 
     ``they_have`` begins the error about missing rows.
@@ -68,7 +68,6 @@ def places_of(index: HammingIndex, codes: Codes, they_have: str = "The codes hav
     return order[ranks]
 
 
-def answers_of_rows(index: HammingIndex, rows: npt.NDArray[np.int64], k: int) -> Neighbors:
+def answers_of_rows(index: HammingIndex, rows: Ints, k: int) -> Neighbors:
     """The ``k`` nearest rows of some rows (places in the order of the ids), without the rows themselves."""
-    codes: Any = index.codes()
-    return index.search(codes[rows], k, exclude=index.ids[rows])
+    return index.search(index.codes()[rows], k, exclude=index.ids[rows])

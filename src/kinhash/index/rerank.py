@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Array
+from .._internal.types import Array, Floats, Ints
 from .._internal.validation import check_choice, check_integer
 from ..errors import InvalidInput
 from .ids import sort_keys
 
-__all__ = ["Answer", "SecondLook", "Vectors", "looked_again", "second_look"]
+__all__ = ["Answer", "Pair", "SecondLook", "Vectors", "looked_again", "second_look"]
 
 # The query vectors (q, f), and those of the rows: an array indexed by id, or a function from ids to rows.
-Vectors = tuple[npt.ArrayLike, Any]
-Floats = npt.NDArray[np.float64]
+Rows = npt.ArrayLike | Callable[[Array], npt.ArrayLike]
+Vectors = tuple[npt.ArrayLike, Rows]
 Pair = tuple[Array, Array]  # distances and ids
 # Distances and ids (q, k) and None; or, where queries have different numbers of rows, flat and these numbers.
-Answer = tuple[Array, Array, npt.NDArray[np.int64] | None]
+Answer = tuple[Array, Array, Ints | None]
 FETCHED = 4096  # row vectors at a time
 
 
@@ -30,11 +29,11 @@ class SecondLook:
     """Vectors of the queries and how to get those of rows; how many rows are looked at; in which order."""
 
     queries: Floats
-    fetch: Callable[[Array], Any]
+    fetch: Callable[[Array], npt.ArrayLike]
     cut: int
     ties: bool  # vectors decide among equal distances only
 
-    def take(self, rows: npt.NDArray[np.int64]) -> SecondLook:
+    def take(self, rows: Ints) -> SecondLook:
         """For some of the queries."""
         return replace(self, queries=self.queries[rows])
 
@@ -85,7 +84,7 @@ def looked_again(look: SecondLook, k: int, shortlists: Sequence[Pair]) -> Answer
     return distances, ids, counts
 
 
-def _distances(query: Floats, ids: Array, fetch: Callable[[Array], Any]) -> Floats:
+def _distances(query: Floats, ids: Array, fetch: Callable[[Array], npt.ArrayLike]) -> Floats:
     """Euclidean distances of one query to rows."""
     found = np.empty(len(ids))
     for start in range(0, len(ids), FETCHED):
@@ -101,12 +100,12 @@ def _distances(query: Floats, ids: Array, fetch: Callable[[Array], Any]) -> Floa
     return found
 
 
-def _fetcher(rows: Any) -> Callable[[Array], Any]:
+def _fetcher(rows: Rows) -> Callable[[Array], npt.ArrayLike]:
     if callable(rows):
         return rows
     array = np.asarray(rows)
 
-    def fetch(ids: Array) -> Any:
+    def fetch(ids: Array) -> Array:
         if ids.dtype.kind != "i" or (len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(array)):
             raise InvalidInput(
                 f"An array of {len(array)} row vectors cannot be indexed by these ids",

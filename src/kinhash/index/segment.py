@@ -167,7 +167,7 @@ class Segment:
 
     def copied(self, ranks: Ints) -> Segment:
         """The codes of a few rows, whose ids are their positions in ``ranks``; equal codes are not merged."""
-        codes = ranks
+        codes: Array = ranks
         if self.starts.size:
             codes = self.filtering.once("code of rank", self.code_of_rank)[ranks]
         return self._of_codes(codes_at(self.blocks, codes), EMPTY, EMPTY, Ids(len(ranks)), {})

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from .._internal.types import Array
+from .._internal.types import Array, Bools, Words
 from ..codes import n_bytes
+from .filtered_segment import FilteredSegment
 from .ids import Ids, is_ascending, sort_keys, sorting_order
 from .lists import Column, concatenated
 from .segment import Segment
 
-__all__ = ["all_ids", "best_of", "in_order", "merged", "segment_of", "settled", "without"]
+__all__ = ["Build", "Part", "all_ids", "best_of", "in_order", "merged", "segment_of", "settled", "without"]
 
-Words = npt.NDArray[np.uint64]
+Part: TypeAlias = Segment | FilteredSegment  # what a search looks at
 Build = Callable[..., Segment]
 
 
@@ -35,7 +35,7 @@ def segment_of(
     return build(words, n_bits, Ids.of_sorted(ids), payload)
 
 
-def best_of(parts: list[tuple[Any, Any]], k: int, n_queries: int) -> tuple[Any, Any]:
+def best_of(parts: list[tuple[Array, Array]], k: int, n_queries: int) -> tuple[Array, Array]:
     """The k best of several segments' answers, in the order (distance, id)."""
     if not parts:
         return np.empty((n_queries, 0), np.uint16), np.empty((n_queries, 0), np.int64)
@@ -88,7 +88,7 @@ def settled(segments: tuple[Segment, ...], n_bits: int, build: Build = Segment.b
     return segments
 
 
-def without(segments: tuple[Segment, ...], ids: Array) -> tuple[tuple[Segment, ...], Array]:
+def without(segments: tuple[Segment, ...], ids: Array) -> tuple[tuple[Segment, ...], Bools]:
     """The segments without the rows of these ids, and which of the ids were there."""
     found = np.zeros(len(ids), bool)
     left = []
