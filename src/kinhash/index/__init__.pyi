@@ -4,7 +4,6 @@ from .duplicates import near_duplicates as near_duplicates
 from .filters import Filter as Filter
 from .gpu_index import GpuIndex as GpuIndex
 from .hamming_index import HammingIndex as HammingIndex
-from .hamming_index import IndexStats as IndexStats
 from .ids import Ids as Ids
 from .ids import as_ids as as_ids
 from .ids import sort_keys as sort_keys
@@ -16,6 +15,7 @@ from .recode import answers_of_rows as answers_of_rows
 from .recode import places_of as places_of
 from .recode import recoded as recoded
 from .segments import best_of as best_of
+from .stats import IndexStats as IndexStats
 from .table import marks as marks
 from .table import number as number
 from .transformer import HammingNeighborsTransformer as HammingNeighborsTransformer

@@ -6,13 +6,17 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._internal.types import Words
 from .._internal.validation import check_integer
 from ..codes import KIN_ONLY, BitLayout
 from ..errors import InvalidInput
 from .gpu_segment import Cards, CardSegment
-from .hamming_index import HammingIndex, IndexStats
+from .hamming_index import HammingIndex
 from .ids import Ids
 from .lists import Column
+from .segment import Segment
+from .segments import Part
+from .stats import IndexStats
 
 __all__ = ["GpuIndex"]
 
@@ -64,7 +68,9 @@ class GpuIndex(HammingIndex):
 
     def to_cpu(self) -> HammingIndex:
         """Return an index of the same rows in main memory."""
-        return self._moved_to(HammingIndex(self.n_bits, self.model_id, self.fields), *self._rows())
+        return self._moved_to(
+            HammingIndex(self.n_bits, self.model_id, self.fields), *self._state.rows(self.n_bits)
+        )
 
     def stats(self) -> IndexStats:
         """Statistics of the index that `save` would write. Builds that index."""
@@ -86,10 +92,10 @@ class GpuIndex(HammingIndex):
         """Open a saved index and copy its codes to the GPUs."""
         return HammingIndex.load(path, mmap).to_gpu(cards=cards, memory=memory)
 
-    def _build(self, words: Any, n_bits: int, ids: Ids, payload: Mapping[str, Column] | None = None) -> Any:
+    def _build(self, words: Words, n_bits: int, ids: Ids, payload: Mapping[str, Column] | None = None) -> Any:
         return CardSegment.build(words, n_bits, ids, payload, self._cards)
 
-    def _select(self, segments: Sequence[Any], where: Any) -> list[Any]:
+    def _select(self, segments: Sequence[Segment], where: object) -> list[Part]:
         if hasattr(where, "__cuda_array_interface__"):
             mask: Any = where
             if mask.dtype == bool and len(segments) == 1 and mask.shape == (len(segments[0]),):

@@ -13,71 +13,39 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .._internal.locks import new_lock
+from .._internal.types import Array, Floats, Words
 from .._internal.validation import check_integer, check_n_bits
 from ..codes import KIN_ONLY, BitLayout, Codes, as_codes, n_bytes
 from ..errors import InvalidInput, KinhashWarning
 from . import validation as door
 from .file import IndexFile, read_index, write_index
 from .filters import Filter, filters_of
-from .ids import as_ids, sorting_order
+from .ids import IdsLike
 from .lists import Column, ListColumn
 from .nearest import QueryBatch, answer
 from .neighbors import Neighbors, joined
-from .payload import Where, as_payload, select
+from .payload import PayloadLike, Where, select
 from .radius_search import around, together
 from .rerank import Vectors, second_look
 from .segment import Segment
-from .segments import all_ids, in_order, merged, segment_of, settled, without
+from .segments import Part, all_ids, in_order
+from .state import State
+from .stats import IndexStats
 
 if TYPE_CHECKING:
     from .gpu_index import GpuIndex
 
-__all__ = ["HammingIndex", "IndexStats"]
+__all__ = ["HammingIndex"]
 
 CodesLike = Codes | npt.ArrayLike
-IdsLike = npt.ArrayLike | Sequence[str]
-MOST_ROWS = 2**32 - 1
-_Rows = tuple[Any, npt.NDArray[Any], dict[str, Column]]  # codes as words, ids, payload
-
-
-@dataclass(frozen=True)
-class _State:
-    """Immutable state that one search reads."""
-
-    segments: tuple[Segment, ...] = ()
-    next_id: int = 0
-    columns: dict[str, Column] = field(default_factory=dict)  # the empty payload after all rows were removed
-
-    @property
-    def payload(self) -> Mapping[str, Column]:
-        """Columns that new rows must have: their names and types count."""
-        return door.known_columns(self.segments) if self.segments else self.columns
-
-
-@dataclass(frozen=True)
-class IndexStats:
-    """Sizes of an index, with its bytes by purpose."""
-
-    n_bits: int
-    fields: BitLayout
-    n_rows: int
-    n_codes: int  # distinct ones, counted per segment
-    n_segments: int
-    longest_list: int  # most rows with one code
-    code_bytes: int
-    list_bytes: int
-    id_bytes: int
-    table_bytes: int  # multi-index hashing, once built
-    group_bytes: int  # groups of kin codes, once built
-    model_id: str | None
+Index = TypeVar("Index", bound="HammingIndex")
 
 
 class HammingIndex:
@@ -101,7 +69,7 @@ class HammingIndex:
         self.model_id = model_id
         fields.check(self.n_bits)
         self._fields = fields
-        self._state = _State()
+        self._state = State()
         self._writing = new_lock()
         self._kinds: set[bool] = set()  # whether rows were learned from labels, or mapped
 
@@ -111,7 +79,7 @@ class HammingIndex:
         codes: CodesLike,
         n_bits: int | None = None,
         ids: IdsLike | None = None,
-        payload: Any = None,
+        payload: PayloadLike = None,
         model_id: str | None = None,
     ) -> HammingIndex:
         """Build an index of `Codes`, or of packed uint8 rows (``n_bits`` defaults to 8 per byte).
@@ -137,14 +105,14 @@ class HammingIndex:
         return self._fields
 
     @property
-    def ids(self) -> npt.NDArray[Any]:
+    def ids(self) -> Array:
         """All ids, ascending: the order of boolean masks in ``where``, of `codes` and of `payload`."""
         return all_ids(self._state.segments)
 
     @property
-    def payload(self) -> dict[str, npt.NDArray[Any] | ListColumn]:
+    def payload(self) -> dict[str, Array | ListColumn]:
         """The payload columns, in the order of `ids`."""
-        return self._rows()[2]
+        return self._state.rows(self.n_bits)[2]
 
     def codes(self) -> Codes:
         """All codes with their ids, in the order of `ids`."""
@@ -154,23 +122,7 @@ class HammingIndex:
 
     def stats(self) -> IndexStats:
         """Return the sizes of the index."""
-        segments = self._state.segments
-        tables = [segment.hashing.tables for segment in segments]
-        groups = [segment.grouping.groups for segment in segments]
-        return IndexStats(
-            n_bits=self.n_bits,
-            fields=self.fields,
-            n_rows=sum(map(len, segments)),
-            n_codes=sum(segment.n_codes for segment in segments),
-            n_segments=len(segments),
-            longest_list=max((segment.longest_list() for segment in segments), default=0),
-            code_bytes=sum(segment.blocks.nbytes for segment in segments),
-            list_bytes=sum(segment.starts.nbytes + segment.rows.nbytes for segment in segments),
-            id_bytes=sum(segment.ids.n_bytes for segment in segments),
-            table_bytes=sum(table.n_bytes for table in tables if table is not None),
-            group_bytes=sum(group.n_bytes for group in groups if group is not None),
-            model_id=self.model_id,
-        )
+        return IndexStats.of(self._state.segments, self.n_bits, self.fields, self.model_id)
 
     # ---- searching ---------------------------------------------------------------------------
 
@@ -180,7 +132,7 @@ class HammingIndex:
         k: int,
         *,
         where: Where | Filter | Sequence[Where | Filter] = None,
-        exclude: Any = None,
+        exclude: npt.ArrayLike | Sequence[object] | None = None,
         margins: npt.ArrayLike | None = None,
         margins_of: str | None = None,
         vectors: Vectors | None = None,
@@ -217,8 +169,8 @@ class HammingIndex:
             margins, margins_of = kin_alone, "alike"
         elif margins_of == "kin" and door.kin_margins(codes) is not None:
             margins_of = None  # look-alike bits that are not known have margin 0: they do not count
-        weights: Any = None
-        full: Any = float(self.fields.max_distance(self.n_bits))
+        weights: Floats | None = None
+        full: Floats | float | None = float(self.fields.max_distance(self.n_bits))
         if margins is not None:
             given = (margins, margins_of, self.n_bits, self.fields)
             codes, weights, full = door.weighted_queries(codes, *given)
@@ -250,7 +202,7 @@ class HammingIndex:
         r: int,
         *,
         where: Where | Filter | Sequence[Where | Filter] = None,
-        exclude: Any = None,
+        exclude: npt.ArrayLike | Sequence[object] | None = None,
     ) -> Neighbors:
         """Find all rows within distance ``r`` of every query; ``found[i]`` is query ``i``.
 
@@ -309,12 +261,11 @@ class HammingIndex:
         from .gpu_index import GpuIndex
 
         index = GpuIndex(self.n_bits, self.model_id, self.fields, cards=cards, memory=memory)
-        moved: GpuIndex = self._moved_to(index, *self._rows())
-        return moved
+        return self._moved_to(index, *self._state.rows(self.n_bits))
 
     # ---- changing ----------------------------------------------------------------------------
 
-    def add(self, codes: CodesLike, ids: IdsLike | None = None, payload: Any = None) -> npt.NDArray[Any]:
+    def add(self, codes: CodesLike, ids: IdsLike | None = None, payload: PayloadLike = None) -> Array:
         """Add all rows or none, and return their ids. Raises `InvalidInput` if an id exists already.
 
         Without ids, rows are numbered on from the largest number ever used. Rows go to small segments that
@@ -322,7 +273,7 @@ class HammingIndex:
         """
         return self._put(codes, ids, payload, replace=False)
 
-    def upsert(self, codes: CodesLike, ids: IdsLike, payload: Any = None) -> npt.NDArray[Any]:
+    def upsert(self, codes: CodesLike, ids: IdsLike, payload: PayloadLike = None) -> Array:
         """Add rows and replace those with existing ids, in one step."""
         return self._put(codes, ids, payload, replace=True)
 
@@ -332,25 +283,14 @@ class HammingIndex:
         Raises `InvalidInput` if an id does not exist or comes twice.
         """
         with self._writing:
-            state = self._state
-            values = door.same_type(as_ids(ids), state.segments)
-            sorting_order(values)  # refuses an id that comes twice
-            segments, found = without(state.segments, values)
-            if not found.all():
-                raise InvalidInput(
-                    f"There is no row with the id {values.tolist()[int(found.argmin())]!r}",
-                    "ids of rows in the index",
-                    "Leave it out; nothing was removed",
-                )
-            columns = {name: column[:0].copy() for name, column in state.payload.items()}
-            self._state = _State(segments, state.next_id, {} if segments else columns)
+            self._state = self._state.removed(ids)
 
     def compact(self) -> None:
         """Merge all segments into one, which is fastest to search. Rows added at once are one segment."""
         with self._writing:
-            whole = merged(self._state.segments, self.n_bits, self._build)
             state = self._state
-            self._state = _State((whole,) if len(whole) else (), state.next_id, state.columns)
+            whole = state.whole(self.n_bits, self._build)
+            self._state = State((whole,) if len(whole) else (), state.next_id, state.columns)
 
     # ---- files -------------------------------------------------------------------------------
 
@@ -359,11 +299,7 @@ class HammingIndex:
         with self._writing:
             self.compact()
             state = self._state
-        if state.segments:
-            (whole,) = state.segments
-        else:
-            words, ids, _ = in_order((), self.n_bits)
-            whole = segment_of(words, self.n_bits, ids, state.columns, self._build)
+        whole = state.whole(self.n_bits, self._build)
         write_index(path, IndexFile(whole, state.next_id, self.model_id, self.fields, frozenset(self._kinds)))
 
     @classmethod
@@ -373,7 +309,7 @@ class HammingIndex:
         index = cls(segment.n_bits, model_id, fields)
         index._kinds = set(kinds)
         rows = (segment,) if len(segment) else ()
-        index._state = _State(rows, next_id, {} if rows else dict(segment.payload))
+        index._state = State(rows, next_id, {} if rows else dict(segment.payload))
         return index
 
     def __getstate__(self) -> dict[str, Any]:
@@ -383,7 +319,7 @@ class HammingIndex:
             "fields": self.fields,
             "next_id": self._state.next_id,
             "kinds": self._kinds,
-            "rows": self._rows(),
+            "rows": self._state.rows(self.n_bits),
         }
 
     def __setstate__(self, facts: dict[str, Any]) -> None:
@@ -392,33 +328,21 @@ class HammingIndex:
         self._fill(facts)
 
     def _fill(self, facts: dict[str, Any]) -> None:
-        self._state = self._state_of(facts["rows"], facts["next_id"])
+        self._state = State.of(facts["rows"], facts["next_id"], self.n_bits, self._build)
         self._kinds = set(facts.get("kinds", ()))
 
     # ---- where rows lie: on the processor, or as `GpuIndex` says ----------------------------------
 
     _build = staticmethod(Segment.build)
 
-    def _select(self, segments: Sequence[Segment], where: Any) -> list[Any]:
+    def _select(self, segments: Sequence[Segment], where: object) -> list[Part]:
         """The rows that pass a filter, as parts of the segments."""
         return where.select(self, segments) if isinstance(where, Filter) else select(segments, where)
 
-    def _rows(self) -> _Rows:
-        """Codes as words, ids and payload of all rows, by ascending id."""
-        state = self._state
-        words, ids, payload = in_order(state.segments, self.n_bits)
-        return words, ids, payload if state.segments else dict(state.columns)
-
-    def _state_of(self, rows: _Rows, next_id: int) -> _State:
-        """The state with these rows."""
-        words, ids, payload = rows
-        if not len(ids):
-            return _State((), next_id, payload)
-        return _State((segment_of(words, self.n_bits, ids, payload, self._build),), next_id)
-
-    def _moved_to(self, index: Any, words: Any, ids: npt.NDArray[Any], payload: Any) -> Any:
+    def _moved_to(self, index: Index, words: Words, ids: Array, payload: dict[str, Column]) -> Index:
         """Another index, still empty, with these rows and the next id of this one."""
-        index._state = index._state_of((words, ids, payload), self._state.next_id)
+        next_id = self._state.next_id
+        index._state = State.of((words, ids, payload), next_id, index.n_bits, index._build)
         index._kinds = set(self._kinds)
         return index
 
@@ -432,35 +356,15 @@ class HammingIndex:
         if joins and share is not None and share > door.UNFAIR_SHARE:
             warnings.warn(door.unfair_mixture(share), KinhashWarning, stacklevel=4)
 
-    def _put(self, codes: CodesLike, ids: Any, payload: Any, replace: bool) -> npt.NDArray[Any]:
+    def _put(self, codes: CodesLike, ids: IdsLike | None, payload: PayloadLike, replace: bool) -> Array:
         with self._writing:
-            state = self._state
             model_id = self.model_id
             if isinstance(codes, Codes):
                 ids = codes.ids if ids is None else ids
                 model_id = codes.model_id if model_id is None and not len(self) else model_id
             words = door.query_words(codes, self.n_bits, model_id, self.fields)
-            values = door.new_ids(ids, len(words), state.next_id, state.segments)
-            known = state.payload if state.segments or state.columns else None
-            columns = door.same_columns(as_payload(payload, len(words)), known)
-            segments, found = without(state.segments, values)
-            if found.any() and not replace:
-                raise InvalidInput(
-                    f"There is a row with the id {values.tolist()[int(found.argmax())]!r} already",
-                    "new ids",
-                    "Use upsert to replace rows; nothing was added",
-                )
-            if len(words) + sum(map(len, segments)) > MOST_ROWS:
-                raise InvalidInput(
-                    "The index would be too large", f"at most {MOST_ROWS} rows", "Split the rows"
-                )
-            next_id = state.next_id
-            if len(words):
-                added = segment_of(words, self.n_bits, values, columns, self._build)
-                segments = settled((*segments, added), self.n_bits, self._build)
-                next_id = next_id if added.ids.are_strings else max(next_id, int(values.max()) + 1)
-            self._state = _State(segments, next_id, state.columns)
+            self._state, added = self._state.put(words, ids, payload, replace, self.n_bits, self._build)
             self.model_id = model_id
             if isinstance(codes, Codes):
                 self._note_kind(codes)
-            return values
+            return added
