@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._internal.types import Array
 from .conditions import Between
 
 __all__ = ["closed_bounds", "exactly"]
-
-Numbers = npt.NDArray[Any]
 
 
 def closed_bounds(dtype: np.dtype[Any], wanted: Between) -> tuple[Any, Any] | None:
@@ -28,7 +27,7 @@ def closed_bounds(dtype: np.dtype[Any], wanted: Between) -> tuple[Any, Any] | No
     return None if low is None or high is None or low > high else (low, high)
 
 
-def exactly(dtype: np.dtype[Any], values: Any) -> Numbers:
+def exactly(dtype: np.dtype[Any], values: Iterable[Any]) -> Array:
     """The values that ``dtype`` can represent, as a sorted array."""
     found = []
     for value in values:

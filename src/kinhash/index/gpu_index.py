@@ -68,9 +68,8 @@ class GpuIndex(HammingIndex):
 
     def to_cpu(self) -> HammingIndex:
         """Return an index of the same rows in main memory."""
-        return self._moved_to(
-            HammingIndex(self.n_bits, self.model_id, self.fields), *self._state.rows(self.n_bits)
-        )
+        index = HammingIndex(self.n_bits, self.model_id, self.fields)
+        return self._moved_to(index, *self._state.rows(self.n_bits))
 
     def stats(self) -> IndexStats:
         """Statistics of the index that `save` would write. Builds that index."""

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._internal.types import Array, Words
+from .._internal.types import Array, Bools, Floats, Words
 from ..codes import KIN_ONLY, BitLayout
 from ..errors import NotEnoughMemory
 from ..gpu import ROW, SHIFT, Queries, Rows, nearest, nearest_by_margins, within
@@ -54,7 +53,7 @@ class _Part:
     rows: Rows | None = None
     words: Words | None = None
 
-    def load(self, mask: Any) -> Rows:
+    def load(self, mask: Bools | None) -> Rows:
         """The rows on the card, with the bits of a mask over the whole segment."""
         rows = self.card.rows(self.words) if self.rows is None else self.rows
         if mask is not None:
@@ -79,7 +78,7 @@ class CardSegment:
     parts: tuple[_Part, ...]
     ids: Any
     payload: Mapping[str, Column] = field(default_factory=dict)
-    mask: Any = None
+    mask: Bools | None = None
     filtering: Filtering = field(default_factory=Filtering)
 
     def __post_init__(self) -> None:
@@ -92,7 +91,7 @@ class CardSegment:
 
     @classmethod
     def build(
-        cls, words: Any, n_bits: int, ids: Ids, payload: Mapping[str, Any] | None, cards: Cards
+        cls, words: Words, n_bits: int, ids: Ids, payload: Mapping[str, Column] | None, cards: Cards
     ) -> CardSegment:
         """From codes (n, W) in the order of their ids."""
         parts = tuple(_spread(words, cards))
@@ -104,13 +103,13 @@ class CardSegment:
             [np.empty((0, -(-self.n_bits // 64)), np.uint64), *map(_Part.bring, self.parts)]
         )
 
-    def keep(self, mask: npt.NDArray[np.bool_]) -> CardSegment:
+    def keep(self, mask: Bools) -> CardSegment:
         """The rows of a mask as a segment of their own."""
         ranks = np.flatnonzero(mask)
         payload = {name: column[ranks] for name, column in self.payload.items()}
         return self.build(self.words()[ranks], self.n_bits, self.ids.keep(ranks), payload, self.cards)
 
-    def only(self, mask: Any) -> CardSegment:
+    def only(self, mask: Bools) -> CardSegment:
         """The rows of a mask, of NumPy or CuPy, for one search: the codes stay where they are."""
         return replace(self, mask=mask, ids=SomeIds(self.ids, mask, int(mask.sum())))
 
@@ -129,9 +128,7 @@ class CardSegment:
         keys = found[-1] if len(found) == 2 else np.sort(np.concatenate(found, axis=1), axis=1)[:, :k]
         return (keys >> np.uint64(SHIFT)).astype(np.uint16), (keys & np.uint64(ROW)).astype(np.int64)
 
-    def top_k_weighted(
-        self, queries: Words, weights: npt.NDArray[np.float64], k: int, fields: BitLayout = KIN_ONLY
-    ) -> Pair:
+    def top_k_weighted(self, queries: Words, weights: Floats, k: int, fields: BitLayout = KIN_ONLY) -> Pair:
         """Weighted distances (q, k) float64 and ranks (q, k)."""
         distances, ranks = [np.empty((len(queries), 0))], [np.empty((len(queries), 0), np.int64)]
 
@@ -190,7 +187,7 @@ class CardSegment:
         """Do nothing: a GPU always scans."""
 
 
-def _spread(words: Any, cards: Cards) -> Iterator[_Part]:
+def _spread(words: Words, cards: Cards) -> Iterator[_Part]:
     """Parts on all cards; what these cannot hold stays here, copied, in slices."""
     n_rows, n_words = words.shape
     each = 8 * n_words
@@ -211,7 +208,7 @@ def _spread(words: Any, cards: Cards) -> Iterator[_Part]:
         yield _Part(cards.cards[number], begin, end - begin, words=np.array(_here(words[begin:end])))
 
 
-def _here(array: Any) -> Array:
+def _here(array: Array) -> Array:
     """An array of NumPy, or of CuPy as one of NumPy."""
     here: Array = array.get() if hasattr(array, "get") else array
     return here

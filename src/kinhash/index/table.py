@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._internal.html import document, escape, picture, table
 from .._internal.pictures import pixels, png, png_address
+from .._internal.types import Bools
 from ..errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class NeighborsTable:
         return cells + [""] * (width - len(cells))
 
 
-def marks(found: Neighbors, kin: Any) -> list[npt.NDArray[np.bool_]] | None:
+def marks(found: Neighbors, kin: Any) -> list[Bools] | None:
     """Whether each neighbor is relevant, query by query; None if unknown."""
     if kin is None:
         return None
@@ -95,6 +95,6 @@ def _image(shown: Any, words: str, frame: str) -> str:
     return picture(png_address(png(pixels(shown))), words, SIDE + frame)
 
 
-def number(distance: Any) -> str:
+def number(distance: float) -> str:
     """Whole numbers as they are, margins with three digits."""
     return str(int(distance)) if np.issubdtype(np.asarray(distance).dtype, np.integer) else f"{distance:.3g}"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._internal.texts import STRING
-from .._internal.types import Array
+from .._internal.types import Array, Floats, Ints, Words
 from .._internal.validation import check_choice
 from ..codes import BitLayout, Codes, as_codes, to_words
 from ..errors import CodesMismatch, InvalidInput
-from .ids import MOST_IDS, as_ids
+from .ids import MOST_IDS, IdsLike, as_ids
 from .lists import Column, ListColumn, kind_of
 from .segment import Segment, read_only
 
@@ -31,8 +30,6 @@ __all__ = [
     "weighted_queries",
 ]
 
-Words = npt.NDArray[np.uint64]
-Values = Array
 Columns = dict[str, Column]
 
 
@@ -77,7 +74,7 @@ def query_words(
     return read_only(to_words(codes.packed))
 
 
-def kin_margins(codes: Any) -> npt.NDArray[np.float64] | None:
+def kin_margins(codes: object) -> Floats | None:
     """Margins (q, n_bits) with which kin bits count as usual and look-alike bits do not count.
 
     For queries whose look-alike bits are not known; None for others.
@@ -89,7 +86,7 @@ def kin_margins(codes: Any) -> npt.NDArray[np.float64] | None:
     return margins
 
 
-def require_looks(codes: Any) -> None:
+def require_looks(codes: object) -> None:
     """Refuse queries whose look-alike bits are not known: a radius would count them."""
     if kin_margins(codes) is not None:
         raise InvalidInput(
@@ -100,8 +97,12 @@ def require_looks(codes: Any) -> None:
 
 
 def weighted_queries(
-    codes: Codes | npt.ArrayLike | None, margins: Any, margins_of: Any, n_bits: int, fields: BitLayout
-) -> tuple[Codes | npt.ArrayLike, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    codes: Codes | npt.ArrayLike | None,
+    margins: npt.ArrayLike,
+    margins_of: str | None,
+    n_bits: int,
+    fields: BitLayout,
+) -> tuple[Codes | npt.ArrayLike, Floats, Floats]:
     """The query codes, the weight of every bit of their words (q, 64 W), and the sum of the weights."""
     margins = np.asarray(margins, np.float64)
     if margins.ndim != 2 or margins.shape[1] != n_bits or not np.isfinite(margins).all():
@@ -122,7 +123,7 @@ def weighted_queries(
     return codes, weights, np.where(total > 0, total, 1.0)
 
 
-def _bit_weights(margins: npt.NDArray[np.float64], margins_of: Any, fields: BitLayout) -> Any:
+def _bit_weights(margins: Floats, margins_of: str | None, fields: BitLayout) -> Floats:
     """What each bit of each query counts (q, n_bits): its field's weight, times its margin where named.
 
     Of two fields, each gets margins of mean 1 over the query's bits, so that their shares stay as they are.
@@ -141,7 +142,9 @@ def _bit_weights(margins: npt.NDArray[np.float64], margins_of: Any, fields: BitL
     return weights
 
 
-def left_out(exclude: Any, n_queries: int, segments: Sequence[Segment]) -> tuple[Any, Any]:
+def left_out(
+    exclude: object, n_queries: int, segments: Sequence[Segment]
+) -> tuple[Array, Ints] | tuple[None, None]:
     """The ids to be left out, and the numbers of the queries they belong to."""
     if exclude is None:
         return None, None
@@ -158,7 +161,7 @@ def left_out(exclude: Any, n_queries: int, segments: Sequence[Segment]) -> tuple
     return same_type(own, segments), owners
 
 
-def new_ids(ids: Any, n_rows: int, next_id: int, segments: Sequence[Segment]) -> Values:
+def new_ids(ids: IdsLike | None, n_rows: int, next_id: int, segments: Sequence[Segment]) -> Array:
     """Ids for new rows: those given, or the next numbers."""
     if ids is None:
         if n_rows and segments and segments[0].ids.are_strings:
@@ -176,7 +179,7 @@ def new_ids(ids: Any, n_rows: int, next_id: int, segments: Sequence[Segment]) ->
     return same_type(values, segments)
 
 
-def same_type(ids: Values, segments: Sequence[Segment]) -> Values:
+def same_type(ids: Array, segments: Sequence[Segment]) -> Array:
     """Raise if numbers and strings are mixed."""
     if segments and len(ids) and (ids.dtype == STRING) != segments[0].ids.are_strings:
         raise InvalidInput(
