@@ -177,7 +177,7 @@ def _shares(own: Ints, theirs: Ints, n_labels: int) -> dict[str, Any]:
 
 
 def bit_figures(codes: Codes, labels: Labels | None) -> dict[str, Any]:
-    """The share of ones of every bit, what it says about the label, and the labels it separates best."""
+    """Of every bit the share of ones, what it says about the label, and the labels it separates best."""
     health = code_health(codes)
     figures: dict[str, Any] = {
         "ones": health.ones.round(4).tolist(),
