@@ -138,7 +138,7 @@ class Training:
         return np.arange(len(self.rows)) if weights is None else np.flatnonzero(weights > 0)
 
     def some_known_rows(self, rng: np.random.Generator, most: int) -> Ints:
-        """At most ``most`` of the known rows, drawn at random, in order."""
+        """At most ``most`` of them, drawn at random, in order."""
         rows = self.known_rows
         return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 

@@ -21,7 +21,7 @@ from .pairs import merged_pairs
 __all__ = ["KinExamples", "KinSupervision", "from_kin"]
 
 SHARPNESS = (
-    8.0  # factor of agreements in the softmax over a block; 4 suits few large classes, 16 many small classes
+    8.0  # factor of agreements in the softmax over a block; 4 suits few large classes, 16 many small ones
 )
 SCORED_ROWS = 200  # random rows that each held-out pair is compared with
 
