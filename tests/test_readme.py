@@ -152,7 +152,7 @@ def test_the_readme_is_one_screen_and_its_pictures_small() -> None:
 FIGURES = ("mAP, training", "p10, training", "mAP, later", "p10, later", "near, training")
 WAYS = {
     "kinhash, 64 bits": "kinhash",
-    "one class per row; a classifier judges the query": "classifier",
+    "class only, ranked by a classifier": "classifier",
     "float cosine search": "float cosine",
     "sign bits of the features": "sign bits",
     "LSH, 64 bits": "LSH",

@@ -35,7 +35,7 @@ def test_requests_of_the_page_are_answered(pairs):
 def test_options_routes_and_metrics_of_the_page_exist(pairs):
     known = {option for parameter in serve.params for option in parameter.opts}
     named = set(re.findall(r"`(--[a-z-]+)`", TEXT))
-    assert named == known - {"model", "index", "--json", "--host", "--port"}
+    assert named == known - {"model", "index", "--json"}
     with TestClient(app_of(pairs / "a")) as client:
         client.post("/search", json={"ids": [1]})
         said = client.get("/metrics").text

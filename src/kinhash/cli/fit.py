@@ -113,8 +113,8 @@ SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, s
 def fit(features: str, output: str, codes: str | None, as_json: bool, **options: Any) -> None:
     """Learn codes from the rows of FEATURES (.npy, .npz, .csv, .parquet, .svm) and their labels.
 
-    Ends with your own quality: held-out rows search the others, and the codes stand beside
-    float cosine search, sign bits and LSH on the same rows.
+    Ends with a quality report on your data: held-out rows are the queries. It compares with float cosine
+    search, sign bits and LSH.
 
     \b
     Examples:

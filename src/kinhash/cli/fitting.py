@@ -72,7 +72,7 @@ class Done:
 def run(request: Request, listener: Callable[[str], None], tell: Callable[[str], None]) -> Done:
     """Read, keep rows out, fit once, judge, save. The model is the one that was judged.
 
-    ``listener`` hears of every stage, ``tell`` what was read before the work begins.
+    ``listener`` is called with the name of every stage, ``tell`` with a summary of what was read.
     """
     request = settled(request)
     require_some_kind(request)

@@ -24,7 +24,7 @@ FIRST = 10  # answers of a query that are compared
 
 @dataclass(frozen=True)
 class Comparison:
-    """Of the first answers of some rows: the share that both indexes give, and the relevant ones of each."""
+    """The first answers of some rows: the share that both indexes give, and the share relevant in each."""
 
     queries: int
     first: int
@@ -42,17 +42,17 @@ class Comparison:
 @header_option
 @click.option("--ids", metavar="FILE", help="Ids of the rows of FEATURES; default: row numbers.")
 @click.option("--id-column", metavar="NAME", help="The column with the ids; alone, of FEATURES itself.")
-@click.option("--labels", metavar="FILE", help="Classes of the rows: count relevant answers, too.")
-@click.option("--tags", metavar="FILE", help="Tags of the rows: count relevant answers, too.")
+@click.option("--labels", metavar="FILE", help="Classes of the rows, to count relevant answers.")
+@click.option("--tags", metavar="FILE", help="Tags of the rows, to count relevant answers.")
 @click.option("--label-column", "column", metavar="NAME", help="The column of the file of labels or tags.")
 @separator_option
 @click.option(
-    "--queries", type=click.IntRange(1), default=1000, show_default=True, help="Rows that are asked about."
+    "--queries", type=click.IntRange(1), default=1000, show_default=True, help="Rows used as queries."
 )
 @click.option("--min-overlap", type=click.FloatRange(0, 1), help="Switch if the overlap is at least this.")
-@click.option("--yes", is_flag=True, help="Switch without a question.")
+@click.option("--yes", is_flag=True, help="Switch without asking.")
 @click.option("-o", "--output", metavar="FILE", help="Leave INDEX as it is, and write this file.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which rows are asked about.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Chooses the rows used as queries.")
 @json_option
 def migrate(
     index: str,
@@ -66,8 +66,9 @@ def migrate(
 ) -> int:
     """Encode the rows of INDEX anew with MODEL, from their FEATURES, and compare before switching.
 
-    Ids and payload stay. The codes in both indexes are the queries, so the old model is not needed. The old
-    file becomes INDEX.bak; until the new one is complete, INDEX is as it was. Exit code 1: not switched.
+    Ids and payload stay. New codes are mapped: they follow from features alone. The codes in both indexes
+    are the queries, so the old model is not needed. The old file becomes INDEX.bak; until the new one is
+    complete, INDEX is as it was. Exit code 1: not switched.
 
     \b
     Examples:
@@ -85,7 +86,7 @@ def migrate(
         raise click.UsageError("There is nobody to ask: pass --yes, --min-overlap or -o FILE.")
     inputs = (model, features, options["ids"], options["labels"], options["tags"])
     expect_output(output or index, *inputs)
-    expect_output(output, index)  # which -o leaves as it is
+    expect_output(output, index)  # -o leaves the index as it is
     start = time.perf_counter()
     with keeping_others_out(index):
         old = HammingIndex.load(index, mmap=False)

@@ -41,9 +41,9 @@ SMALLEST = 1e-6  # directions that vary less than this share of the first are no
 
 @dataclass(frozen=True)
 class AlikeMaps:
-    """``features`` gives the look-alike bits of any row; ``looks`` those of rows given by ``alike_to``.
+    """Maps to look-alike bits: ``features`` from the columns of X, ``looks`` from those of ``alike_to``.
 
-    They are one unless the user passed other columns to ``alike_to``.
+    They are the same map unless the user passed ``alike_to``.
     """
 
     features: LinearMap

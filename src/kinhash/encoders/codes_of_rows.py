@@ -199,10 +199,10 @@ class LabelCodes:
 def label_codes(
     map_: Map, scores: Floats32 | None, supervision: Supervision, n_kin: int
 ) -> tuple[LabelCodes | None, Floats32 | None]:
-    """Of a fit on labels whose groups have these scores (g, n_kin); and the scores that the map itself gives.
+    """The codes of labels after a fit whose groups have these scores (g, n_kin), and the scores to use.
 
-    They differ for tag sets, which go through the rounded map. None where learned codes are no function of
-    labels, or there are too many labels.
+    The scores are as given, except for tag sets, which go through the rounded map. The codes are None if
+    labels alone do not decide them, or if there are more than `MOST_LABELS` labels.
     """
     labels = supervision.labels
     if labels is None or scores is None or len(labels.names) > MOST_LABELS:
@@ -235,7 +235,7 @@ def _occur(labels: Labels) -> Bools:
 
 
 def _digests(names: Array, occur: Bools | None = None) -> Bytes:
-    """Of each name and its type: 1 and "1" are two labels. Names that do not occur have another digest."""
+    """A digest of each name and its type: 1 and "1" differ. Names that no row has get another digest."""
     kinds = [type(name).__name__ for name in names.tolist()]
     if occur is not None:
         kinds = [kind if known else f"no {kind}" for kind, known in zip(kinds, occur, strict=True)]

@@ -4,8 +4,8 @@ One step of mean field from the map. With scores ``z`` of the map, of mean size 
 
     scores_i = z_i + weight · Σ_j s_ij tanh(z_j).
 
-The weight is chosen on held-out examples between rows that other examples name too. Weight 0, which is the
-code of the map, stays where no other is better by the luck of those examples.
+The weight is chosen on held-out examples between rows that other examples name too. Weight 0 keeps the code
+of the map. Another weight must be better by two standard errors.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class PartnerWeight(NamedTuple):
 
 @dataclass(frozen=True)
 class PartnerScores:
-    """Scores (m, d) of named rows by the map, of mean size 1, and the sums over their partners."""
+    """Scores (m, d) of named rows by the map, scaled to mean size 1, and the sums over their partners."""
 
     own: Floats32
     partners: Floats32
 
     @classmethod
     def of(cls, scores: Floats32, examples: Sequence[Examples]) -> Self:
-        """From the scores of the map. Memory: twice these, and the links."""
+        """Scale the scores of the map and sum over partners. Memory: twice the scores, and the links."""
         z = scores / (float(np.abs(scores).mean()) or 1.0)
         total = sp.csr_array((len(z), len(z)), dtype=np.float32)
         for one in examples:
@@ -100,8 +100,7 @@ def best_weight(
 ) -> PartnerWeight:
     """The weight whose codes order the held-out examples best, by more than two standard errors, or 0.
 
-    A weight is refused if the share of rows that their own features find first falls by more than the order
-    gains.
+    A weight is refused if the share of rows that find themselves first falls by more than the order gains.
     """
     own = pack_bits(scores > 0)
     without, base = judged(held, own.__getitem__, seed)

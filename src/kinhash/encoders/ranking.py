@@ -7,9 +7,9 @@ loss is the cross-entropy between ``softmax(s / τ)``, with s the similarity tha
 the far ones are does not.
 
 * *Kin bits*: queries have relaxed codes e that features predict, the database has f; s is S.
-* *Look-alike bits*: each row of a block sees the others; s is the cosine of their features. A block is rows
-  with a label in common, for among those the bits rank; rows of any kind where labels have few rows, or
-  there are none.
+* *Look-alike bits*: each row of a block sees the others; s is the cosine of their features. The rows of a
+  block have a label in common, because the bits rank rows of one label. If labels have few rows, or there
+  are no labels, a block has rows of any label.
 
 Hinton, Roweis. Stochastic neighbor embedding. NIPS 2002.
 """
@@ -34,7 +34,7 @@ KIN_STEPS, KIN_RATE = 200, 0.05
 KIN_SHARPNESS = 4.0  # α: bits must agree in more than a few places before they count as near
 ALIKE_STEPS, ROWS_A_STEP, ALIKE_RATE = (100, 300), 60, 0.1  # one step per 60 rows, within bounds
 ALIKE_SHARPNESS = np.float32(12)
-FEW = 50  # rows of a label, fewer than which are no block
+FEW = 50  # a label of fewer rows has no block of its own
 
 
 def rank_kin(
@@ -61,7 +61,7 @@ def rank_kin(
 
 
 def kin_gradient(W: Floats32, e: Floats32, f: Floats32, S: Floats) -> Floats32:
-    """Of the loss of one block of queries and database."""
+    """Gradient of the loss of one block of queries and database."""
     u, v = np.tanh(e @ W), np.tanh(f @ W)
     slope = np.float32(KIN_SHARPNESS / W.shape[1])
     wanted = _softmax((S / (NEAR * (S.std() or 1.0))).astype(np.float32))
@@ -96,7 +96,7 @@ def rank_alike(
 
 
 def alike_gradient(W: Floats32, z: Floats32) -> Floats32:
-    """Of the loss of one block of rows z (k, p)."""
+    """Gradient of the loss of one block of rows z (k, p)."""
     codes = np.tanh(z @ W)
     sharpness = ALIKE_SHARPNESS / W.shape[1]
     wrong = codes @ codes.T

@@ -80,7 +80,7 @@ class KinhashVectorStore(VectorStore):
         chosen = [str(uuid.uuid4()) if name is None else str(name) for name in names]
         if not texts:
             return []
-        # Of an id that comes twice, the last text stays.
+        # If an id comes twice, the last text stays.
         last = {name: place for place, name in enumerate(chosen)}
         kept = list(last.values())
         payload = {

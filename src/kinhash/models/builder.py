@@ -24,6 +24,7 @@ LOGIT_BITS = 16  # parts of a logit
 LOOK_BITS = 10  # parts of a logit that a table tells apart
 FARTHEST = 16.0  # logits beyond this from the largest, or from 0, count as this far
 LOG_BITS = 12  # parts of −log(1 − p)
+LOG_SHIFT = 2  # 2² of these parts share a place of a table, which keeps it below 2¹⁴ places
 SUREST = 1e-4  # no tag is ever more certain than 1 − this: keeps the logarithm finite
 NONE_LEFT = 11.0  # e⁻¹¹ is less than half a part of a similarity
 PLACES = 14  # bits of a place in a table of distances or of a lookup
@@ -200,11 +201,10 @@ class Builder:
 
     def tag_similarities(self, chances: tuple[int, int], patterns: Array, graded: bool) -> int:
         """Expected similarities to anchors with these tags, in parts of 2¹⁵."""
-        shift = 2
-        place = np.arange(int(NONE_LEFT * 2 ** (LOG_BITS - shift)) + 2)
-        table = np.rint(np.exp(-place * 2.0 ** (shift - LOG_BITS)) * 2.0**SIMILARITY_BITS)
+        place = np.arange(int(NONE_LEFT * 2 ** (LOG_BITS - LOG_SHIFT)) + 2)
+        table = np.rint(np.exp(-place * 2.0 ** (LOG_SHIFT - LOG_BITS)) * 2.0**SIMILARITY_BITS)
         table[-1] = 0
-        step = TagSimilarities(chances, patterns, table.astype(np.int32), shift, int(graded))
+        step = TagSimilarities(chances, patterns, table.astype(np.int32), LOG_SHIFT, int(graded))
         return self.add(step)
 
 

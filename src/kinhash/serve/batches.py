@@ -1,7 +1,8 @@
 """Requests that wait together are answered together.
 
-While one batch is worked on, further requests queue up, and all of them are the next batch. Nobody waits for
-company: an idle service answers at once, a busy one in ever larger batches, where a row costs less.
+While one batch is answered, further requests queue up, and together they are the next batch. No request is
+delayed to fill a batch: an idle service answers at once. A busy service forms larger batches, in which a row
+costs less.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from .jobs import Job, run
 
 __all__ = ["Batches"]
 
-MOST_ROWS = 4_096  # rows of a batch, unless one request alone has more: the others wait no longer than that
+MOST_ROWS = 4_096  # rows of a batch, which limits how long requests wait; one request alone may have more
 
 
 class Batches:
-    """One queue and one thread that works it off; search and encoding use all cores for a batch."""
+    """One queue of requests, and one thread that answers them; a batch uses all cores."""
 
     def __init__(self, took: Callable[[int], None]) -> None:
         self._took = took

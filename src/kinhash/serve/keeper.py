@@ -17,9 +17,9 @@ log = logging.getLogger("kinhash.serve")
 class Keeper:
     """Holds the pair that answers requests.
 
-    The next pair is loaded beside the one in use and put in place by one assignment, so that a request that
-    has begun keeps the pair it began with. A pair that cannot be loaded, or whose halves do not belong
-    together (one file is replaced before the other), is refused: the pair in use stays.
+    The next pair is loaded while the present pair answers, and takes its place by one assignment. A request
+    that has begun keeps its pair. A new pair is refused, and the present one stays, if a file cannot be read
+    or if model and index do not belong together (for example because only one file has been replaced).
     """
 
     def __init__(self, files: Files, seconds: float, on_reload: Callable[[Keeper, bool], None]) -> None:

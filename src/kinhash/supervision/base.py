@@ -43,7 +43,7 @@ class Supervision(ABC):
     every_group_counts: bool = False  # all groups are sampled, however many there are
     anchors: Ints | None = None
     labels: Labels | None = None
-    examples: tuple[Examples, ...] = ()  # pairs, clicks or triplets, where these are what is known
+    examples: tuple[Examples, ...] = ()  # of kinds between rows: pairs, clicks or triplets
 
     @property
     def n_rows(self) -> int:
@@ -98,7 +98,7 @@ class Supervision(ABC):
         return self
 
     def of_rows(self, rows: Ints) -> Supervision | None:
-        """The supervision of those rows alone; None where it is between rows, as in pairs."""
+        """The supervision of some rows alone; None for kinds between rows, such as pairs."""
         return None
 
     def group_weights(self, row_weights: Floats | None = None) -> Floats:

@@ -29,7 +29,7 @@ MOST_SCORED = 2000  # held-out examples that are compared with each other: a mat
 Nearness = Callable[[Ints, Ints], Any]
 """How near the rows of pairs are: higher for nearer ones, given their numbers."""
 Force = Callable[[Floats, Floats], Floats32]
-"""Derivative of the energy of pairs by their agreements, given those and their similarities."""
+"""Derivative of the energy of pairs by their agreements, given agreements and similarities."""
 
 
 class Drawn(NamedTuple):

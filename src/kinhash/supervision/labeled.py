@@ -1,4 +1,4 @@
-"""Supervision by labels: classes, the same or not or as similar as a matrix says; tags, shared or not.
+"""Supervision by labels: classes and tags.
 
 * `ClassSupervision`: ``S = 2·[same class] − 1``, or a K × K matrix between the classes;
 * `TagSupervision`: ``S = 2·[shared] − 1`` (kinship "any"), or its mean with ``2·Jaccard − 1`` ("graded"),
@@ -107,7 +107,7 @@ class ClassSupervision(LabelSupervision):
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         if self.between is not None:
             return blocked_product(self, left, right, values)
-        # S = 2 [same] - 1: twice the sum over the own class, less the sum over everybody.
+        # S = 2 [same] - 1: twice the sum over the own class, less the sum over all classes.
         sums = np.zeros((self.n_groups, values.shape[1]))
         np.add.at(sums, right, values)
         result: Floats = 2 * sums[left] - values.sum(axis=0)
@@ -131,7 +131,7 @@ class ClassSupervision(LabelSupervision):
             )
 
     def of_rows(self, rows: Ints) -> ClassSupervision:
-        """Classes whose rows are all left out are left out, too."""
+        """The supervision of some rows; classes that have none of them are left out."""
         kept = self._kept(rows)
         between = None if self.between is None else self.between[np.ix_(kept, kept)]
         levels = None if self.levels is None else self.levels[kept]
