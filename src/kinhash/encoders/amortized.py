@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
 from .._internal.blocks import map_blocks
@@ -33,23 +32,17 @@ from ..codes import n_bytes, pack_bits
 from ..energies import Energy
 from ..errors import InvalidInput
 from ..gpu import card_in_use, moved
-from ..supervision import (
-    ENOUGH,
-    Examples,
-    Force,
-    Training,
-    named_rows,
-)
+from ..supervision import Examples, Force, Training, named_rows
 from .base import Candidate, Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
-from .found import found_partners
+from .held_out_examples import FOLDS, Scores, folded, means, scores_of, split_among_named
 from .maps import LinearMap
-from .partner_codes import PartnerScores, PartnerWeight, best_weight, judged, split_among_named
+from .partner_codes import PartnerScores, PartnerWeight, best_weight
 
 if TYPE_CHECKING:
     from ..solvers import Solver
 
-__all__ = ["Amortized", "Goal", "folded", "unsupervised_codes"]
+__all__ = ["Amortized", "Goal", "unsupervised_codes"]
 
 TEMPERATURE = 4  # τ: energies see agreements as if codes had four bits; with 16 few pairs decide all
 PULLS = (0.01, 0.003, 0.001, 0.0003, 0.0001)  # half decades, nearest to the start first
@@ -57,7 +50,6 @@ LEAST_PRIOR = 1.0  # the start counts as much as one example, or more: a weaker 
 STEPS, PAIRS_A_STEP = 300, 256  # twice as many of either change nothing
 RATE, DECAYS = 0.02, (0.9, 0.99)  # of Adam; the rate falls to 0
 START_ROWS, ROUNDS = 10_000, 50  # of the rotation that the map starts from
-FOLDS, HELD_OUT = 3, 0.2  # folds, and the share of examples that each holds out; one fold is a matter of luck
 ERRORS_FROM_START = 2.0  # standard errors by which a map must be better: the best of several looks too good
 LABEL_PAIRS = 20_000  # pairs sampled from labels, if there are no other examples
 
@@ -167,7 +159,7 @@ class Amortized(Encoder):
         if self.pull != "auto" and self.scale != "auto":
             return
         named, examples = named_examples(training)
-        folds = list(folded(examples, len(named), training.rng))
+        folds = folded(examples, len(named), training.rng)
         n_examples = sum(len(one.ends) for one in examples)
         pulls = [pull for pull in PULLS if pull * n_examples >= LEAST_PRIOR] if self.pull == "auto" else []
         if not folds or (self.pull == "auto" and not pulls):
@@ -357,74 +349,3 @@ def _descend(
         gradient = rows.T @ push + setting.metric @ back
         adam.move([gradient, push.sum(axis=0) + np.float32(pull) * intercept], RATE * (1 - step / STEPS))
     return weights, intercept
-
-
-class Scores(NamedTuple):
-    """Of held-out examples: how well each is in order, and whether a search finds its partner; 0 to 1."""
-
-    order: Floats
-    partners: Floats
-
-
-def means(scores: Sequence[Scores]) -> tuple[float, float]:
-    """The mean order and the mean share of partners found, over folds."""
-    order, partners = (np.concatenate(part) for part in zip(*scores, strict=True))
-    return float(order.mean()), float(partners.mean()) if len(partners) else 0.0
-
-
-def scores_of(held: Sequence[Examples], codes: Callable[[Ints], Bytes], n_rows: int, seed: int) -> Scores:
-    """How codes order held-out examples, and which partners they find."""
-    score, influences = judged(held, codes, seed)
-    return Scores(score + influences, found_partners(held, codes, n_rows, seed))
-
-
-def folded(
-    examples: Sequence[Examples],
-    n_rows: int,
-    rng: np.random.Generator,
-    held_out: float = HELD_OUT,
-    n_folds: int = FOLDS,
-) -> Iterator[tuple[list[Examples], list[Examples]]]:
-    """Examples to learn from and held-out ones, for each fold; none at all where they are too few.
-
-    Held-out examples name a row of the fold, and no other example does. Folds are whole connected components
-    where a fold has ten of them or more, by their effective number. Otherwise they are single rows: fewer
-    components would ask about groups that were not seen, and one end of a held-out pair may then be known.
-    Pairs held out at random would flatter a map that remembers rows.
-    """
-    fold = _fold_of_row(examples, n_rows, rng, held_out)
-    found = []
-    for k in range(n_folds):
-        masks = [(fold[one.ends] == k).any(axis=1) for one in examples]
-        learn = [one.subset(~mask) for one, mask in zip(examples, masks, strict=True)]
-        held = [
-            one.subset(rng.permutation(np.flatnonzero(mask)))
-            for one, mask in zip(examples, masks, strict=True)
-        ]
-        if not all(one.is_enough() for one in learn) or not all(one.is_enough(to_score=True) for one in held):
-            return
-        found.append((learn, held))
-    yield from found
-
-
-def _fold_of_row(
-    examples: Sequence[Examples], n_rows: int, rng: np.random.Generator, held_out: float
-) -> Ints:
-    """The fold of each row (n,)."""
-    ends = [one.ends for one in examples]
-    links = np.concatenate([each[:, [0, k]] for each in ends for k in range(1, each.shape[1])]).T
-    graph = sp.csr_array((np.ones(links.shape[1]), (links[0], links[1])), shape=(n_rows, n_rows))
-    n_groups, group = sp.csgraph.connected_components(graph, directed=False)
-    sizes = np.bincount(group[np.concatenate([each[:, 0] for each in ends])], minlength=n_groups)
-    share = held_out
-    effective = sizes.sum() ** 2 / (sizes.astype(np.float64) ** 2).sum()
-    if held_out * effective < ENOUGH:
-        widest = max(each.shape[1] for each in ends)
-        share = 1 - (1 - held_out) ** (1 / widest)  # of rows, so that the share of examples is as wanted
-        n_groups, group = n_rows, np.arange(n_rows)
-        sizes = (np.bincount(links.ravel(), minlength=n_rows) > 0).astype(np.int64)
-    order = rng.permutation(n_groups)
-    fold = np.empty(n_groups, np.int64)
-    fold[order] = np.floor((np.cumsum(sizes[order]) - 1) / (share * sizes.sum())).clip(min=0)
-    found: Ints = fold[group]
-    return found
