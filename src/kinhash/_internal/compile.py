@@ -23,6 +23,7 @@ import numpy as np
 from numba.core.typing.typeof import typeof
 
 from ..errors import InvalidInput
+from .aliases import Facts
 from .compile_queue import QUEUE, Task
 
 __all__ = ["compiled_kernels", "njit"]
@@ -69,7 +70,7 @@ def njit(*, twin: Function | None = None, steps: Function | None = None, **optio
     return compiled
 
 
-def _kernel(function: Function, options: dict[str, Any]) -> Any:
+def _kernel(function: Function, options: Facts) -> Any:
     try:
         return numba.njit(**options)(function)
     except RuntimeError as error:

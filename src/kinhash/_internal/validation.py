@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInput
-from .types import Array, Floats
+from .types import Array, Features, Floats
 
 __all__ = [
     "MAX_BITS",
@@ -43,7 +43,7 @@ MAX_BITS = 1024
 CHECK_ROWS = 65536
 
 
-def as_matrix(X: Any) -> Any:
+def as_matrix(X: Features) -> Any:
     """X as something NumPy and scikit-learn take."""
     if hasattr(X, "detach") and hasattr(X, "cpu"):
         X = _from_tensor(X)
@@ -64,7 +64,7 @@ def as_matrix(X: Any) -> Any:
     return _lists(X[found[0]], found[0]) if found else X
 
 
-def column_names(X: Any) -> list[str] | None:
+def column_names(X: Features) -> list[str] | None:
     """The column names of a dataframe of any package; None unless all of them are text.
 
     scikit-learn knows the dataframes of its day only, and takes others for arrays without names.
@@ -73,7 +73,7 @@ def column_names(X: Any) -> list[str] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def in_order_of(names: Any, X: Any) -> Any:
+def in_order_of(names: Any, X: Features) -> Any:
     """The frame with its columns in the order of ``names``, where it has exactly these in another order."""
     found = column_names(X)
     if names is None or found is None:
@@ -84,7 +84,7 @@ def in_order_of(names: Any, X: Any) -> Any:
     return X.select(wanted) if _package(X) in ("polars", "pyarrow") else X[wanted]
 
 
-def _from_tensor(X: Any) -> Any:
+def _from_tensor(X: Features) -> Any:
     X = X.detach().cpu()
     if str(X.dtype).rpartition(".")[2] == "bfloat16":  # NumPy has no such type
         X = X.float()
@@ -95,15 +95,15 @@ def _is_small_float(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "V" and dtype.fields is None and dtype.name.startswith(("bfloat", "float"))
 
 
-def _package(X: Any) -> str:
+def _package(X: Features) -> str:
     return type(X).__module__.partition(".")[0]
 
 
-def _is_frame(X: Any) -> bool:
+def _is_frame(X: Features) -> bool:
     return _package(X) in FRAMES or hasattr(X, "__dataframe__")
 
 
-def _column_names(X: Any) -> list[Any] | None:
+def _column_names(X: Features) -> list[Any] | None:
     """The names of a table's columns; None for a single column."""
     if _package(X) == "pyarrow":
         return list(X.column_names) if hasattr(X, "column_names") else None
@@ -154,7 +154,7 @@ def _require_equal(lengths: Array, name: object) -> None:
         )
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
+def check_features(estimator: Any, X: Features, *, reset: bool) -> Any:
     """X as a dense numeric array or CSR matrix, with scikit-learn's checks first, then ours.
 
     A frame with the columns of fit in another order is read in the order of fit. Names of columns are our own
@@ -183,7 +183,7 @@ def _shortened(message: str) -> str:
     return re.sub(r"(array=[^\n]{40}).+?\.\n(?=Reshape)", r"\1 ...\n", message, flags=re.DOTALL)
 
 
-def _validated(estimator: Any, X: Any, reset: bool, names_checked: bool) -> Any:
+def _validated(estimator: Any, X: Features, reset: bool, names_checked: bool) -> Any:
     from sklearn.utils.validation import check_array, validate_data
 
     options = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
@@ -219,7 +219,7 @@ class _InvalidType(InvalidInput, TypeError):
     """Input of a type that cannot be a matrix; scikit-learn raises TypeError there, so do we."""
 
 
-def check_finite(X: Any, first_row: int = 0) -> None:
+def check_finite(X: Features, first_row: int = 0) -> None:
     """Refuse NaN and infinity, naming the first place; ``first_row`` is the number of X's first row."""
     import scipy.sparse as sp  # searching comes here for numbers, and needs no scipy
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from .. import __version__
+from .._internal.aliases import Facts
 from .._internal.files import remove_unfinished
 from ..errors import KinhashError, KinhashWarning, MissingExtra, UnknownName
 from .process import INTERRUPTED, open_closed_streams, stopped, stopping_within_a_second, was_interrupted
@@ -116,7 +117,7 @@ class LazyGroup(click.Group):
 
 
 @cache
-def _plugins() -> dict[str, Any]:
+def _plugins() -> Facts:
     """Entry points of commands by name; a plug-in cannot change what one of our names means."""
     from importlib.metadata import entry_points
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._internal.aliases import Facts
 from .terminal import counted, emit, json_option
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _write(path: str, rows: Any) -> None:
     replace_file(path, [memoryview(text.getvalue().encode())])
 
 
-def _counts(found: NearDuplicates) -> dict[str, Any]:
+def _counts(found: NearDuplicates) -> Facts:
     import numpy as np
 
     n_dropped = len(found.dropped)
@@ -106,7 +107,7 @@ def _counts(found: NearDuplicates) -> dict[str, Any]:
     }
 
 
-def _text(result: dict[str, Any], keep: str) -> str:
+def _text(result: Facts, keep: str) -> str:
     seconds = f"({result['seconds']:.1f} s)"
     if not result["groups"]:
         return f"No two of {counted(result['rows'], 'row')} are within {result['radius']}. {seconds}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from .._internal.aliases import Facts
 from .terminal import emit, json_option
 from .verdict import worst_labels
 
@@ -109,7 +110,7 @@ def _rows_of(path: str, n_rows: int) -> Any:
     return X
 
 
-def _looks(codes: list[Any], labels: list[Any], features: list[Any]) -> tuple[dict[str, Any], str]:
+def _looks(codes: list[Any], labels: list[Any], features: list[Any]) -> tuple[Facts, str]:
     """What at most 500 queries see first; with features, beside float cosine and a classifier."""
     import numpy as np
 
@@ -157,7 +158,7 @@ def _looks(codes: list[Any], labels: list[Any], features: list[Any]) -> tuple[di
 
 def _scores(
     codes: list[Any], labels: list[Any], ties: str, top: int | None, k: int, radius: int
-) -> tuple[dict[str, Any], str]:
+) -> tuple[Facts, str]:
     from ..metrics import (
         bootstrap_interval,
         code_health,

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from .._internal.aliases import Facts
 from ..engines import ENGINES
 from ..errors import KinhashWarning, MissingExtra
 from .process import now_complete
@@ -164,7 +165,7 @@ def _note(codes: Any, weighs: bool) -> str:
     )
 
 
-def _text(result: dict[str, Any], outcome: Any, note: str) -> str:
+def _text(result: Facts, outcome: Any, note: str) -> str:
     lines = [
         f"{counted(result['rows'], 'code')} of {result['n_bits']} bits written to {result['target']} for "
         f"{result['engine']}. ({result['seconds']:.1f} s)"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Ints
+from .._internal.types import Facts, Ints
 from .._internal.validation import check_finite
 from ..errors import DamagedFile, InvalidInput
 from ..metrics import SHARE_HELD_OUT, Comparison
@@ -65,7 +65,7 @@ class Request:
 class Done:
     """What came out: the facts for ``--json``, and the verdict if there is one."""
 
-    result: dict[str, Any]
+    result: Facts
     verdict: Comparison | None
 
 
@@ -153,7 +153,7 @@ def make_hasher(request: Request) -> Any:
     """The method by its name, with its parameters checked before anything is read."""
     from ..hashers import HASHERS, with_settings
 
-    chosen: dict[str, Any] = {"n_bits": request.n_bits, "random_state": request.seed}
+    chosen: Facts = {"n_bits": request.n_bits, "random_state": request.seed}
     if request.kinship is not None:
         chosen["kinship"] = read_kinship(request.kinship)
     for name in ("alike", "kin_weight", "trust"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from .._internal.types import Ints
+from .._internal.types import Facts, Features, Ints
 from ..codes import Codes
 from ..errors import InvalidInput
 from ..metrics import (
@@ -45,7 +45,7 @@ class Learned(NamedTuple):
 
 
 def learn_labels(
-    hasher: Any, X: Any, labels: Labels, request: Request, times: Any, rng: np.random.Generator
+    hasher: Any, X: Features, labels: Labels, request: Request, times: Any, rng: np.random.Generator
 ) -> Learned:
     """Fit on labels of some rows; the others are the queries of the verdict."""
     wanted = request.held_out
@@ -91,7 +91,12 @@ def named_as_fitted(hasher: Any, labels: Labels | None) -> Labels | None:
 
 
 def learn_between(
-    hasher: Any, X: Any, between: Between, labels: Labels | None, request: Request, rng: np.random.Generator
+    hasher: Any,
+    X: Features,
+    between: Between,
+    labels: Labels | None,
+    request: Request,
+    rng: np.random.Generator,
 ) -> Learned:
     """Fit on most of the pairs, with labels beside them if there are any; the others are judged by."""
     if between.examples is None:
@@ -114,7 +119,7 @@ def learn_between(
     return Learned(none, lambda: compare_examples(hasher, X, learn, held_out, rng), None, said)
 
 
-def _beside(labels: Labels | None, hidden: Ints, request: Request) -> dict[str, Any]:
+def _beside(labels: Labels | None, hidden: Ints, request: Request) -> Facts:
     if labels is None:
         return {}
     known = labels.known.copy()
@@ -126,7 +131,7 @@ def _beside(labels: Labels | None, hidden: Ints, request: Request) -> dict[str, 
 
 
 def _learn_matrix(
-    hasher: Any, X: Any, S: Any, labels: Labels | None, request: Request, rng: np.random.Generator
+    hasher: Any, X: Features, S: Any, labels: Labels | None, request: Request, rng: np.random.Generator
 ) -> Learned:
     """A full matrix of similarities: rows are held out, and pairs of them judged by."""
     n = X.shape[0]
@@ -172,7 +177,7 @@ def _require_able(hasher: Any, request: Request, between: Between, labels: Label
             )
 
 
-def all_codes(hasher: Any, X: Any, labels: Labels | None, kept_out: Ints, ids: Any) -> tuple[Codes, int]:
+def all_codes(hasher: Any, X: Features, labels: Labels | None, kept_out: Ints, ids: Any) -> tuple[Codes, int]:
     """One code per row of the file, and how many of them are mapped beside learned ones.
 
     Rows kept out get the learned codes of their labels, as the others have, where the model has such codes:

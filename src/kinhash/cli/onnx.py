@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..errors import FileProblem, InvalidInput, MissingExtra
 from .files import expect_output
 from .process import now_complete
@@ -54,7 +54,7 @@ def export_onnx(
         now_complete(f"{path} is written, and its codes are not checked.")
         passed = _same_codes(hasher, path, double, n_rows)
     map_, fields = hasher.fitted_.map, hasher.fitted_.fields
-    result: dict[str, Any] = {
+    result: Facts = {
         "model": model,
         "view": view,
         "target": path,
@@ -71,7 +71,7 @@ def export_onnx(
     return 1 if passed is False else 0
 
 
-def _text(result: dict[str, Any], fields: str) -> str:
+def _text(result: Facts, fields: str) -> str:
     _, kind, width = result["input"]
     lines = [
         f"{result['target']} written: ONNX, opset {result['opset']}, {result['bytes'] / 1e3:,.0f} kB. "

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
+from .._internal.aliases import Facts
 from .._internal.texts import STRING
 from ..datasets import open_table
 from ..errors import InvalidInput
@@ -21,7 +22,7 @@ IDS = ("id", "ids", "uuid")
 class Payload(NamedTuple):
     """The columns, None without a file; and the names of those that the index does not have."""
 
-    columns: dict[str, Any] | None
+    columns: Facts | None
     left_out: tuple[str, ...] = ()
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._internal.aliases import Facts
 from .terminal import counted, emit, json_option, table
 from .views import load_view, view_option
 
@@ -126,7 +127,7 @@ def _encoded(hasher: Any, features: str, floats: str | None) -> Any:
     return hasher.codes_of(pack_bits(margins > 0)), margins
 
 
-def _text(answers: list[dict[str, Any]], n_queries: int, n_rows: int) -> str:
+def _text(answers: list[Facts], n_queries: int, n_rows: int) -> str:
     rows = [["query", "place", "id", "distance"]]
     for answer in answers:
         pairs = zip(answer["ids"], answer["distances"], strict=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from .._internal.types import Ints
+from .._internal.types import Facts, Features, Ints
 from .._internal.validation import check_finite
 from ..errors import InvalidInput
 
@@ -37,12 +37,12 @@ def load_view(model: str, view: str | None) -> Any:
     return hasher if view is None else hasher.view(view)
 
 
-def read_views(given: tuple[str, ...], n_rows: int) -> dict[str, Any]:
+def read_views(given: tuple[str, ...], n_rows: int) -> Facts:
     """Names and matrices of the views, each with a row for each row of FEATURES."""
     from ..datasets import open_matrix
     from ..hashers.views import check_view_name
 
-    found: dict[str, Any] = {}
+    found: Facts = {}
     for one in given:
         name, _, path = one.partition("=")
         if not path or name in found:
@@ -66,7 +66,7 @@ def read_views(given: tuple[str, ...], n_rows: int) -> dict[str, Any]:
 
 
 def learn_views(
-    hasher: Any, X: Any, views: dict[str, Any], labels: Labels | None, held: Ints
+    hasher: Any, X: Features, views: Facts, labels: Labels | None, held: Ints
 ) -> list[tuple[Crossing, Crossing]]:
     """Add all views to a fitted hasher; what they find, judged by the rows ``held`` out of them.
 

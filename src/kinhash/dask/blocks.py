@@ -10,7 +10,7 @@ import dask.array as da
 import numpy as np
 from dask import delayed
 
-from .._internal.types import Ints
+from .._internal.types import Features, Ints, LabelsLike
 from ..distributed import Blocks
 from ..errors import InvalidInput
 
@@ -25,7 +25,7 @@ class DaskBlocks(Blocks):
     Work runs on the current client, or on dask's default scheduler without one.
     """
 
-    def __init__(self, X: Any, y: Any) -> None:
+    def __init__(self, X: Features, y: LabelsLike) -> None:
         self.X = row_blocks(X)
         if _lengths(X) and _lengths(y):
             if sum(_lengths(X)) != sum(_lengths(y)):

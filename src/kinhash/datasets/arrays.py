@@ -21,7 +21,7 @@ from numpy.lib import format as npy
 
 from .._internal.blocks import require_memory
 from .._internal.files import replacing_file
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from .files import MAX_INFLATION, damaged, reading
 
 __all__ = ["Header", "npz_headers", "npz_member", "read_header", "read_npy", "read_npz", "write_npz"]
@@ -125,4 +125,4 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> None
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     with replacing_file(path) as handle, os.fdopen(handle, "wb", closefd=False) as stream:
         # The stubs of savez count every keyword as one of its own options.
-        np.savez_compressed(stream, **cast(dict[str, Any], dict(arrays)))
+        np.savez_compressed(stream, **cast(Facts, dict(arrays)))

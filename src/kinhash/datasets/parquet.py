@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._internal.aliases import Facts
 from ..errors import FileProblem, MissingExtra, UnknownName
 from .columns import Pick, list_column
 from .files import damaged, translating
@@ -34,9 +35,7 @@ def parquet_values(path: Path, name: str) -> list[Any]:
     return [set(value) if isinstance(value, list) else value for value in values]
 
 
-def parquet_columns(
-    path: Path, wanted: list[str] | Callable[[list[str]], list[str]] | None
-) -> dict[str, Any]:
+def parquet_columns(path: Path, wanted: list[str] | Callable[[list[str]], list[str]] | None) -> Facts:
     """These columns, or all but embeddings: numbers as arrays, others as arrays of objects, None for gaps."""
     with _opened(path) as file:
         kinds = {field.name: _kind(field.type) for field in file.schema_arrow}

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from .._internal.validation import is_integer
 from ..errors import FileProblem, UnknownName
 from .files import damaged, file_format, inflated, reading
@@ -32,7 +32,7 @@ KIND = "a table with names of columns"
 FORMATS = (".csv", ".tsv", ".parquet", ".json")
 LARGEST = 2**63
 BOOLEANS = {"true": True, "false": False}
-Columns = dict[str, Any]
+Columns = Facts
 Wanted = list[str] | Callable[[list[str]], list[str]] | None  # names, or what to choose among those there are
 
 

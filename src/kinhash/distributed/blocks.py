@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices, map_blocks
-from .._internal.types import Ints
+from .._internal.types import Features, Ints, LabelsLike
 from .._internal.validation import check_integer
 from ..errors import InvalidInput
 from .tree import merge_in_order
@@ -80,7 +80,7 @@ class LocalBlocks(Blocks):
         return merge_in_order(map_blocks(one, range(len(self.blocks)), self.n_jobs), merge)
 
 
-def cut_rows(X: Any, y: Any, rows: int = 65_536) -> list[tuple[Any, Any]]:
+def cut_rows(X: Features, y: LabelsLike, rows: int = 65_536) -> list[tuple[Any, Any]]:
     """Consecutive blocks of a matrix and its labels; of a memory map, nothing is read yet."""
     check_integer("rows", rows, 1)
     n_labels = y.shape[0] if hasattr(y, "shape") else len(y)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, LabelsLike
 from ..supervision import Labels, from_labels, read_labels
 
 __all__ = ["RARE", "Survey", "choose_rows", "spread_rows", "survey_block"]
@@ -68,7 +68,7 @@ class Survey:
         )
 
 
-def survey_block(number: int, y: Any, *, most: int, seed: int) -> Survey:
+def survey_block(number: int, y: LabelsLike, *, most: int, seed: int) -> Survey:
     """Survey of one block's labels."""
     every = read_labels(y)
     labels = every[np.flatnonzero(every.known)]

@@ -26,7 +26,7 @@ from sklearn.base import clone
 from .._internal.blocks import map_blocks
 from .._internal.numerics import Adam, fit_rotation
 from .._internal.rows import Rows
-from .._internal.types import Bytes, Floats, Floats32, Ints
+from .._internal.types import Bytes, Facts, Features, Floats, Floats32, Ints
 from .._internal.validation import check_number
 from ..codes import n_bytes, pack_bits
 from ..energies import Energy
@@ -60,7 +60,7 @@ class Goal:
 
     energy: Energy
     n_bits: int
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
 
     def force(self) -> Force:
         """Derivative of the energy by the agreement of two rows, of size 1 at agreement 0 and ``|s| = 1``.
@@ -267,7 +267,7 @@ def named_examples(training: Training) -> tuple[Ints, list[Examples]]:
 
 
 def unsupervised_codes(
-    X: Any, wanted: Ints, n_bits: int, rng: np.random.Generator, n_jobs: int | None = None
+    X: Features, wanted: Ints, n_bits: int, rng: np.random.Generator, n_jobs: int | None = None
 ) -> Bytes:
     """Packed codes of rows by ITQ's directions of at most 10,000 rows of X."""
     found = prepared(Rows(X), wanted, n_bits, "common", rng, n_jobs)

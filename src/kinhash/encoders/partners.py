@@ -22,7 +22,7 @@ from sklearn.base import clone
 from .._internal.blocks import map_blocks
 from .._internal.numerics import Adam
 from .._internal.rows import Rows
-from .._internal.types import Array, Floats, Floats32, Ints
+from .._internal.types import Array, Facts, Floats, Floats32, Ints
 from ..supervision import PartnerSupervision, Training
 from .base import ENOUGH_ROWS, Candidate, Encoder, Fitted
 from .feature_transform import Preparation
@@ -47,7 +47,7 @@ class PartnerScores:
 
     scores: Array
     counts: Ints
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._internal.texts import STRING
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..codes import KIN_ONLY, BitLayout, Codes, n_bytes
 from ..errors import CodesMismatch, InvalidInput, MissingExtra
 from ..index import sort_keys
@@ -96,7 +96,7 @@ class EngineFacts:
     @staticmethod
     def note(codes: Codes) -> str:
         """The text an engine keeps beside the codes, for `from_note`; it is silent about one plain field."""
-        facts: dict[str, Any] = {"kinhash": 1, "n_bits": codes.n_bits, "model_id": codes.model_id}
+        facts: Facts = {"kinhash": 1, "n_bits": codes.n_bits, "model_id": codes.model_id}
         if codes.fields != KIN_ONLY:
             facts["fields"] = codes.fields.as_dict()
         return json.dumps(facts)

@@ -11,10 +11,11 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from .._internal.aliases import Facts
 from .._internal.blocks import block_slices
 from .._internal.files import replacing_folder
 from ..codes import Codes, UInt8, n_bytes
@@ -44,7 +45,7 @@ class DocumentFiles(Engine):
         """The lines that load one row."""
 
     @abstractmethod
-    def row(self, document: dict[str, Any]) -> tuple[int | str, bytes] | None:
+    def row(self, document: Facts) -> tuple[int | str, bytes] | None:
         """Id and packed bytes of a line; None for a line that holds no code."""
 
     def problems(self) -> tuple[type[Exception], ...]:

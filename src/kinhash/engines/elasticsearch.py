@@ -6,8 +6,9 @@ Load with ``PUT /TABLE`` (mapping.json) and ``POST /TABLE/_bulk`` (each bulk-*.n
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from .._internal.aliases import Facts
 from ..codes import Codes, UInt8, n_bytes
 from .base import EngineFacts, Place, has_text_ids
 from .documents import DocumentFiles, signed
@@ -39,7 +40,7 @@ class Elasticsearch(DocumentFiles):
         head = json.dumps({"index": {"_id": str(number)}})
         return f"{head}\n{json.dumps({'id': number, 'code': code.tobytes().hex()})}\n"
 
-    def row(self, document: dict[str, Any]) -> tuple[int | str, bytes] | None:
+    def row(self, document: Facts) -> tuple[int | str, bytes] | None:
         if "index" in document:
             return None
         return document["id"], bytes.fromhex(document["code"])

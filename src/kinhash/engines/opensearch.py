@@ -6,10 +6,11 @@ Load with ``PUT /TABLE`` (mapping.json) and ``POST /TABLE/_bulk`` (each bulk-*.n
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from .._internal.aliases import Facts
 from ..codes import Codes, UInt8, n_bytes
 from .base import EngineFacts, Place, has_text_ids
 from .documents import DocumentFiles, signed
@@ -44,7 +45,7 @@ class OpenSearch(DocumentFiles):
         head = json.dumps({"index": {"_id": str(number)}})
         return f"{head}\n{json.dumps({'id': number, 'code': signed(code)})}\n"
 
-    def row(self, document: dict[str, Any]) -> tuple[int | str, bytes] | None:
+    def row(self, document: Facts) -> tuple[int | str, bytes] | None:
         if "index" in document:
             return None
         return document["id"], np.array(document["code"], np.int8).tobytes()

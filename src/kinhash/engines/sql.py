@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .._internal.aliases import Facts
 from .._internal.files import new_files
 from ..codes import Codes
 from ..errors import InvalidInput
@@ -34,7 +35,7 @@ class PreparedStatement(NamedTuple):
     """SQL with named parameters, and their values for one code."""
 
     text: str
-    parameters: dict[str, Any]
+    parameters: Facts
 
 
 class SqlEngine(Engine):
@@ -56,7 +57,7 @@ class SqlEngine(Engine):
 
     def prepared_statement(self, code: Codes, k: int, place: Place) -> PreparedStatement:
         """The statement with parameters in place of the code and of ``k``, for the engine's client."""
-        parameters: dict[str, Any] = {}
+        parameters: Facts = {}
 
         def parameter(name: str, value: Any) -> str:
             parameters[name] = value

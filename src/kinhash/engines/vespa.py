@@ -6,10 +6,11 @@ Put TABLE.sd among the schemas of your application and feed each feed-*.jsonl wi
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from .._internal.aliases import Facts
 from ..codes import Codes, UInt8, n_bytes
 from .base import Place, has_text_ids
 from .documents import DocumentFiles, signed
@@ -59,7 +60,7 @@ class Vespa(DocumentFiles):
         fields = {"id": number, "code": {"values": signed(code)}}
         return json.dumps({"put": f"id:{place.table}:{place.table}::{number}", "fields": fields}) + "\n"
 
-    def row(self, document: dict[str, Any]) -> tuple[int | str, bytes] | None:
+    def row(self, document: Facts) -> tuple[int | str, bytes] | None:
         fields = document["fields"]
         return fields["id"], np.array(fields["code"]["values"], np.int8).tobytes()
 

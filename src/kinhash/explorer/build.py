@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.files import replace_file
-from .._internal.types import Array, Bytes, Floats32
+from .._internal.types import Array, Bytes, Facts, Floats32, LabelsLike, Matrix
 from .._internal.validation import check_finite, check_integer
 from ..codes import Codes, CodesLike, pack_bits
 from ..errors import InvalidInput
@@ -38,7 +38,7 @@ class Explorer:
     """A page to look at codes; a notebook shows it, `save` writes it, ``summary`` has its figures."""
 
     html: str
-    summary: dict[str, Any]
+    summary: Facts
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page, all or nothing. It opens by a double click and needs no network."""
@@ -54,7 +54,7 @@ class Explorer:
 
 def explore(
     codes: CodesLike,
-    labels: Any = None,
+    labels: LabelsLike = None,
     *,
     ids: Any = None,
     text: Any = None,
@@ -138,7 +138,7 @@ def _features_of(features: Any, n_rows: int, rows: RowsShown) -> Any:
     return X
 
 
-def _margins(model: Any, X: Any, codes: Codes) -> Array:
+def _margins(model: Any, X: Matrix, codes: Codes) -> Array:
     margins: Array = np.asarray(model.decision_function(X), np.float32)
     codes.require_same_kind(
         Codes(pack_bits(margins > 0), margins.shape[1], None, model.model_id_, model.fitted_.fields)
@@ -162,18 +162,18 @@ class _Page:
         self.mapped = None if same else mapped
         self.labels: Labels | None = rows.labels
         self.learned = self.labels is not None and not same and rows.learned
-        self.quality: dict[str, Any] | None = None
-        self.doubts: dict[str, Any] | None = None
+        self.quality: Facts | None = None
+        self.doubts: Facts | None = None
         self.pictures: Sheets | None = None
         self.model: ModelShown | None = None
 
-    def judge(self, X: Any) -> None:
+    def judge(self, X: Matrix) -> None:
         """Figures of kinship and of bits."""
         self.bits = bit_figures(self.codes, self.labels)
         if self.labels is not None:
             self.quality = quality(self.codes, self.mapped, self.labels, X)
 
-    def doubt(self, X: Any) -> None:
+    def doubt(self, X: Matrix) -> None:
         """The rows whose labels are least expected."""
         labels = self.labels
         if labels is None:
@@ -192,7 +192,7 @@ class _Page:
 
     def explorer(self) -> Explorer:
         """The page itself, and its figures."""
-        arrays: dict[str, Any] = {"codes": _words(self.codes)}
+        arrays: Facts = {"codes": _words(self.codes)}
         if self.mapped is not None:
             arrays["mapped"] = _words(self.mapped)
         arrays["places"] = np.round(np.clip(self.places, 0, 1) * 65535).astype(np.uint16)
@@ -205,7 +205,7 @@ class _Page:
         text = assemble(self.title, self._facts(), arrays)
         return Explorer(text, self._summary(len(text.encode())))
 
-    def _facts(self) -> dict[str, Any]:
+    def _facts(self) -> Facts:
         rows, codes, labels = self.rows, self.codes, self.labels
         sheets = self.pictures
         return {
@@ -245,7 +245,7 @@ class _Page:
         made = "; the map is by the model's margins" if self.mapped is not None else ""
         return f"{rows} · {self.codes.fields.describe(self.codes.n_bits)}{made}"
 
-    def _summary(self, n_bytes: int) -> dict[str, Any]:
+    def _summary(self, n_bytes: int) -> Facts:
         quality, doubts, sheets = self.quality or {}, self.doubts or {}, self.pictures
         first = dict(quality.get("precision") or [])
         return {
@@ -265,7 +265,7 @@ class _Page:
         }
 
 
-def _doubt_facts(found: Doubts | None) -> dict[str, Any]:
+def _doubt_facts(found: Doubts | None) -> Facts:
     if found is None:
         return {
             "how": "These codes seem to be made from the labels alone, so they can doubt none of them. "
@@ -292,7 +292,7 @@ def _words(codes: Codes) -> Bytes:
     return np.pad(codes.packed, ((0, 0), (0, -codes.packed.shape[1] % 4)))
 
 
-def _label_arrays(labels: Labels | None) -> dict[str, Any]:
+def _label_arrays(labels: Labels | None) -> Facts:
     if labels is None:
         return {}
     known = {"known": labels.known.astype(np.uint8)}

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 
 from .._internal.blocks import block_slices
-from .._internal.types import Bools, Floats, Ints
+from .._internal.types import Bools, Floats, Ints, Matrix
 from ..codes import Codes, pack_bits
 from ..index import HammingIndex
 from ..metrics import FLOOR, MOST_CHANCES, TRIED_ROWS, Chances, log_losses, out_of_fold
@@ -87,7 +87,7 @@ class Doubts:
         return rows[np.lexsort((-self.chance[rows], self.score[rows]))]
 
 
-def by_features(X: Any, labels: Labels, seed: int) -> Doubts:
+def by_features(X: Matrix, labels: Labels, seed: int) -> Doubts:
     """From classifiers that did not see the rows they judge."""
     return _judged(
         out_of_fold(X, labels, seed), labels, "five classifiers, each fitted without the rows it judges"

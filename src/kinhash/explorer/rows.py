@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Array, Ints
+from .._internal.types import Array, Ints, LabelsLike
 from ..codes import Codes, CodesLike, as_codes
 from ..errors import CodesMismatch, InvalidInput
 from ..index import HammingIndex, Ids, as_ids, sorting_order
@@ -42,7 +42,7 @@ class RowsShown:
         return len(self.codes)
 
 
-def read_rows(codes: CodesLike, ids: Any, labels: Any, text: Any) -> RowsShown:
+def read_rows(codes: CodesLike, ids: Any, labels: LabelsLike, text: Any) -> RowsShown:
     """Codes (an index, `Codes` or packed bytes), and what comes beside them, sorted by id."""
     found, names = _codes_and_ids(codes, ids)
     if not len(found):

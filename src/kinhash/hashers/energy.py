@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._internal.rows import Rows
+from .._internal.types import Features, LabelsLike, Matrix, Numbers, Seed
 from .._internal.validation import check_integer, check_number
 from ..codes import KIN_ONLY, MAX_WEIGHT, BitLayout, Codes
 from ..encoders import ENCODERS, Amortized, Encoder, Evidence, Fitted, mapped_codes
@@ -17,6 +18,7 @@ from ..energies import ENERGIES, Energy
 from ..errors import InvalidInput, UnknownName
 from ..solvers import SOLVERS, Solver
 from ..supervision import (
+    Kinship,
     Labels,
     MixedSupervision,
     Supervision,
@@ -30,6 +32,7 @@ from ..supervision import (
     read_labels,
     read_paths,
 )
+from .base import Supervise
 from .fit_warnings import held_out_facts
 from .parts import Parts
 from .stream import StreamPlan
@@ -100,11 +103,11 @@ class EnergyHasher(StreamingHasher):
         energy: str | Energy = "ksh",
         solver: str | Solver = "auto",
         encoder: str | Encoder = "auto",
-        kinship: Any = "auto",
-        alike: Any = "auto",
+        kinship: Kinship = "auto",
+        alike: float | Literal["auto"] = "auto",
         kin_weight: int = 3,
         trust: float = 0.4,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_bits = n_bits
@@ -141,7 +144,13 @@ class EnergyHasher(StreamingHasher):
             else:
                 value.check()
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, alike_to: Any = None) -> Self:
+    def fit(
+        self,
+        X: Features,
+        y: LabelsLike = None,
+        sample_weight: Numbers | None = None,
+        alike_to: Features = None,
+    ) -> Self:
         """Learn codes from rows X (n, p) and labels y: classes, a 0/1 indicator matrix, or tag sets.
 
         ``None`` or NaN in place of a label means unknown; see `kinhash.supervision` for all the rules.
@@ -162,13 +171,13 @@ class EnergyHasher(StreamingHasher):
 
     def fit_pairs(
         self,
-        X: Any,
-        left: Any,
-        right: Any,
-        verdict: Any = None,
+        X: Features,
+        left: Numbers,
+        right: Numbers,
+        verdict: Numbers | None = None,
         *,
-        weight: Any = None,
-        y: Any = None,
+        weight: Numbers | None = None,
+        y: LabelsLike = None,
         y_weight: float = 1.0,
     ) -> Self:
         """Learn from pairs of row numbers.
@@ -192,7 +201,14 @@ class EnergyHasher(StreamingHasher):
         return self._fit_examples(X, supervise, y, y_weight)
 
     def fit_triplets(
-        self, X: Any, anchor: Any, nearer: Any, further: Any, *, y: Any = None, y_weight: float = 1.0
+        self,
+        X: Features,
+        anchor: Numbers,
+        nearer: Numbers,
+        further: Numbers,
+        *,
+        y: LabelsLike = None,
+        y_weight: float = 1.0,
     ) -> Self:
         """Learn from row numbers: each row of ``anchor`` is more similar to ``nearer`` than to ``further``.
 
@@ -201,7 +217,13 @@ class EnergyHasher(StreamingHasher):
         return self._fit_examples(X, lambda n: from_triplets(anchor, nearer, further, n), y, y_weight)
 
     def fit_similarity(
-        self, X: Any, S: Any, anchors: Any = None, *, y: Any = None, y_weight: float = 1.0
+        self,
+        X: Features,
+        S: Matrix,
+        anchors: Numbers | None = None,
+        *,
+        y: LabelsLike = None,
+        y_weight: float = 1.0,
     ) -> Self:
         """Learn from similarities S in [−1, 1]: (n, n), or (n, m) with the row number of each column.
 
@@ -210,7 +232,7 @@ class EnergyHasher(StreamingHasher):
         """
         return self._fit_examples(X, lambda n: from_similarity(S, anchors, n), y, y_weight)
 
-    def _fit_examples(self, X: Any, supervise: Any, y: Any, y_weight: float) -> Self:
+    def _fit_examples(self, X: Features, supervise: Supervise, y: LabelsLike, y_weight: float) -> Self:
         if y is None:
             return self._fit(X, supervise, None)
         check_number("y_weight", y_weight, 0.0, open_low=True)
@@ -253,7 +275,7 @@ class EnergyHasher(StreamingHasher):
         fields = BitLayout(n_alike, int(self.kin_weight)) if n_alike else KIN_ONLY
         return Parts(energy, solver, encoder, fields, fields.kin(self.n_bits), float(self.trust))
 
-    def learned_codes(self, y: Any, X: Any = None, view: str | None = None) -> Codes:
+    def learned_codes(self, y: LabelsLike, X: Features = None, view: str | None = None) -> Codes:
         """Codes of rows with labels y and features X (n, p): where a new or a relabeled item belongs.
 
         Works after ``fit``, ``partial_fit`` and `kinhash.load`, without a refit. Labels must be among those
@@ -285,7 +307,7 @@ class EnergyHasher(StreamingHasher):
         codes: Codes = own._as_codes(packed, learned=True)
         return codes
 
-    def labels_as_fitted(self, y: Any) -> Labels:
+    def labels_as_fitted(self, y: LabelsLike) -> Labels:
         """Labels with the names of the fit: tags of a tree carry the nodes above them."""
         known, parents = self.fitted_.labels, self.kinship if isinstance(self.kinship, Mapping) else None
         of_tree = parents is not None or (isinstance(self.kinship, str) and self.kinship == "tree")
@@ -301,7 +323,7 @@ class EnergyHasher(StreamingHasher):
         scores = self.streamed_scores(labels)
         return Evidence(scores, np.arange(len(labels)), float(self.trust))
 
-    def add_classes(self, X: Any, y: Any) -> Self:
+    def add_classes(self, X: Features, y: LabelsLike) -> Self:
         """Add classes that arrive after the fit, so that `learned_codes` knows them.
 
         A new class gets the mean kin scores of its rows X (n, p); twenty rows are enough. Everything else
@@ -340,10 +362,10 @@ class EnergyHasher(StreamingHasher):
         )
         assert isinstance(solver, Solver)
         assert isinstance(encoder, Ridge)
-        return StreamPlan(ENERGIES.make(self.energy), solver, encoder, self.n_bits, self.kinship)
+        return StreamPlan(ENERGIES.make(self.energy), solver, encoder, self.n_bits, str(self.kinship))
 
 
-def _check_looks(looks: Any, X: Any) -> Any:
+def _check_looks(looks: Features, X: Features) -> Matrix:
     """The columns that say who looks alike: finite numbers, a row for each row of X."""
     from sklearn.utils.validation import check_array
 

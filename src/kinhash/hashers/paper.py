@@ -9,11 +9,11 @@ chose.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from .._internal.types import Ints, Seed
+from .._internal.types import Ints, Numbers, Seed
 from .._internal.validation import check_flag
 from ..encoders import Fitted, Plain, Ridge
 from ..energies import ENERGIES, Energy
@@ -61,7 +61,7 @@ class PaperMethod(StreamingHasher):
         renormalize: str = "row",
         rounding: str = "mean",
         alpha: float | str = "auto",
-        anchors: Any = None,
+        anchors: Numbers | None = None,
         literal: bool = False,
         standardize: bool = True,
         random_state: Seed = None,
@@ -198,7 +198,7 @@ class EMSPLH(PaperMethod):
         which: str = "largest",
         rounding: str = "mean",
         alpha: float | str = "auto",
-        anchors: Any = None,
+        anchors: Numbers | None = None,
         standardize: bool = True,
         random_state: Seed = None,
         n_jobs: int | None = None,

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._internal.rows import Rows
-from .._internal.types import Floats, Floats32, Ints
+from .._internal.types import Features, Floats, Floats32, Ints
 from ..encoders import (
     LinearMap,
     Moments,
@@ -117,10 +116,10 @@ class Stream:
         self.moments: Moments | None = None
         self.n_rows = 0
         self.seconds = 0.0
-        self.strange: set[Any] = set()  # classes and tags that no anchor has
+        self.strange: set[object] = set()  # classes and tags that no anchor has
         self.waiting: list[tuple[Floats, Floats32, Floats]] = []
 
-    def add(self, X: Any, labels: Labels, weights: Floats | None) -> None:
+    def add(self, X: Features, labels: Labels, weights: Floats | None) -> None:
         """Take in rows with their labels."""
         self._warn_of_strange(labels)
         scores, place = self.anchored.scores(labels)
@@ -187,6 +186,6 @@ class Stream:
         return moments_of_block(self.anchored.preparation, x, t, None if (w == 1).all() else w)
 
 
-def _names_in(labels: Labels) -> set[Any]:
+def _names_in(labels: Labels) -> set[object]:
     """Classes or tags that some row has."""
     return set(labels.names[np.unique(labels.indicator().indices)].tolist())

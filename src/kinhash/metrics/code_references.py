@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices, map_blocks
-from .._internal.types import Floats
+from .._internal.types import Floats, Matrix
 from ..codes import Codes, pack_bits
 
 __all__ = ["CodeReferences", "random_directions"]
@@ -37,7 +37,7 @@ class CodeReferences:
     models, sign bits have no greatest length here, and the arithmetic is float64.
     """
 
-    def __init__(self, X: Any, mean_rows: Rows, n_bits: int, rng: np.random.Generator) -> None:
+    def __init__(self, X: Matrix, mean_rows: Rows, n_bits: int, rng: np.random.Generator) -> None:
         self.X = X
         self.n_bits = n_bits
         self.mean = np.zeros(X.shape[1])

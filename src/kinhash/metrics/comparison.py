@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import fill
-from typing import Any
 
 import numpy as np
 
 from .._internal.texts import columns
-from .._internal.types import Floats
+from .._internal.types import Facts, Floats
 from .answers import MEASURES, Measures
 from .confidence import Interval, bootstrap_interval
 
@@ -49,7 +48,7 @@ class Line:
         low, high = np.clip((found.low, found.high), least, 1.0).tolist()
         return replace(found, low=low, high=high)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Facts:
         """Plain values for JSON; ``score`` is the first measure."""
         main, *others = self.measures
         spread = self.interval(main)
@@ -71,7 +70,7 @@ class Comparison:
     metric: str
     protocol: str
     lines: tuple[Line, ...]
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
 
     def __contains__(self, name: str) -> bool:
         return any(line.name == name for line in self.lines)
@@ -99,7 +98,7 @@ class Comparison:
         """The line that judges the codes: learned ones where the method has them and they are no worse."""
         return LEARNED if LEARNED in self and self.facts.get("codes") != "mapped" else MAPPED
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Facts:
         """Plain values for JSON."""
         lines = [line.as_dict() for line in self.lines]
         return {"metric": self.metric, "protocol": self.protocol, "lines": lines, **self.facts}

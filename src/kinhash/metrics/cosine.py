@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array
+from .._internal.types import Array, Matrix
 
 __all__ = ["ScoreRows", "cosine_scores", "unit_rows"]
 
@@ -30,7 +30,7 @@ def cosine_scores(queries: Any, database: Any) -> ScoreRows:
     return scores
 
 
-def unit_rows(X: Any, rows: Rows | None = None) -> Any:
+def unit_rows(X: Matrix, rows: Rows | None = None) -> Any:
     """Rows of length one (rows of zeros stay so): float32, or sparse float64 where X is sparse.
 
     ``rows`` are row numbers of X, None for all. Peak memory beyond the result: a block of 2,048 rows.

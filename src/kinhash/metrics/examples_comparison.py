@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Bytes, Floats, Ints
+from .._internal.types import Bytes, Facts, Floats, Ints, Matrix, Seed
 from .._internal.validation import make_rng
 from ..codes import Codes, n_bytes
 from ..encoders import WIDE, unsupervised_codes
@@ -62,7 +62,7 @@ class Search(NamedTuple):
 
 
 def compare_pairs(
-    hasher: Any, X: Any, left: Any, right: Any, verdict: Any = None, *, random_state: Any = 0
+    hasher: Any, X: Matrix, left: Any, right: Any, verdict: Any = None, *, random_state: Seed = 0
 ) -> Comparison:
     """Fit a hasher on most of the pairs, and compare it with searches that read none on the others.
 
@@ -75,14 +75,14 @@ def compare_pairs(
 
 
 def compare_triplets(
-    hasher: Any, X: Any, anchor: Any, nearer: Any, further: Any, *, random_state: Any = 0
+    hasher: Any, X: Matrix, anchor: Any, nearer: Any, further: Any, *, random_state: Seed = 0
 ) -> Comparison:
     """The same for triplets; see `compare_pairs`."""
     examples = from_triplets(anchor, nearer, further, X.shape[0]).examples[0]
     return _fit_and_compare(hasher, X, examples, make_rng(random_state))
 
 
-def _fit_and_compare(hasher: Any, X: Any, examples: Examples, rng: np.random.Generator) -> Comparison:
+def _fit_and_compare(hasher: Any, X: Matrix, examples: Examples, rng: np.random.Generator) -> Comparison:
     split = hold_out_examples(examples, X.shape[0], rng)
     if split is None:
         raise InvalidInput(
@@ -96,7 +96,7 @@ def _fit_and_compare(hasher: Any, X: Any, examples: Examples, rng: np.random.Gen
 
 def compare_examples(
     hasher: Any,
-    X: Any,
+    X: Matrix,
     learned_from: Examples,
     held_out: Examples,
     rng: np.random.Generator,
@@ -150,7 +150,9 @@ def _searched(judged: Examples, n_rows: int, rng: np.random.Generator) -> Ints:
     return np.sort(np.concatenate([named, rng.permutation(others)[: max(0, MOST_ROWS - len(named))]]))
 
 
-def _searches(hasher: Any, X: Any, rows: Ints, codes: Codes, rng: np.random.Generator) -> dict[str, Search]:
+def _searches(
+    hasher: Any, X: Matrix, rows: Ints, codes: Codes, rng: np.random.Generator
+) -> dict[str, Search]:
     n_bits, n_columns = int(hasher.n_bits), int(X.shape[1])
     size, unit = n_bytes(n_bits), unit_rows(X, rows)
     references = CodeReferences(X, rows, n_bits, rng)
@@ -219,9 +221,7 @@ def _first_ten(scores: ScoreRows, asked: Ints, partners: sp.csr_array) -> Measur
     return {FOUND: found / (partners > 0).sum(axis=1), P10: found / FIRST}
 
 
-def _facts(
-    hasher: Any, codes: Codes, learned_from: Examples, held_out: Examples, size: int
-) -> dict[str, Any]:
+def _facts(hasher: Any, codes: Codes, learned_from: Examples, held_out: Examples, size: int) -> Facts:
     chosen = hasher.report_.facts
     kept = ("pull", "checked", "partners", "partners_score", "score_without")
     return {

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array, Floats
+from .._internal.types import Array, Floats, LabelsLike
 from .._internal.validation import check_choice
 from ..errors import InvalidInput
 from ..supervision import read_labels
@@ -37,8 +37,8 @@ Grades = npt.NDArray[np.uint8]
 
 def average_precision_from_scores(
     scores: Any,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     ties: str = "expected",
     top: int | None = None,
@@ -117,8 +117,8 @@ def _checked(scores: Any, rows: npt.NDArray[np.intp], n_database: int) -> Array:
 
 def average_precision_from_order(
     order: npt.ArrayLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     n_database: int | None = None,
     top: int | None = None,
@@ -181,7 +181,7 @@ def _matrix_shape(name: str, array: Any) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def _shape_from_labels(query_labels: Any, database_labels: Any) -> tuple[int, int]:
+def _shape_from_labels(query_labels: LabelsLike, database_labels: LabelsLike) -> tuple[int, int]:
     if database_labels is not None:
         return len(read_labels(query_labels)), len(read_labels(database_labels))
     if callable(query_labels):

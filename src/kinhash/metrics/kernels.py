@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._internal.aliases import LabelsLike
 from .._internal.compile import njit
 from .._internal.popcount import popcount
 
@@ -30,8 +31,8 @@ GIVEN = 2  # read from a matrix
 def tally(
     query_codes: Any,
     codes: Any,
-    query_labels: Any,
-    labels: Any,
+    query_labels: LabelsLike,
+    labels: LabelsLike,
     grades: Any,
     first_column: int,
     how: int,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._internal.aliases import Facts, Matrix
 from ..codes import Codes, n_bytes
 from ..supervision import Labels
 from .answers import MEASURES, AnswerSheet, Measures, hamming_scores, self_retrieval
@@ -45,7 +46,7 @@ Rows = npt.NDArray[np.int64]
 
 def compare_labels(
     hasher: Any,
-    X: Any,
+    X: Matrix,
     labels: Labels,
     train: Rows,
     queries: Rows,
@@ -81,7 +82,7 @@ class HeldOutJudge:
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         labels: Labels,
         train: Rows,
         queries: Rows,
@@ -147,7 +148,7 @@ class HeldOutJudge:
             searched = hasher.codes_[self.chosen]
             lines.insert(0, Line(LEARNED, size, self.sheet.of_codes(new, searched)))
         asked = some_queries(len(self.database))
-        facts: dict[str, Any] = {
+        facts: Facts = {
             "codes": "learned" if learned else "mapped",
             "queries": len(self.queries),
             "queries_without_kin": int(np.isnan(lines[0].measures["mAP"]).sum()),
@@ -174,7 +175,7 @@ class HeldOutJudge:
         lines += [cosine, signs, self.lsh(new.n_bits), *others, *classifiers]
         return Comparison("mAP", self._protocol(facts), tuple(lines), facts)
 
-    def _protocol(self, facts: dict[str, Any]) -> str:
+    def _protocol(self, facts: Facts) -> str:
         n_database, n_train = facts["database_rows"], facts["training_rows"]
         which = f"all {n_train:,}" if n_database == n_train else f"{n_database:,} of the {n_train:,}"
         origin = "learned codes come from labels, mapped ones from features"

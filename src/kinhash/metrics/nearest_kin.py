@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array, Floats
+from .._internal.types import Array, Floats, LabelsLike, Matrix
 from ..codes import Codes, CodesLike, as_codes
 from ..errors import InvalidInput
 from ..index import HammingIndex
@@ -75,10 +75,10 @@ class NearKin:
 def near_kin(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any,
-    query_features: Any,
-    database_features: Any,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike,
+    query_features: Matrix,
+    database_features: Matrix,
     *,
     n_bits: int | None = None,
     exclude_self: bool = False,
@@ -99,10 +99,10 @@ def near_kin(
 
 def near_kin_from_scores(
     scores: Any,
-    query_labels: Any,
-    database_labels: Any,
-    query_features: Any,
-    database_features: Any,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike,
+    query_features: Matrix,
+    database_features: Matrix,
     *,
     exclude_self: bool = False,
 ) -> NearKin:
@@ -144,7 +144,12 @@ class NearestKin:
 
     @classmethod
     def of(
-        cls, query_labels: Any, database_labels: Any, queries: Any, database: Any, own: Rows | None = None
+        cls,
+        query_labels: LabelsLike,
+        database_labels: LabelsLike,
+        queries: Any,
+        database: Any,
+        own: Rows | None = None,
     ) -> NearestKin:
         """From labels and features; among equal cosines the earlier rows are nearer."""
         mine, theirs = read_labels(query_labels), read_labels(database_labels)
@@ -242,6 +247,6 @@ def _product(left: Any, right: Any) -> Any:
     return product.toarray() if sp.issparse(product) else np.asarray(product)
 
 
-def _around(X: Any, mean: Floats) -> Any:
+def _around(X: Matrix, mean: Floats) -> Any:
     """Rows less the mean, at unit length; sparse rows would not stay sparse, and keep their place."""
     return unit_rows(X if sp.issparse(X) else np.asarray(X, np.float64) - mean)

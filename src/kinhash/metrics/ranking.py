@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Floats
+from .._internal.types import Floats, LabelsLike
 from ..codes import Codes, CodesLike, as_codes
 from ..errors import InvalidInput
 from ..supervision import Labels, read_labels
@@ -66,8 +65,8 @@ class Ranking:
 def read_ranking(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike,
     n_bits: int | None,
     exclude_self: bool,
 ) -> Ranking:
@@ -95,7 +94,7 @@ def own_rows(exclude_self: bool, n_queries: int, n_database: int) -> Rows | None
 
 
 def read_sides(
-    query_labels: Any, database_labels: Any, n_queries: int, n_database: int, own: Rows | None
+    query_labels: LabelsLike, database_labels: LabelsLike, n_queries: int, n_database: int, own: Rows | None
 ) -> Sides:
     """Read the labels of both sides, or a relevance of rows to queries when ``database_labels`` is None.
 
@@ -120,7 +119,7 @@ def read_sides(
     return Sides(kin, n_queries, n_database, known_queries, known_rows, own)
 
 
-def _labels_of(what: str, y: Any, n_rows: int) -> Labels:
+def _labels_of(what: str, y: LabelsLike, n_rows: int) -> Labels:
     labels = read_labels(y)
     if len(labels) != n_rows:
         raise InvalidInput(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Floats
+from .._internal.types import Floats, LabelsLike
 from .._internal.validation import check_choice, check_integer
 from ..codes import CodesLike
 from ..errors import InvalidInput
@@ -35,8 +35,8 @@ __all__ = [
 def mean_average_precision(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     n_bits: int | None = None,
     ties: str = "expected",
@@ -74,8 +74,8 @@ def mean_average_precision(
 def average_precision(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     n_bits: int | None = None,
     ties: str = "expected",
@@ -130,8 +130,8 @@ def _report(
 def precision_at_k(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     k: int,
     n_bits: int | None = None,
@@ -158,8 +158,8 @@ def precision_at_k(
 def recall_at_k(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     k: int,
     n_bits: int | None = None,
@@ -185,8 +185,8 @@ def recall_at_k(
 def ndcg(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     top: int | None = None,
     gain: str = "linear",
@@ -232,8 +232,8 @@ class PrecisionAtRecall:
 def precision_at_recall(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     recall: Any = None,
     n_bits: int | None = None,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Ints
+from .._internal.types import Facts, Ints, Matrix
 from ..codes import Codes
 from ..supervision import Labels
 from .answers import FIRST, AnswerSheet
@@ -34,7 +34,7 @@ class Crossing:
     scores: dict[str, float]
     chance: dict[str, float]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Facts:
         """For JSON."""
         return vars(self)
 
@@ -59,7 +59,7 @@ def compare_views(
     return _crossing(None, name, new, old, sides), _crossing(name, None, new[::-1], old[::-1], sides)
 
 
-def _encoded(hasher: Any, X: Any, view: str | None) -> Codes:
+def _encoded(hasher: Any, X: Matrix, view: str | None) -> Codes:
     codes: Codes = hasher.encode(X, view=view)
     return codes
 

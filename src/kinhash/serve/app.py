@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 from .. import __version__
+from .._internal.aliases import Facts
 from .batches import Batches
 from .bodies import BYTES, JSON, body_of, encode_job, search_job
 from .jobs import Job
@@ -84,7 +85,7 @@ class Service:
             self.metrics.rows.labels(request.url.path).inc(len(job))
             return job, await self.batches.answer(job)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Facts:
         """What the service has loaded, and whether it refused newer files."""
         pair = self.keeper.pair
         return {

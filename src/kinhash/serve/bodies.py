@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..errors import InvalidInput, UnknownName
 from ..index import as_ids
 from .jobs import EncodeJob, SearchJob
@@ -162,7 +162,7 @@ def _valid(check: Any, given: Any) -> Any:
         raise reading(problem) from None
 
 
-def _set(given: Any) -> dict[str, Any]:
+def _set(given: Any) -> Facts:
     """What was passed, without the defaults and without null, which stands for them."""
     passed = ((name, getattr(given, name)) for name in given.model_fields_set)
     return {name: value for name, value in passed if value is not None}

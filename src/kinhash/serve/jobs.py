@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.json import plain
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..codes import Codes
 from ..errors import InvalidInput
 from ..index import Neighbors
@@ -82,7 +82,7 @@ class SearchJob(Job):
         results = [self._result(one.ids, one.distances) for one in found]
         return _json({"model_id": self.pair.model_id, "pair": self.pair.number, "results": results})
 
-    def _result(self, ids: Array, distances: Array) -> dict[str, Any]:
+    def _result(self, ids: Array, distances: Array) -> Facts:
         if self.radius is not None:
             near = int(np.searchsorted(distances, self.radius, "right"))
             if self.all_within and near == self.k:
@@ -92,7 +92,7 @@ class SearchJob(Job):
                     "Pass a smaller radius, or k as well for the nearest of them",
                 )
             ids, distances = ids[:near], distances[:near]
-        result: dict[str, Any] = {"ids": ids.tolist(), "distances": distances.tolist()}
+        result: Facts = {"ids": ids.tolist(), "distances": distances.tolist()}
         if self.columns:
             ranks = self.pair.ids.find(ids)
             result["payload"] = {name: _values(self.pair.payload[name][ranks]) for name in self.columns}

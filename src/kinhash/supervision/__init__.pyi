@@ -14,6 +14,7 @@ from .kin_only import KinSupervision as KinSupervision
 from .kin_only import from_kin as from_kin
 from .labeled import KINSHIPS as KINSHIPS
 from .labeled import ClassSupervision as ClassSupervision
+from .labeled import Kinship as Kinship
 from .labeled import TagSupervision as TagSupervision
 from .labeled import check_kinship as check_kinship
 from .labeled import from_labels as from_labels

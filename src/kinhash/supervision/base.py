@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._internal.blocks import block_slices
 from .._internal.rows import Rows
 from .._internal.stages import Stages
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, Numbers
 from ..errors import InvalidInput
 from .examples import Examples, PairExamples
 from .labels import Labels
@@ -151,7 +150,7 @@ def blocked_product(supervision: Supervision, left: Ints, right: Ints, values: F
     return out
 
 
-def row_numbers(rows: Any, name: str, n_rows: int) -> Ints:
+def row_numbers(rows: Numbers, name: str, n_rows: int) -> Ints:
     """Positions of rows that a user handed in, checked."""
     array = np.asarray(rows)
     if array.ndim != 1 or array.dtype.kind not in "iu":

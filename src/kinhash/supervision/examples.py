@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import signature
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from .._internal.types import Bytes, Floats, Floats32, Ints
+from .._internal.types import Array, Bytes, Floats, Floats32, Ints, Matrix
 
 __all__ = [
     "Drawn", "Examples", "Force", "Links", "Nearness", "PairExamples", "Scored", "agreement_of", "named_rows",
@@ -26,17 +26,20 @@ __all__ = [
 ENOUGH = 10  # examples of each sign below which a held-out score means nothing
 MOST_SCORED = 2000  # held-out examples that are compared with each other: a matrix of 2,000² differences
 
-Nearness = Callable[[Ints, Ints], Any]
+Nearness = Callable[[Ints, Ints], Array]
 """How near the rows of pairs are: higher for nearer ones, given their numbers."""
 Force = Callable[[Floats, Floats], Floats32]
 """Derivative of the energy of pairs by their agreements, given those and their similarities."""
+
+Known: TypeAlias = Any
+"""What is known of the pairs of a step: similarities, a mask or nothing, on the card in use if any."""
 
 
 class Drawn(NamedTuple):
     """Rows of a step (k,), and what is known of them."""
 
     rows: Ints
-    known: Any
+    known: Known
 
 
 class Links(NamedTuple):
@@ -68,7 +71,7 @@ class Examples(ABC):
         """What a verdict calls them: a key of its tables `NAMES` and `MEANINGS`."""
 
     @abstractmethod
-    def fit(self, hasher: Any, X: Any, **more: Any) -> None:
+    def fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
         """Fit a hasher on these examples of rows of X; ``more`` are labels beside them."""
 
     @property
@@ -77,7 +80,7 @@ class Examples(ABC):
         """The rows (m, 2 or 3) that each example names."""
 
     @abstractmethod
-    def subset(self, keep: Any) -> Self:
+    def subset(self, keep: Array | slice) -> Self:
         """Some of the examples: positions, or a mask."""
 
     @abstractmethod
@@ -93,7 +96,7 @@ class Examples(ABC):
         """About ``size`` pairs of rows for a step."""
 
     @abstractmethod
-    def push(self, means: Floats32, known: Any, force: Force) -> Floats32:
+    def push(self, means: Floats32, known: Known, force: Force) -> Floats32:
         """Gradient of the mean energy of a step by the means (k, d) of the drawn rows."""
 
     @abstractmethod
@@ -130,7 +133,7 @@ def _drawn(n: int, sums: Floats | None, size: int, rng: np.random.Generator) -> 
     return np.searchsorted(sums, rng.random(size) * sums[-1]).clip(max=n - 1)
 
 
-def _orders(x: Floats, y: Any) -> tuple[Ints, Ints]:
+def _orders(x: Floats, y: Array) -> tuple[Ints, Ints]:
     """For each i, ``Σ_j sign(x_i − x_j) sign(y_i − y_j)`` and how many ``x_j`` differ from ``x_i``.
 
     Memory: one number for each pair of distinct values.
@@ -160,7 +163,7 @@ class PairExamples(Examples):
     def kind(self) -> str:
         return "pairs" if len(np.unique(self.similarity)) <= 2 else "grades"
 
-    def fit(self, hasher: Any, X: Any, **more: Any) -> None:
+    def fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
         if self.weights is not None and "weight" in signature(hasher.fit_pairs).parameters:
             more["weight"] = self.weights
         hasher.fit_pairs(X, self.left, self.right, self.similarity, **more)
@@ -169,10 +172,10 @@ class PairExamples(Examples):
     def ends(self) -> Ints:
         return np.stack([self.left, self.right], axis=1)
 
-    def subset(self, keep: Any) -> Self:
+    def subset(self, keep: Array | slice) -> Self:
         weights = None if self.weights is None else self.weights[keep]
-        parts = {"left": self.left[keep], "right": self.right[keep], "similarity": self.similarity[keep]}
-        return replace(self, weights=weights, **parts)
+        left, right, similarity = self.left[keep], self.right[keep], self.similarity[keep]
+        return replace(self, left=left, right=right, similarity=similarity, weights=weights)
 
     def renumbered(self, place: Ints, n_rows: int) -> Self:
         return replace(self, left=place[self.left], right=place[self.right])
@@ -194,7 +197,7 @@ class PairExamples(Examples):
         rows = np.concatenate([self.left[picked], self.right[picked]])
         return Drawn(rows, self.similarity[picked])
 
-    def push(self, means: Floats32, known: Any, force: Force) -> Floats32:
+    def push(self, means: Floats32, known: Known, force: Force) -> Floats32:
         u, v = np.split(means, 2)
         agreement = np.einsum("ij,ij->i", u, v) / means.shape[1]
         g = force(agreement, known)[:, None] / np.float32(u.size)

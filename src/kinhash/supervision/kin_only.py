@@ -12,10 +12,10 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Floats, Floats32, Ints
+from .._internal.types import Array, Bools, Floats, Floats32, Ints, Matrix, Numbers
 from ..errors import InvalidInput
 from .base import UNKNOWN, Supervision, row_numbers
-from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Links, Nearness, Scored, named_rows
+from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Known, Links, Nearness, Scored, named_rows
 from .pairs import merged_pairs
 
 __all__ = ["KinExamples", "KinSupervision", "from_kin"]
@@ -43,14 +43,14 @@ class KinExamples(Examples):
     def kind(self) -> str:
         return "similar pairs"
 
-    def fit(self, hasher: Any, X: Any, **more: Any) -> None:
+    def fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
         hasher.fit_pairs(X, self.left, self.right, **more)
 
     @property
     def ends(self) -> Ints:
         return np.stack([self.left, self.right], axis=1)
 
-    def subset(self, keep: Any) -> Self:
+    def subset(self, keep: Array | slice) -> Self:
         return replace(self, left=self.left[keep], right=self.right[keep])
 
     def renumbered(self, place: Ints, n_rows: int) -> Self:
@@ -77,7 +77,7 @@ class KinExamples(Examples):
         np.fill_diagonal(near, False)
         return Drawn(np.concatenate([a, b]), near)
 
-    def push(self, means: Floats32, known: Any, force: Force) -> Floats32:
+    def push(self, means: Floats32, known: Known, force: Force) -> Floats32:
         u, v = np.split(means, 2)
         logits = np.float32(SHARPNESS / means.shape[1]) * (u @ v.T)
         logits[known] = -np.inf
@@ -125,7 +125,7 @@ class KinSupervision(Supervision):
         return self.similarity(left, right)
 
 
-def from_kin(left: Any, right: Any, n_rows: int) -> KinSupervision:
+def from_kin(left: Numbers, right: Numbers, n_rows: int) -> KinSupervision:
     """Supervision from similar pairs; a pair listed twice, in either direction, is one pair."""
     i, j = row_numbers(left, "left", n_rows), row_numbers(right, "right", n_rows)
     if len(i) != len(j):
@@ -140,7 +140,7 @@ def from_kin(left: Any, right: Any, n_rows: int) -> KinSupervision:
     return KinSupervision(i, j, n_rows)
 
 
-def _have_common_columns(left: sp.csr_array, right: sp.csr_array) -> Any:
+def _have_common_columns(left: sp.csr_array, right: sp.csr_array) -> Bools:
     """Whether rows of two sparse matrices (k, n) have a column in common (k, k)."""
     columns, place = np.unique(np.concatenate([left.indices, right.indices]), return_inverse=True)
     here, there = np.split(place, [left.nnz])

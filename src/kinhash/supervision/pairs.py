@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, Numbers
 from ..errors import InvalidInput, KinhashWarning
 from .base import UNKNOWN, Supervision, row_numbers
 from .examples import ENOUGH, PairExamples, named_rows
@@ -65,7 +64,9 @@ class PairSupervision(Supervision):
         return result
 
 
-def from_pairs(left: Any, right: Any, verdict: Any, n_rows: int, weights: Any = None) -> PairSupervision:
+def from_pairs(
+    left: Numbers, right: Numbers, verdict: Numbers, n_rows: int, weights: Numbers | None = None
+) -> PairSupervision:
     """Supervision from pairs of row numbers and their verdicts; pairs that are not listed are unknown.
 
     Verdicts are booleans, +1 and −1, or grades in [−1, 1]. A pair listed twice, in either direction, is one
@@ -144,7 +145,7 @@ def _warn_of_one_row(left: Ints, right: Ints) -> None:
             return
 
 
-def _verdicts(verdict: Any, n_pairs: int) -> Floats:
+def _verdicts(verdict: Numbers, n_pairs: int) -> Floats:
     s = np.asarray(verdict)
     if s.dtype == bool:
         s = np.where(s, 1.0, -1.0)
@@ -167,7 +168,7 @@ def _verdicts(verdict: Any, n_pairs: int) -> Floats:
     return s
 
 
-def _weights(weights: Any, n_pairs: int) -> Floats | None:
+def _weights(weights: Numbers | None, n_pairs: int) -> Floats | None:
     if weights is None:
         return None
     w = np.asarray(weights)

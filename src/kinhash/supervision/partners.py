@@ -5,11 +5,11 @@ Nothing is said about rows of one view among themselves.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, Numbers
 from ..errors import InvalidInput
 from .base import UNKNOWN, Supervision, row_numbers
 
@@ -41,7 +41,7 @@ class PartnerSupervision(Supervision):
         return self.similarity(left, right)
 
 
-def from_partners(pairs: Any, n_rows: int, n_others: int) -> PartnerSupervision:
+def from_partners(pairs: Sequence[Numbers] | None, n_rows: int, n_others: int) -> PartnerSupervision:
     """Supervision from ``pairs``, two lists of row numbers; None where row i belongs with row i."""
     if pairs is None:
         if n_rows != n_others:
