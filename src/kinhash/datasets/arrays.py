@@ -14,7 +14,7 @@ import tokenize
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 from numpy.lib import format as npy
@@ -39,7 +39,7 @@ class Header(NamedTuple):
 
     shape: tuple[int, ...]
     fortran: bool
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
 
     @property
     def n_bytes(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,7 +74,7 @@ class DuckDB(SqlEngine):
         return select(weighted(columns(code), count), f'"{place.table}"', value("k", k))
 
 
-def _duckdb() -> Any:
+def _duckdb() -> ModuleType:
     return driver("duckdb", "duckdb")
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._internal.files import replace_file
 from ..codes import Codes
-from .base import Engine, EngineFacts, Place, Reader, driver, with_ties
+from .base import Engine, EngineFacts, Found, Listed, Place, Reader, driver, with_ties
 from .sql import already_there
 
 __all__ = ["Faiss"]
@@ -41,8 +42,8 @@ class Faiss(Engine):
         index = _faiss().deserialize_index_binary(np.fromfile(place.target, np.uint8))
         n_rows = int(index.ntotal)
 
-        def nearest(code: Codes, k: int) -> Any:
-            def fetch(wanted: int) -> tuple[Any, Any]:
+        def nearest(code: Codes, k: int) -> Found:
+            def fetch(wanted: int) -> Listed:
                 distances, ids = index.search(code.repeated(), wanted)
                 return ids[0], distances[0]
 
@@ -73,5 +74,5 @@ def _index_of(codes: Codes) -> Any:
     return mapped
 
 
-def _faiss() -> Any:
+def _faiss() -> ModuleType:
     return driver("faiss", "faiss")

@@ -11,12 +11,13 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, ClassVar
 
 from .._internal.blocks import block_slices
 from ..codes import Codes, n_bytes
 from ..errors import InvalidInput
-from .base import Engine, EngineFacts, Place, Reader, driver, has_text_ids, with_ties
+from .base import Engine, EngineFacts, Found, Listed, Place, Reader, driver, has_text_ids, with_ties
 from .sql import already_there, fresh_file, not_there
 
 __all__ = ["Milvus"]
@@ -72,8 +73,8 @@ class Milvus(Engine):
                 client.describe_collection(place.table)["description"], n_rows, place
             )
 
-            def nearest(code: Codes, k: int) -> Any:
-                def fetch(wanted: int) -> tuple[Any, Any]:
+            def nearest(code: Codes, k: int) -> Found:
+                def fetch(wanted: int) -> Listed:
                     query = code.repeated().tobytes()
                     found = client.search(place.table, [query], limit=wanted, anns_field="code")[0]
                     return [one["id"] for one in found], [one["distance"] for one in found]
@@ -124,7 +125,7 @@ def _replace(client: Any, old: str, new: str) -> None:
     client.drop_collection(aside)
 
 
-def _milvus() -> Any:
+def _milvus() -> ModuleType:
     return driver("pymilvus", "milvus")
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from types import ModuleType
 from typing import Any, ClassVar
 
 from .._internal.files import replace_file
@@ -70,5 +71,5 @@ def _plain(codes: Codes) -> Any:
     return codes.ids.tolist() if has_text_ids(codes) and codes.ids is not None else codes.ids
 
 
-def _arrow() -> Any:
+def _arrow() -> ModuleType:
     return driver("pyarrow", "parquet")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, ClassVar
 
 from .._internal.blocks import block_slices
@@ -88,7 +89,7 @@ def _copied(value: int | str) -> bytes:
     return text.encode()
 
 
-def _psycopg() -> Any:
+def _psycopg() -> ModuleType:
     return driver("psycopg", "postgres")
 
 

@@ -28,7 +28,7 @@ __all__ = [
     "sql_reader",
 ]
 
-Value = Callable[[str, Any], str]  # the SQL of a value with a name: a literal, or a parameter
+Value = Callable[[str, object], str]  # the SQL of a value with a name: a literal, or a parameter
 
 
 class PreparedStatement(NamedTuple):
@@ -50,7 +50,7 @@ class SqlEngine(Engine):
         """The statement, with ``value(name, …)`` for everything that differs between queries."""
 
     def statement(self, code: Codes, k: int, place: Place) -> str:
-        def literal(name: str, value: Any) -> str:
+        def literal(name: str, value: object) -> str:
             return self.bits.format(value) if isinstance(value, str) else str(value)
 
         return self.sql(code, k, place, literal)
@@ -59,7 +59,7 @@ class SqlEngine(Engine):
         """The statement with parameters in place of the code and of ``k``, for the engine's client."""
         parameters: Facts = {}
 
-        def parameter(name: str, value: Any) -> str:
+        def parameter(name: str, value: object) -> str:
             parameters[name] = value
             return (self.bits_parameter if isinstance(value, str) else self.parameter).format(name)
 

@@ -68,8 +68,8 @@ class SearchJob(Job):
     k: int = 10
     radius: int | None = None
     all_within: bool = False
-    where: Any = None
-    exclude: Sequence[Any] | None = None
+    where: Facts | str | list[int | str] | None = None
+    exclude: Sequence[object] | None = None
     columns: Sequence[str] = field(default_factory=tuple)
 
     @property
@@ -157,7 +157,7 @@ def _encoded(jobs: list[Job]) -> list[Codes]:
     return [codes[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
 
-def _facts(codes: Codes) -> tuple[Any, ...]:
+def _facts(codes: Codes) -> tuple[object, ...]:
     """What codes say beside their bits: only codes that say the same can be searched for together."""
     return tuple(getattr(codes, one.name) for one in fields(codes) if one.name not in ("packed", "ids"))
 
@@ -172,7 +172,7 @@ def _searched(asked: list[tuple[SearchJob, Codes]]) -> list[list[Neighbors]]:
             "Ask for k neighbors",
         )
     codes = replace(codes, packed=np.concatenate([one.packed for _, one in asked]))
-    left_out: list[Any] = []
+    left_out: list[object] = []
     for job, one in asked:
         left_out += [None] * len(one) if job.exclude is None else job.exclude
     exclude = None if all(one is None for one in left_out) else left_out
@@ -188,5 +188,5 @@ def _values(column: Any) -> list[Any]:
     return values if safe else plain(values)
 
 
-def _json(value: Any) -> bytes:
+def _json(value: Facts) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

@@ -67,7 +67,7 @@ PROBE: Facts = {
 }
 
 
-def described(app: Any, schemas: Schemas) -> Facts:
+def described(app: fastapi.FastAPI, schemas: Schemas) -> Facts:
     """The whole description, with requests as the pair in use takes them."""
     found: Facts = fastapi.openapi.utils.get_openapi(
         title=app.title,

@@ -25,7 +25,7 @@ REF = "#/components/schemas/{model}"
 Scalar = bool | int | float | str
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: object) -> object:
     """1.0 is an integer in JSON, and stays what it is otherwise."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -74,10 +74,10 @@ class Answers(pydantic.BaseModel):
 class Schemas:
     """Checks of what comes in: bodies as JSON, and options of a body of plain float32 numbers."""
 
-    encode: Any
-    search: Any
-    encode_options: Any
-    search_options: Any
+    encode: pydantic.TypeAdapter
+    search: pydantic.TypeAdapter
+    encode_options: type[pydantic.BaseModel]
+    search_options: type[pydantic.BaseModel]
 
     def described(self) -> Facts:
         """The requests as JSON schemas, by name."""
@@ -150,7 +150,7 @@ def schemas_of(pair: Pair, limits: Limits) -> Schemas:
 WAYS = "one of the fields vectors, codes and ids is needed, and a format that is one of " + ", ".join(FORMATS)
 
 
-def _way(body: Any) -> str | None:
+def _way(body: object) -> str | None:
     """Which way to search a body asks for; None if that cannot be said."""
     if not isinstance(body, dict):
         return None
