@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._internal.types import Facts, Features, Floats, Ints, LabelsLike, Seed
+from .._internal.types import Facts, Features, Floats, Ints, LabelsLike, Numbers, Seed
 from ..codes import pack_bits
 from ..encoders import Fitted
 from ..errors import InvalidInput
@@ -80,7 +80,7 @@ class Baseline(Hasher):
 class Unsupervised(Baseline):
     """A rival that looks at the features alone: y may be left out, and is not read where it is given."""
 
-    def fit(self, X: Features, y: LabelsLike = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Features, y: LabelsLike = None, sample_weight: Numbers | None = None) -> Self:
         """Learn from rows X (n, p); y is there for pipelines only."""
         return self._fit(X, NoSupervision, sample_weight, y)
 

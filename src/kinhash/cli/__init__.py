@@ -12,7 +12,7 @@ import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -193,7 +193,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
 def _run(arguments: list[str]) -> int:
     try:
-        result: Any = kinhash.main(arguments, prog_name="kinhash", standalone_mode=False)
+        result: object = kinhash.main(arguments, prog_name="kinhash", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except (KeyboardInterrupt, click.Abort):
@@ -237,10 +237,10 @@ def _say(text: str) -> None:
 
 
 @contextlib.contextmanager
-def _one_line_warnings() -> Any:
+def _one_line_warnings() -> Iterator[None]:
     """Our own warnings in one line each; those of other packages are for programmers."""
 
-    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *rest: object, **more: object) -> None:
         if issubclass(category, KinhashWarning):
             _say(f"Warning: {message}")
 

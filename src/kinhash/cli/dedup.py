@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,8 @@ from .._internal.aliases import Facts
 from .terminal import counted, emit, json_option
 
 if TYPE_CHECKING:
-    from ..index import NearDuplicates
+    from ..codes import Codes
+    from ..index import HammingIndex, NearDuplicates
 
 __all__ = ["dedup"]
 
@@ -67,7 +69,7 @@ def dedup(
     emit({"codes": codes, **result}, _text(result, keep), as_json)
 
 
-def _opened(path: str, n_bits: int | None) -> Any:
+def _opened(path: str, n_bits: int | None) -> Codes | HammingIndex:
     """Codes in the order of their rows, or an index."""
     from ..codes import container_kind
     from ..index import HammingIndex
@@ -78,12 +80,12 @@ def _opened(path: str, n_bits: int | None) -> Any:
     return HammingIndex.load(path)
 
 
-def _rows(found: NearDuplicates) -> Any:
+def _rows(found: NearDuplicates) -> Iterable[tuple[object, ...]]:
     columns = (found.ids, found.groups, found.kept.astype(int), found.distances)
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
-def _write(path: str, rows: Any) -> None:
+def _write(path: str, rows: Iterable[Iterable[object]]) -> None:
     from .._internal.files import replace_file
 
     text = io.StringIO()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .._internal.aliases import Facts
 from .terminal import bar, counted, emit, json_option, separator_option, talk
 from .views import view_option
+
+if TYPE_CHECKING:
+    from ..codes import Codes
+    from ..index import HammingIndex
+    from ..supervision import Labels
 
 __all__ = ["explore"]
 
@@ -94,7 +99,7 @@ def _with_columns(options: Facts) -> Facts:
     return out
 
 
-def _read(codes: str, options: Facts) -> tuple[Any, Facts]:
+def _read(codes: str, options: Facts) -> tuple[Codes | HammingIndex, Facts]:
     """Codes or an index, and what comes beside them, from files."""
     from ..index import HammingIndex
 
@@ -115,7 +120,7 @@ def _read(codes: str, options: Facts) -> tuple[Any, Facts]:
     return opened, given
 
 
-def _open(path: str) -> Any:
+def _open(path: str) -> Codes | HammingIndex:
     """An index, codes, or packed bytes of a .npy."""
     from ..codes import Codes
     from ..errors import FileProblem
@@ -133,7 +138,7 @@ def _open(path: str) -> Any:
     return opened
 
 
-def _labels(options: Facts, n_rows: int) -> Any:
+def _labels(options: Facts, n_rows: int) -> Labels | None:
     from .supervision_options import read_supervision
 
     labels, tags = options["labels"], options["tags"]

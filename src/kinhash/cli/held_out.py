@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from .._internal.types import Array, Ints
 from ..errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def read_held_out(ctx: click.Context, param: click.Parameter, value: str) -> Hel
     return HeldOut(int(number), order == "last")
 
 
-def read_times(path: str, column: str | None, n_rows: int) -> Any:
+def read_times(path: str, column: str | None, n_rows: int) -> Array:
     """One value per row that says when it came: numbers, or texts that sort like time (2024-05-31)."""
     import numpy as np
 
@@ -64,7 +65,7 @@ def read_times(path: str, column: str | None, n_rows: int) -> Any:
 
 
 def split_rows(
-    labels: Labels, wanted: HeldOut, times: Any, rng: np.random.Generator
+    labels: Labels, wanted: HeldOut, times: Array | None, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Ints]:
     """Rows to fit on, held-out rows, and those of them that are asked as queries."""
     import numpy as np

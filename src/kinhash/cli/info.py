@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -41,7 +41,7 @@ def info(file: str, as_json: bool) -> None:
     emit(facts, text, as_json)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}={entry}" for name, entry in value.items()) or "none"
     if isinstance(value, list):

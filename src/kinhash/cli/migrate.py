@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._internal.aliases import LabelsLike
+from .._internal.types import Ints
 from .terminal import array_option, counted, emit, header_option, json_option, separator_option, table
 from .views import load_view, view_option
 
@@ -181,7 +182,7 @@ def _comparison(old: HammingIndex, new: HammingIndex, n: int, seed: int, labels:
     return Comparison(found.queries, first, found.overlap, *shares)
 
 
-def _relevant(labels: LabelsLike, rows: Any, answers: Any) -> float | None:
+def _relevant(labels: LabelsLike, rows: Ints, answers: Ints) -> float | None:
     """The share of answers (q, k) that share a label with their query, over queries that have labels."""
     import numpy as np
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from .._internal.aliases import Facts
+from .._internal.types import Array
 from .terminal import counted, emit, json_option, table
 from .views import load_view, view_option
 
 if TYPE_CHECKING:
+    from ..codes import Codes
+    from ..hashers import Hasher
     from ..index import HammingIndex
 
 __all__ = ["search"]
@@ -113,7 +116,7 @@ def _bits(queries: str, n_bits: int) -> int | None:
     return n_bits if queries.lower().endswith(".npy") else None
 
 
-def _encoded(hasher: Any, features: str, floats: str | None) -> Any:
+def _encoded(hasher: Hasher, features: str, floats: str | None) -> tuple[Codes, Array | None]:
     """The codes of a file of features, and their margins where these are asked for."""
     from ..codes import pack_bits
     from .features import BLOCK_ROWS, encode_file, open_for_model

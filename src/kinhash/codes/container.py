@@ -28,7 +28,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class _Layout(NamedTuple):
 
 
 def write_container(
-    path: PathLike, arrays: Mapping[str, Array], header: Mapping[str, Any], kind: str
+    path: PathLike, arrays: Mapping[str, Array], header: Mapping[str, object], kind: str
 ) -> None:
     """Save ``arrays`` and the JSON-able ``header`` as a file of that ``kind``, all or nothing.
 
@@ -110,7 +110,7 @@ def write_container(
     replace_file(path, [memoryview(opening), *pieces[1:]])
 
 
-def _json_of(header: Mapping[str, Any]) -> str:
+def _json_of(header: Mapping[str, object]) -> str:
     try:
         text = json.dumps(dict(header), allow_nan=False, separators=(",", ":"))
         require_shallow(text)
@@ -301,7 +301,7 @@ def _header(path: PathLike, buffer: Bytes, layout: _Layout) -> Facts:
     return header
 
 
-def _no_twins(pairs: list[tuple[str, Any]]) -> Facts:
+def _no_twins(pairs: list[tuple[str, object]]) -> Facts:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("duplicate key")

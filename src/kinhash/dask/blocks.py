@@ -43,14 +43,14 @@ class DaskBlocks(Blocks):
                 "Take both from one dataframe, or call compute_chunk_sizes() on both",
             )
 
-    def reduce_labels(self, look: Callable[[int, Any], T], merge: Callable[[T, T], T]) -> T:
+    def reduce_labels(self, look: Callable[[int, LabelsLike], T], merge: Callable[[T, T], T]) -> T:
         return tree([_task(look, number, y) for number, y in enumerate(self.y)], merge)
 
     def gather(self, take: Callable[..., T], wanted: Mapping[int, Ints]) -> list[T]:
         tasks = [_task(take, b, self.X[b], self.y[b], wanted[b]) for b in sorted(wanted)]
         return list(dask.compute(*tasks))
 
-    def reduce(self, look: Callable[[int, Any, Any], T], merge: Callable[[T, T], T]) -> T:
+    def reduce(self, look: Callable[[int, Features, LabelsLike], T], merge: Callable[[T, T], T]) -> T:
         constant = delayed(look, pure=True)  # one node of the graph, however many tasks use it
         work = zip(range(len(self.X)), self.X, self.y, strict=True)
         return tree([_task(_call, constant, *block) for block in work], merge)

@@ -7,9 +7,11 @@ from typing import Any, Self
 import dask
 import dask.array as da
 import numpy as np
+import numpy.typing as npt
 from dask import delayed
 
 from .._internal.aliases import Features, LabelsLike
+from .._internal.types import Numbers
 from ..codes import n_bytes
 from ..distributed import code_block, for_workers, learn_from
 from ..errors import InvalidInput
@@ -28,7 +30,13 @@ class EnergyHasher(energy_hasher.EnergyHasher):
     base class. A saved model loads as a plain `kinhash.EnergyHasher`.
     """
 
-    def fit(self, X: Features, y: LabelsLike = None, sample_weight: Any = None, alike_to: Any = None) -> Self:
+    def fit(
+        self,
+        X: Features,
+        y: LabelsLike = None,
+        sample_weight: Numbers | None = None,
+        alike_to: Features = None,
+    ) -> Self:
         """Learn from dask X (n, p) and y: classes (n,) or a 0/1 indicator matrix (n, tags)."""
         if not dask.is_dask_collection(X):
             return super().fit(X, y, sample_weight, alike_to)
@@ -44,7 +52,7 @@ class EnergyHasher(energy_hasher.EnergyHasher):
             self.feature_names_in_ = np.array(names, object)
         return self
 
-    def encode(self, X: Features, ids: Any = None, view: str | None = None) -> Any:
+    def encode(self, X: Features, ids: npt.ArrayLike | None = None, view: str | None = None) -> Any:
         """Packed codes (n, ceil(d / 8)) of dask X as a lazy dask array. Other input gives `Codes`."""
         if not dask.is_dask_collection(X):
             return super().encode(X, ids, view)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._internal.blocks import single_blas_thread
 from .._internal.rows import Rows
-from .._internal.types import Features, Ints, LabelsLike
+from .._internal.types import Features, Ints, LabelsLike, Matrix
 from .._internal.validation import check_finite
 from ..encoders import Moments, moments_of_block, moments_of_rows
 from ..errors import InvalidInput
@@ -68,7 +67,7 @@ def sum_block(number: int, X: Features, y: LabelsLike, *, anchored: Anchored, wi
     return moments_of_rows(Rows(X), anchored.preparation, lambda part: targets[place[part]], weights, 1)
 
 
-def _features(number: int, X: Features) -> Any:
+def _features(number: int, X: Features) -> Matrix:
     """A block's features as a numeric matrix or CSR, checked; errors name the block."""
     X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "fiub":

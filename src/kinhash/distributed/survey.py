@@ -8,7 +8,6 @@ rare names were first seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ class Survey:
     counts: Floats
     drawn: Labels
     lots: Floats
-    seen: dict[Any, tuple[int, tuple[tuple[int, int], ...]]]
+    seen: dict[object, tuple[int, tuple[tuple[int, int], ...]]]
 
     @property
     def n_known(self) -> int:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -38,6 +38,7 @@ from .feature_transform import Preparation, prepare_rows
 from .held_out_examples import FOLDS, Scores, folded, means, scores_of, split_among_named
 from .maps import LinearMap
 from .partner_codes import PartnerScores, PartnerWeight, best_weight
+from .partners import Pull
 
 if TYPE_CHECKING:
     from ..solvers import Solver
@@ -130,9 +131,9 @@ class Amortized(Encoder):
     Memory: the named rows once as float32, the examples, and p² numbers.
     """
 
-    pull: Any = "auto"
+    pull: Pull = "auto"
     scale: str = "auto"
-    partners: Any = "auto"
+    partners: float | Literal["auto"] = "auto"
     _known: tuple[Setting, Ints, list[Examples]] | None = field(default=None, init=False)
 
     def check(self) -> None:
@@ -198,7 +199,7 @@ class Amortized(Encoder):
     def _candidate(
         self,
         scale: str,
-        pull: Any,
+        pull: Pull,
         known: tuple[Setting, Ints, list[Examples]],
         scored: Sequence[Scores],
         cost: int,

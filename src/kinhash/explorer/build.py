@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._internal.files import replace_file
 from .._internal.types import Array, Bytes, Facts, Floats32, LabelsLike, Matrix
 from .._internal.validation import check_finite, check_integer
 from ..codes import Codes, CodesLike, pack_bits
 from ..errors import InvalidInput
+from ..index import HammingIndex
 from ..supervision import Labels
 from .label_errors import Doubts, by_features, by_neighbors
 from .layout import layout
@@ -53,14 +55,14 @@ class Explorer:
 
 
 def explore(
-    codes: CodesLike,
+    codes: CodesLike | HammingIndex,
     labels: LabelsLike = None,
     *,
-    ids: Any = None,
-    text: Any = None,
+    ids: npt.ArrayLike | None = None,
+    text: Iterable[object] | None = None,
     pictures: Any = None,
     model: Any = None,
-    features: Any = None,
+    features: Matrix = None,
     title: str = "Codes to look at",
     n_rows: int = MOST_ROWS,
     random_state: int = 0,
@@ -121,7 +123,7 @@ def explore(
     return shown.explorer()
 
 
-def expect_model_with_features(model: Any, features: Any) -> None:
+def expect_model_with_features(model: object, features: Matrix) -> None:
     """Refuse a model that nothing is to be encoded with."""
     if model is not None and features is None:
         raise InvalidInput(
@@ -131,7 +133,7 @@ def expect_model_with_features(model: Any, features: Any) -> None:
         )
 
 
-def _features_of(features: Any, n_rows: int, rows: RowsShown) -> Any:
+def _features_of(features: Matrix, n_rows: int, rows: RowsShown) -> Matrix:
     expect_rows("rows of features", features.shape[0], n_rows)
     X = features[rows.numbers]
     check_finite(X)
@@ -306,11 +308,11 @@ def _label_arrays(labels: Labels | None) -> Facts:
     }
 
 
-def _ids(ids: Array) -> list[Any] | None:
+def _ids(ids: Array) -> list[int] | list[str] | None:
     """None for 0, 1, 2, ...; numbers too large for a browser as text."""
     if ids.dtype.kind != "i":
         return [str(name) for name in ids.tolist()]
     if np.array_equal(ids, np.arange(len(ids))):
         return None
-    values: list[Any] = ids.tolist()
+    values: list[int] = ids.tolist()
     return values if max(map(abs, values)) < EXACT else list(map(str, values))

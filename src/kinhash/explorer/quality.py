@@ -6,8 +6,6 @@ orders. Queries carry their mapped codes where a model and features were given, 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._internal.types import Facts, Floats, Ints, Matrix
@@ -124,7 +122,7 @@ def _interval(scores: Floats) -> list[float] | None:
     return [found.low, found.high]
 
 
-def _by_label(sums: Facts, asked: Labels, labels: Labels) -> list[list[Any]]:
+def _by_label(sums: Facts, asked: Labels, labels: Labels) -> list[list[object]]:
     """Place of the label, its rows, its queries, mAP and precision among the first ten; the worst on top."""
     places = Labels(np.arange(len(labels.names)), asked.known, asked.classes, asked.tags)
     sizes = np.bincount(labels.indicator().indices, minlength=len(labels.names))

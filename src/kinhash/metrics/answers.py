@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array, Floats
+from .._internal.types import Array, Floats, Matrix
 from ..codes import Codes, to_words, word_distances
 from ..supervision import Labels
 from .cosine import ScoreRows
@@ -75,7 +74,7 @@ class AnswerSheet:
     queries: Labels
     database: Labels
     own: Rows | None = None
-    features: tuple[Any, Any] | None = None
+    features: tuple[Matrix, Matrix] | None = None
     above: tuple[AnswerSheet, ...] = ()
 
     def of_codes(self, queries: Codes, database: Codes) -> Measures:

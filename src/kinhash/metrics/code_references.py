@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices, map_blocks
-from .._internal.types import Floats, Matrix
+from .._internal.types import Array, Floats, Matrix
 from ..codes import Codes, pack_bits
 
 __all__ = ["CodeReferences", "random_directions"]
@@ -54,7 +53,7 @@ class CodeReferences:
         """Signs of random projections of the centered columns."""
         return Codes(self._packed(rows, lambda centered: centered @ self.directions > 0), self.n_bits)
 
-    def _packed(self, rows: Rows, bits: Callable[[Floats], Any]) -> Packed:
+    def _packed(self, rows: Rows, bits: Callable[[Floats], Array]) -> Packed:
         def one(part: slice) -> Packed:
             block = self.X[rows[part]]
             dense = block.toarray() if sp.issparse(block) else np.asarray(block)

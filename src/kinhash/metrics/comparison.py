@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import fill
+from typing import Any, Protocol
 
 import numpy as np
 
 from .._internal.texts import columns
 from .._internal.types import Facts, Floats
+from ..codes import Codes
 from .answers import MEASURES, Measures
 from .confidence import Interval, bootstrap_interval
 
 __all__ = [
     "CLASSIFIER", "COSINE", "ITQ", "JACCARD_CLASSIFIER", "LEARNED", "LSH", "MAPPED", "RANDOM", "SIGN_BITS",
-    "UNSUPERVISED", "Comparison", "Line", "pooled",
+    "UNSUPERVISED", "Comparison", "FittedHasher", "Line", "pooled",
 ]  # fmt: skip
 
 LEARNED, MAPPED = "codes, learned database", "codes, mapped database"
@@ -26,6 +28,15 @@ RANDOM = "random order"
 WIDTH = 100  # letters of a line
 SIGNED = ("Spearman",)  # measures from -1 to 1; all others are from 0 to 1
 SHOWN = 0.0005  # half of the last digit of a table
+
+
+class FittedHasher(Protocol):
+    """What a comparison asks of a fitted hasher, ours or a rival."""
+
+    n_bits: int
+    codes_: Codes
+    report_: Any  # a `kinhash.hashers.FitReport`
+    encode: Callable[..., Codes]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ Rows = npt.NDArray[np.int64]
 ScoreRows = Callable[[Rows], Array]  # query positions → their scores for the whole database
 
 
-def cosine_scores(queries: Any, database: Any) -> ScoreRows:
+def cosine_scores(queries: Matrix, database: Matrix) -> ScoreRows:
     """Inner products of rows of length one, dense or sparse, a few queries at a time."""
 
     def scores(wanted: Rows) -> Array:
@@ -30,7 +29,7 @@ def cosine_scores(queries: Any, database: Any) -> ScoreRows:
     return scores
 
 
-def unit_rows(X: Matrix, rows: Rows | None = None) -> Any:
+def unit_rows(X: Matrix, rows: Rows | None = None) -> Matrix:
     """Rows of length one (rows of zeros stay so): float32, or sparse float64 where X is sparse.
 
     ``rows`` are row numbers of X, None for all. Peak memory beyond the result: a block of 2,048 rows.

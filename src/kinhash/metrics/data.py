@@ -24,7 +24,7 @@ class Data:
 
     name: str
     checksum: str
-    features: Any
+    features: Matrix
     labels: Labels
 
 
@@ -54,7 +54,7 @@ def read_data(dataset: Any) -> Data:
     return Data(name, checksum or _checksum(X, labels), X, labels)
 
 
-def _as_matrix(X: Matrix) -> Any:
+def _as_matrix(X: Matrix) -> Matrix:
     if sp.issparse(X):
         return sp.csr_array(X)
     X = as_matrix(X)

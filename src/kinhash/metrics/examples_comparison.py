@@ -7,13 +7,13 @@ are known, others are random rows. A search for held-out partners says what a pe
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Bytes, Facts, Floats, Ints, Matrix, Seed
+from .._internal.types import Bytes, Facts, Floats, Ints, Matrix, Numbers, Seed
 from .._internal.validation import make_rng
 from ..codes import Codes, n_bytes
 from ..encoders import WIDE, unsupervised_codes
@@ -29,7 +29,7 @@ from ..supervision import (
 )
 from .answers import FIRST, Measures, hamming_scores, shares_of_first
 from .code_references import CodeReferences
-from .comparison import COSINE, ITQ, LEARNED, LSH, MAPPED, SIGN_BITS, Comparison, Line
+from .comparison import COSINE, ITQ, LEARNED, LSH, MAPPED, SIGN_BITS, Comparison, FittedHasher, Line
 from .cosine import ScoreRows, cosine_scores, unit_rows
 from .hold_out import hold_out_examples
 
@@ -62,7 +62,13 @@ class Search(NamedTuple):
 
 
 def compare_pairs(
-    hasher: Any, X: Matrix, left: Any, right: Any, verdict: Any = None, *, random_state: Seed = 0
+    hasher: FittedHasher,
+    X: Matrix,
+    left: Numbers,
+    right: Numbers,
+    verdict: Numbers | None = None,
+    *,
+    random_state: Seed = 0,
 ) -> Comparison:
     """Fit a hasher on most of the pairs, and compare it with searches that read none on the others.
 
@@ -75,14 +81,22 @@ def compare_pairs(
 
 
 def compare_triplets(
-    hasher: Any, X: Matrix, anchor: Any, nearer: Any, further: Any, *, random_state: Seed = 0
+    hasher: FittedHasher,
+    X: Matrix,
+    anchor: Numbers,
+    nearer: Numbers,
+    further: Numbers,
+    *,
+    random_state: Seed = 0,
 ) -> Comparison:
     """The same for triplets; see `compare_pairs`."""
     examples = from_triplets(anchor, nearer, further, X.shape[0]).examples[0]
     return _fit_and_compare(hasher, X, examples, make_rng(random_state))
 
 
-def _fit_and_compare(hasher: Any, X: Matrix, examples: Examples, rng: np.random.Generator) -> Comparison:
+def _fit_and_compare(
+    hasher: FittedHasher, X: Matrix, examples: Examples, rng: np.random.Generator
+) -> Comparison:
     split = hold_out_examples(examples, X.shape[0], rng)
     if split is None:
         raise InvalidInput(
@@ -95,7 +109,7 @@ def _fit_and_compare(hasher: Any, X: Matrix, examples: Examples, rng: np.random.
 
 
 def compare_examples(
-    hasher: Any,
+    hasher: FittedHasher,
     X: Matrix,
     learned_from: Examples,
     held_out: Examples,
@@ -151,7 +165,7 @@ def _searched(judged: Examples, n_rows: int, rng: np.random.Generator) -> Ints:
 
 
 def _searches(
-    hasher: Any, X: Matrix, rows: Ints, codes: Codes, rng: np.random.Generator
+    hasher: FittedHasher, X: Matrix, rows: Ints, codes: Codes, rng: np.random.Generator
 ) -> dict[str, Search]:
     n_bits, n_columns = int(hasher.n_bits), int(X.shape[1])
     size, unit = n_bytes(n_bits), unit_rows(X, rows)
@@ -170,7 +184,7 @@ def _by_codes(packed: Bytes, bytes_per_item: int) -> Search:
     return Search(bytes_per_item, agreement_of(packed.__getitem__), hamming_scores(packed, packed))
 
 
-def _cosine(unit: Any) -> Nearness:
+def _cosine(unit: Matrix) -> Nearness:
     def near(left: Ints, right: Ints) -> Floats:
         out = np.empty(len(left))
         for part in block_slices(len(left), 4096):
@@ -221,7 +235,9 @@ def _first_ten(scores: ScoreRows, asked: Ints, partners: sp.csr_array) -> Measur
     return {FOUND: found / (partners > 0).sum(axis=1), P10: found / FIRST}
 
 
-def _facts(hasher: Any, codes: Codes, learned_from: Examples, held_out: Examples, size: int) -> Facts:
+def _facts(
+    hasher: FittedHasher, codes: Codes, learned_from: Examples, held_out: Examples, size: int
+) -> Facts:
     chosen = hasher.report_.facts
     kept = ("pull", "checked", "partners", "partners_score", "score_without")
     return {

@@ -8,17 +8,17 @@ inputs: a block of scores and grades of about 16 MB each (at least one row), and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array, Floats, LabelsLike
+from .._internal.types import Array, Floats, LabelsLike, Numbers
 from .._internal.validation import check_choice
 from ..errors import InvalidInput
 from ..supervision import read_labels
+from .cosine import ScoreRows
 from .ranking import Sides, own_rows, read_sides
 from .rankings import check_cut
 from .tie_groups import TIES, TieGroups
@@ -36,7 +36,7 @@ Grades = npt.NDArray[np.uint8]
 
 
 def average_precision_from_scores(
-    scores: Any,
+    scores: ScoreRows | Array,
     query_labels: LabelsLike,
     database_labels: LabelsLike = None,
     *,
@@ -61,7 +61,11 @@ def average_precision_from_scores(
 
 
 def precision_of_scores(
-    scores: Any, sides: Sides, ties: str = "expected", top: int | None = None, divide_by: str = "kin"
+    scores: ScoreRows | Array,
+    sides: Sides,
+    ties: str = "expected",
+    top: int | None = None,
+    divide_by: str = "kin",
 ) -> Floats:
     """`average_precision_from_scores` of labels that were read already."""
     out = [
@@ -84,7 +88,7 @@ def _first_order(scores: Array) -> npt.NDArray[np.intp]:
     return np.asarray(len(scores) - 1 - backwards[::-1])
 
 
-def scored_rows(scores: Any, sides: Sides) -> Iterator[tuple[Array, Grades]]:
+def scored_rows(scores: ScoreRows | Array, sides: Sides) -> Iterator[tuple[Array, Grades]]:
     """Scores and grades of the known rows for every known query, without the row that it is itself."""
     queries = np.arange(sides.n_queries)
     if sides.known_queries is not None:
@@ -97,7 +101,7 @@ def scored_rows(scores: Any, sides: Sides) -> Iterator[tuple[Array, Grades]]:
             yield (row, grades) if mine < 0 else (np.delete(row, mine), np.delete(grades, mine))
 
 
-def _checked(scores: Any, rows: npt.NDArray[np.intp], n_database: int) -> Array:
+def _checked(scores: ScoreRows | Array, rows: npt.NDArray[np.intp], n_database: int) -> Array:
     block = np.asarray(scores(rows) if callable(scores) else scores[rows])
     shape = (len(rows), n_database)
     if block.shape != shape:
@@ -174,7 +178,7 @@ def _check_lists(lists: Array, n_database: int) -> None:
         raise InvalidInput(f"Row {int(twice.argmax())} of the order names a row twice", expected, remedy)
 
 
-def _matrix_shape(name: str, array: Any) -> tuple[int, int]:
+def _matrix_shape(name: str, array: Numbers) -> tuple[int, int]:
     shape = np.shape(array)
     if len(shape) != 2:
         raise InvalidInput(f"{name} has shape {shape}", "a matrix with one row per query", "Reshape it")

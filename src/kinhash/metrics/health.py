@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -159,6 +158,6 @@ def _twins(pairs: list[tuple[int, int]]) -> str:
     return f"Twin bits: {_few(pairs)} always agree or always differ; one of each pair says nothing new."
 
 
-def _few(things: list[Any]) -> str:
+def _few(things: list[int] | list[tuple[int, int]]) -> str:
     named = ", ".join(str(thing) for thing in things[:6])
     return f"{len(things)} ({named}{', ...' if len(things) > 6 else ''})"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -130,7 +129,7 @@ def expected_jaccard(chances: Chances, database: Labels) -> ScoreRows:
     indicator = sp.csr_array(database.indicator(), dtype=np.float32)
     sizes = np.diff(indicator.indptr).astype(np.float32)
 
-    def scores(wanted: Ints) -> Any:
+    def scores(wanted: Ints) -> Array:
         shared = np.asarray(indicator @ chances[wanted].T).T
         union = sizes + chances[wanted].sum(axis=1, keepdims=True) - shared
         return shared / np.maximum(union, FLOOR)

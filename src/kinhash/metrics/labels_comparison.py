@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +28,10 @@ from .comparison import (
     RANDOM,
     SIGN_BITS,
     Comparison,
+    FittedHasher,
     Line,
 )
-from .cosine import cosine_scores, unit_rows
+from .cosine import ScoreRows, cosine_scores, unit_rows
 from .hold_out import label_counts
 from .label_model import Chances, Classifier, expected_jaccard, label_bytes, shared_label
 from .nearest_kin import some_queries
@@ -45,7 +45,7 @@ Rows = npt.NDArray[np.int64]
 
 
 def compare_labels(
-    hasher: Any,
+    hasher: FittedHasher,
     X: Matrix,
     labels: Labels,
     train: Rows,
@@ -61,7 +61,9 @@ def compare_labels(
     return HeldOutJudge(X, labels, train, queries, rng, above).compare(hasher)
 
 
-def reference_lines(sheet: AnswerSheet, queries: Any, database: Any, chances: Chances) -> tuple[Line, ...]:
+def reference_lines(
+    sheet: AnswerSheet, queries: Matrix, database: Matrix, chances: Chances
+) -> tuple[Line, ...]:
     """Float cosine, classifiers with these probabilities of the queries' labels, and random order."""
     cosine = cosine_scores(unit_rows(queries), unit_rows(database))
     labels, size = sheet.database, label_bytes(sheet.database)
@@ -106,7 +108,7 @@ class HeldOutJudge:
         """What the codes of queries find in a database of mapped codes, and among each other."""
         return self.sheet.of_codes(new, database) | self._later(hamming_scores(new, new))
 
-    def _later(self, scores: Any) -> Measures:
+    def _later(self, scores: ScoreRows) -> Measures:
         return {"later": self.later.average_precision(scores)}
 
     @cached_property
@@ -132,12 +134,12 @@ class HeldOutJudge:
         found = self.measures(codes.lsh(self.queries), codes.lsh(self.database))
         return Line(LSH, n_bytes(n_bits), found)
 
-    def mapped(self, name: str, hasher: Any) -> Line:
+    def mapped(self, name: str, hasher: FittedHasher) -> Line:
         """A fitted hasher whose database holds mapped codes."""
         found = self.measures(hasher.encode(self.X_new), hasher.encode(self.X_database))
         return Line(name, n_bytes(int(hasher.n_bits)), found)
 
-    def compare(self, hasher: Any, *others: Line) -> Comparison:
+    def compare(self, hasher: FittedHasher, *others: Line) -> Comparison:
         """The lines of a hasher, of the references and of ``others``; and what else is worth knowing."""
         cosine, signs, *classifiers = self.references
         new, mapped = hasher.encode(self.X_new), hasher.encode(self.X_database)

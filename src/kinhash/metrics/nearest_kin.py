@@ -8,14 +8,13 @@ near-kin mAP is about chance, and few *distinct answers* come.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array, Floats, LabelsLike, Matrix
+from .._internal.types import Array, Floats, LabelsLike, Matrix, Numbers
 from ..codes import Codes, CodesLike, as_codes
 from ..errors import InvalidInput
 from ..index import HammingIndex
@@ -98,7 +97,7 @@ def near_kin(
 
 
 def near_kin_from_scores(
-    scores: Any,
+    scores: ScoreRows | Numbers,
     query_labels: LabelsLike,
     database_labels: LabelsLike,
     query_features: Matrix,
@@ -147,8 +146,8 @@ class NearestKin:
         cls,
         query_labels: LabelsLike,
         database_labels: LabelsLike,
-        queries: Any,
-        database: Any,
+        queries: Matrix,
+        database: Matrix,
         own: Rows | None = None,
     ) -> NearestKin:
         """From labels and features; among equal cosines the earlier rows are nearer."""
@@ -242,11 +241,11 @@ def _first_rows(scores: Array, k: int) -> Rows:
     return rows[np.argsort(-scores[rows].astype(np.float64), kind="stable")][:k]
 
 
-def _product(left: Any, right: Any) -> Any:
+def _product(left: Matrix, right: Matrix) -> Array:
     product = left @ right
     return product.toarray() if sp.issparse(product) else np.asarray(product)
 
 
-def _around(X: Matrix, mean: Floats) -> Any:
+def _around(X: Matrix, mean: Floats) -> Matrix:
     """Rows less the mean, at unit length; sparse rows would not stay sparse, and keep their place."""
     return unit_rows(X if sp.issparse(X) else np.asarray(X, np.float64) - mean)

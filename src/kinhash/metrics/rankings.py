@@ -8,11 +8,10 @@ beside it. The formulas are in `tie_groups`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .._internal.types import Floats, LabelsLike
+from .._internal.types import Floats, LabelsLike, Numbers
 from .._internal.validation import check_choice, check_integer
 from ..codes import CodesLike
 from ..errors import InvalidInput
@@ -235,7 +234,7 @@ def precision_at_recall(
     query_labels: LabelsLike,
     database_labels: LabelsLike = None,
     *,
-    recall: Any = None,
+    recall: Numbers | None = None,
     n_bits: int | None = None,
     exclude_self: bool = False,
     n_jobs: int | None = None,

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array
+from .._internal.types import Array, LabelsLike, Matrix
 from ..errors import InvalidInput
 from ..supervision import Labels
 from .kernels import GIVEN, SAME, SHARED
@@ -115,11 +114,11 @@ def _most_tags(labels: Labels) -> int:
     return max((int(np.diff(starts[rows.start : rows.stop + 1]).max()) for rows in blocks), default=0)
 
 
-def kin_from_relevance(relevance: Any, n_queries: int, n_database: int) -> Kin:
+def kin_from_relevance(relevance: LabelsLike, n_queries: int, n_database: int) -> Kin:
     """A matrix (queries, database), dense or sparse, or a callback that gives blocks of one."""
     if callable(relevance):
 
-        def read(rows: slice) -> Any:
+        def read(rows: slice) -> Matrix:
             return relevance(np.arange(rows.start, rows.stop))
 
     else:
@@ -131,7 +130,7 @@ def kin_from_relevance(relevance: Any, n_queries: int, n_database: int) -> Kin:
                 "Pass the labels of both sides, or a relevance of that shape",
             )
 
-        def read(rows: slice) -> Any:
+        def read(rows: slice) -> Matrix:
             return matrix[rows]
 
     def grades(rows: slice) -> Grades:
@@ -140,7 +139,7 @@ def kin_from_relevance(relevance: Any, n_queries: int, n_database: int) -> Kin:
     return Kin(GIVEN, ASSUMED_GRADES, given=grades)
 
 
-def _as_grades(block: Any, shape: tuple[int, int]) -> Grades:
+def _as_grades(block: Matrix, shape: tuple[int, int]) -> Grades:
     array = block.toarray() if sp.issparse(block) else np.asarray(block)
     if array.shape != shape:
         raise InvalidInput(

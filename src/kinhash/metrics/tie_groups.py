@@ -9,12 +9,11 @@ formula of their own: `arranged` puts the kin of each group first or last.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Array, Bools, Floats
+from .._internal.types import Array, Bools, Floats, Numbers
 
 __all__ = ["DIVISORS", "TIES", "TieGroups", "discount_sums", "discounted_gains", "harmonic_step"]
 
@@ -197,7 +196,7 @@ def _when_cut(total: float, found: int, group: tuple[int, int, int, int], top: i
     return float(chances @ scores / chances.sum())
 
 
-def harmonic_step(N: Any, n: Any) -> Floats:
+def harmonic_step(N: Numbers, n: Numbers) -> Floats:
     """``1/(N+1) + ... + 1/(N+n)``, to machine precision relative to itself for any size.
 
     Up to 64 it is a table, beyond that ``log1p`` and the series of the harmonic numbers. A

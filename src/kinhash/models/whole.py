@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -159,7 +160,7 @@ class WholeMap(Map):
             values.append(step.fast(*(values[place] for place in step.inputs)))
         return values
 
-    def run_with(self, xp: Any, block: Array) -> Array:
+    def run_with(self, xp: ModuleType, block: Array) -> Array:
         """The same by NumPy or CuPy alone: the definition of a model."""
         values: list[Any] = [block]
         for step in self.steps_:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._internal.blocks import require_memory
 from .._internal.numerics import fit_rotation
-from .._internal.types import Bools, Floats
+from .._internal.types import Bools, Floats, Numbers
 from .._internal.validation import check_choice, check_flag, check_integer, check_number
 from ..energies import Energy
 from ..errors import InvalidInput
@@ -133,7 +133,7 @@ class Solver(BaseEstimator, ABC):
     targets: str = "mean"
     rounding: str = "zero"
     n_anchors: int = 1000
-    anchors: Any = None
+    anchors: Numbers | None = None
 
     # What a solver may have as a setting of its own; these hold for those that do not.
     merge = True

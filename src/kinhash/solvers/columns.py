@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Floats
+from .._internal.types import Floats, Matrix
 from .._internal.validation import check_choice
 from ..energies import Energy
 from ..errors import InvalidInput, KinhashWarning
@@ -108,7 +107,7 @@ class Columns(Solver):
 
     def eigenvector(self, problem: Problem, rng: np.random.Generator) -> Eigenvector:
         """The eigenvector of the problem's targets."""
-        matrix: Any
+        matrix: Matrix
         if isinstance(problem, SparseProblem):
             matrix = problem.targets
         else:
@@ -120,7 +119,7 @@ class Columns(Solver):
 
 
 def leading_eigenvector(
-    matrix: Any,
+    matrix: Matrix,
     weights: Floats,
     rng: np.random.Generator,
     which: str = "largest",

@@ -12,7 +12,6 @@ settle. Other energies compare the loss with and without the flip, over all part
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -59,7 +58,7 @@ class Polished(SweepingSolver):
     and sweeps of means find better ones than flips alone.
     """
 
-    first: Any = None
+    first: Solver | None = None
 
     def check(self) -> None:
         super().check()
