@@ -21,6 +21,7 @@ from ..supervision import read_labels
 from .cosine import ScoreRows
 from .ranking import Sides, own_rows, read_sides
 from .rankings import check_cut
+from .relevance import Grades
 from .tie_groups import TIES, TieGroups
 
 __all__ = [
@@ -31,8 +32,6 @@ __all__ = [
 ]
 
 BLOCK_BYTES = 16 << 20
-
-Grades = npt.NDArray[np.uint8]
 
 
 def average_precision_from_scores(

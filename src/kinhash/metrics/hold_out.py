@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from .._internal.types import Ints
 from ..encoders import folded
 from ..errors import InvalidInput
 from ..supervision import Examples, Labels
@@ -33,15 +33,14 @@ SHARES_OF_EXAMPLES = (0.1, 0.2, 0.3)
 MOST_EXAMPLES = 10_000
 FEWEST_FOLD_ROWS = 50
 
-Rows = npt.NDArray[np.int64]
 E = TypeVar("E", bound=Examples)
 
 
 class Split(NamedTuple):
     """Row numbers to fit on, and row numbers held out."""
 
-    train: Rows
-    held_out: Rows
+    train: Ints
+    held_out: Ints
 
 
 def hold_out_rows(labels: Labels, most: int, share: float, rng: np.random.Generator) -> Split:
@@ -76,7 +75,7 @@ def hold_out_examples(
     return None
 
 
-def stratified_rows(labels: Labels, n_wanted: int, rng: np.random.Generator) -> Rows:
+def stratified_rows(labels: Labels, n_wanted: int, rng: np.random.Generator) -> Ints:
     """Rows of known label, drawn evenly over the labels, neighbors in the list being alike.
 
     Rows are sorted by stratum, at random within it, and every (n / n_wanted)-th is taken, so each stratum
@@ -93,7 +92,7 @@ def stratified_rows(labels: Labels, n_wanted: int, rng: np.random.Generator) -> 
     return order[(np.arange(n_wanted) * len(order)) // n_wanted]
 
 
-def _strata(labels: Labels) -> Rows:
+def _strata(labels: Labels) -> Ints:
     """A number per row that rows with like labels share: the class, or the rarest of its tags."""
     if labels.classes is not None:
         return labels.classes
@@ -113,6 +112,6 @@ def folds(n_rows: int, n_folds: int) -> list[Split]:
     return [Split(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
 
 
-def label_counts(labels: Labels) -> Rows:
+def label_counts(labels: Labels) -> Ints:
     """Rows that carry each label."""
     return np.bincount(labels.indicator().indices, minlength=len(labels.names))

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
 from .._internal.rows import Rows
 from .._internal.stages import Stages
-from .._internal.types import Array, Floats, Ints, Matrix
+from .._internal.types import Array, Floats, Floats32, Ints, Matrix
 from ..encoders import LabelModel, Plain, Preparation, labeled_set, logistic_labels, prepare_rows
 from ..encoders import log_losses as losses_of_indicator
 from ..supervision import Labels, Training, from_labels
@@ -42,7 +41,7 @@ MOST_WORK = 1_000_000_000  # rows times columns times labels of one fit: seconds
 MOST_CHANCES = 20_000_000  # probabilities of one block of rows
 FLOOR = 1e-6  # of a probability, so that its logarithm is finite
 
-Chances = npt.NDArray[np.float32]
+Chances = Floats32
 
 
 @dataclass(frozen=True, eq=False)

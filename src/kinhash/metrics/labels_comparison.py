@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from .._internal.aliases import Facts, Matrix
+from .._internal.types import Ints
 from ..codes import Codes, n_bytes
 from ..supervision import Labels
 from .answers import MEASURES, AnswerSheet, Measures, hamming_scores, self_retrieval
@@ -41,15 +41,13 @@ __all__ = ["HeldOutJudge", "compare_labels", "reference_lines"]
 MOST_DATABASE = 10_000
 MOST_NUMBERS = 50_000_000  # of a database of wide rows
 
-Rows = npt.NDArray[np.int64]
-
 
 def compare_labels(
     hasher: FittedHasher,
     X: Matrix,
     labels: Labels,
-    train: Rows,
-    queries: Rows,
+    train: Ints,
+    queries: Ints,
     rng: np.random.Generator,
     above: Sequence[Labels] = (),
 ) -> Comparison:
@@ -86,8 +84,8 @@ class HeldOutJudge:
         self,
         X: Matrix,
         labels: Labels,
-        train: Rows,
-        queries: Rows,
+        train: Ints,
+        queries: Ints,
         rng: np.random.Generator,
         above: Sequence[Labels] = (),
     ) -> None:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array, LabelsLike, Matrix
+from .._internal.types import Array, Ints, LabelsLike, Matrix
 from ..errors import InvalidInput
 from ..supervision import Labels
 from .kernels import GIVEN, SAME, SHARED
@@ -37,7 +37,6 @@ WORD_ROWS = 1 << 16  # database rows whose words are compared at once outside th
 
 Grades = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +64,7 @@ class Kin:
         left, right = self._indicators
         return np.asarray(np.minimum((left[queries] @ right).toarray(), MAX_GRADE), np.uint8)
 
-    def own_grades(self, queries: Rows, rows: Rows) -> npt.NDArray[np.int64]:
+    def own_grades(self, queries: Ints, rows: Ints) -> Ints:
         """Grade of each of these queries with one database row of its own, by labels."""
         assert self.labels is not None
         mine, theirs = (

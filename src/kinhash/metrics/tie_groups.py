@@ -11,16 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from .._internal.types import Array, Bools, Floats, Numbers
+from .._internal.types import Array, Bools, Floats, Ints, Numbers
 
 __all__ = ["DIVISORS", "TIES", "TieGroups", "discount_sums", "discounted_gains", "harmonic_step"]
 
 TIES = ("expected", "index", "optimistic", "pessimistic")
 DIVISORS = ("kin", "found")
 
-Counts = npt.NDArray[np.int64]
 
 _SMALL = 64
 _H = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, _SMALL + 1))])
@@ -33,19 +31,19 @@ class TieGroups:
     Groups without relevant rows may be left out. ``grades`` (q, g, grades) counts the rows of every grade.
     """
 
-    N: Counts
-    n: Counts
-    R: Counts
-    r: Counts
-    grades: Counts | None = None
+    N: Ints
+    n: Ints
+    R: Ints
+    r: Ints
+    grades: Ints | None = None
 
     @classmethod
-    def of_counts(cls, n: Counts, r: Counts) -> TieGroups:
+    def of_counts(cls, n: Ints, r: Ints) -> TieGroups:
         """From the rows and the kin (q, g) at every distance."""
         return cls(np.cumsum(n, axis=-1) - n, n, np.cumsum(r, axis=-1) - r, r)
 
     @classmethod
-    def of_grades(cls, grades: Counts) -> TieGroups:
+    def of_grades(cls, grades: Ints) -> TieGroups:
         """From the rows (q, g, grades) of every grade at every distance."""
         groups = cls.of_counts(grades.sum(axis=2), grades[:, :, 1:].sum(axis=2))
         return replace(groups, grades=grades)
@@ -69,7 +67,7 @@ class TieGroups:
         return cls(places[None], ones, np.arange(len(places))[None], ones, table.astype(np.int64))
 
     @property
-    def n_kin(self) -> Counts:
+    def n_kin(self) -> Ints:
         """All kin of every query (q,)."""
         return np.asarray(self.r.sum(axis=-1))
 
@@ -92,7 +90,7 @@ class TieGroups:
         top: int | None = None,
         divide_by: str = "kin",
         ties: str = "expected",
-        n_kin: Counts | None = None,
+        n_kin: Ints | None = None,
     ) -> Floats:
         """Average precision (q,); NaN for a query without relevant rows.
 
@@ -213,11 +211,11 @@ def _tail(x: Floats) -> Floats:
     return 1 / (2 * x) - y * (1 / 12 - y * (1 / 120 - y / 252))
 
 
-def _before(n: Counts) -> Counts:
+def _before(n: Ints) -> Ints:
     return np.asarray(np.cumsum(n, axis=-1) - n)
 
 
-def discounted_gains(N: Counts, n: Counts, gains: Floats, top: int | None = None) -> Floats:
+def discounted_gains(N: Ints, n: Ints, gains: Floats, top: int | None = None) -> Floats:
     """Expected ``sum of gain / log2(1 + place)`` over the first ``top`` places.
 
     Every row of a group is as likely at each of its places, so the group's gains are shared out
@@ -228,7 +226,7 @@ def discounted_gains(N: Counts, n: Counts, gains: Floats, top: int | None = None
     return np.asarray((gains / np.maximum(n, 1) * discounts).sum(axis=-1))
 
 
-def discount_sums(places: Counts, chunk: int = 1 << 18) -> Floats:
+def discount_sums(places: Ints, chunk: int = 1 << 18) -> Floats:
     """``D(k) = sum_{i<=k} 1 / log2(1 + i)`` for each ``k``, summed in chunks: memory stays bounded."""
     wanted, back = np.unique(places, return_inverse=True)
     out, before = np.zeros(len(wanted)), 0.0

@@ -19,8 +19,6 @@ __all__ = ["count_distances", "distances"]
 
 MOST_QUERIES = 1000
 
-Counts = Ints
-
 
 def distances(
     query_codes: Codes | npt.ArrayLike,
@@ -86,7 +84,7 @@ def count_distances(
     query_labels: LabelsLike,
     database_labels: LabelsLike,
     exclude_self: bool = False,
-) -> tuple[Counts, Counts]:
+) -> tuple[Ints, Ints]:
     """Count relevant and other pairs at each distance from 0 to the largest possible.
 
     Peak memory: about 40 MB.
