@@ -199,8 +199,9 @@ def rewrite(app: Any, what: str, name: str, thing: Any, options: Any, lines: lis
 def kind_of(parameter: inspect.Parameter) -> str:
     """Type and default, as the signature has them."""
     said = []
-    if isinstance(parameter.annotation, str) and parameter.annotation not in ("Any", "npt.ArrayLike"):
-        said.append(f"``{parameter.annotation.replace('npt.', '').replace('np.', '')}``")
+    kind = parameter.annotation
+    if isinstance(kind, str) and kind not in UNSAID:
+        said.append(f"``{kind.replace('npt.', '').replace('np.', '').replace('Rng', 'random.Generator')}``")
     if parameter.default is not inspect.Parameter.empty:
         said.append(f"default ``{parameter.default!r}``")
     return f"({', '.join(said)}) " if said else ""

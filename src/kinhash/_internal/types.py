@@ -11,7 +11,7 @@ from .aliases import Facts, Features, LabelsLike, Matrix
 
 __all__ = [
     "Array", "Bools", "Bytes", "Facts", "Features", "Floats", "Floats32", "Ints", "LabelsLike", "Matrix",
-    "Numbers", "Seed",
+    "Numbers", "Rng", "Seed",
 ]  # fmt: skip
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -20,5 +20,6 @@ Floats32: TypeAlias = npt.NDArray[np.float32]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
-Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+Rng: TypeAlias = np.random.Generator
+Seed: TypeAlias = int | Rng | np.random.RandomState | None
 Numbers: TypeAlias = npt.ArrayLike  # that users hand in: row numbers, weights, verdicts; a list or a column

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from .._internal.aliases import Facts
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..engines import ENGINES
 from ..errors import KinhashWarning, MissingExtra
 from .process import now_complete

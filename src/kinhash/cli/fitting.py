@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._internal.types import Array, Facts, Features, Ints
+from .._internal.types import Array, Facts, Features, Ints, Rng
 from .._internal.validation import check_finite
 from ..errors import DamagedFile, InvalidInput
 from ..metrics import SHARE_HELD_OUT, Comparison
@@ -220,7 +220,7 @@ def _times(request: Request, n_rows: int) -> Array | None:
     return read_times(path, column, n_rows)
 
 
-def _some_rows(n_rows: int, request: Request, rng: np.random.Generator) -> Ints:
+def _some_rows(n_rows: int, request: Request, rng: Rng) -> Ints:
     """Rows to judge views by, where pairs are kept out of the fit and not rows."""
     most = min(request.held_out.count, int(SHARE_HELD_OUT * n_rows)) if request.views else 0
     return np.sort(rng.permutation(n_rows)[:most])

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .._internal.types import Array, Ints
+from .._internal.types import Array, Ints, Rng
 from ..errors import InvalidInput
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from .._internal.types import Ints
     from ..supervision import Labels
 
@@ -64,9 +62,7 @@ def read_times(path: str, column: str | None, n_rows: int) -> Array:
         return np.argsort(np.argsort(found.names))[found.classes]
 
 
-def split_rows(
-    labels: Labels, wanted: HeldOut, times: Array | None, rng: np.random.Generator
-) -> tuple[Ints, Ints, Ints]:
+def split_rows(labels: Labels, wanted: HeldOut, times: Array | None, rng: Rng) -> tuple[Ints, Ints, Ints]:
     """Rows to fit on, held-out rows, and those of them that are asked as queries."""
     import numpy as np
 

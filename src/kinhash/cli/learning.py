@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from .._internal.types import Array, Facts, Features, Ints
+from .._internal.types import Array, Facts, Features, Ints, Rng
 from ..codes import Codes
 from ..errors import InvalidInput
 from ..metrics import (
@@ -46,12 +46,7 @@ class Learned(NamedTuple):
 
 
 def learn_labels(
-    hasher: Hasher,
-    X: Features,
-    labels: Labels,
-    request: Request,
-    times: Array | None,
-    rng: np.random.Generator,
+    hasher: Hasher, X: Features, labels: Labels, request: Request, times: Array | None, rng: Rng
 ) -> Learned:
     """Fit on labels of some rows; the others are the queries of the verdict."""
     wanted = request.held_out
@@ -97,12 +92,7 @@ def named_as_fitted(hasher: Hasher, labels: Labels | None) -> Labels | None:
 
 
 def learn_between(
-    hasher: Hasher,
-    X: Features,
-    between: Between,
-    labels: Labels | None,
-    request: Request,
-    rng: np.random.Generator,
+    hasher: Hasher, X: Features, between: Between, labels: Labels | None, request: Request, rng: Rng
 ) -> Learned:
     """Fit on most of the pairs, with labels beside them if there are any; the others are judged by."""
     if between.examples is None:
@@ -137,12 +127,7 @@ def _beside(labels: Labels | None, hidden: Ints, request: Request) -> Facts:
 
 
 def _learn_matrix(
-    hasher: Hasher,
-    X: Features,
-    S: Features,
-    labels: Labels | None,
-    request: Request,
-    rng: np.random.Generator,
+    hasher: Hasher, X: Features, S: Features, labels: Labels | None, request: Request, rng: Rng
 ) -> Learned:
     """A full matrix of similarities: rows are held out, and pairs of them judged by."""
     n = X.shape[0]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._internal.aliases import LabelsLike
-from .._internal.types import Ints
+from .._internal.types import Ints, LabelsLike
 from .terminal import array_option, counted, emit, header_option, json_option, separator_option, table
 from .views import load_view, view_option
 

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import click
 import numpy as np
 
-from .._internal.aliases import Facts
 from .._internal.texts import STRING
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..datasets import open_table
 from ..errors import InvalidInput
 from .terminal import counted

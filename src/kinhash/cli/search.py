@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .._internal.aliases import Facts
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from .terminal import counted, emit, json_option, table
 from .views import load_view, view_option
 

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from dask import delayed
 
-from .._internal.aliases import Features, LabelsLike
-from .._internal.types import Numbers
+from .._internal.types import Features, LabelsLike, Numbers
 from ..codes import n_bytes
 from ..distributed import code_block, for_workers, learn_from
 from ..errors import InvalidInput

@@ -26,8 +26,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from .._internal.aliases import LabelsLike
-from .._internal.types import Array
+from .._internal.types import Array, LabelsLike
 from ..errors import FileProblem, InvalidInput, KinhashWarning, UnknownName
 from ..supervision import Labels, read_labels
 from .arrays import npz_headers, read_npy, read_npz

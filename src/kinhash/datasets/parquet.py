@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.aliases import Facts
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..errors import FileProblem, MissingExtra, UnknownName
 from .columns import Pick, list_column
 from .files import damaged, translating

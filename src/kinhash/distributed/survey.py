@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._internal.types import Floats, Ints, LabelsLike
+from .._internal.types import Floats, Ints, LabelsLike, Rng
 from ..supervision import Labels, from_labels, read_labels
 
 __all__ = ["RARE", "Survey", "choose_rows", "spread_rows", "survey_block"]
@@ -84,7 +84,7 @@ def survey_block(number: int, y: LabelsLike, *, most: int, seed: int) -> Survey:
     return Survey(most, len(every), (len(labels),), kinds, counts, labels[first], lots[first], seen)
 
 
-def choose_rows(survey: Survey, most: int, rng: np.random.Generator) -> dict[int, Ints]:
+def choose_rows(survey: Survey, most: int, rng: Rng) -> dict[int, Ints]:
     """All known rows if there are at most ``most``, else a uniform draw and a few rows of every rare name.
 
     Rows are given as places among the known rows of their block, ascending.

@@ -26,7 +26,7 @@ from sklearn.base import clone
 from .._internal.blocks import map_blocks
 from .._internal.numerics import Adam, fit_rotation
 from .._internal.rows import Rows
-from .._internal.types import Bytes, Facts, Features, Floats, Floats32, Ints
+from .._internal.types import Bytes, Facts, Features, Floats, Floats32, Ints, Rng
 from .._internal.validation import check_number
 from ..codes import n_bytes, pack_bits
 from ..energies import Energy
@@ -267,17 +267,13 @@ def named_examples(training: Training) -> tuple[Ints, list[Examples]]:
     return named, [one.renumbered(place, len(named)) for one in examples]
 
 
-def unsupervised_codes(
-    X: Features, wanted: Ints, n_bits: int, rng: np.random.Generator, n_jobs: int | None = None
-) -> Bytes:
+def unsupervised_codes(X: Features, wanted: Ints, n_bits: int, rng: Rng, n_jobs: int | None = None) -> Bytes:
     """Packed codes of rows by ITQ's directions of at most 10,000 rows of X."""
     found = prepared(Rows(X), wanted, n_bits, "common", rng, n_jobs)
     return found.codes(found.start)(np.arange(len(wanted)))
 
 
-def prepared(
-    all_rows: Rows, named: Ints, n_bits: int, scale: str, rng: np.random.Generator, n_jobs: int | None
-) -> Setting:
+def prepared(all_rows: Rows, named: Ints, n_bits: int, scale: str, rng: Rng, n_jobs: int | None) -> Setting:
     """The named rows as numbers, and ITQ's directions of some of all rows."""
     n = len(all_rows)
     some = np.arange(n) if n <= START_ROWS else np.sort(rng.choice(n, START_ROWS, replace=False))

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Bools, Bytes, Floats, Ints
+from .._internal.types import Bools, Bytes, Floats, Ints, Rng
 from ..supervision import ENOUGH, Examples, agreement_of
 from .found import found_partners
 
@@ -54,7 +54,7 @@ def scores_of(held: Sequence[Examples], codes: Callable[[Ints], Bytes], n_rows: 
 def folded(
     examples: Sequence[Examples],
     n_rows: int,
-    rng: np.random.Generator,
+    rng: Rng,
     held_out: float = HELD_OUT,
     n_folds: int = FOLDS,
 ) -> list[Split]:
@@ -75,7 +75,7 @@ def folded(
     return found
 
 
-def split_among_named(examples: Sequence[Examples], n_rows: int, rng: np.random.Generator) -> Split | None:
+def split_among_named(examples: Sequence[Examples], n_rows: int, rng: Rng) -> Split | None:
     """Examples to learn from, and held-out ones whose rows those name too; None where they are too few."""
     drawn = [rng.random(len(one.ends)) < HELD_OUT for one in examples]
     named = np.zeros(n_rows, bool)
@@ -85,7 +85,7 @@ def split_among_named(examples: Sequence[Examples], n_rows: int, rng: np.random.
     return _split(examples, held, rng)
 
 
-def _split(examples: Sequence[Examples], held: Sequence[Bools], rng: np.random.Generator) -> Split | None:
+def _split(examples: Sequence[Examples], held: Sequence[Bools], rng: Rng) -> Split | None:
     """The examples but for the held ones, and these in random order; None where either are too few."""
     learn = [one.subset(~mask) for one, mask in zip(examples, held, strict=True)]
     judged_by = [
@@ -95,9 +95,7 @@ def _split(examples: Sequence[Examples], held: Sequence[Bools], rng: np.random.G
     return (learn, judged_by) if all(enough) else None
 
 
-def _fold_of_row(
-    examples: Sequence[Examples], n_rows: int, rng: np.random.Generator, held_out: float
-) -> Ints:
+def _fold_of_row(examples: Sequence[Examples], n_rows: int, rng: Rng, held_out: float) -> Ints:
     """The fold of each row (n,)."""
     ends = [one.ends for one in examples]
     links = np.concatenate([each[:, [0, k]] for each in ends for k in range(1, each.shape[1])]).T

@@ -15,10 +15,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._internal.aliases import Facts
 from .._internal.blocks import block_slices
 from .._internal.files import replacing_folder
-from ..codes import Codes, UInt8, n_bytes
+from .._internal.types import Bytes, Facts
+from ..codes import Codes, n_bytes
 from ..errors import InvalidInput
 from .base import Engine, EngineFacts, Found, Place, Reader, id_array
 from .brute_force import nearest_rows
@@ -41,7 +41,7 @@ class DocumentFiles(Engine):
         """File names and contents that make the table."""
 
     @abstractmethod
-    def document(self, number: int | str, code: UInt8, place: Place) -> str:
+    def document(self, number: int | str, code: Bytes, place: Place) -> str:
         """The lines that load one row."""
 
     @abstractmethod
@@ -91,7 +91,7 @@ class DocumentFiles(Engine):
         yield Reader(facts, nearest)
 
 
-def signed(code: UInt8) -> list[int]:
+def signed(code: Bytes) -> list[int]:
     """The bytes of a code as servers written in Java have them: from -128 to 127, the same bits."""
     return code.view(np.int8).tolist()
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from typing import ClassVar
 
-from .._internal.aliases import Facts
-from ..codes import Codes, UInt8, n_bytes
+from .._internal.types import Bytes, Facts
+from ..codes import Codes, n_bytes
 from .base import EngineFacts, Place, has_text_ids
 from .documents import DocumentFiles, signed
 
@@ -36,7 +36,7 @@ class Elasticsearch(DocumentFiles):
         }
         return {"mapping.json": json.dumps({"mappings": mappings}, indent=2) + "\n"}
 
-    def document(self, number: int | str, code: UInt8, place: Place) -> str:
+    def document(self, number: int | str, code: Bytes, place: Place) -> str:
         head = json.dumps({"index": {"_id": str(number)}})
         return f"{head}\n{json.dumps({'id': number, 'code': code.tobytes().hex()})}\n"
 

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._internal.aliases import Facts
-from ..codes import Codes, UInt8, n_bytes
+from .._internal.types import Bytes, Facts
+from ..codes import Codes, n_bytes
 from .base import EngineFacts, Place, has_text_ids
 from .documents import DocumentFiles, signed
 
@@ -41,7 +41,7 @@ class OpenSearch(DocumentFiles):
         }
         return {"mapping.json": json.dumps(mapping, indent=2) + "\n"}
 
-    def document(self, number: int | str, code: UInt8, place: Place) -> str:
+    def document(self, number: int | str, code: Bytes, place: Place) -> str:
         head = json.dumps({"index": {"_id": str(number)}})
         return f"{head}\n{json.dumps({'id': number, 'code': signed(code)})}\n"
 

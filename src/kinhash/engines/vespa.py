@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._internal.aliases import Facts
-from ..codes import Codes, UInt8, n_bytes
+from .._internal.types import Bytes, Facts
+from ..codes import Codes, n_bytes
 from .base import Place, has_text_ids
 from .documents import DocumentFiles, signed
 
@@ -56,7 +56,7 @@ class Vespa(DocumentFiles):
         )
         return {f"{place.table}.sd": schema}
 
-    def document(self, number: int | str, code: UInt8, place: Place) -> str:
+    def document(self, number: int | str, code: Bytes, place: Place) -> str:
         fields = {"id": number, "code": {"values": signed(code)}}
         return json.dumps({"put": f"id:{place.table}:{place.table}::{number}", "fields": fields}) + "\n"
 

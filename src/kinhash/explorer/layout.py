@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._internal.blocks import block_slices
-from .._internal.types import Floats, Floats32, Ints
+from .._internal.types import Floats, Floats32, Ints, Rng
 from ..codes import Codes, unpack_bits
 from ..index import HammingIndex
 from .pull import settle
@@ -85,7 +85,7 @@ def _start(vectors: Floats32) -> Floats:
     return START * places / max(float(places.std()), 1e-12)
 
 
-def _links(points: _Points, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def _links(points: _Points, rng: Rng) -> tuple[Ints, Ints]:
     """Each point with its nearest ones: by distance, then by margins where there are some, else by chance."""
     n = len(points.codes)
     if n < 2:

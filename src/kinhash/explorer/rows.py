@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Array, Ints, LabelsLike
+from .._internal.types import Array, Ints, LabelsLike, Rng
 from ..codes import Codes, CodesLike, as_codes
 from ..errors import CodesMismatch, InvalidInput
 from ..index import HammingIndex, Ids, as_ids, sorting_order
@@ -68,7 +68,7 @@ def read_rows(
     return RowsShown(bare, names[order], order, len(found), known, texts, found.learned)
 
 
-def sampled(rows: RowsShown, most: int, rng: np.random.Generator) -> RowsShown:
+def sampled(rows: RowsShown, most: int, rng: Rng) -> RowsShown:
     """At most ``most`` rows, drawn at random, in their order."""
     if len(rows) <= most:
         return rows

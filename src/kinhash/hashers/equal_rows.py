@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from .._internal.blocks import block_slices
 from .._internal.rows import PickedRows, Rows
-from .._internal.types import Array, Features, Floats, Ints, Numbers
+from .._internal.types import Array, Features, Floats, Ints, Numbers, Rng
 from .._internal.validation import check_weights
 from ..encoders import Fitted
 from ..supervision import Labels, Training
@@ -137,7 +137,7 @@ def _keys(training: Training, seed: int) -> Keys:
     return keys
 
 
-def _keys_of_values(rows: Rows, rng: np.random.Generator) -> Keys:
+def _keys_of_values(rows: Rows, rng: Rng) -> Keys:
     """``Σ_j factor_j · bits(x_j)`` modulo 2⁶⁴, where zeros add nothing, dense or sparse."""
     factors = rng.integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     if sp.issparse(rows.X):
@@ -152,7 +152,7 @@ def _keys_of_values(rows: Rows, rng: np.random.Generator) -> Keys:
     return keys
 
 
-def _keys_of_bytes(rows: Rows, rng: np.random.Generator) -> Keys:
+def _keys_of_bytes(rows: Rows, rng: Rng) -> Keys:
     """Keys by a cryptographic hash, for which collisions cannot be made; slow."""
     salt, keys = rng.bytes(16), np.empty(len(rows), np.uint64)
     for part in block_slices(len(rows), max(1, HASHED_VALUES // rows.shape[1])):

@@ -11,7 +11,7 @@ import numpy as np
 from .._internal.blocks import keep_threads, single_blas_thread
 from .._internal.rows import Rows
 from .._internal.stages import Stages
-from .._internal.types import Array, Features, LabelsLike, Numbers
+from .._internal.types import Array, Features, LabelsLike, Numbers, Rng
 from .._internal.validation import make_rng
 from ..encoders import (
     ENCODERS,
@@ -173,7 +173,7 @@ def _silent(training: Training, n_bits: int) -> LinearMap:
 
 
 def _beside(
-    hasher: EnergyHasher, X: Features, pairs: Sequence[Numbers] | None, n_rows: int, rng: np.random.Generator
+    hasher: EnergyHasher, X: Features, pairs: Sequence[Numbers] | None, n_rows: int, rng: Rng
 ) -> Beside:
     """Which rows belong together; some at random where there are too many."""
     X = hasher._checked(X)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._internal.rows import Rows
-from .._internal.types import Features, Floats, Floats32, Ints
+from .._internal.types import Features, Floats, Floats32, Ints, Rng
 from ..encoders import (
     LinearMap,
     Moments,
@@ -55,9 +55,7 @@ class Anchored:
     seen: Seen | None = None
 
     @classmethod
-    def of(
-        cls, plan: StreamPlan, labels: Labels, weights: Floats | None, rows: Rows, rng: np.random.Generator
-    ) -> Anchored:
+    def of(cls, plan: StreamPlan, labels: Labels, weights: Floats | None, rows: Rows, rng: Rng) -> Anchored:
         """Anchors drawn among rows with these labels; ``rows`` (these or others) give first statistics."""
         supervision = from_labels(labels, kinship=plan.kinship)
         supervision.check(weights)

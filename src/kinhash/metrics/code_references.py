@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices, map_blocks
-from .._internal.types import Array, Bytes, Floats, Ints, Matrix
+from .._internal.types import Array, Bytes, Floats, Ints, Matrix, Rng
 from ..codes import Codes, pack_bits
 
 __all__ = ["CodeReferences", "random_directions"]
@@ -16,7 +16,7 @@ __all__ = ["CodeReferences", "random_directions"]
 BLOCK_ROWS = 2048
 
 
-def random_directions(n_columns: int, n_bits: int, rng: np.random.Generator) -> Floats:
+def random_directions(n_columns: int, n_bits: int, rng: Rng) -> Floats:
     """The normals of LSH's random hyperplanes (n_columns, n_bits), standard normal.
 
     Reference: Charikar. Similarity estimation techniques from rounding algorithms. STOC 2002.
@@ -32,7 +32,7 @@ class CodeReferences:
     models, sign bits have no greatest length here, and the arithmetic is float64.
     """
 
-    def __init__(self, X: Matrix, mean_rows: Ints, n_bits: int, rng: np.random.Generator) -> None:
+    def __init__(self, X: Matrix, mean_rows: Ints, n_bits: int, rng: Rng) -> None:
         self.X = X
         self.n_bits = n_bits
         self.mean = np.zeros(X.shape[1])

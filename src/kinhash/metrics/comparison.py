@@ -16,8 +16,20 @@ from .answers import MEASURES, Measures
 from .confidence import Interval, bootstrap_interval
 
 __all__ = [
-    "CLASSIFIER", "COSINE", "ITQ", "JACCARD_CLASSIFIER", "LEARNED", "LSH", "MAPPED", "RANDOM", "SIGN_BITS",
-    "UNSUPERVISED", "Comparison", "FittedHasher", "Line", "pooled",
+    "CLASSIFIER",
+    "COSINE",
+    "ITQ",
+    "JACCARD_CLASSIFIER",
+    "LEARNED",
+    "LSH",
+    "MAPPED",
+    "RANDOM",
+    "SIGN_BITS",
+    "UNSUPERVISED",
+    "AnyHasher",
+    "Comparison",
+    "Line",
+    "pooled",
 ]  # fmt: skip
 
 LEARNED, MAPPED = "codes, learned database", "codes, mapped database"
@@ -30,8 +42,8 @@ SIGNED = ("Spearman",)  # measures from -1 to 1; all others are from 0 to 1
 SHOWN = 0.0005  # half of the last digit of a table
 
 
-class FittedHasher(Protocol):
-    """What a comparison asks of a fitted hasher, ours or a rival."""
+class AnyHasher(Protocol):
+    """What a comparison asks of a hasher, ours or a rival."""
 
     n_bits: int
     codes_: Codes

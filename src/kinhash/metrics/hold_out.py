@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from .._internal.types import Ints
+from .._internal.types import Ints, Rng
 from ..encoders import folded
 from ..errors import InvalidInput
 from ..supervision import Examples, Labels
@@ -43,7 +43,7 @@ class Split(NamedTuple):
     held_out: Ints
 
 
-def hold_out_rows(labels: Labels, most: int, share: float, rng: np.random.Generator) -> Split:
+def hold_out_rows(labels: Labels, most: int, share: float, rng: Rng) -> Split:
     """Hold out random rows that carry a label, and never the last one of a class.
 
     At most ``most`` rows and the ``share`` of the rows that carry a label; none where there are too few.
@@ -60,9 +60,7 @@ def hold_out_rows(labels: Labels, most: int, share: float, rng: np.random.Genera
     return Split(np.setdiff1d(everything, held_out, assume_unique=True), held_out)
 
 
-def hold_out_examples(
-    examples: E, n_rows: int, rng: np.random.Generator, most: int = MOST_EXAMPLES
-) -> tuple[E, E] | None:
+def hold_out_examples(examples: E, n_rows: int, rng: Rng, most: int = MOST_EXAMPLES) -> tuple[E, E] | None:
     """Pairs or triplets to learn from and others held out, in random order; None where there are too few.
 
     A tenth is held out, or more where a tenth is too few to judge by. The others name none of the held-out
@@ -75,7 +73,7 @@ def hold_out_examples(
     return None
 
 
-def stratified_rows(labels: Labels, n_wanted: int, rng: np.random.Generator) -> Ints:
+def stratified_rows(labels: Labels, n_wanted: int, rng: Rng) -> Ints:
     """Rows of known label, drawn evenly over the labels, neighbors in the list being alike.
 
     Rows are sorted by stratum, at random within it, and every (n / n_wanted)-th is taken, so each stratum

@@ -11,8 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._internal.aliases import Facts, Matrix
-from .._internal.types import Ints
+from .._internal.types import Facts, Ints, Matrix, Rng
 from ..codes import Codes, n_bytes
 from ..supervision import Labels
 from .answers import MEASURES, AnswerSheet, Measures, hamming_scores, self_retrieval
@@ -27,8 +26,8 @@ from .comparison import (
     MAPPED,
     RANDOM,
     SIGN_BITS,
+    AnyHasher,
     Comparison,
-    FittedHasher,
     Line,
 )
 from .cosine import ScoreRows, cosine_scores, unit_rows
@@ -43,12 +42,12 @@ MOST_NUMBERS = 50_000_000  # of a database of wide rows
 
 
 def compare_labels(
-    hasher: FittedHasher,
+    hasher: AnyHasher,
     X: Matrix,
     labels: Labels,
     train: Ints,
     queries: Ints,
-    rng: np.random.Generator,
+    rng: Rng,
     above: Sequence[Labels] = (),
 ) -> Comparison:
     """What held-out queries find among the rows the hasher was fitted on.
@@ -86,7 +85,7 @@ class HeldOutJudge:
         labels: Labels,
         train: Ints,
         queries: Ints,
-        rng: np.random.Generator,
+        rng: Rng,
         above: Sequence[Labels] = (),
     ) -> None:
         known = np.flatnonzero(labels.known[train])  # rows of unknown label are in no ranking
@@ -132,12 +131,12 @@ class HeldOutJudge:
         found = self.measures(codes.lsh(self.queries), codes.lsh(self.database))
         return Line(LSH, n_bytes(n_bits), found)
 
-    def mapped(self, name: str, hasher: FittedHasher) -> Line:
+    def mapped(self, name: str, hasher: AnyHasher) -> Line:
         """A fitted hasher whose database holds mapped codes."""
         found = self.measures(hasher.encode(self.X_new), hasher.encode(self.X_database))
         return Line(name, n_bytes(int(hasher.n_bits)), found)
 
-    def compare(self, hasher: FittedHasher, *others: Line) -> Comparison:
+    def compare(self, hasher: AnyHasher, *others: Line) -> Comparison:
         """The lines of a hasher, of the references and of ``others``; and what else is worth knowing."""
         cosine, signs, *classifiers = self.references
         new, mapped = hasher.encode(self.X_new), hasher.encode(self.X_database)

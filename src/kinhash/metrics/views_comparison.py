@@ -10,7 +10,7 @@ from .._internal.types import Facts, Ints, Matrix
 from ..codes import Codes
 from ..supervision import Labels
 from .answers import FIRST, AnswerSheet
-from .comparison import FittedHasher
+from .comparison import AnyHasher
 
 __all__ = ["Crossing", "compare_views"]
 
@@ -40,12 +40,7 @@ class Crossing:
 
 
 def compare_views(
-    hasher: FittedHasher,
-    name: str,
-    rows: tuple[Matrix, Matrix],
-    labels: Labels | None,
-    train: Ints,
-    held: Ints,
+    hasher: AnyHasher, name: str, rows: tuple[Matrix, Matrix], labels: Labels | None, train: Ints, held: Ints
 ) -> tuple[Crossing, Crossing]:
     """Both directions between the first view and the view ``name``; ``rows`` of the two belong together.
 
@@ -64,7 +59,7 @@ def compare_views(
     return _crossing(None, name, new, old, sides), _crossing(name, None, new[::-1], old[::-1], sides)
 
 
-def _encoded(hasher: FittedHasher, X: Matrix, view: str | None) -> Codes:
+def _encoded(hasher: AnyHasher, X: Matrix, view: str | None) -> Codes:
     codes: Codes = hasher.encode(X, view=view)
     return codes
 

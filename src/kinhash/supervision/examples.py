@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from .._internal.types import Array, Bytes, Floats, Floats32, Ints, Matrix
+from .._internal.types import Array, Bytes, Floats, Floats32, Ints, Matrix, Rng
 
 __all__ = [
     "Drawn", "Examples", "Force", "Links", "Nearness", "PairExamples", "Scored", "agreement_of", "named_rows",
@@ -92,7 +92,7 @@ class Examples(ABC):
         """Whether something can be learned from them, or said about a score."""
 
     @abstractmethod
-    def draw(self, size: int, rng: np.random.Generator) -> Drawn:
+    def draw(self, size: int, rng: Rng) -> Drawn:
         """About ``size`` pairs of rows for a step."""
 
     @abstractmethod
@@ -104,7 +104,7 @@ class Examples(ABC):
         """Which rows should have like bits."""
 
     @abstractmethod
-    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
+    def score(self, near: Nearness, rng: Rng) -> Scored:
         """How well a nearness of rows orders these examples."""
 
 
@@ -126,7 +126,7 @@ def named_rows(n_rows: int, *ends: Ints) -> Ints:
     return np.flatnonzero(named)
 
 
-def _drawn(n: int, sums: Floats | None, size: int, rng: np.random.Generator) -> Ints:
+def _drawn(n: int, sums: Floats | None, size: int, rng: Rng) -> Ints:
     """Random numbers below ``n``, by cumulative weights if there are any."""
     if sums is None:
         return rng.integers(n, size=size)
@@ -191,7 +191,7 @@ class PairExamples(Examples):
         sides = [side for side in (np.flatnonzero(similar), np.flatnonzero(~similar)) if len(side)]
         return [(side, None if self.weights is None else np.cumsum(self.weights[side])) for side in sides]
 
-    def draw(self, size: int, rng: np.random.Generator) -> Drawn:
+    def draw(self, size: int, rng: Rng) -> Drawn:
         each = size // len(self._sides)
         picked = np.concatenate([side[_drawn(len(side), sums, each, rng)] for side, sums in self._sides])
         rows = np.concatenate([self.left[picked], self.right[picked]])
@@ -213,7 +213,7 @@ class PairExamples(Examples):
         strength = self.similarity * (1 if self.weights is None else self.weights / self.weights.mean())
         return Links(self.left[similar], self.right[similar], strength[similar])
 
-    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
+    def score(self, near: Nearness, rng: Rng) -> Scored:
         """The share of two pairs whose distances are in the order of their similarities: the AUC of verdicts.
 
         For verdicts the error that follows from the influences is that of DeLong et al., Biometrics 1988.

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Array, Bools, Floats, Floats32, Ints, Matrix, Numbers
+from .._internal.types import Array, Bools, Floats, Floats32, Ints, Matrix, Numbers, Rng
 from ..errors import InvalidInput
 from .base import UNKNOWN, Supervision, row_numbers
 from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Known, Links, Nearness, Scored, named_rows
@@ -70,7 +70,7 @@ class KinExamples(Examples):
         ones = np.ones(len(rows), np.float32)
         return sp.csr_array((ones, (rows, columns)), shape=(self.n_rows, self.n_rows))
 
-    def draw(self, size: int, rng: np.random.Generator) -> Drawn:
+    def draw(self, size: int, rng: Rng) -> Drawn:
         picked = rng.integers(len(self.left), size=size)
         a, b = self.left[picked], self.right[picked]
         near = _have_common_columns(self._linked[a], self._linked[b])
@@ -90,7 +90,7 @@ class KinExamples(Examples):
     def links(self) -> Links:
         return Links(self.left, self.right, np.ones(len(self.left)))
 
-    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
+    def score(self, near: Nearness, rng: Rng) -> Scored:
         """Mean share of random rows that are further from a row than its partner is, over both ends."""
         some = slice(0, MOST_SCORED)
         a = np.concatenate([self.left[some], self.right[some]])

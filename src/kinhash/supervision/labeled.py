@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._internal.types import Bools, Floats, Ints, LabelsLike
+from .._internal.types import Bools, Floats, Ints, LabelsLike, Rng
 from ..errors import InvalidInput, KinhashWarning, UnknownName
 from .base import UNKNOWN, Supervision, blocked_product
 from .examples import PairExamples
@@ -67,7 +67,7 @@ class LabelSupervision(Supervision):
 
     labels: Labels
 
-    def sampled_pairs(self, most: int, rng: np.random.Generator) -> PairExamples:
+    def sampled_pairs(self, most: int, rng: Rng) -> PairExamples:
         """Random pairs of known rows, half of them with a label in common."""
         rows = np.flatnonzero(self.group_of_row >= 0)
         left, right = rng.choice(rows, most), rng.choice(rows, most)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._internal.types import Array, Floats, Floats32, Ints, Matrix, Numbers
+from .._internal.types import Array, Floats, Floats32, Ints, Matrix, Numbers, Rng
 from ..errors import InvalidInput, KinhashWarning
 from .base import UNKNOWN, Supervision, row_numbers
 from .examples import ENOUGH, Drawn, Examples, Force, Known, Links, Nearness, Scored, named_rows
@@ -47,7 +47,7 @@ class TripletExamples(Examples):
     def is_enough(self, to_score: bool = False) -> bool:
         return len(self.anchor) >= (ENOUGH if to_score else 1)
 
-    def draw(self, size: int, rng: np.random.Generator) -> Drawn:
+    def draw(self, size: int, rng: Rng) -> Drawn:
         picked = rng.integers(len(self.anchor), size=max(1, size * 2 // 3))
         return Drawn(self.ends[picked].T.ravel(), None)
 
@@ -60,7 +60,7 @@ class TripletExamples(Examples):
     def links(self) -> Links:
         return Links(self.anchor, self.nearer, np.ones(len(self.anchor)))
 
-    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
+    def score(self, near: Nearness, rng: Rng) -> Scored:
         """Share of triplets in order; equal distances count one half."""
         right = (1 + np.sign(near(self.anchor, self.nearer) - near(self.anchor, self.further))) / 2
         return Scored(float(right.mean()), (right - right.mean()) / len(right))
