@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,8 @@ from .base import Engine, EngineFacts, Found, Listed, Place, Reader, driver, wit
 from .sql import already_there
 
 __all__ = ["Faiss"]
+
+_faiss = partial(driver, "faiss", "faiss")
 
 
 class Faiss(Engine):
@@ -72,7 +74,3 @@ def _index_of(codes: Codes) -> Any:
     mapped.own_fields = True
     flat.this.disown()
     return mapped
-
-
-def _faiss() -> ModuleType:
-    return driver("faiss", "faiss")

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import ModuleType
+from functools import partial
 from typing import Any, ClassVar
 
 from ..codes import Codes
@@ -14,6 +14,8 @@ from .base import Engine, EngineFacts, Found, Listed, Place, Reader, driver, has
 from .sql import already_there, not_there
 
 __all__ = ["Lance"]
+
+_lance = partial(driver, "lancedb", "lance")
 
 
 class Lance(Engine):
@@ -82,10 +84,6 @@ class Lance(Engine):
             f"found = asked.bypass_vector_index().limit({k}).to_arrow()\n"
             'ids, distances = found["id"], found["_distance"]'
         )
-
-
-def _lance() -> ModuleType:
-    return driver("lancedb", "lance")
 
 
 def _table(db: Any, place: Place) -> Any:

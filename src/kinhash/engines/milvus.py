@@ -11,7 +11,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from functools import partial
 from typing import Any, ClassVar
 
 from .._internal.blocks import block_slices
@@ -21,6 +21,8 @@ from .base import Engine, EngineFacts, Found, Listed, Place, Reader, driver, has
 from .sql import already_there, fresh_file, not_there
 
 __all__ = ["Milvus"]
+
+_milvus = partial(driver, "pymilvus", "milvus")
 
 BLOCK = 4096  # rows per insert; a server takes 64 MB at once
 MOST = 16384  # neighbors per query that Milvus gives at most
@@ -123,10 +125,6 @@ def _replace(client: Any, old: str, new: str) -> None:
         client.rename_collection(aside, old)
         raise
     client.drop_collection(aside)
-
-
-def _milvus() -> ModuleType:
-    return driver("pymilvus", "milvus")
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +17,8 @@ from .base import Engine, EngineFacts, Found, Listed, Place, Reader, driver, wit
 from .sql import already_there
 
 __all__ = ["USearch"]
+
+_usearch = partial(driver, "usearch.index", "usearch")
 
 
 class USearch(Engine):
@@ -73,7 +75,3 @@ class USearch(Engine):
             f"found = index.search(query, {k}, exact=True)\n"
             "ids, distances = found.keys, found.distances"
         )
-
-
-def _usearch() -> ModuleType:
-    return driver("usearch.index", "usearch")

@@ -16,20 +16,8 @@ from .answers import MEASURES, Measures
 from .confidence import Interval, bootstrap_interval
 
 __all__ = [
-    "CLASSIFIER",
-    "COSINE",
-    "ITQ",
-    "JACCARD_CLASSIFIER",
-    "LEARNED",
-    "LSH",
-    "MAPPED",
-    "RANDOM",
-    "SIGN_BITS",
-    "UNSUPERVISED",
-    "AnyHasher",
-    "Comparison",
-    "Line",
-    "pooled",
+    "CLASSIFIER", "COSINE", "ITQ", "JACCARD_CLASSIFIER", "LEARNED", "LSH", "MAPPED", "RANDOM", "SIGN_BITS",
+    "UNSUPERVISED", "AnyHasher", "Comparison", "Line", "pooled",
 ]  # fmt: skip
 
 LEARNED, MAPPED = "codes, learned database", "codes, mapped database"
