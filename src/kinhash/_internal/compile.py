@@ -33,9 +33,7 @@ Function = Callable[..., Any]
 
 VARIABLE = "KINHASH_COMPILE"
 BEHIND, FIRST, NEVER = "behind", "first", "never"
-MOST_STEPS = (
-    50_000_000  # numbers that a twin reads and writes: a second or two, what compiling a kernel takes
-)
+MOST_STEPS = 50_000_000  # numbers that a twin reads and writes in the seconds that compiling takes
 
 
 _measuring: list[object] = []  # contexts of `compiled_kernels` that are open, in any thread

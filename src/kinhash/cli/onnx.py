@@ -96,9 +96,7 @@ def _same_codes(hasher: Hasher, path: str, double: bool, n_rows: int) -> bool:
     same = []
     for some in (rows, rows[:1]):
         codes, margins = session.run(["codes", "margins"], {"X": some})
-        with (
-            warnings.catch_warnings()
-        ):  # random rows may be unlike those of the fit, and have no column names
+        with warnings.catch_warnings():  # random rows may be unlike those of the fit, and have no names
             warnings.simplefilter("ignore")
             same += [
                 np.array_equal(codes, hasher.encode(some).packed),

@@ -136,8 +136,7 @@ def _text(answers: list[Facts], n_queries: int, n_rows: int) -> str:
         for place, (name, distance) in enumerate(pairs, 1):
             rows.append([str(answer["query"]) if place == 1 else "", str(place), str(name), str(distance)])
     hidden = n_queries - len(answers)
-    more = (
-        f" {counted(hidden, 'more query').replace('querys', 'queries')}: --all or --json." if hidden else ""
-    )
+    queries = "query" if hidden == 1 else "queries"
+    more = f" {hidden:,} more {queries}: --all or --json." if hidden else ""
     order = f"Searched {counted(n_rows, 'row')}; order: distance, then id.{more}"
     return f"{table(rows)}\n{order}" if len(rows) > 1 else f"Nothing was found. {order}"

@@ -27,15 +27,7 @@ import numpy as np
 from .._internal.blocks import FIT_ROWS, block_slices
 from .._internal.numerics import sigmoid
 from .._internal.types import Array, Bytes, Floats, Floats32, Ints
-from ..models import (
-    FARTHEST,
-    SHARE_BITS,
-    SIMILARITY_BITS,
-    SUREST,
-    Builder,
-    Join,
-    Map,
-)
+from ..models import FARTHEST, SHARE_BITS, SIMILARITY_BITS, SUREST, Builder, Join, Map
 from ..solvers import Expectation, Readout
 from .feature_transform import Preparation
 from .label_models import LabelModel

@@ -136,9 +136,8 @@ def _connected(place: Place) -> Iterator[Any]:
     try:
         if "://" not in place.target:
             lite = driver("milvus_lite.server_manager", "milvus", "milvus-lite").server_manager_instance
-            running = (
-                os.path.realpath(place.target) in lite._servers
-            )  # started by other code: leave it running
+            # What other code started is left running.
+            running = os.path.realpath(place.target) in lite._servers
         client = _milvus().MilvusClient(place.target)
         try:
             yield client

@@ -41,12 +41,7 @@ from ..models import Seen, Watch, WholeMap
 from ..supervision import Supervision, Training, from_labels, from_pairs, from_similarity
 from .equal_rows import merge_equal_rows, names_rows, of_all_rows
 from .explanation import Explanation
-from .fit_warnings import (
-    all_equal_warning,
-    classes_sharing_codes,
-    count_distinct,
-    shared_codes_warning,
-)
+from .fit_warnings import all_equal_warning, classes_sharing_codes, count_distinct, shared_codes_warning
 from .report import FitReport, dead_bits_warning
 from .views import Viewed
 

@@ -192,13 +192,9 @@ class EnergyHasher(StreamingHasher):
         """
         if verdict is None and weight is not None:
             raise InvalidInput("weight came without verdict", "weights of verdicts", "Pass verdict, too")
-
-        def supervise(n: int) -> Supervision:
-            return (
-                from_kin(left, right, n) if verdict is None else from_pairs(left, right, verdict, n, weight)
-            )
-
-        return self._fit_examples(X, supervise, y, y_weight)
+        if verdict is None:
+            return self._fit_examples(X, lambda n: from_kin(left, right, n), y, y_weight)
+        return self._fit_examples(X, lambda n: from_pairs(left, right, verdict, n, weight), y, y_weight)
 
     def fit_triplets(
         self,

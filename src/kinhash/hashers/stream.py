@@ -174,11 +174,10 @@ class Stream:
     def _sum_full_blocks(self) -> None:
         while sum(len(rows) for rows, _, _ in self.waiting) >= self.block:
             x, t, w = (np.concatenate(column) for column in zip(*self.waiting, strict=True))
-            full = self._moments_of(x[: self.block], t[: self.block], w[: self.block])
+            block, rest = slice(self.block), slice(self.block, None)
+            full = self._moments_of(x[block], t[block], w[block])
             self.moments = full if self.moments is None else self.moments.merge(full)
-            self.waiting = (
-                [(x[self.block :], t[self.block :], w[self.block :])] if len(x) > self.block else []
-            )
+            self.waiting = [(x[rest], t[rest], w[rest])] if len(x) > self.block else []
 
     def _moments_of(self, x: Floats, t: Floats32, w: Floats) -> Moments:
         return moments_of_block(self.anchored.preparation, x, t, None if (w == 1).all() else w)

@@ -52,9 +52,8 @@ Measures = dict[str, Floats]  # by name, one value per query
 
 def hamming_scores(queries: Codes | Bytes, database: Codes | Bytes) -> ScoreRows:
     """Minus the distances of codes, or of packed bits of any length, a few queries at a time."""
-    left, right = (
-        to_words(codes.repeated() if isinstance(codes, Codes) else codes) for codes in (queries, database)
-    )
+    packed = [codes.repeated() if isinstance(codes, Codes) else codes for codes in (queries, database)]
+    left, right = map(to_words, packed)
     return lambda wanted: -word_distances(left[wanted], right).astype(np.int32)
 
 

@@ -18,15 +18,7 @@ from .._internal.validation import make_rng
 from ..codes import Codes, n_bytes
 from ..encoders import WIDE, unsupervised_codes
 from ..errors import InvalidInput
-from ..supervision import (
-    Examples,
-    Nearness,
-    PairExamples,
-    agreement_of,
-    from_kin,
-    from_pairs,
-    from_triplets,
-)
+from ..supervision import Examples, Nearness, PairExamples, agreement_of, from_kin, from_pairs, from_triplets
 from .answers import FIRST, Measures, hamming_scores, shares_of_first
 from .code_references import CodeReferences
 from .comparison import COSINE, ITQ, LEARNED, LSH, MAPPED, SIGN_BITS, AnyHasher, Comparison, Line

@@ -145,9 +145,8 @@ def _bucket_sizes(codes: Codes) -> Ints:
 def _dead(bits: Ints) -> str:
     if not len(bits):
         return "Dead bits: none."
-    return (
-        f"Dead bits: {_few(bits.tolist())} are the same in every code. Drop them, or train with more balance."
-    )
+    named = _few(bits.tolist())
+    return f"Dead bits: {named} are the same in every code. Drop them, or train with more balance."
 
 
 def _twins(pairs: list[tuple[int, int]]) -> str:

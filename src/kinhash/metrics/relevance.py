@@ -67,9 +67,7 @@ class Kin:
     def own_grades(self, queries: Ints, rows: Ints) -> Ints:
         """Grade of each of these queries with one database row of its own, by labels."""
         assert self.labels is not None
-        mine, theirs = (
-            side[some].indicator() for side, some in zip(self.labels, (queries, rows), strict=True)
-        )
+        mine, theirs = self.labels[0][queries].indicator(), self.labels[1][rows].indicator()
         return np.asarray(mine.multiply(theirs).sum(axis=1), np.int64).ravel()
 
     @cached_property

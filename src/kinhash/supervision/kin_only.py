@@ -20,9 +20,7 @@ from .pairs import merged_pairs
 
 __all__ = ["KinExamples", "KinSupervision", "from_kin"]
 
-SHARPNESS = (
-    8.0  # factor of agreements in the softmax over a block; 4 suits few large classes, 16 many small ones
-)
+SHARPNESS = 8.0  # factor of agreements in the softmax; 4 suits few large classes, 16 many small ones
 SCORED_ROWS = 200  # random rows that each held-out pair is compared with
 
 
@@ -63,10 +61,8 @@ class KinExamples(Examples):
     def _linked(self) -> sp.csr_array:
         """Which rows are the same or partners (n, n), sparse."""
         own = np.arange(self.n_rows)
-        rows, columns = (
-            np.concatenate([self.left, self.right, own]),
-            np.concatenate([self.right, self.left, own]),
-        )
+        rows = np.concatenate([self.left, self.right, own])
+        columns = np.concatenate([self.right, self.left, own])
         ones = np.ones(len(rows), np.float32)
         return sp.csr_array((ones, (rows, columns)), shape=(self.n_rows, self.n_rows))
 

@@ -42,9 +42,8 @@ class PairSupervision(Supervision):
     def listed(self) -> sp.csr_array:
         """S (n, n) in both directions, sparse."""
         pairs, n = self.pairs, self.n_rows
-        rows, columns = (
-            np.concatenate(ends) for ends in ((pairs.left, pairs.right), (pairs.right, pairs.left))
-        )
+        rows = np.concatenate([pairs.left, pairs.right])
+        columns = np.concatenate([pairs.right, pairs.left])
         matrix = sp.csr_array((np.tile(pairs.similarity, 2), (rows, columns)), shape=(n, n))
         matrix.sort_indices()
         return matrix
