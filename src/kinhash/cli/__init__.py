@@ -89,8 +89,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(f".{module}", __name__), name)
-        return command
+        return getattr(import_module(f".{module}", __name__), name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

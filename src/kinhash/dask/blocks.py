@@ -74,8 +74,7 @@ def tree(parts: list[Any], merge: Callable[[T, T], T]) -> T:
     while len(parts) > 1:
         pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
         parts = [_task(merge, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
-    result: T = parts[0].compute()
-    return result
+    return parts[0].compute()
 
 
 def _task(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -106,8 +106,7 @@ class Setting:
 
     def scores(self, weights: Floats32, intercept: Floats32 | float = 0) -> Floats32:
         """Scores of all named rows."""
-        found: Floats32 = self.rows @ weights + intercept
-        return found
+        return self.rows @ weights + intercept
 
     def map(self, weights: Floats32, intercept: Floats32) -> LinearMap:
         """The same for raw rows."""

@@ -112,5 +112,4 @@ def _fold_of_row(examples: Sequence[Examples], n_rows: int, rng: Rng, held_out: 
     order = rng.permutation(n_groups)
     fold = np.empty(n_groups, np.int64)
     fold[order] = np.floor((np.cumsum(sizes[order]) - 1) / (share * sizes.sum())).clip(min=0)
-    found: Ints = fold[group]
-    return found
+    return fold[group]

@@ -119,8 +119,7 @@ def _some_pairs(training: Training) -> Ints:
     most = int(np.clip(MOST_VALUES // training.rows.shape[1], 500, MOST_PAIRS))
     if pairs.shape[1] <= most:
         return pairs
-    found: Ints = pairs[:, np.sort(training.rng.choice(pairs.shape[1], most, replace=False))]
-    return found
+    return pairs[:, np.sort(training.rng.choice(pairs.shape[1], most, replace=False))]
 
 
 def prepared(training: Training, pairs: Ints, solution: PartnerScores) -> Setting:

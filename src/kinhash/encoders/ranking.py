@@ -66,8 +66,7 @@ def kin_gradient(W: Floats32, e: Floats32, f: Floats32, S: Floats) -> Floats32:
     slope = np.float32(KIN_SHARPNESS / W.shape[1])
     wanted = _softmax((S / (NEAR * (S.std() or 1.0))).astype(np.float32))
     wrong = (_softmax(slope * (u @ v.T)) - wanted) * (slope / np.float32(len(e)))
-    gradient: Floats32 = e.T @ (wrong @ v * (1 - u * u)) + f.T @ (wrong.T @ u * (1 - v * v))
-    return gradient
+    return e.T @ (wrong @ v * (1 - u * u)) + f.T @ (wrong.T @ u * (1 - v * v))
 
 
 def _softmax(scores: Array) -> Array:
@@ -100,8 +99,7 @@ def alike_gradient(W: Floats32, z: Floats32) -> Floats32:
     wrong = codes @ codes.T
     differences_of_shares(wrong, sharpness, z @ z.T, np.float32(NEAR))
     pull = (wrong + wrong.T) @ codes * (sharpness / len(z))
-    gradient: Floats32 = z.T @ (pull * (1 - codes * codes))
-    return gradient
+    return z.T @ (pull * (1 - codes * codes))
 
 
 def alike_blocks(labels: sp.csr_array | None, n_rows: int, rng: Rng) -> Callable[[], Ints]:

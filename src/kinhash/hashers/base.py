@@ -213,8 +213,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
     def transform(self, X: Features, view: str | None = None) -> Bytes:
         """Bits (n, d) as 0 and 1, for scikit-learn pipelines."""
         own = self if view is None else self.view(view)
-        bits: Bytes = own.encode(X).bits()
-        return bits
+        return own.encode(X).bits()
 
     def encode(self, X: Features, ids: npt.ArrayLike | None = None, view: str | None = None) -> Codes:
         """Codes of rows: packed bytes (n, ceil(d / 8)) in np.packbits order that know their length and model.

@@ -300,8 +300,7 @@ class EnergyHasher(StreamingHasher):
                 f"{len(labels)} labels came with {len(rows)} rows", "one label per row", "Pass both"
             )
         packed = mapped_codes(own.fitted_.map, rows, self.n_jobs, self._evidence(labels))
-        codes: Codes = own._as_codes(packed, learned=True)
-        return codes
+        return own._as_codes(packed, learned=True)
 
     def labels_as_fitted(self, y: LabelsLike) -> Labels:
         """Labels with the names of the fit: tags of a tree carry the nodes above them."""

@@ -90,8 +90,7 @@ class PaperMethod(StreamingHasher):
 
     def _energy_object(self) -> Energy:
         printed = {"printed": True} if self.literal and self._energy == "lfh" else {}
-        energy: Energy = ENERGIES.make(self._energy, **printed)
-        return energy
+        return ENERGIES.make(self._energy, **printed)
 
     def _solver(self) -> Solver:
         from ..solvers import Linearized

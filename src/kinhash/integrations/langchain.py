@@ -192,5 +192,4 @@ def _matching(wanted: Facts) -> Callable[[Document], bool]:
 
 def _copy(document: Document) -> Document:
     """A document that may be changed without changing the store."""
-    copied: Document = document.model_copy(deep=True)
-    return copied
+    return document.model_copy(deep=True)

@@ -60,8 +60,7 @@ def compare_views(
 
 
 def _encoded(hasher: AnyHasher, X: Matrix, view: str | None) -> Codes:
-    codes: Codes = hasher.encode(X, view=view)
-    return codes
+    return hasher.encode(X, view=view)
 
 
 def _crossing(

@@ -196,8 +196,7 @@ class Builder:
         """Probabilities of tags, and −log(1 − p); ``of`` turns logits between two ends into probabilities."""
 
         def logs(x: Floats) -> Floats:
-            found: Floats = -np.log(np.maximum(1 - of(x), SUREST))
-            return found
+            return -np.log(np.maximum(1 - of(x), SUREST))
 
         chances = self.lookup(logits, LOGIT_BITS, low, high, of, 2.0**CHANCE_BITS)
         return chances, self.lookup(logits, LOGIT_BITS, low, high, logs, 2.0**LOG_BITS)

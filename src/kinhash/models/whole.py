@@ -145,13 +145,11 @@ class WholeMap(Map):
 
     def scores(self, block: Array) -> Floats:
         """Scores (k, d) of raw rows (k, p), float32 or float64; the same on every machine."""
-        found: Floats = self.run(block) * self._scale
-        return found
+        return self.run(block) * self._scale
 
     def run(self, block: Array) -> Floats:
         """Whole scores (k, d), by compiled kernels."""
-        whole: Floats = self._values(block, len(self.steps_))[-1]
-        return whole
+        return self._values(block, len(self.steps_))[-1]
 
     def _values(self, block: Array, n_steps: int) -> list[Any]:
         """The row itself and the first values."""
@@ -180,8 +178,7 @@ class WholeMap(Map):
                 wanted, bits = (
                     (place, SHARE_BITS) if step.kind == "softmax" else (step.inputs[0], CHANCE_BITS)
                 )
-                found: Floats = self._values(block, wanted)[wanted] * 2.0**-bits
-                return found
+                return self._values(block, wanted)[wanted] * 2.0**-bits
         raise InvalidInput(
             "The model predicts no labels", "a model with encoder='expected'", "Fit one on classes or tags"
         )
@@ -214,8 +211,7 @@ class WholeMap(Map):
                 values[place] = one.fast(*(values[i] for i in one.inputs))
         last = self.steps_[-1]
         part = last.inputs[0] if last.kind == "join" else len(self.steps_)
-        whole: Floats = values[part][:, :n_bits] * self._scale[:n_bits]
-        return whole
+        return values[part][:, :n_bits] * self._scale[:n_bits]
 
     # -- files ---------------------------------------------------------------------------------
 

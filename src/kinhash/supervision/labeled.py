@@ -116,8 +116,7 @@ class ClassSupervision(LabelSupervision):
         # S = 2 [same] - 1: twice the sum over the own class, less the sum over everybody.
         sums = np.zeros((self.n_groups, values.shape[1]))
         np.add.at(sums, right, values)
-        result: Floats = 2 * sums[left] - values.sum(axis=0)
-        return result
+        return 2 * sums[left] - values.sum(axis=0)
 
     def check(self, row_weights: Floats | None) -> None:
         super().check(row_weights)

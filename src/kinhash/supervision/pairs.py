@@ -55,12 +55,10 @@ class PairSupervision(Supervision):
         return block
 
     def similarity(self, left: Ints, right: Ints) -> Floats:
-        block: Floats = self.listed[self.rows[left]][:, self.rows[right]].toarray().astype(np.float64)
-        return block
+        return self.listed[self.rows[left]][:, self.rows[right]].toarray().astype(np.float64)
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
-        result: Floats = self.listed[self.rows[left]][:, self.rows[right]] @ values
-        return result
+        return self.listed[self.rows[left]][:, self.rows[right]] @ values
 
 
 def from_pairs(

@@ -38,8 +38,7 @@ class MatrixSupervision(Supervision):
         return block
 
     def pairwise(self, left: Ints, right: Ints) -> Floats:
-        found: Floats = self.matrix[left, self._column[right]].astype(np.float64)
-        return found
+        return self.matrix[left, self._column[right]].astype(np.float64)
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         return blocked_product(self, left, right, values)

@@ -40,8 +40,7 @@ class TreeSupervision(ClassSupervision):
         return out
 
     def pairwise(self, left: Ints, right: Ints) -> Floats:
-        found: Floats = 2 * (self.levels[left] == self.levels[right]).mean(axis=1) - 1
-        return found
+        return 2 * (self.levels[left] == self.levels[right]).mean(axis=1) - 1
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         """By sums over nodes: time and memory grow with leaves times levels."""
@@ -83,8 +82,7 @@ class TreeTagSupervision(TagSupervision):
     def _mean(self, of_level: Callable[[sp.csr_array], Floats]) -> Floats:
         levels = range(int(self.level_of_tag[-1]) + 1)
         found = [of_level(sp.csr_array(self.tag_sets[:, self.level_of_tag == level])) for level in levels]
-        mean: Floats = np.mean(found, axis=0)
-        return mean
+        return np.mean(found, axis=0)
 
     def of_rows(self, rows: Ints) -> TreeTagSupervision:
         return TreeTagSupervision(self.labels[rows], self.level_of_tag)
