@@ -24,7 +24,7 @@ from .base import Engine, EngineFacts, Found, Place, Reader, id_array
 from .brute_force import nearest_rows
 from .sql import already_there
 
-__all__ = ["DocumentFiles", "signed"]
+__all__ = ["DocumentFiles", "search_by", "signed"]
 
 PART = 50_000  # rows per file: below the 100 MB that servers take at once
 
@@ -94,6 +94,13 @@ class DocumentFiles(Engine):
 def signed(code: Bytes) -> list[int]:
     """The bytes of a code as servers written in Java have them: from -128 to 127, the same bits."""
     return code.view(np.int8).tolist()
+
+
+def search_by(script: Facts, k: int, place: Place) -> str:
+    """The request for the rows with the highest scores of a script: bits less the distance; then by id."""
+    query = {"script_score": {"query": {"match_all": {}}, "script": script}}
+    request = {"size": k, "_source": ["id"], "query": query, "sort": [{"_score": "desc"}, {"id": "asc"}]}
+    return f"POST /{place.table}/_search\n{json.dumps(request)}"
 
 
 def _expect_room(target: Path, overwrite: bool) -> None:

@@ -11,7 +11,7 @@ from typing import ClassVar
 from .._internal.types import Bytes, Facts
 from ..codes import Codes, n_bytes
 from .base import EngineFacts, Place, has_text_ids
-from .documents import DocumentFiles, signed
+from .documents import DocumentFiles, search_by, signed
 
 __all__ = ["Elasticsearch"]
 
@@ -48,10 +48,4 @@ class Elasticsearch(DocumentFiles):
     def statement(self, code: Codes, k: int, place: Place) -> str:
         bits, query = 8 * n_bytes(code.max_distance), signed(code.repeated()[0])
         script = {"source": f"{bits} - hamming(params.code, 'code')", "params": {"code": query}}
-        request = {
-            "size": k,
-            "_source": ["id"],
-            "query": {"script_score": {"query": {"match_all": {}}, "script": script}},
-            "sort": [{"_score": "desc"}, {"id": "asc"}],  # the distance is bits - _score
-        }
-        return f"POST /{place.table}/_search\n{json.dumps(request)}"
+        return search_by(script, k, place)

@@ -13,7 +13,7 @@ import numpy as np
 from .._internal.types import Bytes, Facts
 from ..codes import Codes, n_bytes
 from .base import EngineFacts, Place, has_text_ids
-from .documents import DocumentFiles, signed
+from .documents import DocumentFiles, search_by, signed
 
 __all__ = ["OpenSearch"]
 
@@ -56,10 +56,4 @@ class OpenSearch(DocumentFiles):
             "lang": "knn",
             "params": {"field": "code", "query_value": signed(code.repeated()[0]), "space_type": "hamming"},
         }
-        request = {
-            "size": k,
-            "_source": ["id"],
-            "query": {"script_score": {"query": {"match_all": {}}, "script": script}},
-            "sort": [{"_score": "desc"}, {"id": "asc"}],
-        }
-        return f"POST /{place.table}/_search\n{json.dumps(request)}"
+        return search_by(script, k, place)

@@ -147,9 +147,7 @@ class TieGroups:
             target = recall * r.sum()
             at = np.minimum(np.searchsorted(R + r, target - 1e-9), len(some) - 1)
             place = N[at] + n[at] * (target - R[at]) / r[at]
-            at_zero = np.where(
-                N[at] == 0, r[at] / n[at], 0
-            )  # the share of relevant rows among the nearest rows
+            at_zero = np.where(N[at] == 0, r[at] / n[at], 0)  # the share of kin among the nearest rows
             out[query] = np.where(target > 0, target / np.where(place > 0, place, 1), at_zero)
         return out
 

@@ -50,17 +50,13 @@ def compare_views(
     known = train if labels is None else train[labels.known[train]]
     database = known[np.unique(np.linspace(0, len(known) - 1, min(len(known), MOST_DATABASE)).astype(int))]
     new, old = (
-        [_encoded(hasher, X[some], view) for X, view in zip(rows, (None, name), strict=True)]
+        [hasher.encode(X[some], view=view) for X, view in zip(rows, (None, name), strict=True)]
         for some in (held, database)
     )
     if not all(codes.knows_looks for codes in new):
         new, old = ([codes.kin_alone() for codes in side] for side in (new, old))
     sides = None if labels is None else (labels[held], labels[database])
     return _crossing(None, name, new, old, sides), _crossing(name, None, new[::-1], old[::-1], sides)
-
-
-def _encoded(hasher: AnyHasher, X: Matrix, view: str | None) -> Codes:
-    return hasher.encode(X, view=view)
 
 
 def _crossing(

@@ -10,7 +10,6 @@ from .examples import PairExamples as PairExamples
 from .examples import agreement_of as agreement_of
 from .examples import named_rows as named_rows
 from .kin_only import KinExamples as KinExamples
-from .kin_only import KinSupervision as KinSupervision
 from .kin_only import from_kin as from_kin
 from .labeled import KINSHIPS as KINSHIPS
 from .labeled import ClassSupervision as ClassSupervision
@@ -26,10 +25,8 @@ from .pairs import from_pairs as from_pairs
 from .partners import PartnerSupervision as PartnerSupervision
 from .partners import from_partners as from_partners
 from .similarity_matrix import from_similarity as from_similarity
-from .tree import TreeSupervision as TreeSupervision
 from .tree import TreeTagSupervision as TreeTagSupervision
 from .tree import labels_of_levels as labels_of_levels
 from .tree import read_paths as read_paths
 from .triplets import TripletExamples as TripletExamples
-from .triplets import TripletSupervision as TripletSupervision
 from .triplets import from_triplets as from_triplets
