@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from .aliases import Features, LabelsLike
-
 __all__ = ["FitTask", "Listener", "Stages"]
 
 log = logging.getLogger("kinhash")
@@ -64,7 +62,7 @@ class FitTask:
     So ``hasher.set_callbacks(ProgressBar())`` shows them. Before scikit-learn 1.9 there is nothing to call.
     """
 
-    def __init__(self, estimator: Any, X: Features, y: LabelsLike) -> None:
+    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self._estimator, self._data = estimator, {"X": X, "y": y}
         begin = getattr(type(estimator), "_init_callback_context", None)
         self._context = None if begin is None else begin(estimator, max_subtasks=None)

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from .._internal.aliases import Features, LabelsLike
 from .terminal import bar, emit, json_option, wrapped
 
 __all__ = ["demo"]
@@ -75,9 +74,7 @@ def demo(n_bits: int, seed: int, output: str, as_json: bool) -> None:
     emit(result, "\n".join(lines), as_json)
 
 
-def _draw(
-    hasher: Any, X: Features, labels: LabelsLike, train: Any, queries: Any, rng: Any, output: str
-) -> None:
+def _draw(hasher: Any, X: Any, labels: Any, train: Any, queries: Any, rng: Any, output: str) -> None:
     """What some queries find by our codes and by LSH: every second class's first, and the worst of ours."""
     import numpy as np
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from .._internal.aliases import Features, LabelsLike
 from .terminal import bar, counted, emit, json_option
 
 __all__ = ["warm"]
@@ -86,7 +85,7 @@ def _do(work: str, n_bits: int) -> None:
                 hasher.encode(rows[:50])
 
 
-def _fitted(X: Features, labels: LabelsLike, n_bits: int, when: str) -> Any:
+def _fitted(X: Any, labels: Any, n_bits: int, when: str) -> Any:
     from ..hashers import EnergyHasher
 
     with _compiling(when):

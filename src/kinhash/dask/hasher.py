@@ -7,7 +7,6 @@ from typing import Any, Self
 import dask
 import dask.array as da
 import numpy as np
-import numpy.typing as npt
 from dask import delayed
 
 from .._internal.types import Features, LabelsLike, Numbers
@@ -51,7 +50,7 @@ class EnergyHasher(energy_hasher.EnergyHasher):
             self.feature_names_in_ = np.array(names, object)
         return self
 
-    def encode(self, X: Features, ids: npt.ArrayLike | None = None, view: str | None = None) -> Any:
+    def encode(self, X: Features, ids: Any = None, view: str | None = None) -> Any:
         """Packed codes (n, ceil(d / 8)) of dask X as a lazy dask array. Other input gives `Codes`."""
         if not dask.is_dask_collection(X):
             return super().encode(X, ids, view)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from .._internal.blocks import keep_threads, single_blas_thread
 from .._internal.rows import Rows
 from .._internal.stages import Stages
-from .._internal.types import Array, Features, LabelsLike, Numbers, Rng
+from .._internal.types import Array, Features, LabelsLike, Rng
 from .._internal.validation import make_rng
 from ..encoders import (
     ENCODERS,
@@ -33,6 +33,7 @@ from ..models import Map, Seen
 from ..supervision import (
     ClassSupervision,
     Labels,
+    Pairs,
     PartnerSupervision,
     Supervision,
     TagSupervision,
@@ -60,7 +61,7 @@ class Beside:
 
 
 def learn_view(
-    hasher: Any, X: Features, y: LabelsLike, beside: Features, pairs: Sequence[Numbers] | None
+    hasher: Any, X: Features, y: LabelsLike, beside: Features, pairs: Pairs
 ) -> tuple[Fitted, FitReport]:
     """Learn the view with checked rows X (n, p); see `EnergyHasher.add_view`."""
     if y is None and beside is None:
@@ -73,10 +74,8 @@ def learn_view(
         raise InvalidInput("pairs came without beside", "the rows that they number", "Pass beside=X")
     rng = make_rng(hasher.random_state)
     other = None if beside is None else _beside(hasher, beside, pairs, X.shape[0], rng)
-    if other is not None and y is None:
-        supervision: Supervision = other.supervision
-    else:
-        supervision = _supervision(hasher, y, X.shape[0])
+    apart = other if y is None else None
+    supervision = _supervision(hasher, y, X.shape[0]) if apart is None else apart.supervision
     training = Training(Rows(X), supervision, None, rng, Stages(hasher._listener), hasher.n_jobs)
     with single_blas_thread(), keep_threads(hasher.n_jobs):
         return _learn(hasher, training, other)
@@ -172,9 +171,7 @@ def _silent(training: Training, n_bits: int) -> LinearMap:
     return LinearMap(Preparation(np.zeros(p), np.ones(p)), weights, intercept)
 
 
-def _beside(
-    hasher: EnergyHasher, X: Features, pairs: Sequence[Numbers] | None, n_rows: int, rng: Rng
-) -> Beside:
+def _beside(hasher: EnergyHasher, X: Features, pairs: Pairs, n_rows: int, rng: Rng) -> Beside:
     """Which rows belong together; some at random where there are too many."""
     X = hasher._checked(X)
     found = from_partners(pairs, n_rows, X.shape[0])

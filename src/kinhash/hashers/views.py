@@ -9,14 +9,14 @@ from __future__ import annotations
 import copy
 import re
 import warnings
-from collections.abc import Sequence
 from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._internal.types import Features, LabelsLike, Matrix, Numbers
+from .._internal.types import Features, LabelsLike, Matrix
 from .._internal.validation import check_features
 from ..errors import InvalidInput, KinhashWarning, UnknownName
+from ..supervision import Pairs
 
 __all__ = ["MOST_VIEWS", "VIEW_NAME", "Viewed", "check_view_name"]
 
@@ -57,13 +57,7 @@ class Viewed:
         raise UnknownName.among("view", name, views)
 
     def add_view(
-        self,
-        name: str,
-        X: Features,
-        y: LabelsLike = None,
-        *,
-        beside: Features = None,
-        pairs: Sequence[Numbers] | None = None,
+        self, name: str, X: Features, y: LabelsLike = None, *, beside: Features = None, pairs: Pairs = None
     ) -> Self:
         """Add other features of such items: texts beside pictures, whose codes are compared directly.
 

@@ -32,10 +32,11 @@ __all__ = [
 ]
 
 BLOCK_BYTES = 16 << 20
+Scores = ScoreRows | Array  # a matrix (q, n), or what gives rows of one
 
 
 def average_precision_from_scores(
-    scores: ScoreRows | Array,
+    scores: Scores,
     query_labels: LabelsLike,
     database_labels: LabelsLike = None,
     *,
@@ -60,11 +61,7 @@ def average_precision_from_scores(
 
 
 def precision_of_scores(
-    scores: ScoreRows | Array,
-    sides: Sides,
-    ties: str = "expected",
-    top: int | None = None,
-    divide_by: str = "kin",
+    scores: Scores, sides: Sides, ties: str = "expected", top: int | None = None, divide_by: str = "kin"
 ) -> Floats:
     """`average_precision_from_scores` of labels that were read already."""
     out = [
@@ -87,7 +84,7 @@ def _first_order(scores: Array) -> npt.NDArray[np.intp]:
     return np.asarray(len(scores) - 1 - backwards[::-1])
 
 
-def scored_rows(scores: ScoreRows | Array, sides: Sides) -> Iterator[tuple[Array, Grades]]:
+def scored_rows(scores: Scores, sides: Sides) -> Iterator[tuple[Array, Grades]]:
     """Scores and grades of the known rows for every known query, without the row that it is itself."""
     queries = np.arange(sides.n_queries)
     if sides.known_queries is not None:
@@ -100,7 +97,7 @@ def scored_rows(scores: ScoreRows | Array, sides: Sides) -> Iterator[tuple[Array
             yield (row, grades) if mine < 0 else (np.delete(row, mine), np.delete(grades, mine))
 
 
-def _checked(scores: ScoreRows | Array, rows: npt.NDArray[np.intp], n_database: int) -> Array:
+def _checked(scores: Scores, rows: npt.NDArray[np.intp], n_database: int) -> Array:
     block = np.asarray(scores(rows) if callable(scores) else scores[rows])
     shape = (len(rows), n_database)
     if block.shape != shape:

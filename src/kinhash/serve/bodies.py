@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from .texts import read_codes
 
 __all__ = ["BYTES", "JSON", "body_of", "encode_job", "search_job"]
 
-Excluded: TypeAlias = list[int | str] | None
+Excluded = list[int | str] | None
 JSON, BYTES = "application/json", "application/octet-stream"
 
 

@@ -22,6 +22,7 @@ from .labels import read_labels as read_labels
 from .mixed import MixedSupervision as MixedSupervision
 from .pairs import PairSupervision as PairSupervision
 from .pairs import from_pairs as from_pairs
+from .partners import Pairs as Pairs
 from .partners import PartnerSupervision as PartnerSupervision
 from .partners import from_partners as from_partners
 from .similarity_matrix import from_similarity as from_similarity

@@ -31,8 +31,7 @@ Nearness = Callable[[Ints, Ints], Array]
 Force = Callable[[Floats, Floats], Floats32]
 """Derivative of the energy of pairs by their agreements, given those and their similarities."""
 
-Known: TypeAlias = Any
-"""What is known of the pairs of a step: similarities, a mask or nothing, on the card in use if any."""
+Known: TypeAlias = Any  # of the pairs of a step: similarities, a mask or nothing, on the card in use if any
 
 
 class Drawn(NamedTuple):

@@ -21,9 +21,7 @@ from .base import UNKNOWN, Supervision, blocked_product
 from .examples import PairExamples
 from .labels import Labels, read_labels
 
-__all__ = [
-    "KINSHIPS", "ClassSupervision", "Kinship", "Parents", "TagSupervision", "check_kinship", "from_labels",
-]  # fmt: skip
+__all__ = ["KINSHIPS", "ClassSupervision", "Kinship", "TagSupervision", "check_kinship", "from_labels"]
 
 Parents: TypeAlias = Mapping[Any, Any]  # the parent of each label
 Kinship: TypeAlias = npt.ArrayLike | Parents  # a name, a matrix between classes, or parents
