@@ -31,6 +31,8 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 FOLDER = "api"
+# Types that say less than the words beside them.
+UNSAID = {"Any", "Features", "Kinship", "LabelsLike", "Matrix", "Numbers", "Pairs", "npt.ArrayLike"}
 BASES = {
     "Hasher": "kinhash.hashers.Hasher",
     "HammingIndex": "kinhash.HammingIndex",
@@ -199,8 +201,9 @@ def rewrite(app: Any, what: str, name: str, thing: Any, options: Any, lines: lis
 def kind_of(parameter: inspect.Parameter) -> str:
     """Type and default, as the signature has them."""
     said = []
-    if isinstance(parameter.annotation, str) and parameter.annotation not in ("Any", "npt.ArrayLike"):
-        said.append(f"``{parameter.annotation.replace('npt.', '').replace('np.', '')}``")
+    kind = parameter.annotation
+    if isinstance(kind, str) and kind.removesuffix(" | None") not in UNSAID:
+        said.append(f"``{kind.replace('npt.', '').replace('np.', '').replace('Rng', 'random.Generator')}``")
     if parameter.default is not inspect.Parameter.empty:
         said.append(f"default ``{parameter.default!r}``")
     return f"({', '.join(said)}) " if said else ""

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, clone
 
 from ._internal.rows import Rows
 from ._internal.stages import Stages
-from ._internal.types import Floats
+from ._internal.types import Features, Floats, LabelsLike
 from .codes import unpack_bits
 from .encoders import Encoder, Fitted
 from .energies import Energy, PairTerms
@@ -106,7 +106,7 @@ def _check_minimize(solver: Solver, law: Energy, targets: Floats, d: int) -> Non
     assert (start == 0.5).all(), f"{solver!r} changed the start it was given"
 
 
-def _check_solve(solver: Solver, law: Energy, labels: Any, d: int) -> None:
+def _check_solve(solver: Solver, law: Energy, labels: LabelsLike, d: int) -> None:
     supervision = from_labels(labels)
     solutions = [solver.solve(supervision, law, d, np.random.default_rng(5)) for _ in range(2)]
     scores, again = (solution.group_scores(supervision) for solution in solutions)
@@ -117,7 +117,7 @@ def _check_solve(solver: Solver, law: Energy, labels: Any, d: int) -> None:
     assert ((phi >= 0) & (phi <= 1)).all(), f"the readout of {solver!r} gave marginals outside [0, 1]"
 
 
-def check_encoder(encoder: Encoder, X: Any = None, y: Any = None) -> None:
+def check_encoder(encoder: Encoder, X: Features = None, y: LabelsLike = None) -> None:
     """Fit on a small set: the map has the right shape, is finite, the same for the same seed, and storable
     or clear about not being so. Rows and settings stay as they were.
 
@@ -146,7 +146,7 @@ def check_encoder(encoder: Encoder, X: Any = None, y: Any = None) -> None:
     assert repr(encoder.get_params()) == settings, f"{encoder!r} changed its own settings"
 
 
-def _encoded(encoder: Encoder, solver: Solver, X: Any, y: Any) -> Fitted:
+def _encoded(encoder: Encoder, solver: Solver, X: Features, y: LabelsLike) -> Fitted:
     from .energies import KSH
 
     supervision = from_labels(y, len(X))
@@ -178,7 +178,7 @@ def _copied_settings(thing: BaseEstimator) -> str:
     return settings
 
 
-def check_hasher(hasher: Hasher, X: Any = None, y: Any = None) -> None:
+def check_hasher(hasher: Hasher, X: Features = None, y: LabelsLike = None) -> None:
     """Fit on a small set and check what every hasher promises about codes, margins and repeatability.
 
     Files are not part of it: a map that cannot be stored is allowed.
@@ -213,7 +213,7 @@ def _small_set() -> tuple[Floats, Any]:
     return rng.normal(size=(60, 5)) + 3 * rng.normal(size=(3, 5))[y], y
 
 
-def _check_refuses(fitted: Any, X: Any, what: str) -> None:
+def _check_refuses(fitted: Any, X: Features, what: str) -> None:
     try:
         fitted.encode(X)
     except InvalidInput:

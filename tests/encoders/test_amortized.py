@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kinhash import EnergyHasher
-from kinhash.encoders import amortized
+from kinhash.encoders import amortized, held_out_examples
 from kinhash.encoders import found as searches
 from kinhash.encoders.found import found_partners
 from kinhash.supervision import PairExamples
@@ -46,8 +46,8 @@ def test_a_map_may_not_lose_more_partners_than_it_puts_pairs_in_order():
     def judged(pull):
         encoder = amortized.Amortized(pull=pull)
         hasher = EnergyHasher(32, random_state=0, encoder=encoder).fit_pairs(X, i, j, pairs.similarity)
-        found = amortized.scores_of([pairs], np.asarray(hasher.encode(X)).__getitem__, 600, 0)
-        return hasher.report_.facts["pull"], *amortized.means([found])
+        found = held_out_examples.scores_of([pairs], np.asarray(hasher.encode(X)).__getitem__, 600, 0)
+        return hasher.report_.facts["pull"], *held_out_examples.means([found])
 
     pull, order, partners = judged("auto")
     weakest, weak_order, weak_partners = judged(1e-4)

@@ -18,7 +18,7 @@ from kinhash.encoders.maps import ExpectedMap, LinearMap, StackedMap
 from kinhash.encoders.regressor import Regressor
 from kinhash.encoders.ridge import Ridge
 from kinhash.errors import NotEnoughMemory
-from kinhash.hashers import energy
+from kinhash.hashers import parts
 
 FIXED = ExpectedLabels(features="plain", penalty=1.0, temperature=1.0)
 
@@ -34,7 +34,7 @@ def wide_classes(n, p, container=np.asarray, n_classes=4):
 @pytest.fixture
 def few_columns(monkeypatch):
     """As if 40 columns were many."""
-    monkeypatch.setattr(energy, "WIDE", 40)
+    monkeypatch.setattr(parts, "WIDE", 40)
     monkeypatch.setattr(column_reduction, "FEWEST", 40)
     monkeypatch.setattr(column_reduction, "MOST", 40)
 
@@ -86,7 +86,7 @@ def test_nothing_is_lost_where_rows_are_fewer_than_combinations():
     X, y = wide_classes(38, 90)
     new, _ = wide_classes(200, 90)
     small = EnergyHasher(16, encoder=FIXED, alike=0, random_state=0).fit(X, y)
-    energy.WIDE = 10_000
+    parts.WIDE = 10_000
     whole = EnergyHasher(16, encoder=FIXED, alike=0, random_state=0).fit(X, y)
     chances = [
         one.fitted_.unrounded.expected.model.probabilities(
@@ -102,7 +102,7 @@ def test_nothing_is_lost_where_rows_are_fewer_than_combinations():
 def test_combinations_are_orthonormal_and_keep_what_varies(container, monkeypatch):
     rng = np.random.default_rng(0)
     low = rng.normal(size=(300, 12)) @ rng.normal(size=(12, 90)) + 3.0
-    seen = spied(monkeypatch, (energy, "narrowed"))
+    seen = spied(monkeypatch, (parts, "narrowed"))
     EnergyHasher(8, encoder=FIXED, random_state=0).fit(container(low), np.arange(300) % 3)
     rows = seen[0][1].rows
     np.testing.assert_allclose(rows.basis.T @ rows.basis, np.eye(rows.basis.shape[1]), atol=2e-2)
@@ -113,9 +113,9 @@ def test_combinations_are_orthonormal_and_keep_what_varies(container, monkeypatc
 
 def test_few_columns_and_centers_are_left_alone(monkeypatch):
     X, y = wide_classes(60, 50)
-    seen = spied(monkeypatch, (energy, "narrowed"))
+    seen = spied(monkeypatch, (parts, "narrowed"))
     EnergyHasher(8, encoder=FIXED, random_state=0).fit(X, y)
-    monkeypatch.setattr(energy, "WIDE", 40)
+    monkeypatch.setattr(parts, "WIDE", 40)
     EnergyHasher(8, encoder=ExpectedLabels(features="rbf"), random_state=0).fit(X, y)
     EnergyHasher(8, encoder=Regressor(estimator=KNeighborsRegressor(3)), random_state=0).fit(X, y)
     assert not seen

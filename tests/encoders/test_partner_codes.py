@@ -7,7 +7,8 @@ import pytest
 
 from kinhash import EnergyHasher, HammingIndex
 from kinhash.encoders import Amortized
-from kinhash.encoders.partner_codes import PartnerScores, best_weight, split_among_named
+from kinhash.encoders.held_out_examples import split_among_named
+from kinhash.encoders.partner_codes import PartnerScores, best_weight
 from kinhash.supervision import KinExamples, PairExamples, TripletExamples
 
 

@@ -19,11 +19,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 __all__ = ["limit_worker", "single_blas_thread"]
 
-Counts = dict[Any, int]  # library -> its threads
+Library: TypeAlias = Any  # a LibController of threadpoolctl
+Counts = dict[Library, int]  # its threads
 
 _changing = threading.RLock()  # a context may end in the garbage collector, while another one begins
 _holders: list[int] = []  # the thread of every context that is open
@@ -57,7 +58,7 @@ def limit_worker() -> None:
 
 
 @lru_cache(maxsize=1)
-def _libraries() -> list[Any]:
+def _libraries() -> list[Library]:
     # Looking up the loaded libraries takes milliseconds, so it is done once.
     import scipy.linalg  # noqa: F401  (brings its own BLAS, which must be found too)
     from threadpoolctl import ThreadpoolController
@@ -65,7 +66,7 @@ def _libraries() -> list[Any]:
     return [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]
 
 
-def _limit(libraries: list[Any]) -> Counts:
+def _limit(libraries: list[Library]) -> Counts:
     """Set every limit that is not in force, and return those of this thread alone as they were before."""
     own: Counts = {}
     for library in libraries:
@@ -83,7 +84,7 @@ def _restore(counts: Counts) -> None:
         _let_go(library)
 
 
-def _limits_one_thread(library: Any) -> bool:
+def _limits_one_thread(library: Library) -> bool:
     """Whether setting a limit changes the calling thread only."""
     import threadpoolctl
 
@@ -92,12 +93,12 @@ def _limits_one_thread(library: Any) -> bool:
     return version >= (3, 7) and (on_openmp or library.internal_api == "mkl")
 
 
-def _set(library: Any, threads: int) -> None:
+def _set(library: Library, threads: int) -> None:
     _let_go(library)
     library.set_num_threads(threads)
 
 
-def _let_go(library: Any) -> None:
+def _let_go(library: Library) -> None:
     """No thread owns the limit: the next one that sets it does (threadpoolctl 3.8)."""
     let_go = getattr(library, "clear_controlling_thread", None)
     if let_go is not None:

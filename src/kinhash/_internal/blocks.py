@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sized
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,7 @@ __all__ = [
 UNLIMITED = 1 << 62
 ENCODE_ROWS = 256  # rows of a block to encode: large enough for BLAS, small enough to stay in the cache
 FIT_ROWS = 4096  # rows of a block whose moments are summed
+B = TypeVar("B")
 T = TypeVar("T")
 
 
@@ -123,7 +124,7 @@ def block_slices(n_rows: int, rows: int) -> list[slice]:
     return [slice(start, min(start + rows, n_rows)) for start in range(0, n_rows, rows)]
 
 
-def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int | None = None) -> Iterator[T]:
+def map_blocks(function: Callable[[B], T], blocks: Iterable[B], n_jobs: int | None = None) -> Iterator[T]:
     """Yield ``function(block)`` in block order, computed by a bounded number of threads.
 
     At most two blocks per thread are under way, so memory does not grow with their number. Blocks within a
@@ -136,7 +137,7 @@ def map_blocks(function: Callable[[Any], T], blocks: Iterable[Any], n_jobs: int 
             yield from map(function, blocks)
             return
         with _threads_for_blocks(threads) as pool:
-            waiting: list[Any] = []
+            waiting: list[Future[T]] = []
             try:
                 for block in blocks:
                     waiting.append(pool.submit(function, block))

@@ -23,6 +23,7 @@ import numpy as np
 from numba.core.typing.typeof import typeof
 
 from ..errors import InvalidInput
+from .aliases import Facts
 from .compile_queue import QUEUE, Task
 
 __all__ = ["compiled_kernels", "njit"]
@@ -32,9 +33,7 @@ Function = Callable[..., Any]
 
 VARIABLE = "KINHASH_COMPILE"
 BEHIND, FIRST, NEVER = "behind", "first", "never"
-MOST_STEPS = (
-    50_000_000  # numbers that a twin reads and writes: a second or two, what compiling a kernel takes
-)
+MOST_STEPS = 50_000_000  # numbers that a twin reads and writes in the seconds that compiling takes
 
 
 _measuring: list[object] = []  # contexts of `compiled_kernels` that are open, in any thread
@@ -69,7 +68,7 @@ def njit(*, twin: Function | None = None, steps: Function | None = None, **optio
     return compiled
 
 
-def _kernel(function: Function, options: dict[str, Any]) -> Any:
+def _kernel(function: Function, options: Facts) -> Any:
     try:
         return numba.njit(**options)(function)
     except RuntimeError as error:

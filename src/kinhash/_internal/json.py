@@ -17,12 +17,12 @@ MOST_LEVELS = 100
 TEXT_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{\]}]', re.DOTALL)
 
 
-def null_or_text(value: Any) -> str | None:
+def null_or_text(value: object) -> str | None:
     """Null for NaN and infinity; paths and other objects as text."""
     return None if isinstance(value, numbers.Real) else str(value)
 
 
-def plain(value: Any, otherwise: Callable[[Any], Any] = null_or_text) -> Any:
+def plain(value: object, otherwise: Callable[[object], object] = null_or_text) -> Any:
     """Arrays, NumPy numbers, tuples and mappings as lists, numbers and dictionaries, however deep they lie.
 
     ``otherwise`` says what becomes of what JSON does not know: NaN, infinity, and all other objects.

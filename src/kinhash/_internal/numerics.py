@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .types import Array, Floats, Floats32
+from .types import Array, Floats, Floats32, Rng
 
 __all__ = ["Adam", "fit_rotation", "jittered_cholesky", "sigmoid"]
 
@@ -38,7 +38,7 @@ def jittered_cholesky(
 def fit_rotation(
     codes: Floats | Floats32,
     n_bits: int,
-    rng: np.random.Generator,
+    rng: Rng,
     n_rounds: int = 50,
     weights: Floats | None = None,
     watch: Callable[[Floats], None] | None = None,

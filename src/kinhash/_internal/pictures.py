@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import InvalidInput
 from .types import Bytes
@@ -21,7 +21,7 @@ __all__ = ["pixels", "png", "png_address"]
 COLOR_TYPES = {1: 0, 3: 2, 4: 6}  # channels to PNG's numbers: gray, RGB, RGB with alpha
 
 
-def pixels(picture: Any) -> Bytes:
+def pixels(picture: npt.ArrayLike) -> Bytes:
     """A picture as bytes (height, width) or (height, width, 3 or 4).
 
     >>> pixels([[0.0, 8.0, 16.0]]).tolist()

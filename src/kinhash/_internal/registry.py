@@ -63,7 +63,7 @@ class Table(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._targets())
 
-    def make(self, name_or_thing: Any, **parameters: Any) -> Any:
+    def make(self, name_or_thing: object, **parameters: Any) -> Any:
         """Build the thing of that name; anything that is not a string passes through."""
         return self[name_or_thing](**parameters) if isinstance(name_or_thing, str) else name_or_thing
 

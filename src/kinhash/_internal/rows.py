@@ -6,12 +6,10 @@ so that a value gives the same bits however it was stored.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
-from .types import Array, Floats, Ints
+from .types import Array, Features, Floats, Ints
 
 __all__ = ["PickedRows", "Rows"]
 
@@ -22,7 +20,7 @@ class Rows:
     # True where columns have the sizes they should keep, and are centered but never standardized.
     kept_sizes = False
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Features) -> None:
         self.X = sp.csr_array(X) if sp.issparse(X) else X
         self.shape: tuple[int, int] = (int(X.shape[0]), int(X.shape[1]))
 

@@ -1,4 +1,4 @@
-"""Type names of arrays. Docstrings state the shapes."""
+"""Names of types: of arrays, and of what users hand in (`aliases`). Docstrings state the shapes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Bools", "Bytes", "Distances", "Floats", "Floats32", "Ints", "Numbers", "Seed", "Words"]
+from .aliases import Facts, Features, LabelsLike, Matrix
+
+__all__ = [
+    "Array", "Bools", "Bytes", "Distances", "Facts", "Features", "Floats", "Floats32", "Ints", "LabelsLike",
+    "Matrix", "Numbers", "Numbers32", "Rng", "Seed", "Words",
+]  # fmt: skip
 
 Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -16,6 +21,8 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Words: TypeAlias = npt.NDArray[np.uint64]  # of codes
-Numbers: TypeAlias = npt.NDArray[np.uint32]  # of rows and codes
+Numbers32: TypeAlias = npt.NDArray[np.uint32]  # of rows and codes
 Distances: TypeAlias = npt.NDArray[np.uint16]
-Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+Rng: TypeAlias = np.random.Generator
+Seed: TypeAlias = int | Rng | np.random.RandomState | None
+Numbers: TypeAlias = npt.ArrayLike  # that users hand in: row numbers, weights, verdicts; a list or a column

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import numbers
 import re
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from ..errors import InvalidInput
-from .types import Array, Floats
+from .types import Array, Features, Floats, Matrix, Numbers
 
 __all__ = [
     "MAX_BITS",
@@ -43,7 +44,7 @@ MAX_BITS = 1024
 CHECK_ROWS = 65536
 
 
-def as_matrix(X: Any) -> Any:
+def as_matrix(X: Features) -> Features:
     """X as something NumPy and scikit-learn take."""
     if hasattr(X, "detach") and hasattr(X, "cpu"):
         X = _from_tensor(X)
@@ -64,7 +65,7 @@ def as_matrix(X: Any) -> Any:
     return _lists(X[found[0]], found[0]) if found else X
 
 
-def column_names(X: Any) -> list[str] | None:
+def column_names(X: Features) -> list[str] | None:
     """The column names of a dataframe of any package; None unless all of them are text.
 
     scikit-learn knows the dataframes of its day only, and takes others for arrays without names.
@@ -73,7 +74,7 @@ def column_names(X: Any) -> list[str] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def in_order_of(names: Any, X: Any) -> Any:
+def in_order_of(names: Iterable[object] | None, X: Features) -> Features:
     """The frame with its columns in the order of ``names``, where it has exactly these in another order."""
     found = column_names(X)
     if names is None or found is None:
@@ -84,26 +85,26 @@ def in_order_of(names: Any, X: Any) -> Any:
     return X.select(wanted) if _package(X) in ("polars", "pyarrow") else X[wanted]
 
 
-def _from_tensor(X: Any) -> Any:
+def _from_tensor(X: Features) -> Array:
     X = X.detach().cpu()
     if str(X.dtype).rpartition(".")[2] == "bfloat16":  # NumPy has no such type
         X = X.float()
     return X.numpy()
 
 
-def _is_small_float(dtype: np.dtype[Any]) -> bool:
+def _is_small_float(dtype: np.dtype[np.generic]) -> bool:
     return dtype.kind == "V" and dtype.fields is None and dtype.name.startswith(("bfloat", "float"))
 
 
-def _package(X: Any) -> str:
+def _package(X: Features) -> str:
     return type(X).__module__.partition(".")[0]
 
 
-def _is_frame(X: Any) -> bool:
+def _is_frame(X: Features) -> bool:
     return _package(X) in FRAMES or hasattr(X, "__dataframe__")
 
 
-def _column_names(X: Any) -> list[Any] | None:
+def _column_names(X: Features) -> list[Any] | None:
     """The names of a table's columns; None for a single column."""
     if _package(X) == "pyarrow":
         return list(X.column_names) if hasattr(X, "column_names") else None
@@ -122,7 +123,7 @@ def _holds_lists(column: Any) -> bool:
     return isinstance(first[0], numbers.Real)
 
 
-def _lists(column: Any, name: object) -> Array:
+def _lists(column: Features, name: object) -> Array:
     """Lists of equal length as a matrix."""
     package = _package(column)
     if package == "pandas":
@@ -154,7 +155,7 @@ def _require_equal(lengths: Array, name: object) -> None:
         )
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
+def check_features(estimator: Any, X: Features, *, reset: bool) -> Matrix:
     """X as a dense numeric array or CSR matrix, with scikit-learn's checks first, then ours.
 
     A frame with the columns of fit in another order is read in the order of fit. Names of columns are our own
@@ -183,7 +184,7 @@ def _shortened(message: str) -> str:
     return re.sub(r"(array=[^\n]{40}).+?\.\n(?=Reshape)", r"\1 ...\n", message, flags=re.DOTALL)
 
 
-def _validated(estimator: Any, X: Any, reset: bool, names_checked: bool) -> Any:
+def _validated(estimator: Any, X: Features, reset: bool, names_checked: bool) -> Matrix:
     from sklearn.utils.validation import check_array, validate_data
 
     options = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
@@ -192,7 +193,7 @@ def _validated(estimator: Any, X: Any, reset: bool, names_checked: bool) -> Any:
     return validate_data(estimator, X, reset=reset, **options)
 
 
-def _check_names(estimator: Any, names: list[str] | None, known: Any) -> bool:
+def _check_names(estimator: Any, names: list[str] | None, known: Iterable[str] | None) -> bool:
     """Whether a frame has the columns of fit; others are refused. False where one side has no names."""
     if names is None or known is None:
         return False
@@ -219,7 +220,7 @@ class _InvalidType(InvalidInput, TypeError):
     """Input of a type that cannot be a matrix; scikit-learn raises TypeError there, so do we."""
 
 
-def check_finite(X: Any, first_row: int = 0) -> None:
+def check_finite(X: Features, first_row: int = 0) -> None:
     """Refuse NaN and infinity, naming the first place; ``first_row`` is the number of X's first row."""
     import scipy.sparse as sp  # searching comes here for numbers, and needs no scipy
 
@@ -259,17 +260,17 @@ def _first_bad(X: Array) -> tuple[int, int] | None:
     return None
 
 
-def check_n_bits(n_bits: Any) -> int:
+def check_n_bits(n_bits: object) -> int:
     """Number of bits of a code."""
     return check_integer("n_bits", n_bits, 1, MAX_BITS)
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: object) -> TypeGuard[int]:
     """Whether a value is a whole number, Python's or NumPy's; True and False are not."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+def check_integer(name: str, value: object, low: int, high: int | None = None) -> int:
     """An integer parameter within its range."""
     if is_integer(value) and low <= value and (high is None or value <= high):
         return int(value)
@@ -289,7 +290,7 @@ def check_number(name: str, value: Any, low: float, high: float = np.inf, *, ope
     )
 
 
-def check_flag(name: str, value: Any) -> bool:
+def check_flag(name: str, value: object) -> bool:
     """True or False, NumPy's own included."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
@@ -305,7 +306,7 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     raise UnknownName.among(f"value of {name}", value, [str(choice) for choice in choices])
 
 
-def check_weights(weights: Any, n_rows: int, unit: float | None = None) -> Floats | None:
+def check_weights(weights: Numbers | None, n_rows: int, unit: float | None = None) -> Floats | None:
     """Row weights: one non-negative number per row, not all zero, in units of ``unit``.
 
     The unit is their mean (zeros left out) if none is given: weights say how much rows count beside each

@@ -6,6 +6,7 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .._internal.aliases import Facts
 from ..errors import UnknownName
 from ..metrics import Comparison
 
@@ -76,7 +77,7 @@ class Advice:
             raise UnknownName.among("length", str(n_bits), map(str, self.comparisons))
         return self.comparisons[n_bits]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Facts:
         """Everything as numbers, texts, lists and dictionaries."""
         return {
             "recommendation": asdict(self.recommendation),

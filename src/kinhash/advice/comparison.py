@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._internal.aliases import LabelsLike, Matrix
 from .._internal.validation import check_finite, check_integer, check_n_bits, check_number
 from ..baselines import BASELINES
 from ..errors import InvalidInput, KinhashWarning
@@ -42,8 +43,8 @@ Progress = Callable[[float, str], None]
 
 
 def advise(
-    X: Any,
-    y: Any,
+    X: Matrix,
+    y: LabelsLike,
     *,
     bits: Iterable[int] = BITS,
     tolerance: float = 0.02,
@@ -131,7 +132,7 @@ def _affordable(labels: Labels, n_columns: int) -> int:
 
 
 def _measured(
-    X: Any, labels: Labels, lengths: tuple[int, ...], seed: int, tell: Callable[[int, str], None]
+    X: Matrix, labels: Labels, lengths: tuple[int, ...], seed: int, tell: Callable[[int, str], None]
 ) -> dict[int, Comparison]:
     """One split: hold rows out, fit every length, compare."""
     rng = np.random.default_rng(seed)
@@ -153,7 +154,7 @@ def _measured(
     return found
 
 
-def _fitted(method: str, n_bits: int, seed: int, X: Any, labels: Labels) -> Any:
+def _fitted(method: str, n_bits: int, seed: int, X: Matrix, labels: Labels) -> Any:
     made = EnergyHasher if method == OURS else BASELINES[method]
     with warnings.catch_warnings():  # that a length is too long or too short is what we measure
         warnings.simplefilter("ignore", KinhashWarning)

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Facts, Features, Floats, Ints, LabelsLike, Numbers, Seed
 from ..codes import pack_bits
 from ..encoders import Fitted
 from ..errors import InvalidInput
@@ -34,7 +34,7 @@ class Solved:
 
     targets: RowCodes | None = None
     map: Map | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -50,7 +50,7 @@ class Baseline(Hasher):
     """
 
     n_bits: int = field(default=64, kw_only=False)
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int = 0
 
@@ -66,7 +66,7 @@ class Baseline(Hasher):
         codes = None if solved.targets is None else pack_bits(solved.targets > 0)
         return Fitted(chosen, codes, training.supervision.group_of_row, facts=solved.facts | facts)
 
-    def _map_of(self, training: Training, solved: Solved) -> tuple[Map, dict[str, Any]]:
+    def _map_of(self, training: Training, solved: Solved) -> tuple[Map, Facts]:
         """The map of new rows, and what was chosen about it."""
         if solved.map is None:
             raise InvalidInput(
@@ -80,7 +80,7 @@ class Baseline(Hasher):
 class Unsupervised(Baseline):
     """A rival that looks at the features alone: y may be left out, and is not read where it is given."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Features, y: LabelsLike = None, sample_weight: Numbers | None = None) -> Self:
         """Learn from rows X (n, p); y is there for pipelines only."""
         return self._fit(X, NoSupervision, sample_weight, y)
 

@@ -6,12 +6,12 @@ depend on the number of threads.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from .._internal.blocks import block_slices, map_blocks
-from .._internal.types import Bools, Floats
+from .._internal.types import Array, Bools, Floats
 from ..encoders import Plain, Preparation, Standardized, first_preparation, standardized_moments
 from ..supervision import Training
 
@@ -44,7 +44,9 @@ def center_columns(training: Training) -> tuple[Preparation, Floats]:
     return Preparation(guess.mean + guess.scale * mean, scale, None), _shares(scale, spread > 0)
 
 
-def centered_moments(training: Training, targets: Any = None) -> tuple[Standardized, Floats]:
+def centered_moments(
+    training: Training, targets: Callable[[slice], Array] | None = None
+) -> tuple[Standardized, Floats]:
     """Moments of standardized columns with ``targets(slice)``, and the shares of `center_columns`."""
     options = Plain()
     guess = first_preparation(training.rows, options, training.rng)

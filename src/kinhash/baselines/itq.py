@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._internal.numerics import fit_rotation
-from .._internal.types import Floats
+from .._internal.types import Floats, Rng
 from .._internal.validation import check_integer
 from ..encoders import LinearMap, Standardized, prepare_rows
 from ..supervision import Training
@@ -90,7 +90,7 @@ def rotated_map(
 def itq_rotation(
     projected: Floats,
     n_bits: int,
-    rng: np.random.Generator,
+    rng: Rng,
     n_rounds: int = 51,
     weights: Floats | None = None,
 ) -> tuple[Floats, list[float]]:

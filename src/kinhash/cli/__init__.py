@@ -12,7 +12,7 @@ import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from .. import __version__
+from .._internal.aliases import Facts
 from .._internal.files import remove_unfinished
 from ..errors import KinhashError, KinhashWarning, MissingExtra, UnknownName
 from .process import INTERRUPTED, open_closed_streams, stopped, stopping_within_a_second, was_interrupted
@@ -88,8 +89,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(f".{module}", __name__), name)
-        return command
+        return getattr(import_module(f".{module}", __name__), name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -116,7 +116,7 @@ class LazyGroup(click.Group):
 
 
 @cache
-def _plugins() -> dict[str, Any]:
+def _plugins() -> Facts:
     """Entry points of commands by name; a plug-in cannot change what one of our names means."""
     from importlib.metadata import entry_points
 
@@ -192,7 +192,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
 def _run(arguments: list[str]) -> int:
     try:
-        result: Any = kinhash.main(arguments, prog_name="kinhash", standalone_mode=False)
+        result: object = kinhash.main(arguments, prog_name="kinhash", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except (KeyboardInterrupt, click.Abort):
@@ -236,10 +236,10 @@ def _say(text: str) -> None:
 
 
 @contextlib.contextmanager
-def _one_line_warnings() -> Any:
+def _one_line_warnings() -> Iterator[None]:
     """Our own warnings in one line each; those of other packages are for programmers."""
 
-    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *rest: object, **more: object) -> None:
         if issubclass(category, KinhashWarning):
             _say(f"Warning: {message}")
 

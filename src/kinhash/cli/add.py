@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["add", "upsert"]
 
 
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+def _options(command: Callable[..., object]) -> Callable[..., object]:
     """The options that both commands have."""
     for option in (
         json_option,

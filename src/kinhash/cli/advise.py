@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from .._internal.aliases import Facts
 from .terminal import array_option, bar, emit, header_option, json_option, separator_option, talk
 
 __all__ = ["advise"]
@@ -77,7 +78,7 @@ def advise(features: str, picture: str | None, as_json: bool, **options: Any) ->
         talk(f"Next: kinhash fit {features} ... --bits {answer.n_bits} -o model.kin")
 
 
-def _work(features: str, bits: tuple[int, ...] | None, options: dict[str, Any], move: Any) -> Any:
+def _work(features: str, bits: tuple[int, ...] | None, options: Facts, move: Any) -> Any:
     """Read the files and ask the engine."""
     from ..advice import advise as ask
     from .fitting import Request, read_features
@@ -94,7 +95,7 @@ def _work(features: str, bits: tuple[int, ...] | None, options: dict[str, Any], 
     y = read_supervision(features, labels, tags, column, request.tag_separator, X.shape[0])
     talk(summary(X, y))
     warn_of_columns(X, names)
-    knobs: dict[str, Any] = {name: options[name] for name in ("tolerance", "n_rows", "n_splits")}
+    knobs: Facts = {name: options[name] for name in ("tolerance", "n_rows", "n_splits")}
     if bits is not None:
         knobs["bits"] = bits
     return ask(X, y, **knobs, random_state=options["seed"], progress=move)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._internal.files import keeping_others_out
+from .._internal.types import Array
 from ..codes import Codes
 from ..index import HammingIndex
 from .files import open_codes
@@ -34,7 +35,7 @@ def codes_for(index: HammingIndex, path: str) -> Codes:
     return replace(open_codes(path, index.n_bits), fields=index.fields)
 
 
-def ids_as_in(index: HammingIndex, ids: Any) -> Any:
+def ids_as_in(index: HammingIndex, ids: Array | None) -> Any:
     """Ids from a text file as strings where the index has strings: a name may be all digits."""
     if ids is None or not len(index) or index.ids.dtype.kind == "i" or ids.dtype.kind not in "iu":
         return ids

@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
+from .._internal.aliases import Facts
 from .terminal import counted, emit, json_option
 
 if TYPE_CHECKING:
-    from ..index import NearDuplicates
+    from ..codes import Codes
+    from ..index import HammingIndex, NearDuplicates
 
 __all__ = ["dedup"]
 
@@ -66,7 +69,7 @@ def dedup(
     emit({"codes": codes, **result}, _text(result, keep), as_json)
 
 
-def _opened(path: str, n_bits: int | None) -> Any:
+def _opened(path: str, n_bits: int | None) -> Codes | HammingIndex:
     """Codes in the order of their rows, or an index."""
     from ..codes import container_kind
     from ..index import HammingIndex
@@ -77,12 +80,12 @@ def _opened(path: str, n_bits: int | None) -> Any:
     return HammingIndex.load(path)
 
 
-def _rows(found: NearDuplicates) -> Any:
+def _rows(found: NearDuplicates) -> Iterable[tuple[object, ...]]:
     columns = (found.ids, found.groups, found.kept.astype(int), found.distances)
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
-def _write(path: str, rows: Any) -> None:
+def _write(path: str, rows: Iterable[Iterable[object]]) -> None:
     from .._internal.files import replace_file
 
     text = io.StringIO()
@@ -90,7 +93,7 @@ def _write(path: str, rows: Any) -> None:
     replace_file(path, [memoryview(text.getvalue().encode())])
 
 
-def _counts(found: NearDuplicates) -> dict[str, Any]:
+def _counts(found: NearDuplicates) -> Facts:
     import numpy as np
 
     n_dropped = len(found.dropped)
@@ -106,7 +109,7 @@ def _counts(found: NearDuplicates) -> dict[str, Any]:
     }
 
 
-def _text(result: dict[str, Any], keep: str) -> str:
+def _text(result: Facts, keep: str) -> str:
     seconds = f"({result['seconds']:.1f} s)"
     if not result["groups"]:
         return f"No two of {counted(result['rows'], 'row')} are within {result['radius']}. {seconds}"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._internal.aliases import Facts, Features
 from .terminal import emit, json_option
 from .verdict import worst_labels
+
+if TYPE_CHECKING:
+    from ..codes import Codes
+    from ..supervision import Labels
 
 __all__ = ["evaluate"]
 
@@ -92,7 +97,7 @@ def _warn_of_learned(path: str) -> None:
     )
 
 
-def _rows_of(path: str, n_rows: int) -> Any:
+def _rows_of(path: str, n_rows: int) -> Features:
     """The features in a file, one row for each code."""
     from .._internal.validation import check_finite
     from ..datasets import open_matrix
@@ -109,7 +114,7 @@ def _rows_of(path: str, n_rows: int) -> Any:
     return X
 
 
-def _looks(codes: list[Any], labels: list[Any], features: list[Any]) -> tuple[dict[str, Any], str]:
+def _looks(codes: list[Codes], labels: list[Labels], features: list[Features]) -> tuple[Facts, str]:
     """What at most 500 queries see first; with features, beside float cosine and a classifier."""
     import numpy as np
 
@@ -156,8 +161,8 @@ def _looks(codes: list[Any], labels: list[Any], features: list[Any]) -> tuple[di
 
 
 def _scores(
-    codes: list[Any], labels: list[Any], ties: str, top: int | None, k: int, radius: int
-) -> tuple[dict[str, Any], str]:
+    codes: list[Codes], labels: list[Labels], ties: str, top: int | None, k: int, radius: int
+) -> tuple[Facts, str]:
     from ..metrics import (
         bootstrap_interval,
         code_health,

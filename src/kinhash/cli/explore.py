@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._internal.aliases import Facts
 from .terminal import bar, counted, emit, json_option, separator_option, talk
 from .views import view_option
+
+if TYPE_CHECKING:
+    from ..codes import Codes
+    from ..index import HammingIndex
+    from ..supervision import Labels
 
 __all__ = ["explore"]
 
@@ -79,7 +85,7 @@ def explore(codes: str, output: str, as_json: bool, **options: Any) -> None:
         talk("With --model and --features the map is finer, and labels are doubted by their features.")
 
 
-def _with_columns(options: dict[str, Any]) -> dict[str, Any]:
+def _with_columns(options: Facts) -> Facts:
     """The options, a column without a file being one of the table of features, or of labels."""
     if options["labels"] and options["tags"]:
         raise click.UsageError("Pass --labels or --tags, not both.")
@@ -93,14 +99,14 @@ def _with_columns(options: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _read(codes: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _read(codes: str, options: Facts) -> tuple[Codes | HammingIndex, Facts]:
     """Codes or an index, and what comes beside them, from files."""
     from ..index import HammingIndex
 
     opened = _open(codes)
     n_rows = len(opened)
     # Ids in a codes file are in the order of its rows; an index has lost that order.
-    given: dict[str, Any] = {"labels": _labels(options, n_rows)}
+    given: Facts = {"labels": _labels(options, n_rows)}
     from .files import read_ids
 
     given["ids"] = read_ids(options["ids"], options["id_column"], n_rows)
@@ -114,7 +120,7 @@ def _read(codes: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     return opened, given
 
 
-def _open(path: str) -> Any:
+def _open(path: str) -> Codes | HammingIndex:
     """An index, codes, or packed bytes of a .npy."""
     from ..codes import Codes
     from ..errors import FileProblem
@@ -132,7 +138,7 @@ def _open(path: str) -> Any:
     return opened
 
 
-def _labels(options: dict[str, Any], n_rows: int) -> Any:
+def _labels(options: Facts, n_rows: int) -> Labels | None:
     from .supervision_options import read_supervision
 
     labels, tags = options["labels"], options["tags"]
@@ -159,7 +165,7 @@ def _texts(path: str | None, column: str | None, n_rows: int) -> list[str] | Non
     return [names[place] for place in found.classes.tolist()]
 
 
-def _features(model: str | None, view: str | None, path: str) -> dict[str, Any]:
+def _features(model: str | None, view: str | None, path: str) -> Facts:
     from ..datasets import open_matrix
 
     if model is None:
@@ -171,7 +177,7 @@ def _features(model: str | None, view: str | None, path: str) -> dict[str, Any]:
     return {"model": hasher, "features": open_for_model(hasher, path, None, None).read()}
 
 
-def _caveat(summary: dict[str, Any]) -> str:
+def _caveat(summary: Facts) -> str:
     """Why that figure is better than the one of new rows would be, as the page says it."""
     if summary["codes_made_from_labels"] and not summary["queries_are_mapped"]:
         return (
@@ -181,7 +187,7 @@ def _caveat(summary: dict[str, Any]) -> str:
     return "Rows that the model was fitted on do better than new ones."
 
 
-def _text(output: str, summary: dict[str, Any], seconds: float) -> str:
+def _text(output: str, summary: Facts, seconds: float) -> str:
     shown = counted(summary["rows"], "row")
     if summary["rows"] < summary["rows_in_all"]:
         shown += f" (a sample of {summary['rows_in_all']:,})"

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from .._internal.types import Array, Facts
 from ..engines import ENGINES
 from ..errors import KinhashWarning, MissingExtra
 from .process import now_complete
@@ -137,7 +138,7 @@ def _export_codes(
     return 0 if outcome is None or outcome.passed else 1
 
 
-def _numbers(ids: Any) -> Any:
+def _numbers(ids: Array | None) -> Array | None:
     """Ids from a file, as integers where all are written as such; '007' is a name and stays one."""
     if ids is None or ids.dtype.kind in "iu":
         return ids
@@ -164,7 +165,7 @@ def _note(codes: Any, weighs: bool) -> str:
     )
 
 
-def _text(result: dict[str, Any], outcome: Any, note: str) -> str:
+def _text(result: Facts, outcome: object, note: str) -> str:
     lines = [
         f"{counted(result['rows'], 'code')} of {result['n_bits']} bits written to {result['target']} for "
         f"{result['engine']}. ({result['seconds']:.1f} s)"

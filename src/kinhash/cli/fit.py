@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from .._internal.aliases import Facts
 from .held_out import USUAL, read_held_out
 from .terminal import (
     array_option,
@@ -140,7 +141,7 @@ def fit(features: str, output: str, codes: str | None, as_json: bool, **options:
         talk(f"Next: kinhash encode {output} NEW_ROWS -o codes.kin")
 
 
-def _work(features: str, output: str, codes: str | None, options: dict[str, Any], move: Any) -> Any:
+def _work(features: str, output: str, codes: str | None, options: Facts, move: Any) -> Any:
     from .files import expect_output
     from .fitting import Request, run
 
@@ -165,7 +166,7 @@ def _work(features: str, output: str, codes: str | None, options: dict[str, Any]
     return run(request, begin, talk)
 
 
-def _text(result: dict[str, Any], verdict: Any) -> str:
+def _text(result: Facts, verdict: Any) -> str:
     from ..metrics import verdict as sentences
 
     seconds = result["seconds"]

@@ -7,11 +7,11 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._internal.types import Ints
+from .._internal.types import Array, Facts, Features, Ints, Rng
 from .._internal.validation import check_finite
 from ..errors import DamagedFile, InvalidInput
 from ..metrics import SHARE_HELD_OUT, Comparison
@@ -24,6 +24,9 @@ from .reading import columns_used, summary, warn_of_columns
 from .supervision_options import read_kinship, read_supervision, require_some_kind
 from .text_table import settled
 from .views import learn_views, read_views, view_lines
+
+if TYPE_CHECKING:
+    from ..hashers import Hasher
 
 __all__ = ["Done", "Request", "make_hasher", "read_features", "run"]
 
@@ -65,7 +68,7 @@ class Request:
 class Done:
     """What came out: the facts for ``--json``, and the verdict if there is one."""
 
-    result: dict[str, Any]
+    result: Facts
     verdict: Comparison | None
 
 
@@ -141,7 +144,7 @@ def run(request: Request, listener: Callable[[str], None], tell: Callable[[str],
     return Done(result, verdict)
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     """A number or another value of JSON, or the text itself."""
     try:
         return json.loads(text)
@@ -149,11 +152,11 @@ def _value(text: str) -> Any:
         return text
 
 
-def make_hasher(request: Request) -> Any:
+def make_hasher(request: Request) -> Hasher:
     """The method by its name, with its parameters checked before anything is read."""
     from ..hashers import HASHERS, with_settings
 
-    chosen: dict[str, Any] = {"n_bits": request.n_bits, "random_state": request.seed}
+    chosen: Facts = {"n_bits": request.n_bits, "random_state": request.seed}
     if request.kinship is not None:
         chosen["kinship"] = read_kinship(request.kinship)
     for name in ("alike", "kin_weight", "trust"):
@@ -174,7 +177,7 @@ def make_hasher(request: Request) -> Any:
     return hasher
 
 
-def read_features(request: Request) -> tuple[Any, tuple[str, ...] | None]:
+def read_features(request: Request) -> tuple[Features, tuple[str, ...] | None]:
     """All rows, without the columns that are labels, ids or left out; and the names of the columns."""
     from ..datasets import open_matrix
 
@@ -208,7 +211,7 @@ def _require_random(request: Request) -> None:
         )
 
 
-def _times(request: Request, n_rows: int) -> Any:
+def _times(request: Request, n_rows: int) -> Array | None:
     """When rows came, where that decides which are held out."""
     if request.held_out_by is None:
         return None
@@ -217,16 +220,15 @@ def _times(request: Request, n_rows: int) -> Any:
     return read_times(path, column, n_rows)
 
 
-def _some_rows(n_rows: int, request: Request, rng: np.random.Generator) -> Ints:
+def _some_rows(n_rows: int, request: Request, rng: Rng) -> Ints:
     """Rows to judge views by, where pairs are kept out of the fit and not rows."""
     most = min(request.held_out.count, int(SHARE_HELD_OUT * n_rows)) if request.views else 0
     return np.sort(rng.permutation(n_rows)[:most])
 
 
-def _codes_to_write(hasher: Any, verdict: Comparison | None) -> str:
+def _codes_to_write(hasher: Hasher, verdict: Comparison | None) -> str:
     """Learned or mapped: what the verdict speaks of."""
-    kind: str = hasher.report_.codes if verdict is None else verdict.facts["codes"]
-    return kind
+    return str(hasher.report_.codes if verdict is None else verdict.facts["codes"])
 
 
 def _how_held_out(request: Request, n_kept_out: int) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from .._internal.types import Array, Ints, Rng
 from ..errors import InvalidInput
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from .._internal.types import Ints
     from ..supervision import Labels
 
@@ -42,7 +41,7 @@ def read_held_out(ctx: click.Context, param: click.Parameter, value: str) -> Hel
     return HeldOut(int(number), order == "last")
 
 
-def read_times(path: str, column: str | None, n_rows: int) -> Any:
+def read_times(path: str, column: str | None, n_rows: int) -> Array:
     """One value per row that says when it came: numbers, or texts that sort like time (2024-05-31)."""
     import numpy as np
 
@@ -63,9 +62,7 @@ def read_times(path: str, column: str | None, n_rows: int) -> Any:
         return np.argsort(np.argsort(found.names))[found.classes]
 
 
-def split_rows(
-    labels: Labels, wanted: HeldOut, times: Any, rng: np.random.Generator
-) -> tuple[Ints, Ints, Ints]:
+def split_rows(labels: Labels, wanted: HeldOut, times: Array | None, rng: Rng) -> tuple[Ints, Ints, Ints]:
     """Rows to fit on, held-out rows, and those of them that are asked as queries."""
     import numpy as np
 

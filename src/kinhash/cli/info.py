@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from .._internal.aliases import Facts
 from .terminal import emit, json_option, visible
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def info(file: str, as_json: bool) -> None:
     emit(facts, text, as_json)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}={entry}" for name, entry in value.items()) or "none"
     if isinstance(value, list):
@@ -50,7 +51,7 @@ def _shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def _model(file: str) -> dict[str, Any]:
+def _model(file: str) -> Facts:
     from ..hashers import read_model
 
     arrays, header = read_model(file)
@@ -69,14 +70,14 @@ def _model(file: str) -> dict[str, Any]:
     }
 
 
-def _codes(file: str) -> dict[str, Any]:
+def _codes(file: str) -> Facts:
     from ..codes import load_codes
 
     codes = load_codes(file)
     return _facts_of(codes, codes.model_id)
 
 
-def _facts_of(codes: Codes, model_id: str | None) -> dict[str, Any]:
+def _facts_of(codes: Codes, model_id: str | None) -> Facts:
     import numpy as np
 
     ids = "row numbers" if codes.ids is None else "names" if codes.ids.dtype.kind in "UTO" else "numbers"
@@ -92,7 +93,7 @@ def _facts_of(codes: Codes, model_id: str | None) -> dict[str, Any]:
     }
 
 
-def _index(file: str) -> dict[str, Any]:
+def _index(file: str) -> Facts:
     from dataclasses import asdict
 
     from ..index import HammingIndex
@@ -101,13 +102,13 @@ def _index(file: str) -> dict[str, Any]:
     return {**asdict(index.stats()), "payload": list(index.payload)}
 
 
-def _plain_codes(file: str) -> dict[str, Any]:
+def _plain_codes(file: str) -> Facts:
     from .files import open_codes
 
     return {"kind": "packed codes in .npy, without digest", **_facts_of(open_codes(file), None)}
 
 
-def _other(file: str) -> dict[str, Any]:
+def _other(file: str) -> Facts:
     from ..codes import read_container
 
     return {"arrays": {name: list(array.shape) for name, array in read_container(file)[0].items()}}

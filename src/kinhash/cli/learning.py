@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from .._internal.types import Ints
+from .._internal.types import Array, Facts, Features, Ints, Rng
 from ..codes import Codes
 from ..errors import InvalidInput
 from ..metrics import (
@@ -27,6 +27,7 @@ from .held_out import split_rows
 from .pair_files import Between
 
 if TYPE_CHECKING:
+    from ..hashers import Hasher
     from .fitting import Request
 
 __all__ = ["Learned", "all_codes", "learn_between", "learn_labels", "levels_above", "named_as_fitted"]
@@ -45,7 +46,7 @@ class Learned(NamedTuple):
 
 
 def learn_labels(
-    hasher: Any, X: Any, labels: Labels, request: Request, times: Any, rng: np.random.Generator
+    hasher: Hasher, X: Features, labels: Labels, request: Request, times: Array | None, rng: Rng
 ) -> Learned:
     """Fit on labels of some rows; the others are the queries of the verdict."""
     wanted = request.held_out
@@ -73,7 +74,7 @@ def _why_nothing(labels: Labels) -> str:
     return f"that takes {rows}"
 
 
-def levels_above(hasher: Any, labels: Labels) -> list[Labels]:
+def levels_above(hasher: Hasher, labels: Labels) -> list[Labels]:
     """The labels one level up in the tree, two, and so on; none without a tree."""
     kinship = getattr(hasher, "kinship", None)
     if isinstance(kinship, Mapping):
@@ -83,7 +84,7 @@ def levels_above(hasher: Any, labels: Labels) -> list[Labels]:
     return []
 
 
-def named_as_fitted(hasher: Any, labels: Labels | None) -> Labels | None:
+def named_as_fitted(hasher: Hasher, labels: Labels | None) -> Labels | None:
     """The labels by the names that the model knows: those of a tree's nodes, where there is one."""
     if labels is None or not hasattr(hasher, "labels_as_fitted"):
         return labels
@@ -91,7 +92,7 @@ def named_as_fitted(hasher: Any, labels: Labels | None) -> Labels | None:
 
 
 def learn_between(
-    hasher: Any, X: Any, between: Between, labels: Labels | None, request: Request, rng: np.random.Generator
+    hasher: Hasher, X: Features, between: Between, labels: Labels | None, request: Request, rng: Rng
 ) -> Learned:
     """Fit on most of the pairs, with labels beside them if there are any; the others are judged by."""
     if between.examples is None:
@@ -114,7 +115,7 @@ def learn_between(
     return Learned(none, lambda: compare_examples(hasher, X, learn, held_out, rng), None, said)
 
 
-def _beside(labels: Labels | None, hidden: Ints, request: Request) -> dict[str, Any]:
+def _beside(labels: Labels | None, hidden: Ints, request: Request) -> Facts:
     if labels is None:
         return {}
     known = labels.known.copy()
@@ -126,7 +127,7 @@ def _beside(labels: Labels | None, hidden: Ints, request: Request) -> dict[str, 
 
 
 def _learn_matrix(
-    hasher: Any, X: Any, S: Any, labels: Labels | None, request: Request, rng: np.random.Generator
+    hasher: Hasher, X: Features, S: Features, labels: Labels | None, request: Request, rng: Rng
 ) -> Learned:
     """A full matrix of similarities: rows are held out, and pairs of them judged by."""
     n = X.shape[0]
@@ -153,7 +154,7 @@ def _learn_matrix(
     return Learned(kept_out, judge, None, f"{most:,} rows at random")
 
 
-def _require_able(hasher: Any, request: Request, between: Between, labels: Labels | None) -> None:
+def _require_able(hasher: Hasher, request: Request, between: Between, labels: Labels | None) -> None:
     """Refuse what the method cannot learn from, before it fails in its own words."""
     if "y" in signature(hasher.fit_pairs).parameters:
         return
@@ -172,7 +173,9 @@ def _require_able(hasher: Any, request: Request, between: Between, labels: Label
             )
 
 
-def all_codes(hasher: Any, X: Any, labels: Labels | None, kept_out: Ints, ids: Any) -> tuple[Codes, int]:
+def all_codes(
+    hasher: Hasher, X: Features, labels: Labels | None, kept_out: Ints, ids: Array | None
+) -> tuple[Codes, int]:
     """One code per row of the file, and how many of them are mapped beside learned ones.
 
     Rows kept out get the learned codes of their labels, as the others have, where the model has such codes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._internal.types import Ints, LabelsLike
 from .terminal import array_option, counted, emit, header_option, json_option, separator_option, table
 from .views import load_view, view_option
 
@@ -120,7 +121,7 @@ def _compared(
     id_column: str | None,
     queries: int,
     seed: int,
-    **labels: Any,
+    **labels: LabelsLike,
 ) -> tuple[HammingIndex, Comparison]:
     """The new index, and what its answers have in common with those of the old one."""
     from dataclasses import replace
@@ -161,7 +162,7 @@ def _relevance(
     return known.indicator()[places_of(old, codes)]
 
 
-def _comparison(old: HammingIndex, new: HammingIndex, n: int, seed: int, labels: Any) -> Comparison:
+def _comparison(old: HammingIndex, new: HammingIndex, n: int, seed: int, labels: LabelsLike) -> Comparison:
     import numpy as np
 
     from ..index import answers_of_rows
@@ -181,7 +182,7 @@ def _comparison(old: HammingIndex, new: HammingIndex, n: int, seed: int, labels:
     return Comparison(found.queries, first, found.overlap, *shares)
 
 
-def _relevant(labels: Any, rows: Any, answers: Any) -> float | None:
+def _relevant(labels: LabelsLike, rows: Ints, answers: Ints) -> float | None:
     """The share of answers (q, k) that share a label with their query, over queries that have labels."""
     import numpy as np
 

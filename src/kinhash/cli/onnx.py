@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..errors import FileProblem, InvalidInput, MissingExtra
 from .files import expect_output
 from .process import now_complete
@@ -54,7 +54,7 @@ def export_onnx(
         now_complete(f"{path} is written, and its codes are not checked.")
         passed = _same_codes(hasher, path, double, n_rows)
     map_, fields = hasher.fitted_.map, hasher.fitted_.fields
-    result: dict[str, Any] = {
+    result: Facts = {
         "model": model,
         "view": view,
         "target": path,
@@ -71,7 +71,7 @@ def export_onnx(
     return 1 if passed is False else 0
 
 
-def _text(result: dict[str, Any], fields: str) -> str:
+def _text(result: Facts, fields: str) -> str:
     _, kind, width = result["input"]
     lines = [
         f"{result['target']} written: ONNX, opset {result['opset']}, {result['bytes'] / 1e3:,.0f} kB. "
@@ -96,9 +96,7 @@ def _same_codes(hasher: Hasher, path: str, double: bool, n_rows: int) -> bool:
     same = []
     for some in (rows, rows[:1]):
         codes, margins = session.run(["codes", "margins"], {"X": some})
-        with (
-            warnings.catch_warnings()
-        ):  # random rows may be unlike those of the fit, and have no column names
+        with warnings.catch_warnings():  # random rows may be unlike those of the fit, and have no names
             warnings.simplefilter("ignore")
             same += [
                 np.array_equal(codes, hasher.encode(some).packed),

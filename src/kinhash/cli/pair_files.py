@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._internal.types import Floats, Ints, Matrix
 from ..datasets import open_matrix
 from ..errors import InvalidInput, KinhashWarning
 from ..supervision import Examples, Supervision, from_kin, from_pairs, from_similarity, from_triplets
@@ -30,7 +31,7 @@ class Between:
     read: str
     examples: Examples | None = None
     weighted: bool = False
-    matrix: Any = None
+    matrix: Matrix = None
 
 
 def read_between(request: Request, n_rows: int) -> Between | None:
@@ -79,7 +80,7 @@ def _counted(found: Supervision, what: str, n_listed: int = 0) -> Between:
     return Between(f"{said}, {int((similarity > 0).sum()):,} similar", examples)
 
 
-def _verdicts(given: Any) -> Any:
+def _verdicts(given: Floats) -> Floats:
     """Verdicts and grades; where all are whole, 0 means not similar."""
     whole = np.isin(given, (-1.0, 0.0, 1.0)).all()
     if not whole or not (given == 0).any():
@@ -94,7 +95,7 @@ def _verdicts(given: Any) -> Any:
     return np.where(given == 0, -1.0, given)
 
 
-def _table(path: str, widths: tuple[int, ...], expected: str) -> Any:
+def _table(path: str, widths: tuple[int, ...], expected: str) -> Floats:
     rows = np.asarray(open_matrix(path).read(), np.float64)
     if rows.shape[1] not in widths:
         raise InvalidInput(f"{path} has {counted(rows.shape[1], 'column')}", expected, COUNTED)
@@ -104,7 +105,7 @@ def _table(path: str, widths: tuple[int, ...], expected: str) -> Any:
     return rows
 
 
-def _row_numbers(path: str, rows: Any, n_rows: int) -> Any:
+def _row_numbers(path: str, rows: Floats, n_rows: int) -> Ints:
     outside = (rows < 0) | (rows >= n_rows)
     if rows.min(initial=n_rows) >= 1 and rows.max(initial=0) == n_rows:
         outside[:] = False  # counted from 1, as the library will say
@@ -123,7 +124,7 @@ def _named(path: str) -> Iterator[None]:
         raise InvalidInput(f"{path}: {error.wrong}", error.expected, error.remedy) from error
 
 
-def _broken(path: str, rows: Any, broken: Any, expected: str) -> InvalidInput:
+def _broken(path: str, rows: Floats, broken: Any, expected: str) -> InvalidInput:
     first = int(broken.argmax())
     return InvalidInput(
         f"Line {first} of {path} (the first is 0) holds {tuple(rows[first].tolist())}; "

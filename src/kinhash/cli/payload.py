@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 import numpy as np
 
 from .._internal.texts import STRING
+from .._internal.types import Array, Facts
 from ..datasets import open_table
 from ..errors import InvalidInput
 from .terminal import counted
@@ -21,7 +22,7 @@ IDS = ("id", "ids", "uuid")
 class Payload(NamedTuple):
     """The columns, None without a file; and the names of those that the index does not have."""
 
-    columns: dict[str, Any] | None
+    columns: Facts | None
     left_out: tuple[str, ...] = ()
 
 
@@ -29,8 +30,8 @@ def read_payload(
     path: str | None,
     columns: str | None,
     n_rows: int,
-    ids: Any,
-    known: Mapping[str, Any] | None = None,
+    ids: Array | None,
+    known: Mapping[str, object] | None = None,
 ) -> Payload:
     """The columns of a file, or those named in a comma-separated list, one value per row.
 
@@ -72,7 +73,7 @@ def _holds_ids(name: str) -> bool:
     return name.lower() in IDS
 
 
-def _expect_same_ids(path: str, name: str, column: Any, ids: Any) -> None:
+def _expect_same_ids(path: str, name: str, column: Array, ids: Array) -> None:
     """Refuse a payload in another order than the rows."""
     pairs = zip(map(str, column.tolist()), map(str, ids.tolist()), strict=True)
     wrong = next(((k, here, there) for k, (here, there) in enumerate(pairs) if here != there), None)
@@ -84,7 +85,7 @@ def _expect_same_ids(path: str, name: str, column: Any, ids: Any) -> None:
         )
 
 
-def _as_known(column: Any, known: Any) -> Any:
+def _as_known(column: Array, known: object) -> Array:
     """Numbers in the type of the index where none of them changes."""
     if not isinstance(known, np.ndarray) or known.dtype.kind not in "biuf" or column.dtype.kind not in "biuf":
         return column

@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
+from types import FrameType
 
 from .._internal.files import remove_unfinished
 
@@ -68,7 +68,7 @@ def stopping_within_a_second() -> Iterator[None]:
     before = signal.set_wakeup_fd(ring, warn_on_full_buffer=False)
     handler = signal.getsignal(signal.SIGINT)
 
-    def remember(number: int, frame: Any) -> None:
+    def remember(number: int, frame: FrameType | None) -> None:
         _came.set()
         signal.default_int_handler(number, frame)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from .._internal.aliases import Features
 from ..errors import InvalidInput, KinhashWarning
 from ..supervision import Labels
 from .terminal import counted, visible
@@ -22,7 +22,7 @@ DWARFS = 1000.0  # a column with 1,000 times the spread of the next is in anothe
 LOOKED_AT = 4_000_000  # numbers looked at for that
 
 
-def summary(X: Any, labels: Labels | None, between: str | None = None) -> str:
+def summary(X: Features, labels: Labels | None, between: str | None = None) -> str:
     """Rows, columns and what is known of them: ``6,754 rows × 256 columns, 25 tags, 2.1 a row; ...``."""
     size = f"{counted(X.shape[0], 'row')} × {counted(X.shape[1], 'column')}"
     if between is not None:
@@ -108,7 +108,7 @@ def warn_of_joined_classes(labels: Labels, path: str) -> None:
             return
 
 
-def warn_of_columns(X: Any, names: tuple[str, ...] | None) -> None:
+def warn_of_columns(X: Features, names: tuple[str, ...] | None) -> None:
     """Say which columns look like ids (ascending whole numbers) or are in another unit, like prices."""
     if sp.issparse(X) or X.shape[0] < FEWEST:
         return

@@ -66,7 +66,7 @@ def remove(
     emit(result, text, as_json)
 
 
-def _from_file(index: HammingIndex, path: str, column: str | None) -> list[Any]:
+def _from_file(index: HammingIndex, path: str, column: str | None) -> list[int | str]:
     from .changing import ids_as_in
     from .files import read_ids
 
@@ -76,9 +76,9 @@ def _from_file(index: HammingIndex, path: str, column: str | None) -> list[Any]:
     return found if isinstance(found, list) else list(found.tolist())
 
 
-def _listed(index: HammingIndex, text: str) -> list[Any]:
+def _listed(index: HammingIndex, text: str) -> list[int | str]:
     """Ids between commas, numbers where the index has numbers."""
-    names = [name.strip() for name in text.split(",")]
+    names: list[int | str] = [name.strip() for name in text.split(",")]
     if index.ids.dtype.kind != "i":
         return names
     try:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from .._internal.types import Array, Facts
 from .terminal import counted, emit, json_option, table
 from .views import load_view, view_option
 
 if TYPE_CHECKING:
+    from ..codes import Codes
+    from ..hashers import Hasher
     from ..index import HammingIndex
 
 __all__ = ["search"]
@@ -112,7 +115,7 @@ def _bits(queries: str, n_bits: int) -> int | None:
     return n_bits if queries.lower().endswith(".npy") else None
 
 
-def _encoded(hasher: Any, features: str, floats: str | None) -> Any:
+def _encoded(hasher: Hasher, features: str, floats: str | None) -> tuple[Codes, Array | None]:
     """The codes of a file of features, and their margins where these are asked for."""
     from ..codes import pack_bits
     from .features import BLOCK_ROWS, encode_file, open_for_model
@@ -126,15 +129,14 @@ def _encoded(hasher: Any, features: str, floats: str | None) -> Any:
     return hasher.codes_of(pack_bits(margins > 0)), margins
 
 
-def _text(answers: list[dict[str, Any]], n_queries: int, n_rows: int) -> str:
+def _text(answers: list[Facts], n_queries: int, n_rows: int) -> str:
     rows = [["query", "place", "id", "distance"]]
     for answer in answers:
         pairs = zip(answer["ids"], answer["distances"], strict=True)
         for place, (name, distance) in enumerate(pairs, 1):
             rows.append([str(answer["query"]) if place == 1 else "", str(place), str(name), str(distance)])
     hidden = n_queries - len(answers)
-    more = (
-        f" {counted(hidden, 'more query').replace('querys', 'queries')}: --all or --json." if hidden else ""
-    )
+    queries = "query" if hidden == 1 else "queries"
+    more = f" {hidden:,} more {queries}: --all or --json." if hidden else ""
     order = f"Searched {counted(n_rows, 'row')}; order: distance, then id.{more}"
     return f"{table(rows)}\n{order}" if len(rows) > 1 else f"Nothing was found. {order}"

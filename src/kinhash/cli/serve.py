@@ -11,7 +11,6 @@ import socket
 import sys
 import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import click
 
@@ -129,7 +128,7 @@ def _address(host: str, port: int) -> str:
 
 
 @contextlib.contextmanager
-def _own_signals() -> Iterator[Any]:
+def _own_signals() -> Iterator[None]:
     """Keep Ctrl-C from the watcher that ends other commands within a second: the service stops by itself."""
     ring = signal.set_wakeup_fd(-1)
     try:

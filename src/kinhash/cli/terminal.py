@@ -9,7 +9,6 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import click
 
@@ -48,7 +47,7 @@ array_option = click.option(
 )
 
 
-def payload_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def payload_options(command: Callable[..., object]) -> Callable[..., object]:
     """The two options that name columns which travel with the rows."""
     command = click.option(
         "--payload-columns", metavar="NAME,NAME", help="These columns of the payload alone."
@@ -69,7 +68,7 @@ def visible(text: str, *, one_line: bool = False) -> str:
     return text.replace("\n", "\\n") if one_line else text
 
 
-def emit(result: Mapping[str, Any], text: str, as_json: bool) -> None:
+def emit(result: Mapping[str, object], text: str, as_json: bool) -> None:
     """The result of a command, for machines or for people."""
     from .._internal.json import plain
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .._internal.aliases import Facts
 from .terminal import visible
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def shortfalls(comparison: Comparison) -> list[str]:
     return found + worst_labels(labels, facts.get("labels_are", "labels"))
 
 
-def worst_labels(labels: list[dict[str, Any]], kind: str) -> list[str]:
+def worst_labels(labels: list[Facts], kind: str) -> list[str]:
     """One line with the labels that are found worst; none where there are two at most, or all are found."""
     if len(labels) < 3 or labels[0]["score"] > 1 - WORSE:
         return []

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from .._internal.types import Ints
+from .._internal.types import Features, Ints
 from .._internal.validation import check_finite
 from ..errors import InvalidInput
 
 if TYPE_CHECKING:
+    from ..hashers import Hasher
     from ..metrics import Crossing
     from ..supervision import Labels
 
@@ -29,7 +30,7 @@ add_views = click.option(
 view_option = click.option("--view", metavar="NAME", help="The rows are of this view of the model.")
 
 
-def load_view(model: str, view: str | None) -> Any:
+def load_view(model: str, view: str | None) -> Hasher:
     """The hasher in a model file, or the one of a view of it."""
     from ..hashers import load_model
 
@@ -37,12 +38,12 @@ def load_view(model: str, view: str | None) -> Any:
     return hasher if view is None else hasher.view(view)
 
 
-def read_views(given: tuple[str, ...], n_rows: int) -> dict[str, Any]:
+def read_views(given: tuple[str, ...], n_rows: int) -> dict[str, Features]:
     """Names and matrices of the views, each with a row for each row of FEATURES."""
     from ..datasets import open_matrix
     from ..hashers.views import check_view_name
 
-    found: dict[str, Any] = {}
+    found: dict[str, Features] = {}
     for one in given:
         name, _, path = one.partition("=")
         if not path or name in found:
@@ -66,7 +67,7 @@ def read_views(given: tuple[str, ...], n_rows: int) -> dict[str, Any]:
 
 
 def learn_views(
-    hasher: Any, X: Any, views: dict[str, Any], labels: Labels | None, held: Ints
+    hasher: Hasher, X: Features, views: dict[str, Features], labels: Labels | None, held: Ints
 ) -> list[tuple[Crossing, Crossing]]:
     """Add all views to a fitted hasher; what they find, judged by the rows ``held`` out of them.
 

@@ -18,7 +18,6 @@ from .packed import MAX_WEIGHT as MAX_WEIGHT
 from .packed import BitLayout as BitLayout
 from .packed import Codes as Codes
 from .packed import CodesLike as CodesLike
-from .packed import UInt8 as UInt8
 from .packed import as_codes as as_codes
 from .packed import n_bytes as n_bytes
 from .packed import pack_bits as pack_bits

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._internal.files import PathLike
 from .._internal.texts import from_bytes, to_bytes
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..errors import DamagedFile, InvalidInput
 from .array_schema import Form, check_forms
 from .container import Arrays, read_container, write_container
@@ -31,7 +31,7 @@ def save_codes(codes: Codes, path: PathLike) -> None:
             arrays["ids"] = ids.astype(np.int64)
         else:
             arrays["id_text"], arrays["id_ends"] = to_bytes(str(value) for value in ids)
-    header: dict[str, Any] = {
+    header: Facts = {
         "n_bits": codes.n_bits,
         "model_id": codes.model_id,
         "fields": codes.fields.as_dict(),
@@ -92,7 +92,7 @@ def read_share(value: Any) -> float | None:
     return value
 
 
-def require_facts(header: dict[str, Any], facts: dict[str, Any]) -> None:
+def require_facts(header: Facts, facts: Facts) -> None:
     """Refuse a header that has not exactly these facts, of these types, and a sensible length."""
     if header.keys() != facts.keys():
         raise ValueError("facts that are missing or unknown")

@@ -28,7 +28,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from .._internal.blocks import n_threads
 from .._internal.digest import DIGEST_LENGTH, tree_digest
 from .._internal.files import replace_file
 from .._internal.json import require_shallow
-from .._internal.types import Array, Bytes
+from .._internal.types import Array, Bytes, Facts
 from ..errors import DamagedFile, FileProblem, InvalidInput
 
 __all__ = ["ALIGNMENT", "FORMAT", "container_kind", "read_container", "replace_file", "write_container"]
@@ -93,7 +93,7 @@ class _Layout(NamedTuple):
 
 
 def write_container(
-    path: PathLike, arrays: Mapping[str, Array], header: Mapping[str, Any], kind: str
+    path: PathLike, arrays: Mapping[str, Array], header: Mapping[str, object], kind: str
 ) -> None:
     """Save ``arrays`` and the JSON-able ``header`` as a file of that ``kind``, all or nothing.
 
@@ -110,7 +110,7 @@ def write_container(
     replace_file(path, [memoryview(opening), *pieces[1:]])
 
 
-def _json_of(header: Mapping[str, Any]) -> str:
+def _json_of(header: Mapping[str, object]) -> str:
     try:
         text = json.dumps(dict(header), allow_nan=False, separators=(",", ":"))
         require_shallow(text)
@@ -168,9 +168,7 @@ def _entry(name: str, dtype: str, shape: tuple[int, ...], begin: int, end: int) 
 # ---- reading ---------------------------------------------------------------------------------
 
 
-def read_container(
-    path: PathLike, kind: str | None = None, mmap: bool = False
-) -> tuple[Arrays, dict[str, Any]]:
+def read_container(path: PathLike, kind: str | None = None, mmap: bool = False) -> tuple[Arrays, Facts]:
     """Read and verify a file: its arrays by name, and its header.
 
     ``kind`` refuses files of other kinds (None takes any). ``mmap=True`` maps the file instead of
@@ -290,7 +288,7 @@ def _verify(path: PathLike, buffer: Bytes, digest: bytes) -> None:
         raise _damaged(path, "has a wrong digest: its bytes are not the ones that were written")
 
 
-def _header(path: PathLike, buffer: Bytes, layout: _Layout) -> dict[str, Any]:
+def _header(path: PathLike, buffer: Bytes, layout: _Layout) -> Facts:
     begin, end = layout.header_span
     try:
         text = json.loads(buffer[begin:end].tobytes())
@@ -303,7 +301,7 @@ def _header(path: PathLike, buffer: Bytes, layout: _Layout) -> dict[str, Any]:
     return header
 
 
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _no_twins(pairs: list[tuple[str, object]]) -> Facts:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("duplicate key")

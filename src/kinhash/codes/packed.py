@@ -113,15 +113,12 @@ class BitLayout:
 KIN_ONLY = BitLayout()
 
 
-UInt8 = Bytes
-
-
 def n_bytes(n_bits: int) -> int:
     """Bytes of one packed code."""
     return -(-n_bits // 8)
 
 
-def pack_bits(bits: npt.ArrayLike) -> UInt8:
+def pack_bits(bits: npt.ArrayLike) -> Bytes:
     """Pack 0/1 (or boolean) rows (n, d) into bytes (n, ceil(d / 8)).
 
     >>> pack_bits([[1, 0, 0, 0, 0, 0, 0, 1, 1]])
@@ -130,12 +127,12 @@ def pack_bits(bits: npt.ArrayLike) -> UInt8:
     return np.packbits(np.asarray(bits, dtype=bool), axis=-1)
 
 
-def unpack_bits(packed: UInt8, n_bits: int) -> UInt8:
+def unpack_bits(packed: Bytes, n_bits: int) -> Bytes:
     """Undo `pack_bits`: bytes (n, ceil(d / 8)) to 0/1 rows (n, d)."""
     return np.unpackbits(packed, axis=-1, count=n_bits)
 
 
-def to_words(packed: UInt8) -> npt.NDArray[np.uint64]:
+def to_words(packed: Bytes) -> npt.NDArray[np.uint64]:
     """View packed bytes (n, b) as 64-bit words (n, ceil(b / 8)), zero padded, for the kernels.
 
     The order of bytes inside a word does not matter for counting differing bits, as long as
@@ -172,7 +169,7 @@ class Codes:
     (1, [[1, 0, 1]])
     """
 
-    packed: UInt8
+    packed: Bytes
     n_bits: int
     ids: Array | None = None
     model_id: str | None = None
@@ -217,7 +214,7 @@ class Codes:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.packed, dtype=dtype, copy=copy)
 
-    def __iter__(self) -> Iterator[UInt8]:
+    def __iter__(self) -> Iterator[Bytes]:
         return iter(self.packed)
 
     def __getitem__(self, rows: Any) -> Codes:
@@ -232,7 +229,7 @@ class Codes:
         named = f", model {self.model_id[:8]}" if self.model_id else ""
         return f"Codes({len(self)} rows of {self.n_bits} bits{alike}{named})"
 
-    def bits(self) -> UInt8:
+    def bits(self) -> Bytes:
         """The 0/1 matrix (n, d)."""
         return unpack_bits(self.packed, self.n_bits)
 
@@ -256,7 +253,7 @@ class Codes:
         differing = self.repeated() ^ other.repeated()
         return np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
 
-    def repeated(self) -> UInt8:
+    def repeated(self) -> Bytes:
         """Packed rows whose plain Hamming distances are the distances of these codes.
 
         A bit that counts w stands there w times; codes of one plain field are themselves. Peak memory: the
@@ -327,7 +324,7 @@ def as_codes(codes: Codes | npt.ArrayLike, n_bits: int | None = None) -> Codes:
     return Codes(packed, 8 * packed.shape[1] if n_bits is None else check_n_bits(n_bits))
 
 
-def _check_shape(packed: UInt8, n_bits: int) -> None:
+def _check_shape(packed: Bytes, n_bits: int) -> None:
     check_n_bits(n_bits)
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != n_bytes(n_bits):
         raise CodesMismatch(

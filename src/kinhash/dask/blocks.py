@@ -10,7 +10,7 @@ import dask.array as da
 import numpy as np
 from dask import delayed
 
-from .._internal.types import Ints
+from .._internal.types import Features, Ints, LabelsLike
 from ..distributed import Blocks
 from ..errors import InvalidInput
 
@@ -25,7 +25,7 @@ class DaskBlocks(Blocks):
     Work runs on the current client, or on dask's default scheduler without one.
     """
 
-    def __init__(self, X: Any, y: Any) -> None:
+    def __init__(self, X: Features, y: LabelsLike) -> None:
         self.X = row_blocks(X)
         if _lengths(X) and _lengths(y):
             if sum(_lengths(X)) != sum(_lengths(y)):
@@ -43,14 +43,14 @@ class DaskBlocks(Blocks):
                 "Take both from one dataframe, or call compute_chunk_sizes() on both",
             )
 
-    def reduce_labels(self, look: Callable[[int, Any], T], merge: Callable[[T, T], T]) -> T:
+    def reduce_labels(self, look: Callable[[int, LabelsLike], T], merge: Callable[[T, T], T]) -> T:
         return tree([_task(look, number, y) for number, y in enumerate(self.y)], merge)
 
     def gather(self, take: Callable[..., T], wanted: Mapping[int, Ints]) -> list[T]:
         tasks = [_task(take, b, self.X[b], self.y[b], wanted[b]) for b in sorted(wanted)]
         return list(dask.compute(*tasks))
 
-    def reduce(self, look: Callable[[int, Any, Any], T], merge: Callable[[T, T], T]) -> T:
+    def reduce(self, look: Callable[[int, Features, LabelsLike], T], merge: Callable[[T, T], T]) -> T:
         constant = delayed(look, pure=True)  # one node of the graph, however many tasks use it
         work = zip(range(len(self.X)), self.X, self.y, strict=True)
         return tree([_task(_call, constant, *block) for block in work], merge)
@@ -74,8 +74,7 @@ def tree(parts: list[Any], merge: Callable[[T, T], T]) -> T:
     while len(parts) > 1:
         pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
         parts = [_task(merge, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
-    result: T = parts[0].compute()
-    return result
+    return parts[0].compute()
 
 
 def _task(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -9,6 +9,7 @@ import dask.array as da
 import numpy as np
 from dask import delayed
 
+from .._internal.types import Features, LabelsLike, Numbers
 from ..codes import n_bytes
 from ..distributed import code_block, for_workers, learn_from
 from ..errors import InvalidInput
@@ -27,7 +28,13 @@ class EnergyHasher(energy_hasher.EnergyHasher):
     base class. A saved model loads as a plain `kinhash.EnergyHasher`.
     """
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, alike_to: Any = None) -> Self:
+    def fit(
+        self,
+        X: Features,
+        y: LabelsLike = None,
+        sample_weight: Numbers | None = None,
+        alike_to: Features = None,
+    ) -> Self:
         """Learn from dask X (n, p) and y: classes (n,) or a 0/1 indicator matrix (n, tags)."""
         if not dask.is_dask_collection(X):
             return super().fit(X, y, sample_weight, alike_to)
@@ -43,19 +50,19 @@ class EnergyHasher(energy_hasher.EnergyHasher):
             self.feature_names_in_ = np.array(names, object)
         return self
 
-    def encode(self, X: Any, ids: Any = None, view: str | None = None) -> Any:
+    def encode(self, X: Features, ids: Any = None, view: str | None = None) -> Any:
         """Packed codes (n, ceil(d / 8)) of dask X as a lazy dask array. Other input gives `Codes`."""
         if not dask.is_dask_collection(X):
             return super().encode(X, ids, view)
         return (self if view is None else self.view(view))._lazily("encode", X)
 
-    def transform(self, X: Any, view: str | None = None) -> Any:
+    def transform(self, X: Features, view: str | None = None) -> Any:
         """Bits (n, d) of dask X as a lazy dask array of 0 and 1. Other input gives a NumPy array."""
         if not dask.is_dask_collection(X):
             return super().transform(X, view)
         return (self if view is None else self.view(view))._lazily("transform", X)
 
-    def _lazily(self, how: str, X: Any) -> da.Array:
+    def _lazily(self, how: str, X: Features) -> da.Array:
         model = delayed(for_workers(self), pure=True)  # once in the graph, without what only training needs
         width = n_bytes(self._n_features_out) if how == "encode" else self._n_features_out
         meta = np.empty((0, width), np.uint8)

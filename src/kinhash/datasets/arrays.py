@@ -14,14 +14,14 @@ import tokenize
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 from numpy.lib import format as npy
 
 from .._internal.blocks import require_memory
 from .._internal.files import replacing_file
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from .files import MAX_INFLATION, damaged, reading
 
 __all__ = ["Header", "npz_headers", "npz_member", "read_header", "read_npy", "read_npz", "write_npz"]
@@ -39,7 +39,7 @@ class Header(NamedTuple):
 
     shape: tuple[int, ...]
     fortran: bool
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
 
     @property
     def n_bytes(self) -> int:
@@ -125,4 +125,4 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> None
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     with replacing_file(path) as handle, os.fdopen(handle, "wb", closefd=False) as stream:
         # The stubs of savez count every keyword as one of its own options.
-        np.savez_compressed(stream, **cast(dict[str, Any], dict(arrays)))
+        np.savez_compressed(stream, **cast(Facts, dict(arrays)))

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from .._internal.types import Bytes
 from ..errors import DamagedFile, FileProblem, KinhashError
 
 __all__ = ["MAX_INFLATION", "TEXT_FORMATS", "damaged", "file_format", "inflated", "read_bytes", "reading"]
@@ -108,7 +108,7 @@ def inflated(path: str | os.PathLike[str], kind: str) -> Iterator[BinaryIO]:
             yield stream
 
 
-def read_bytes(stream: BinaryIO, count: int, path: object, kind: str) -> npt.NDArray[np.uint8]:
+def read_bytes(stream: BinaryIO, count: int, path: object, kind: str) -> Bytes:
     """Exactly ``count`` bytes, or an error that says how many were there."""
     raw = stream.read(count)
     if len(raw) < count:

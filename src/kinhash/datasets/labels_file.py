@@ -23,9 +23,10 @@ import json
 import os
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from .._internal.types import Array, LabelsLike
 from ..errors import FileProblem, InvalidInput, KinhashWarning, UnknownName
 from ..supervision import Labels, read_labels
 from .arrays import npz_headers, read_npy, read_npz
@@ -77,7 +78,7 @@ def open_labels(
 
 def _read(
     file: Path, suffix: str, column: str | None, separator: str | None, header: bool | None, n_rows: int
-) -> Any:
+) -> LabelsLike:
     """What is in a file, as `read_labels` takes it."""
     if suffix == ".npy":
         return _sound(file, read_npy(file))
@@ -132,8 +133,8 @@ def _one_column(
     return [row[place] for row in rows[1:]]
 
 
-def _values(file: Path, fields: list[str], separator: str | None, header: bool | None) -> list[Any]:
-    """BitLayout of text as sets of tags, or as classes: None where they are empty or a word for missing."""
+def _values(file: Path, fields: list[str], separator: str | None, header: bool | None) -> Sequence[object]:
+    """Fields of text as sets of tags, or as classes: None where they are empty or a word for missing."""
     fields = [field.strip() for field in fields]
     if header is None and separator is None and len(fields) > 1:
         rest = [is_number(field) for field in fields[1:] if field not in MISSING_WORDS | {""}]
@@ -158,7 +159,7 @@ def _warn_of_missing_words(file: Path, fields: list[str]) -> None:
         )
 
 
-def _numbers_if_whole(fields: list[str | None]) -> list[Any]:
+def _numbers_if_whole(fields: list[str | None]) -> Sequence[object]:
     """'7' and '7.0' are the number 7 if all labels are whole; '07' is a name and stays one."""
     present = [field for field in fields if field is not None]
     padded = any(
@@ -171,7 +172,7 @@ def _numbers_if_whole(fields: list[str | None]) -> list[Any]:
     return [None if field is None else int(float(field)) for field in fields]
 
 
-def _from_npz(file: Path, column: str | None) -> Any:
+def _from_npz(file: Path, column: str | None) -> LabelsLike:
     held = npz_headers(file)
     if column is None and set(held) >= SPARSE_MARKS:
         return sparse_from_npz(file)
@@ -181,7 +182,7 @@ def _from_npz(file: Path, column: str | None) -> Any:
     return _sound(file, read_npz(file, name)[name])
 
 
-def _sound(file: Path, array: Any) -> Any:
+def _sound(file: Path, array: Array) -> Array:
     """Refuse text with numbers in it that are no characters: Python would fail on them later, and oddly."""
     if array.size == 0:
         raise damaged(file, "it holds no labels", KIND)
@@ -191,7 +192,7 @@ def _sound(file: Path, array: Any) -> Any:
     return array
 
 
-def _from_json(file: Path) -> list[Any]:
+def _from_json(file: Path) -> list[object]:
     with reading(file, "a JSON list of labels") as stream:
         rows = json.load(stream)
     if not isinstance(rows, list):
@@ -205,14 +206,14 @@ def _from_json(file: Path) -> list[Any]:
     return [set(row) if isinstance(row, list) else row for row in rows]
 
 
-def _from_svmlight(file: Path) -> list[Any]:
+def _from_svmlight(file: Path) -> list[object]:
     from .svmlight import svmlight_targets
 
     rows = [[int(t) if t.is_integer() else t for t in targets] for targets in svmlight_targets(file)]
     return [row[0] for row in rows] if all(len(row) == 1 for row in rows) else [set(row) for row in rows]
 
 
-def _from_parquet(file: Path, column: str | None, separator: str | None) -> list[Any]:
+def _from_parquet(file: Path, column: str | None, separator: str | None) -> list[object]:
     from .parquet import parquet_kinds, parquet_values
 
     values = parquet_values(file, column if column is not None else label_column(parquet_kinds(file), file))

@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
+from .._internal.types import Features
 from ..errors import FileProblem, UnknownName
 from .arrays import Header, npz_headers, npz_member, read_header, read_npy, read_npz
 from .columns import Pick
@@ -103,7 +104,7 @@ def _from_npz(file: Path, name: str | None) -> Matrix:
     if head.fortran:
         return _in_memory(file, read_npz(file, name)[name])
 
-    def blocks(rows: int) -> Iterator[Any]:
+    def blocks(rows: int) -> Iterator[Features]:
         with npz_member(file, name) as (header, stream):
             yield from _npy_blocks(stream, header, file, rows)
 
@@ -147,7 +148,7 @@ def _from_pipe(stream: Any, what: str, header: bool | None, delimiter: str | Non
             "Save np.ascontiguousarray(X)",
         )
 
-    def blocks(rows: int) -> Iterator[Any]:
+    def blocks(rows: int) -> Iterator[Features]:
         with translating(what, TABLE_OF_NUMBERS):
             yield from _npy_blocks(buffered, head, what, rows)
             if buffered.read(1):
@@ -156,7 +157,7 @@ def _from_pipe(stream: Any, what: str, header: bool | None, delimiter: str | Non
     return Matrix(what, blocks, *head.shape, once=True)
 
 
-def _npy_blocks(stream: BinaryIO, header: Header, path: object, rows: int) -> Iterator[Any]:
+def _npy_blocks(stream: BinaryIO, header: Header, path: object, rows: int) -> Iterator[Features]:
     n_rows, n_columns = header.shape
     row_bytes = n_columns * header.dtype.itemsize
     rows = max(1, min(rows, MAX_BLOCK_BYTES // row_bytes))
@@ -166,15 +167,15 @@ def _npy_blocks(stream: BinaryIO, header: Header, path: object, rows: int) -> It
         yield raw.view(header.dtype).reshape(count, n_columns)
 
 
-def _in_memory(file: Path, array: Any) -> Matrix:
-    def blocks(rows: int) -> Iterator[Any]:
+def _in_memory(file: Path, array: Features) -> Matrix:
+    def blocks(rows: int) -> Iterator[Features]:
         for part in block_slices(array.shape[0], rows):
             yield array[part]
 
     return Matrix(str(file), blocks, *array.shape, whole=lambda: array)
 
 
-def _require_matrix(path: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+def _require_matrix(path: object, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> None:
     if len(shape) != 2 or dtype.kind not in "biuf" or 0 in shape:
         raise FileProblem(
             f"{path} holds an array of shape {shape} and dtype {dtype}", TABLE_OF_NUMBERS, "Save X as 2-D"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._internal.types import Array, Facts
 from ..errors import FileProblem, MissingExtra, UnknownName
 from .columns import Pick, list_column
 from .files import damaged, translating
@@ -25,18 +26,16 @@ def parquet_kinds(path: Path) -> dict[str, str]:
         return {field.name: _kind(field.type) for field in file.schema_arrow}
 
 
-def parquet_values(path: Path, name: str) -> list[Any]:
+def parquet_values(path: Path, name: str) -> list[object]:
     """One column as labels or ids: plain values, sets for lists; None for what is missing, in sets too."""
     with _opened(path) as file:
         if name not in file.schema_arrow.names:
             raise UnknownName.among("column", name, file.schema_arrow.names)
-        values: list[Any] = file.read(columns=[name])[name].to_pylist()
+        values: list[object] = file.read(columns=[name])[name].to_pylist()
     return [set(value) if isinstance(value, list) else value for value in values]
 
 
-def parquet_columns(
-    path: Path, wanted: list[str] | Callable[[list[str]], list[str]] | None
-) -> dict[str, Any]:
+def parquet_columns(path: Path, wanted: list[str] | Callable[[list[str]], list[str]] | None) -> Facts:
     """These columns, or all but embeddings: numbers as arrays, others as arrays of objects, None for gaps."""
     with _opened(path) as file:
         kinds = {field.name: _kind(field.type) for field in file.schema_arrow}
@@ -80,7 +79,7 @@ def parquet_matrix(path: Path, name: str | None, pick: Pick) -> Matrix:
             "Leave the column out, or name the column to read",
         )
 
-    def blocks(rows: int) -> Iterator[Any]:
+    def blocks(rows: int) -> Iterator[Array]:
         with _opened(path) as file:
             for batch in file.iter_batches(rows, columns=names):
                 block = _stacked(batch.select(names), path) if lists is None else _unpacked(batch[0], path)
@@ -97,13 +96,13 @@ def parquet_matrix(path: Path, name: str | None, pick: Pick) -> Matrix:
     return Matrix(str(path), blocks, n_rows, width, column_names=tuple(names) if lists is None else None)
 
 
-def _stacked(batch: Any, path: Path) -> Any:
+def _stacked(batch: Any, path: Path) -> Array:
     if any(column.null_count for column in batch.columns):
         raise damaged(path, "it holds missing values", KIND, "Fill or drop them")
     return np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch.columns])
 
 
-def _unpacked(column: Any, path: Path) -> Any:
+def _unpacked(column: Any, path: Path) -> Array:
     values, lengths = column.flatten(), column.value_lengths().to_numpy(zero_copy_only=False)
     if column.null_count or values.null_count or (lengths != lengths[0]).any():
         raise damaged(path, "lists are missing or of different length", KIND)

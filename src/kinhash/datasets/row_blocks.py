@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._internal.blocks import FIT_ROWS
+from .._internal.types import Features
 from ..errors import FileProblem
 
 __all__ = ["Blocks", "Matrix"]
 
-Blocks = Callable[[int], Iterator[Any]]  # rows of a block → the blocks
+Blocks = Callable[[int], Iterator[Features]]  # rows of a block → the blocks
 
 
 class Matrix:
@@ -31,7 +31,7 @@ class Matrix:
         n_columns: int | None = None,
         *,
         column_names: tuple[str, ...] | None = None,
-        whole: Callable[[], Any] | None = None,
+        whole: Callable[[], Features] | None = None,
         once: bool = False,
     ) -> None:
         self.path, self.n_rows, self.n_columns, self.column_names = path, n_rows, n_columns, column_names
@@ -42,10 +42,10 @@ class Matrix:
         rows = "?" if self.n_rows is None else f"{self.n_rows:,}"
         return f"Matrix({self.path!r}, {rows} rows, {self.n_columns} columns)"
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Features]:
         return self.blocks()
 
-    def blocks(self, rows: int = FIT_ROWS) -> Iterator[Any]:
+    def blocks(self, rows: int = FIT_ROWS) -> Iterator[Features]:
         """Arrays (or CSR matrices) of at most ``rows`` rows, in order. Peak memory: a few blocks."""
         if self.once and self._used:
             raise FileProblem(
@@ -54,7 +54,7 @@ class Matrix:
         self._used = True
         return self._blocks(max(1, int(rows)))
 
-    def read(self) -> Any:
+    def read(self) -> Features:
         """All rows as one array or CSR matrix; a ``.npy`` stays a memory map. Peak: twice the matrix."""
         if self._whole is not None:
             return self._whole()

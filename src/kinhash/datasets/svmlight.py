@@ -10,7 +10,6 @@ import io
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -51,7 +50,7 @@ def svmlight_targets(path: Path) -> list[tuple[float, ...]]:
     return [targets for _, block in _blocks(path, FIT_ROWS) for targets in block]
 
 
-def _blocks(path: Path, rows: int) -> Iterator[tuple[Any, list[tuple[float, ...]]]]:
+def _blocks(path: Path, rows: int) -> Iterator[tuple[sp.csr_matrix, list[tuple[float, ...]]]]:
     """Features and targets of at most ``rows`` lines that are not blank."""
     with inflated(path, KIND) as stream:
         cut = ((number, line.partition("#")[0]) for number, line in enumerate(Lines(stream), 1))
@@ -60,7 +59,7 @@ def _blocks(path: Path, rows: int) -> Iterator[tuple[Any, list[tuple[float, ...]
             yield _parsed(part, path)
 
 
-def _parsed(numbered: list[tuple[int, str]], path: Path) -> tuple[Any, list[tuple[float, ...]]]:
+def _parsed(numbered: list[tuple[int, str]], path: Path) -> tuple[sp.csr_matrix, list[tuple[float, ...]]]:
     from sklearn.datasets import load_svmlight_file
 
     text = "\n".join(line for _, line in numbered)

@@ -15,11 +15,10 @@ import csv
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from .._internal.validation import is_integer
 from ..errors import FileProblem, UnknownName
 from .files import damaged, file_format, inflated, reading
@@ -32,7 +31,7 @@ KIND = "a table with names of columns"
 FORMATS = (".csv", ".tsv", ".parquet", ".json")
 LARGEST = 2**63
 BOOLEANS = {"true": True, "false": False}
-Columns = dict[str, Any]
+Columns = Facts
 Wanted = list[str] | Callable[[list[str]], list[str]] | None  # names, or what to choose among those there are
 
 
@@ -108,7 +107,7 @@ def _typed(file: Path, name: str, fields: list[str]) -> Array:
     return np.array([kind(field) for field in fields])
 
 
-def _kind(fields: list[str]) -> Callable[[str], Any] | None:
+def _kind(fields: list[str]) -> Callable[[str], object] | None:
     """What makes values of all these fields; None where they are text."""
     if not fields:
         return None
@@ -141,12 +140,12 @@ def _json(file: Path, wanted: Wanted) -> Columns:
     return {name: _array(file, name, column) for name, column in found.items()}
 
 
-def _array(file: Path, name: str, values: list[Any]) -> Array:
+def _array(file: Path, name: str, values: list[object]) -> Array:
     """Values of one kind as an array of it."""
     gap = next((k for k, value in enumerate(values) if value is None), None)
     if gap is not None:
         raise _missing(file, name, gap)
-    kinds: Mapping[str, Callable[[Any], bool]] = {
+    kinds: Mapping[str, Callable[[object], bool]] = {
         "bool": lambda value: isinstance(value, bool),
         "int64": lambda value: is_integer(value) and -LARGEST <= value < LARGEST,
         "float64": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
+from .._internal.types import Floats
 from .columns import Pick
 from .files import damaged, inflated, translating
 from .row_blocks import Matrix
@@ -90,7 +90,7 @@ def guess_delimiter(line: str) -> str | None:
 
 def _parsed(
     part: list[tuple[int, str]], path: str, mark: str | None, n_columns: int, ignored: Sequence[int]
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Numbered lines as numbers (len(part), n_columns); ``ignored`` columns are read as 0."""
     zeros: dict[int | str, Callable[[str], float]] = {column: lambda text: 0.0 for column in ignored}
     number, expected, remedy = 0, f"{n_columns} numbers in every line", "Mend that line"
@@ -157,7 +157,7 @@ def csv_matrix(
     places = pick.positions(names, path) if pick else list(range(len(fields)))
     ignored = [place for place in range(len(fields)) if place not in places]
 
-    def blocks(rows: int) -> Iterator[npt.NDArray[np.float64]]:
+    def blocks(rows: int) -> Iterator[Floats]:
         with opened() as lines:
             if stream is None and header:
                 lines.first(path)

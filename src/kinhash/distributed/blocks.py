@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices, map_blocks
-from .._internal.types import Ints
+from .._internal.types import Features, Ints, LabelsLike
 from .._internal.validation import check_integer
 from ..errors import InvalidInput
 from .tree import merge_in_order
@@ -17,6 +17,7 @@ from .tree import merge_in_order
 __all__ = ["Blocks", "LocalBlocks", "cut_rows"]
 
 T = TypeVar("T")
+Block: TypeAlias = tuple[Features, LabelsLike]  # either may be a function that loads it
 
 
 class Blocks(ABC):
@@ -27,15 +28,17 @@ class Blocks(ABC):
     """
 
     @abstractmethod
-    def reduce_labels(self, look: Callable[[int, Any], T], merge: Callable[[T, T], T]) -> T:
+    def reduce_labels(self, look: Callable[[int, LabelsLike], T], merge: Callable[[T, T], T]) -> T:
         """``look(number, y)`` of every block, merged; the features are not read."""
 
     @abstractmethod
-    def gather(self, take: Callable[[int, Any, Any, Ints], T], wanted: Mapping[int, Ints]) -> list[T]:
+    def gather(
+        self, take: Callable[[int, Features, LabelsLike, Ints], T], wanted: Mapping[int, Ints]
+    ) -> list[T]:
         """``take(number, X, y, wanted[number])`` of the blocks that are named, in their order."""
 
     @abstractmethod
-    def reduce(self, look: Callable[[int, Any, Any], T], merge: Callable[[T, T], T]) -> T:
+    def reduce(self, look: Callable[[int, Features, LabelsLike], T], merge: Callable[[T, T], T]) -> T:
         """``look(number, X, y)`` of every block, merged."""
 
 
@@ -45,7 +48,7 @@ class LocalBlocks(Blocks):
     Memory: what two blocks per thread need.
     """
 
-    def __init__(self, blocks: Sequence[tuple[Any, Any]], n_jobs: int | None = None) -> None:
+    def __init__(self, blocks: Sequence[Block], n_jobs: int | None = None) -> None:
         if not hasattr(blocks, "__getitem__") or not len(blocks):
             raise InvalidInput(
                 f"The blocks are {'empty' if hasattr(blocks, '__len__') else type(blocks).__name__}",
@@ -59,20 +62,22 @@ class LocalBlocks(Blocks):
                 )
         self.blocks, self.n_jobs = blocks, n_jobs
 
-    def reduce_labels(self, look: Callable[[int, Any], T], merge: Callable[[T, T], T]) -> T:
+    def reduce_labels(self, look: Callable[[int, LabelsLike], T], merge: Callable[[T, T], T]) -> T:
         def one(number: int) -> T:
             return look(number, _loaded(self.blocks[number][1]))
 
         return merge_in_order(map_blocks(one, range(len(self.blocks)), self.n_jobs), merge)
 
-    def gather(self, take: Callable[[int, Any, Any, Ints], T], wanted: Mapping[int, Ints]) -> list[T]:
+    def gather(
+        self, take: Callable[[int, Features, LabelsLike, Ints], T], wanted: Mapping[int, Ints]
+    ) -> list[T]:
         def one(number: int) -> T:
             X, y = map(_loaded, self.blocks[number])
             return take(number, X, y, wanted[number])
 
         return list(map_blocks(one, sorted(wanted), self.n_jobs))
 
-    def reduce(self, look: Callable[[int, Any, Any], T], merge: Callable[[T, T], T]) -> T:
+    def reduce(self, look: Callable[[int, Features, LabelsLike], T], merge: Callable[[T, T], T]) -> T:
         def one(number: int) -> T:
             X, y = map(_loaded, self.blocks[number])
             return look(number, X, y)
@@ -80,7 +85,7 @@ class LocalBlocks(Blocks):
         return merge_in_order(map_blocks(one, range(len(self.blocks)), self.n_jobs), merge)
 
 
-def cut_rows(X: Any, y: Any, rows: int = 65_536) -> list[tuple[Any, Any]]:
+def cut_rows(X: Features, y: LabelsLike, rows: int = 65_536) -> list[Block]:
     """Consecutive blocks of a matrix and its labels; of a memory map, nothing is read yet."""
     check_integer("rows", rows, 1)
     n_labels = y.shape[0] if hasattr(y, "shape") else len(y)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._internal.types import Bytes
+from .._internal.types import Bytes, Features
 from ..codes import n_bytes
 from ..hashers import Hasher
 
@@ -22,7 +20,7 @@ def for_workers(hasher: Hasher) -> Hasher:
     return light
 
 
-def code_block(X: Any, *, model: Hasher, how: str = "encode") -> Bytes:
+def code_block(X: Features, *, model: Hasher, how: str = "encode") -> Bytes:
     """Codes (``how`` = "encode") or bits ("transform") of a block, which may be empty."""
     if not X.shape[0]:
         bits = model.fitted_.map.n_bits

@@ -22,7 +22,7 @@ from .._internal.validation import check_features, make_rng
 from ..encoders import GUESS_ROWS, LABEL_ROWS, RBF, Moments, feature_map
 from ..errors import InvalidInput
 from ..hashers import Anchored, Hasher, Stream, StreamingHasher, StreamPlan
-from .blocks import Blocks, LocalBlocks
+from .blocks import Block, Blocks, LocalBlocks
 from .steps import Taken, join, sum_block, take_rows
 from .survey import Survey, choose_rows, spread_rows, survey_block
 
@@ -32,7 +32,7 @@ SAMPLE_ROWS = LABEL_ROWS  # as many as one fit's label model looks at
 H = TypeVar("H", bound=Hasher)
 
 
-def fit_blocks(hasher: H, blocks: Sequence[tuple[Any, Any]], n_jobs: int | None = None) -> H:
+def fit_blocks(hasher: H, blocks: Sequence[Block], n_jobs: int | None = None) -> H:
     """Fit a hasher to a list of blocks (X, y) in this process, and return it.
 
     Either part of a block may be a function without arguments that loads it, so the rows need never be in

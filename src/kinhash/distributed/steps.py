@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._internal.blocks import single_blas_thread
 from .._internal.rows import Rows
-from .._internal.types import Ints
+from .._internal.types import Features, Ints, LabelsLike, Matrix
 from .._internal.validation import check_finite
 from ..encoders import Moments, moments_of_block, moments_of_rows
 from ..errors import InvalidInput
@@ -25,11 +24,11 @@ __all__ = ["Taken", "join", "sum_block", "take_rows"]
 class Taken:
     """Rows with their labels."""
 
-    X: Any
+    X: Features
     labels: Labels
 
 
-def take_rows(number: int, X: Any, y: Any, places: Ints) -> Taken:
+def take_rows(number: int, X: Features, y: LabelsLike, places: Ints) -> Taken:
     """Some of the rows with labels; ``places`` count among those."""
     X = _features(number, X)
     labels = _labels(number, y, X.shape[0])
@@ -50,7 +49,7 @@ def join(parts: list[Taken]) -> Taken:
     return Taken(np.concatenate([part.X for part in parts]), labels)
 
 
-def sum_block(number: int, X: Any, y: Any, *, anchored: Anchored, width: int) -> Moments:
+def sum_block(number: int, X: Features, y: LabelsLike, *, anchored: Anchored, width: int) -> Moments:
     """Moments of a block: its rows against the targets that their labels ask for."""
     X = _features(number, X)
     if X.shape[1] != width:
@@ -68,7 +67,7 @@ def sum_block(number: int, X: Any, y: Any, *, anchored: Anchored, width: int) ->
     return moments_of_rows(Rows(X), anchored.preparation, lambda part: targets[place[part]], weights, 1)
 
 
-def _features(number: int, X: Any) -> Any:
+def _features(number: int, X: Features) -> Matrix:
     """A block's features as a numeric matrix or CSR, checked; errors name the block."""
     X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "fiub":
@@ -84,7 +83,7 @@ def _features(number: int, X: Any) -> Any:
     return X
 
 
-def _labels(number: int, y: Any, n_rows: int) -> Labels:
+def _labels(number: int, y: LabelsLike, n_rows: int) -> Labels:
     try:
         return read_labels(y, n_rows)
     except InvalidInput as error:

@@ -8,11 +8,10 @@ rare names were first seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, LabelsLike, Rng
 from ..supervision import Labels, from_labels, read_labels
 
 __all__ = ["RARE", "Survey", "choose_rows", "spread_rows", "survey_block"]
@@ -37,7 +36,7 @@ class Survey:
     counts: Floats
     drawn: Labels
     lots: Floats
-    seen: dict[Any, tuple[int, tuple[tuple[int, int], ...]]]
+    seen: dict[object, tuple[int, tuple[tuple[int, int], ...]]]
 
     @property
     def n_known(self) -> int:
@@ -68,7 +67,7 @@ class Survey:
         )
 
 
-def survey_block(number: int, y: Any, *, most: int, seed: int) -> Survey:
+def survey_block(number: int, y: LabelsLike, *, most: int, seed: int) -> Survey:
     """Survey of one block's labels."""
     every = read_labels(y)
     labels = every[np.flatnonzero(every.known)]
@@ -85,7 +84,7 @@ def survey_block(number: int, y: Any, *, most: int, seed: int) -> Survey:
     return Survey(most, len(every), (len(labels),), kinds, counts, labels[first], lots[first], seen)
 
 
-def choose_rows(survey: Survey, most: int, rng: np.random.Generator) -> dict[int, Ints]:
+def choose_rows(survey: Survey, most: int, rng: Rng) -> dict[int, Ints]:
     """All known rows if there are at most ``most``, else a uniform draw and a few rows of every rare name.
 
     Rows are given as places among the known rows of their block, ascending.

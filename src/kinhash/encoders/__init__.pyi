@@ -1,7 +1,6 @@
 from .alike import AlikeMaps as AlikeMaps
 from .alike import fit_alike as fit_alike
 from .amortized import Amortized as Amortized
-from .amortized import folded as folded
 from .amortized import unsupervised_codes as unsupervised_codes
 from .base import ENCODERS as ENCODERS
 from .base import ENOUGH_ROWS as ENOUGH_ROWS
@@ -36,6 +35,7 @@ from .features import labeled_set as labeled_set
 from .features import prepared_like as prepared_like
 from .features import standardized_moments as standardized_moments
 from .features import worth_trying as worth_trying
+from .held_out_examples import folded as folded
 from .label_models import LabelModel as LabelModel
 from .label_models import log_losses as log_losses
 from .label_models import logistic_labels as logistic_labels

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from .._internal.numerics import fit_rotation
 from .._internal.rows import Rows
-from .._internal.types import Bytes, Floats, Floats32, Ints
+from .._internal.types import Bytes, Floats, Floats32, Ints, Rng
 from ..codes import pack_bits, unpack_bits
 from ..models import Map
 from ..supervision import Labels, Training
@@ -89,9 +89,7 @@ def fit_alike(training: Training, n_bits: int) -> AlikeMaps:
     return AlikeMaps(_predicted(training.rows, own, training.looks, some), own)
 
 
-def _rotated_directions(
-    unit: Floats32, labels: Labels | None, some: Ints, n_bits: int, rng: np.random.Generator
-) -> Floats32:
+def _rotated_directions(unit: Floats32, labels: Labels | None, some: Ints, n_bits: int, rng: Rng) -> Floats32:
     """Weights (q, d): directions of what labels do not predict, made more even, rotated to round well."""
     left_over = np.eye(unit.shape[1])
     if labels is not None:

@@ -18,38 +18,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
 from .._internal.blocks import map_blocks
 from .._internal.numerics import Adam, fit_rotation
 from .._internal.rows import Rows
-from .._internal.types import Bytes, Floats, Floats32, Ints
+from .._internal.types import Bytes, Facts, Features, Floats, Floats32, Ints, Rng
 from .._internal.validation import check_number
 from ..codes import n_bytes, pack_bits
 from ..energies import Energy
 from ..errors import InvalidInput
 from ..gpu import card_in_use, moved
-from ..supervision import (
-    ENOUGH,
-    Examples,
-    Force,
-    Training,
-    named_rows,
-)
+from ..supervision import Examples, Force, Training, named_rows
 from .base import Candidate, Encoder, Fitted
 from .feature_transform import Preparation, prepare_rows
-from .found import found_partners
+from .held_out_examples import FOLDS, Scores, folded, means, scores_of, split_among_named
 from .maps import LinearMap
-from .partner_codes import PartnerScores, PartnerWeight, best_weight, judged, split_among_named
+from .partner_codes import PartnerScores, PartnerWeight, best_weight
+from .partners import Pull
 
 if TYPE_CHECKING:
     from ..solvers import Solver
 
-__all__ = ["Amortized", "Goal", "folded", "unsupervised_codes"]
+__all__ = ["Amortized", "Goal", "unsupervised_codes"]
 
 TEMPERATURE = 4  # τ: energies see agreements as if codes had four bits; with 16 few pairs decide all
 PULLS = (0.01, 0.003, 0.001, 0.0003, 0.0001)  # half decades, nearest to the start first
@@ -57,7 +51,6 @@ LEAST_PRIOR = 1.0  # the start counts as much as one example, or more: a weaker 
 STEPS, PAIRS_A_STEP = 300, 256  # twice as many of either change nothing
 RATE, DECAYS = 0.02, (0.9, 0.99)  # of Adam; the rate falls to 0
 START_ROWS, ROUNDS = 10_000, 50  # of the rotation that the map starts from
-FOLDS, HELD_OUT = 3, 0.2  # folds, and the share of examples that each holds out; one fold is a matter of luck
 ERRORS_FROM_START = 2.0  # standard errors by which a map must be better: the best of several looks too good
 LABEL_PAIRS = 20_000  # pairs sampled from labels, if there are no other examples
 
@@ -68,7 +61,7 @@ class Goal:
 
     energy: Energy
     n_bits: int
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
 
     def force(self) -> Force:
         """Derivative of the energy by the agreement of two rows, of size 1 at agreement 0 and ``|s| = 1``.
@@ -113,8 +106,7 @@ class Setting:
 
     def scores(self, weights: Floats32, intercept: Floats32 | float = 0) -> Floats32:
         """Scores of all named rows."""
-        found: Floats32 = self.rows @ weights + intercept
-        return found
+        return self.rows @ weights + intercept
 
     def map(self, weights: Floats32, intercept: Floats32) -> LinearMap:
         """The same for raw rows."""
@@ -138,9 +130,9 @@ class Amortized(Encoder):
     Memory: the named rows once as float32, the examples, and p² numbers.
     """
 
-    pull: Any = "auto"
+    pull: Pull = "auto"
     scale: str = "auto"
-    partners: Any = "auto"
+    partners: float | Literal["auto"] = "auto"
     _known: tuple[Setting, Ints, list[Examples]] | None = field(default=None, init=False)
 
     def check(self) -> None:
@@ -167,7 +159,7 @@ class Amortized(Encoder):
         if self.pull != "auto" and self.scale != "auto":
             return
         named, examples = named_examples(training)
-        folds = list(folded(examples, len(named), training.rng))
+        folds = folded(examples, len(named), training.rng)
         n_examples = sum(len(one.ends) for one in examples)
         pulls = [pull for pull in PULLS if pull * n_examples >= LEAST_PRIOR] if self.pull == "auto" else []
         if not folds or (self.pull == "auto" and not pulls):
@@ -206,7 +198,7 @@ class Amortized(Encoder):
     def _candidate(
         self,
         scale: str,
-        pull: Any,
+        pull: Pull,
         known: tuple[Setting, Ints, list[Examples]],
         scored: Sequence[Scores],
         cost: int,
@@ -274,17 +266,13 @@ def named_examples(training: Training) -> tuple[Ints, list[Examples]]:
     return named, [one.renumbered(place, len(named)) for one in examples]
 
 
-def unsupervised_codes(
-    X: Any, wanted: Ints, n_bits: int, rng: np.random.Generator, n_jobs: int | None = None
-) -> Bytes:
+def unsupervised_codes(X: Features, wanted: Ints, n_bits: int, rng: Rng, n_jobs: int | None = None) -> Bytes:
     """Packed codes of rows by ITQ's directions of at most 10,000 rows of X."""
     found = prepared(Rows(X), wanted, n_bits, "common", rng, n_jobs)
     return found.codes(found.start)(np.arange(len(wanted)))
 
 
-def prepared(
-    all_rows: Rows, named: Ints, n_bits: int, scale: str, rng: np.random.Generator, n_jobs: int | None
-) -> Setting:
+def prepared(all_rows: Rows, named: Ints, n_bits: int, scale: str, rng: Rng, n_jobs: int | None) -> Setting:
     """The named rows as numbers, and ITQ's directions of some of all rows."""
     n = len(all_rows)
     some = np.arange(n) if n <= START_ROWS else np.sort(rng.choice(n, START_ROWS, replace=False))
@@ -357,74 +345,3 @@ def _descend(
         gradient = rows.T @ push + setting.metric @ back
         adam.move([gradient, push.sum(axis=0) + np.float32(pull) * intercept], RATE * (1 - step / STEPS))
     return weights, intercept
-
-
-class Scores(NamedTuple):
-    """Of held-out examples: how well each is in order, and whether a search finds its partner; 0 to 1."""
-
-    order: Floats
-    partners: Floats
-
-
-def means(scores: Sequence[Scores]) -> tuple[float, float]:
-    """The mean order and the mean share of partners found, over folds."""
-    order, partners = (np.concatenate(part) for part in zip(*scores, strict=True))
-    return float(order.mean()), float(partners.mean()) if len(partners) else 0.0
-
-
-def scores_of(held: Sequence[Examples], codes: Callable[[Ints], Bytes], n_rows: int, seed: int) -> Scores:
-    """How codes order held-out examples, and which partners they find."""
-    score, influences = judged(held, codes, seed)
-    return Scores(score + influences, found_partners(held, codes, n_rows, seed))
-
-
-def folded(
-    examples: Sequence[Examples],
-    n_rows: int,
-    rng: np.random.Generator,
-    held_out: float = HELD_OUT,
-    n_folds: int = FOLDS,
-) -> Iterator[tuple[list[Examples], list[Examples]]]:
-    """Examples to learn from and held-out ones, for each fold; none at all where they are too few.
-
-    Held-out examples name a row of the fold, and no other example does. Folds are whole connected components
-    where a fold has ten of them or more, by their effective number. Otherwise they are single rows: fewer
-    components would ask about groups that were not seen, and one end of a held-out pair may then be known.
-    Pairs held out at random would flatter a map that remembers rows.
-    """
-    fold = _fold_of_row(examples, n_rows, rng, held_out)
-    found = []
-    for k in range(n_folds):
-        masks = [(fold[one.ends] == k).any(axis=1) for one in examples]
-        learn = [one.subset(~mask) for one, mask in zip(examples, masks, strict=True)]
-        held = [
-            one.subset(rng.permutation(np.flatnonzero(mask)))
-            for one, mask in zip(examples, masks, strict=True)
-        ]
-        if not all(one.is_enough() for one in learn) or not all(one.is_enough(to_score=True) for one in held):
-            return
-        found.append((learn, held))
-    yield from found
-
-
-def _fold_of_row(
-    examples: Sequence[Examples], n_rows: int, rng: np.random.Generator, held_out: float
-) -> Ints:
-    """The fold of each row (n,)."""
-    ends = [one.ends for one in examples]
-    links = np.concatenate([each[:, [0, k]] for each in ends for k in range(1, each.shape[1])]).T
-    graph = sp.csr_array((np.ones(links.shape[1]), (links[0], links[1])), shape=(n_rows, n_rows))
-    n_groups, group = sp.csgraph.connected_components(graph, directed=False)
-    sizes = np.bincount(group[np.concatenate([each[:, 0] for each in ends])], minlength=n_groups)
-    share = held_out
-    effective = sizes.sum() ** 2 / (sizes.astype(np.float64) ** 2).sum()
-    if held_out * effective < ENOUGH:
-        widest = max(each.shape[1] for each in ends)
-        share = 1 - (1 - held_out) ** (1 / widest)  # of rows, so that the share of examples is as wanted
-        n_groups, group = n_rows, np.arange(n_rows)
-        sizes = (np.bincount(links.ravel(), minlength=n_rows) > 0).astype(np.int64)
-    order = rng.permutation(n_groups)
-    fold = np.empty(n_groups, np.int64)
-    fold[order] = np.floor((np.cumsum(sizes[order]) - 1) / (share * sizes.sum())).clip(min=0)
-    found: Ints = fold[group]
-    return found

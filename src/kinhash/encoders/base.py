@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._internal.registry import Table
-from .._internal.types import Array, Bools, Bytes, Floats, Floats32, Ints
+from .._internal.types import Array, Bools, Bytes, Facts, Floats, Floats32, Ints
 from ..codes import KIN_ONLY, BitLayout, pack_bits
 from ..energies import Energy
 from ..models import Arrays, Map, Seen
@@ -46,7 +46,7 @@ class Fitted:
     group_of_row: Ints | None = None
     marginals: Floats32 | None = None
     scores: Floats32 | None = None
-    facts: dict[str, object] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
     fields: BitLayout = KIN_ONLY
     labels: LabelCodes | None = None
     seen: Seen | None = None

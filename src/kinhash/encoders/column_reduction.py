@@ -190,8 +190,7 @@ class _Sparse:
 
     def columns(self, rows: Ints) -> Floats32:
         """Those rows of Z as columns (p, q)."""
-        found: Floats32 = self.X[rows].toarray().T - self.origin[:, None]
-        return found
+        return self.X[rows].toarray().T - self.origin[:, None]
 
     def forth(self, values: Floats32, n_jobs: int | None) -> Floats32:
         """``Z values`` (n, q)."""

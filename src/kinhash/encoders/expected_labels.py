@@ -20,21 +20,8 @@ from ..errors import InvalidInput, UnknownName
 from ..solvers import Solution, needs_codewords
 from ..supervision import ClassSupervision, Labels, Supervision, TagSupervision, Training, TreeTagSupervision
 from .base import Candidate, Encoder, Fitted, HoldOut, hold_out
-from .features import (
-    FeatureMap,
-    LabeledSet,
-    Plain,
-    feature_map,
-    labeled_set,
-    prepared_like,
-    worth_trying,
-)
-from .label_models import (
-    ClassifierLabels,
-    LabelModel,
-    log_losses,
-    logistic_labels,
-)
+from .features import FeatureMap, LabeledSet, Plain, feature_map, labeled_set, prepared_like, worth_trying
+from .label_models import ClassifierLabels, LabelModel, log_losses, logistic_labels
 from .maps import ClassSimilarity, ExpectedMap, ExpectedSimilarity, TagSimilarity, TreeTagSimilarity
 from .ranking import rank_kin
 from .ridge import ROTATION_ROWS

@@ -45,8 +45,7 @@ class Preparation:
         if not isinstance(block, np.ndarray):  # on a card; see `standardize`
             values = block if self.rbf is None else self.rbf(block)
             far_cut = np.clip((values - self.mean) * np.minimum(1 / self.scale, 1e300), -FAR, FAR)
-            on_card: Floats32 = far_cut.astype(np.float32)
-            return on_card
+            return far_cut.astype(np.float32)
         return self.standardized(block) if self.rbf is None else self.rbf.prepared(block, self)
 
     def standardized(self, values: Floats) -> Floats32:
@@ -171,8 +170,7 @@ class UnitRBF(Similarities):
         away = np.maximum(away, 0)
         if self.power == 1:
             away = np.sqrt(away)
-        similarity: Floats = np.exp(away / np.float32(-2 * self.width * self.width)).astype(np.float64)
-        return similarity
+        return np.exp(away / np.float32(-2 * self.width * self.width)).astype(np.float64)
 
     def steps(self, builder: Builder) -> int:
         return builder.unit_similarities(self.centers, self.width, self.power)
@@ -232,8 +230,7 @@ def _unit(rows: Floats) -> Floats32:
     peak = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300)
     scaled = rows / peak
     length = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
-    unit: Floats32 = (scaled / np.where(length > 0, length, 1.0)).astype(np.float32)
-    return unit
+    return (scaled / np.where(length > 0, length, 1.0)).astype(np.float32)
 
 
 def prepare_rows(

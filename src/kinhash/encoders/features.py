@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from .._internal.blocks import block_slices, map_blocks, require_memory
 from .._internal.rows import Rows
-from .._internal.types import Array, Floats, Floats32, Ints
+from .._internal.types import Array, Floats, Floats32, Ints, Rng
 from .._internal.validation import check_flag, check_integer, check_number
 from ..errors import UnknownName
 from ..supervision import Training
@@ -62,7 +62,7 @@ class FeatureMap(BaseEstimator):
         """Number of centers for ``n_rows`` rows."""
         return 0
 
-    def centers(self, rows: Rows, among: Ints, rng: np.random.Generator) -> Similarities | None:
+    def centers(self, rows: Rows, among: Ints, rng: Rng) -> Similarities | None:
         """Similarities in place of columns; None leaves the columns."""
         return None
 
@@ -95,7 +95,7 @@ class RBF(FeatureMap):
     def count_centers(self, n_rows: int) -> int:
         return min(n_rows, self.n_centers)
 
-    def centers(self, rows: Rows, among: Ints, rng: np.random.Generator) -> Similarities | None:
+    def centers(self, rows: Rows, among: Ints, rng: Rng) -> Similarities | None:
         drawn = np.sort(rng.choice(among, self.count_centers(len(among)), replace=False))
         return self._similarities.of(rows.read(drawn), self.width)
 
@@ -141,7 +141,7 @@ def standardizes(features: FeatureMap, rows: Rows) -> bool:
     return features.standardize and not rows.kept_sizes
 
 
-def first_preparation(rows: Rows, features: FeatureMap, rng: np.random.Generator) -> Preparation:
+def first_preparation(rows: Rows, features: FeatureMap, rng: Rng) -> Preparation:
     """Statistics of some rows spread over the matrix, to keep sums accurate; draws RBF centers."""
     n = len(rows)
     rbf = features.centers(rows, np.arange(n), rng)
@@ -239,7 +239,7 @@ class LabeledSet:
         counted = float(len(some)) if weights is None else float(weights.sum())
         return total * (self.total_weight / max(counted, 1e-300))
 
-    def some(self, rng: np.random.Generator, most: int) -> Ints:
+    def some(self, rng: Rng, most: int) -> Ints:
         """Sorted positions of at most ``most`` rows with positive weight."""
         places = np.arange(len(self.rows)) if self.weights is None else np.flatnonzero(self.weights > 0)
         return places if len(places) <= most else np.sort(rng.choice(places, most, replace=False))
@@ -248,7 +248,7 @@ class LabeledSet:
 def labeled_set(
     training: Training,
     features: FeatureMap,
-    rng: np.random.Generator,
+    rng: Rng,
     rows: Ints | None = None,
     rbf: Similarities | None = None,
 ) -> LabeledSet:

@@ -64,5 +64,4 @@ def _found(
 
 
 def _differing(left: Bytes, right: Bytes) -> Ints:
-    differing: Ints = np.bitwise_count(left ^ right).sum(axis=1, dtype=np.int64)
-    return differing
+    return np.bitwise_count(left ^ right).sum(axis=1, dtype=np.int64)

@@ -91,8 +91,7 @@ class LinearLabels(LabelModel):
         if self.link == "sigmoid":
             return sigmoid(raw)
         odds = np.exp(raw - raw.max(axis=1, keepdims=True))
-        shares: Array = odds / odds.sum(axis=1, keepdims=True)
-        return shares
+        return odds / odds.sum(axis=1, keepdims=True)
 
     def softened(self, temperature: float) -> LabelModel:
         scale = np.float32(1 / temperature)

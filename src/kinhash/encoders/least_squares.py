@@ -204,8 +204,7 @@ def ridge_weights(moments: Standardized, alpha: float) -> Floats:
     """W (q, k) for standardized rows; the intercept is the mean target."""
     from scipy.linalg import cho_solve
 
-    weights: Floats = cho_solve((cholesky_factor(moments.gram, alpha), True), moments.cross)
-    return weights
+    return cho_solve((cholesky_factor(moments.gram, alpha), True), moments.cross)
 
 
 def leverage_factor(moments: Standardized, alpha: float) -> Floats:

@@ -27,15 +27,7 @@ import numpy as np
 from .._internal.blocks import FIT_ROWS, block_slices
 from .._internal.numerics import sigmoid
 from .._internal.types import Array, Bytes, Floats, Floats32, Ints
-from ..models import (
-    FARTHEST,
-    SHARE_BITS,
-    SIMILARITY_BITS,
-    SUREST,
-    Builder,
-    Join,
-    Map,
-)
+from ..models import FARTHEST, SHARE_BITS, SIMILARITY_BITS, SUREST, Builder, Join, Map
 from ..solvers import Expectation, Readout
 from .feature_transform import Preparation
 from .label_models import LabelModel
@@ -95,8 +87,7 @@ class LinearMap(PreparedMap):
         return self.weights.shape[1]
 
     def scores(self, block: Array) -> Array:
-        scores: Array = self.preparation(block) @ self.weights + self.intercept
-        return scores
+        return self.preparation(block) @ self.weights + self.intercept
 
     def widened(self, rows: NarrowRows) -> LinearMap:
         return LinearMap(rows.preparation, *rows.folded(self.weights, self.intercept, self.preparation))
@@ -184,8 +175,7 @@ class ClassSimilarity(ExpectedSimilarity):
     def of(self, chances: Array) -> Floats:
         if self.between is None:
             return (2 * chances[:, self.classes] - 1).astype(np.float64)
-        similarity: Floats = chances.astype(np.float64) @ self.between[:, self.classes]
-        return similarity
+        return chances.astype(np.float64) @ self.between[:, self.classes]
 
     def steps(self, builder: Builder, preparation: Preparation) -> Expectation:
         chances = builder.softmax(self.model.logits(builder, preparation))
@@ -260,8 +250,7 @@ class TreeTagSimilarity(ExpectedSimilarity):
     def of(self, chances: Array) -> Floats:
         ends = np.cumsum([level.patterns.shape[1] for level in self.levels])
         parts = np.split(chances, ends[:-1], axis=1)
-        mean: Floats = np.mean([level.of(p) for level, p in zip(self.levels, parts, strict=True)], axis=0)
-        return mean
+        return np.mean([level.of(p) for level, p in zip(self.levels, parts, strict=True)], axis=0)
 
     def steps(self, builder: Builder, preparation: Preparation) -> Expectation:
         share = 1 / len(self.levels)

@@ -10,22 +10,22 @@ of the map. Another weight must be better by two standard errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Bytes, Floats, Floats32, Ints
+from .._internal.types import Floats32
 from ..codes import pack_bits
-from ..supervision import Examples, agreement_of
+from ..supervision import Examples
 from .found import found_themselves
+from .held_out_examples import judged
 
-__all__ = ["PartnerScores", "PartnerWeight", "best_weight", "judged", "split_among_named"]
+__all__ = ["PartnerScores", "PartnerWeight", "best_weight"]
 
 WEIGHTS = (0.25, 0.5, 1.0, 2.0)  # with more, chance partners of rows with few decide
-HELD_OUT = 0.2  # share of the examples that weights are compared on
 ERRORS = 2.0  # standard errors by which codes must be better: the best of several looks too good
 
 
@@ -63,36 +63,6 @@ class PartnerScores:
 
     def at(self, weight: float) -> Floats32:
         return np.asarray(self.own + np.float32(weight) * self.partners, np.float32)
-
-
-def split_among_named(
-    examples: Sequence[Examples], n_rows: int, rng: np.random.Generator
-) -> tuple[list[Examples], list[Examples]] | None:
-    """Examples to learn from, and held-out ones whose rows those name too; None where they are too few."""
-    drawn = [rng.random(len(one.ends)) < HELD_OUT for one in examples]
-    named = np.zeros(n_rows, bool)
-    for one, out in zip(examples, drawn, strict=True):
-        named[one.ends[~out]] = True
-    held = [out & named[one.ends].all(axis=1) for one, out in zip(examples, drawn, strict=True)]
-    learn = [one.subset(~out) for one, out in zip(examples, held, strict=True)]
-    judged_by = [
-        one.subset(rng.permutation(np.flatnonzero(out))) for one, out in zip(examples, held, strict=True)
-    ]
-    enough = [one.is_enough() for one in learn] + [one.is_enough(to_score=True) for one in judged_by]
-    return (learn, judged_by) if all(enough) else None
-
-
-def judged(held: Sequence[Examples], codes: Callable[[Ints], Bytes], seed: int) -> tuple[float, Floats]:
-    """Mean score of held-out examples of all kinds by their weights, and pseudo-values less that mean.
-
-    A pseudo-value is what an example would add to the score if it were a mean over examples: its influence
-    times their number.
-    """
-    found = [one.score(agreement_of(codes), np.random.default_rng(seed)) for one in held]
-    weights = np.array([one.weight for one in held]) / sum(one.weight for one in held)
-    influences = np.concatenate([w * each.influences for w, each in zip(weights, found, strict=True)])
-    score = float(weights @ [each.score for each in found])
-    return score, influences * len(influences)
 
 
 def best_weight(

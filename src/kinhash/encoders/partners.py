@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -22,7 +22,7 @@ from sklearn.base import clone
 from .._internal.blocks import map_blocks
 from .._internal.numerics import Adam
 from .._internal.rows import Rows
-from .._internal.types import Array, Floats, Floats32, Ints
+from .._internal.types import Array, Facts, Floats, Floats32, Ints
 from ..supervision import PartnerSupervision, Training
 from .base import ENOUGH_ROWS, Candidate, Encoder, Fitted
 from .feature_transform import Preparation
@@ -41,13 +41,16 @@ HELD_OUT, MOST_HELD = 0.2, 2000  # share of the partners that are held out, and 
 ERRORS_FROM_START = 2.0  # standard errors by which a map must be better: the best of several looks too good
 
 
+Pull: TypeAlias = float | Literal["auto", "start"]
+
+
 @dataclass(frozen=True)
 class PartnerScores:
     """What a map should give: scores (others, d) of the first view's rows, and what each bit counts (d,)."""
 
     scores: Array
     counts: Ints
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Partners(Encoder):
     Memory: 12 bytes for each of at most 40 million numbers, and p² numbers.
     """
 
-    pull: Any = "auto"
+    pull: Pull = "auto"
 
     def candidates(self, training: Training, solution: PartnerScores) -> Iterator[Candidate]:
         """The ridge regression, then weaker and weaker pulls, judged by pairs whose partner no other has."""
@@ -88,11 +91,11 @@ class Partners(Encoder):
         z, bits = setting.preparation(training.rows.read(rows)), solution.scores[partner] > 0
         seed = int(training.rng.integers(2**63))
 
-        def one(pull: Any) -> Floats:
+        def one(pull: Pull) -> Floats:
             weights, intercept = train(setting, solution.counts, pull, seed)
             return shares_behind(z @ weights + intercept > 0, bits, partner, solution.counts)
 
-        pulls = ("start", *PULLS)
+        pulls: tuple[Pull, ...] = ("start", *PULLS)
         scored = map_blocks(one, pulls, training.n_jobs)
         for cost, (pull, shares) in enumerate(zip(pulls, scored, strict=True)):
             found = clone(self).set_params(pull=pull)
@@ -116,8 +119,7 @@ def _some_pairs(training: Training) -> Ints:
     most = int(np.clip(MOST_VALUES // training.rows.shape[1], 500, MOST_PAIRS))
     if pairs.shape[1] <= most:
         return pairs
-    found: Ints = pairs[:, np.sort(training.rng.choice(pairs.shape[1], most, replace=False))]
-    return found
+    return pairs[:, np.sort(training.rng.choice(pairs.shape[1], most, replace=False))]
 
 
 def prepared(training: Training, pairs: Ints, solution: PartnerScores) -> Setting:
@@ -135,12 +137,12 @@ def prepared(training: Training, pairs: Ints, solution: PartnerScores) -> Settin
     return Setting(standard.preparation, rows, means, pairs[1], scale * weights, scale * intercept)
 
 
-def train(setting: Setting, counts: Ints, pull: Any, seed: int) -> tuple[Floats32, Floats32]:
+def train(setting: Setting, counts: Ints, pull: Pull, seed: int) -> tuple[Floats32, Floats32]:
     """Weights (p, d) and intercepts (d,) after Adam steps from the ridge regression, or those themselves."""
     weights, intercept = setting.weights.copy(), setting.intercept.copy()
     if pull == "start":
         return weights, intercept
-    rng, rows, pull = np.random.default_rng(seed), setting.rows, np.float32(pull)
+    rng, rows, back = np.random.default_rng(seed), setting.rows, np.float32(pull)
     metric = rows.T @ rows / np.float32(len(rows))
     metric[np.diag_indices_from(metric)] += 1
     shares = (counts / counts.sum()).astype(np.float32)
@@ -150,8 +152,8 @@ def train(setting: Setting, counts: Ints, pull: Any, seed: int) -> tuple[Floats3
         z, v = rows[drawn], setting.means[drawn]
         u = np.tanh(z @ weights + intercept)
         push = (_wrong(u, v * shares, setting.partner[drawn]) @ v) * shares * (1 - u * u)
-        gradient = z.T @ push + pull * (metric @ (weights - setting.weights))
-        shift = push.sum(axis=0) + pull * (intercept - setting.intercept)
+        gradient = z.T @ push + back * (metric @ (weights - setting.weights))
+        shift = push.sum(axis=0) + back * (intercept - setting.intercept)
         adam.move([gradient, shift], RATE * (1 - step / STEPS))
     return weights, intercept
 

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._internal.numerics import Adam
-from .._internal.types import Array, Floats, Floats32, Ints
+from .._internal.types import Array, Floats, Floats32, Ints, Rng
 from .fit_kernels import differences_of_shares
 
 __all__ = ["rank_alike", "rank_kin"]
@@ -42,7 +42,7 @@ def rank_kin(
     queries: Floats,
     database: Floats,
     similarity: Callable[[Ints, Ints], Floats],
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> Floats:
     """Better weights (r, d) for relaxed codes (n, r) of the same rows as queries and in the database.
 
@@ -66,8 +66,7 @@ def kin_gradient(W: Floats32, e: Floats32, f: Floats32, S: Floats) -> Floats32:
     slope = np.float32(KIN_SHARPNESS / W.shape[1])
     wanted = _softmax((S / (NEAR * (S.std() or 1.0))).astype(np.float32))
     wrong = (_softmax(slope * (u @ v.T)) - wanted) * (slope / np.float32(len(e)))
-    gradient: Floats32 = e.T @ (wrong @ v * (1 - u * u)) + f.T @ (wrong.T @ u * (1 - v * v))
-    return gradient
+    return e.T @ (wrong @ v * (1 - u * u)) + f.T @ (wrong.T @ u * (1 - v * v))
 
 
 def _softmax(scores: Array) -> Array:
@@ -75,9 +74,7 @@ def _softmax(scores: Array) -> Array:
     return odds / odds.sum(axis=1, keepdims=True)
 
 
-def rank_alike(
-    weights: Floats32, rows: Floats32, labels: sp.csr_array | None, rng: np.random.Generator
-) -> Floats32:
+def rank_alike(weights: Floats32, rows: Floats32, labels: sp.csr_array | None, rng: Rng) -> Floats32:
     """Better weights (p, d) for rows (n, p) of unit length, whose labels (n, t) are known or None.
 
     Memory: ten arrays of the size of the weights and four of ROWS².
@@ -102,11 +99,10 @@ def alike_gradient(W: Floats32, z: Floats32) -> Floats32:
     wrong = codes @ codes.T
     differences_of_shares(wrong, sharpness, z @ z.T, np.float32(NEAR))
     pull = (wrong + wrong.T) @ codes * (sharpness / len(z))
-    gradient: Floats32 = z.T @ (pull * (1 - codes * codes))
-    return gradient
+    return z.T @ (pull * (1 - codes * codes))
 
 
-def alike_blocks(labels: sp.csr_array | None, n_rows: int, rng: np.random.Generator) -> Callable[[], Ints]:
+def alike_blocks(labels: sp.csr_array | None, n_rows: int, rng: Rng) -> Callable[[], Ints]:
     """Draws rows of a block: those with a label of a row taken at random, or any."""
     known = sp.csr_array((n_rows, 0)) if labels is None else labels
     by_label = known.tocsc()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from .._internal.types import Floats
+from .._internal.types import Facts, Floats
 
 __all__ = ["Energy", "Floats", "PairTerms"]
 
@@ -67,5 +67,5 @@ class Energy(ABC):
         parameters = ", ".join(f"{name}={value!r}" for name, value in sorted(self._parameters().items()))
         return f"{type(self).__name__}({parameters})"
 
-    def _parameters(self) -> dict[str, Any]:
+    def _parameters(self) -> Facts:
         return dict(vars(self))

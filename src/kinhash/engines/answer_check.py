@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from .._internal.types import Rng
 from .._internal.validation import check_integer
 from ..codes import Codes, CodesLike, as_codes, pack_bits
 from . import ENGINES
@@ -76,7 +77,7 @@ def check(
     )
 
 
-def sampled(codes: Codes, n_queries: int, rng: np.random.Generator) -> Codes:
+def sampled(codes: Codes, n_queries: int, rng: Rng) -> Codes:
     """Queries near the codes; every second one equals a stored code."""
     if not len(codes):
         bits = rng.integers(0, 2, (n_queries, codes.n_bits), dtype=np.uint8)

@@ -16,13 +16,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .._internal.texts import STRING
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..codes import KIN_ONLY, BitLayout, Codes, n_bytes
 from ..errors import CodesMismatch, InvalidInput, MissingExtra
 from ..index import sort_keys
@@ -40,6 +41,7 @@ __all__ = [
     "without_password",
 ]
 
+Listed = tuple[npt.ArrayLike, npt.ArrayLike]  # ids and distances as an engine gives them
 Found = tuple[Array, npt.NDArray[np.uint16]]  # ids (int64 or strings) and distances of one query
 
 
@@ -96,7 +98,7 @@ class EngineFacts:
     @staticmethod
     def note(codes: Codes) -> str:
         """The text an engine keeps beside the codes, for `from_note`; it is silent about one plain field."""
-        facts: dict[str, Any] = {"kinhash": 1, "n_bits": codes.n_bits, "model_id": codes.model_id}
+        facts: Facts = {"kinhash": 1, "n_bits": codes.n_bits, "model_id": codes.model_id}
         if codes.fields != KIN_ONLY:
             facts["fields"] = codes.fields.as_dict()
         return json.dumps(facts)
@@ -155,7 +157,7 @@ def without_password(target: str) -> str:
     return re.sub(r"(password\s*=\s*)('(\\.|[^'])*'|\S+)", r"\1***", target)
 
 
-def driver(module: str, extra: str, package: str | None = None) -> Any:
+def driver(module: str, extra: str, package: str | None = None) -> ModuleType:
     """The module that speaks to an engine, or an error that names the extra which brings it."""
     try:
         return import_module(module)
@@ -174,7 +176,7 @@ def id_array(ids: Any) -> Array:
     return np.array(values, STRING if len(values) and isinstance(values[0], str) else np.int64)
 
 
-def with_ties(fetch: Callable[[int], tuple[Any, Any]], k: int, n_rows: int, most: int | None = None) -> Found:
+def with_ties(fetch: Callable[[int], Listed], k: int, n_rows: int, most: int | None = None) -> Found:
     """The ``k`` nearest by (distance, id) from an engine that orders by distance alone.
 
     ``fetch(m)`` gives ids and ascending distances of some ``m`` nearest rows. We ask for more until a

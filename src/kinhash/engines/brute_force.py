@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Ints
-from ..codes import UInt8, to_words
+from .._internal.types import Bytes, Ints
+from ..codes import to_words
 
 __all__ = ["nearest_rows"]
 
 
-def nearest_rows(rows: UInt8, query: UInt8, k: int) -> tuple[Ints, npt.NDArray[np.uint16]]:
+def nearest_rows(rows: Bytes, query: Bytes, k: int) -> tuple[Ints, npt.NDArray[np.uint16]]:
     """The ``k`` rows (n, bytes) nearest to a query (1, bytes), by (distance, row), and their distances.
 
     Rows are in ascending order of their ids, so this is the order (distance, id).

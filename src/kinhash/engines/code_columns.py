@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._internal.blocks import block_slices
-from ..codes import Codes, UInt8, n_bytes, pack_bits, unpack_bits
+from .._internal.types import Bytes
+from ..codes import Codes, n_bytes, pack_bits, unpack_bits
 
 __all__ = ["Column", "columns", "weighted"]
 
@@ -26,7 +27,7 @@ class Column:
 
     name: str
     weight: int
-    packed: UInt8
+    packed: Bytes
     n_bits: int
 
     def texts(self) -> npt.NDArray[np.bytes_]:
@@ -53,7 +54,7 @@ def weighted(parts: list[Column], count: Callable[[Column], str]) -> str:
     return " + ".join(f"{part.weight} * {count(part)}" if part.weight > 1 else count(part) for part in parts)
 
 
-def _cut(codes: Codes, start: int, stop: int) -> UInt8:
+def _cut(codes: Codes, start: int, stop: int) -> Bytes:
     """Bits ``start`` to ``stop`` of every row, packed again."""
     out = np.empty((len(codes), n_bytes(stop - start)), np.uint8)
     for rows in block_slices(len(codes), BLOCK):

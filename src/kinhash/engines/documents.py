@@ -11,19 +11,20 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .._internal.blocks import block_slices
 from .._internal.files import replacing_folder
-from ..codes import Codes, UInt8, n_bytes
+from .._internal.types import Bytes, Facts
+from ..codes import Codes, n_bytes
 from ..errors import InvalidInput
 from .base import Engine, EngineFacts, Found, Place, Reader, id_array
 from .brute_force import nearest_rows
 from .sql import already_there
 
-__all__ = ["DocumentFiles", "signed"]
+__all__ = ["DocumentFiles", "search_by", "signed"]
 
 PART = 50_000  # rows per file: below the 100 MB that servers take at once
 
@@ -40,11 +41,11 @@ class DocumentFiles(Engine):
         """File names and contents that make the table."""
 
     @abstractmethod
-    def document(self, number: int | str, code: UInt8, place: Place) -> str:
+    def document(self, number: int | str, code: Bytes, place: Place) -> str:
         """The lines that load one row."""
 
     @abstractmethod
-    def row(self, document: dict[str, Any]) -> tuple[int | str, bytes] | None:
+    def row(self, document: Facts) -> tuple[int | str, bytes] | None:
         """Id and packed bytes of a line; None for a line that holds no code."""
 
     def problems(self) -> tuple[type[Exception], ...]:
@@ -90,9 +91,16 @@ class DocumentFiles(Engine):
         yield Reader(facts, nearest)
 
 
-def signed(code: UInt8) -> list[int]:
+def signed(code: Bytes) -> list[int]:
     """The bytes of a code as servers written in Java have them: from -128 to 127, the same bits."""
     return code.view(np.int8).tolist()
+
+
+def search_by(script: Facts, k: int, place: Place) -> str:
+    """The request for the rows with the highest scores of a script: bits less the distance; then by id."""
+    query = {"script_score": {"query": {"match_all": {}}, "script": script}}
+    request = {"size": k, "_source": ["id"], "query": query, "sort": [{"_score": "desc"}, {"id": "asc"}]}
+    return f"POST /{place.table}/_search\n{json.dumps(request)}"
 
 
 def _expect_room(target: Path, overwrite: bool) -> None:

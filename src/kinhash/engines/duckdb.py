@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,8 @@ from .code_columns import Column, columns, weighted
 from .sql import SqlEngine, Value, already_there, fresh_file, not_there, quoted, select, sql_reader
 
 __all__ = ["DuckDB"]
+
+_duckdb = partial(driver, "duckdb", "duckdb")
 
 VIEW = "_kinhash_block"  # begins as no table of ours does
 BLOCK = 8192  # rows handed over at once: 33 MB as text at 1024 bits
@@ -71,10 +74,6 @@ class DuckDB(SqlEngine):
             return f"bit_count(xor({part.name}, {value(part.name, part.texts()[0].decode())}::BIT))"
 
         return select(weighted(columns(code), count), f'"{place.table}"', value("k", k))
-
-
-def _duckdb() -> Any:
-    return driver("duckdb", "duckdb")
 
 
 def _comment(db: Any, place: Place) -> str | None:

@@ -6,11 +6,12 @@ Load with ``PUT /TABLE`` (mapping.json) and ``POST /TABLE/_bulk`` (each bulk-*.n
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ..codes import Codes, UInt8, n_bytes
+from .._internal.types import Bytes, Facts
+from ..codes import Codes, n_bytes
 from .base import EngineFacts, Place, has_text_ids
-from .documents import DocumentFiles, signed
+from .documents import DocumentFiles, search_by, signed
 
 __all__ = ["Elasticsearch"]
 
@@ -35,11 +36,11 @@ class Elasticsearch(DocumentFiles):
         }
         return {"mapping.json": json.dumps({"mappings": mappings}, indent=2) + "\n"}
 
-    def document(self, number: int | str, code: UInt8, place: Place) -> str:
+    def document(self, number: int | str, code: Bytes, place: Place) -> str:
         head = json.dumps({"index": {"_id": str(number)}})
         return f"{head}\n{json.dumps({'id': number, 'code': code.tobytes().hex()})}\n"
 
-    def row(self, document: dict[str, Any]) -> tuple[int | str, bytes] | None:
+    def row(self, document: Facts) -> tuple[int | str, bytes] | None:
         if "index" in document:
             return None
         return document["id"], bytes.fromhex(document["code"])
@@ -47,10 +48,4 @@ class Elasticsearch(DocumentFiles):
     def statement(self, code: Codes, k: int, place: Place) -> str:
         bits, query = 8 * n_bytes(code.max_distance), signed(code.repeated()[0])
         script = {"source": f"{bits} - hamming(params.code, 'code')", "params": {"code": query}}
-        request = {
-            "size": k,
-            "_source": ["id"],
-            "query": {"script_score": {"query": {"match_all": {}}, "script": script}},
-            "sort": [{"_score": "desc"}, {"id": "asc"}],  # the distance is bits - _score
-        }
-        return f"POST /{place.table}/_search\n{json.dumps(request)}"
+        return search_by(script, k, place)

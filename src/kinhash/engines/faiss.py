@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._internal.files import replace_file
 from ..codes import Codes
-from .base import Engine, EngineFacts, Place, Reader, driver, with_ties
+from .base import Engine, EngineFacts, Found, Listed, Place, Reader, driver, with_ties
 from .sql import already_there
 
 __all__ = ["Faiss"]
+
+_faiss = partial(driver, "faiss", "faiss")
 
 
 class Faiss(Engine):
@@ -41,8 +44,8 @@ class Faiss(Engine):
         index = _faiss().deserialize_index_binary(np.fromfile(place.target, np.uint8))
         n_rows = int(index.ntotal)
 
-        def nearest(code: Codes, k: int) -> Any:
-            def fetch(wanted: int) -> tuple[Any, Any]:
+        def nearest(code: Codes, k: int) -> Found:
+            def fetch(wanted: int) -> Listed:
                 distances, ids = index.search(code.repeated(), wanted)
                 return ids[0], distances[0]
 
@@ -71,7 +74,3 @@ def _index_of(codes: Codes) -> Any:
     mapped.own_fields = True
     flat.this.disown()
     return mapped
-
-
-def _faiss() -> Any:
-    return driver("faiss", "faiss")

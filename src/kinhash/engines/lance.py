@@ -6,13 +6,16 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, ClassVar
 
 from ..codes import Codes
-from .base import Engine, EngineFacts, Place, Reader, driver, has_text_ids, with_ties
+from .base import Engine, EngineFacts, Found, Listed, Place, Reader, driver, has_text_ids, with_ties
 from .sql import already_there, not_there
 
 __all__ = ["Lance"]
+
+_lance = partial(driver, "lancedb", "lance")
 
 
 class Lance(Engine):
@@ -62,8 +65,8 @@ class Lance(Engine):
         n_rows = table.count_rows()
         facts = EngineFacts.from_note((table.schema.metadata or {}).get(b"kinhash"), n_rows, place)
 
-        def nearest(code: Codes, k: int) -> Any:
-            def fetch(wanted: int) -> tuple[Any, Any]:
+        def nearest(code: Codes, k: int) -> Found:
+            def fetch(wanted: int) -> Listed:
                 asked = table.search(code.repeated()[0], vector_column_name="code").distance_type("hamming")
                 found = asked.bypass_vector_index().select(["id", "_distance"]).limit(wanted).to_arrow()
                 return found["id"], found["_distance"]
@@ -81,10 +84,6 @@ class Lance(Engine):
             f"found = asked.bypass_vector_index().limit({k}).to_arrow()\n"
             'ids, distances = found["id"], found["_distance"]'
         )
-
-
-def _lance() -> Any:
-    return driver("lancedb", "lance")
 
 
 def _table(db: Any, place: Place) -> Any:

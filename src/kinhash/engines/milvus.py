@@ -11,15 +11,18 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar
 
 from .._internal.blocks import block_slices
 from ..codes import Codes, n_bytes
 from ..errors import InvalidInput
-from .base import Engine, EngineFacts, Place, Reader, driver, has_text_ids, with_ties
+from .base import Engine, EngineFacts, Found, Listed, Place, Reader, driver, has_text_ids, with_ties
 from .sql import already_there, fresh_file, not_there
 
 __all__ = ["Milvus"]
+
+_milvus = partial(driver, "pymilvus", "milvus")
 
 BLOCK = 4096  # rows per insert; a server takes 64 MB at once
 MOST = 16384  # neighbors per query that Milvus gives at most
@@ -72,8 +75,8 @@ class Milvus(Engine):
                 client.describe_collection(place.table)["description"], n_rows, place
             )
 
-            def nearest(code: Codes, k: int) -> Any:
-                def fetch(wanted: int) -> tuple[Any, Any]:
+            def nearest(code: Codes, k: int) -> Found:
+                def fetch(wanted: int) -> Listed:
                     query = code.repeated().tobytes()
                     found = client.search(place.table, [query], limit=wanted, anns_field="code")[0]
                     return [one["id"] for one in found], [one["distance"] for one in found]
@@ -124,10 +127,6 @@ def _replace(client: Any, old: str, new: str) -> None:
     client.drop_collection(aside)
 
 
-def _milvus() -> Any:
-    return driver("pymilvus", "milvus")
-
-
 @contextmanager
 def _connected(place: Place) -> Iterator[Any]:
     """A client, without the log: pymilvus writes every error with its traceback before raising it."""
@@ -137,9 +136,8 @@ def _connected(place: Place) -> Iterator[Any]:
     try:
         if "://" not in place.target:
             lite = driver("milvus_lite.server_manager", "milvus", "milvus-lite").server_manager_instance
-            running = (
-                os.path.realpath(place.target) in lite._servers
-            )  # started by other code: leave it running
+            # What other code started is left running.
+            running = os.path.realpath(place.target) in lite._servers
         client = _milvus().MilvusClient(place.target)
         try:
             yield client

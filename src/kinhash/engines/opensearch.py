@@ -6,13 +6,14 @@ Load with ``PUT /TABLE`` (mapping.json) and ``POST /TABLE/_bulk`` (each bulk-*.n
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ..codes import Codes, UInt8, n_bytes
+from .._internal.types import Bytes, Facts
+from ..codes import Codes, n_bytes
 from .base import EngineFacts, Place, has_text_ids
-from .documents import DocumentFiles, signed
+from .documents import DocumentFiles, search_by, signed
 
 __all__ = ["OpenSearch"]
 
@@ -40,11 +41,11 @@ class OpenSearch(DocumentFiles):
         }
         return {"mapping.json": json.dumps(mapping, indent=2) + "\n"}
 
-    def document(self, number: int | str, code: UInt8, place: Place) -> str:
+    def document(self, number: int | str, code: Bytes, place: Place) -> str:
         head = json.dumps({"index": {"_id": str(number)}})
         return f"{head}\n{json.dumps({'id': number, 'code': signed(code)})}\n"
 
-    def row(self, document: dict[str, Any]) -> tuple[int | str, bytes] | None:
+    def row(self, document: Facts) -> tuple[int | str, bytes] | None:
         if "index" in document:
             return None
         return document["id"], np.array(document["code"], np.int8).tobytes()
@@ -55,10 +56,4 @@ class OpenSearch(DocumentFiles):
             "lang": "knn",
             "params": {"field": "code", "query_value": signed(code.repeated()[0]), "space_type": "hamming"},
         }
-        request = {
-            "size": k,
-            "_source": ["id"],
-            "query": {"script_score": {"query": {"match_all": {}}, "script": script}},
-            "sort": [{"_score": "desc"}, {"id": "asc"}],
-        }
-        return f"POST /{place.table}/_search\n{json.dumps(request)}"
+        return search_by(script, k, place)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 from .._internal.files import replace_file
@@ -16,6 +17,8 @@ from .code_columns import Column, columns, weighted
 from .sql import SqlEngine, Value, already_there, quoted, select, sql_reader
 
 __all__ = ["Parquet"]
+
+_arrow = partial(driver, "pyarrow", "parquet")
 
 
 class Parquet(SqlEngine):
@@ -68,7 +71,3 @@ def _binary(part: Column) -> Any:
 def _plain(codes: Codes) -> Any:
     """Ids as Arrow takes them, which does not know NumPy's strings."""
     return codes.ids.tolist() if has_text_ids(codes) and codes.ids is not None else codes.ids
-
-
-def _arrow() -> Any:
-    return driver("pyarrow", "parquet")

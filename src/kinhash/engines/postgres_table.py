@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar
 
 from .._internal.blocks import block_slices
@@ -14,6 +15,8 @@ from .code_columns import Column, columns, weighted
 from .sql import SqlEngine, Value, already_there, not_there, quoted, select, sql_reader
 
 __all__ = ["PostgresTable"]
+
+_psycopg = partial(driver, "psycopg", "postgres")
 
 BLOCK = 16384  # rows sent at once: 17 MB of text at 1024 bits
 
@@ -86,10 +89,6 @@ def _copied(value: int | str) -> bytes:
     for mark, escaped in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
         text = text.replace(mark, escaped)
     return text.encode()
-
-
-def _psycopg() -> Any:
-    return driver("psycopg", "postgres")
 
 
 def _comment(cursor: Any, place: Place) -> str | None:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -165,7 +164,7 @@ def as_place(target: Target, table: str) -> Place:
     return Place(text, table)
 
 
-def prepared(codes: Codes, ids: Any = None) -> Codes:
+def prepared(codes: Codes, ids: npt.ArrayLike | None = None) -> Codes:
     """Codes with ids, 64-bit integers or strings, each once, in ascending order."""
     given = codes.ids if ids is None else ids
     values = np.arange(len(codes)) if given is None else as_ids(given)

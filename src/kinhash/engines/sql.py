@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .._internal.aliases import Facts
 from .._internal.files import new_files
 from ..codes import Codes
 from ..errors import InvalidInput
@@ -27,14 +28,14 @@ __all__ = [
     "sql_reader",
 ]
 
-Value = Callable[[str, Any], str]  # the SQL of a value with a name: a literal, or a parameter
+Value = Callable[[str, object], str]  # the SQL of a value with a name: a literal, or a parameter
 
 
 class PreparedStatement(NamedTuple):
     """SQL with named parameters, and their values for one code."""
 
     text: str
-    parameters: dict[str, Any]
+    parameters: Facts
 
 
 class SqlEngine(Engine):
@@ -49,16 +50,16 @@ class SqlEngine(Engine):
         """The statement, with ``value(name, …)`` for everything that differs between queries."""
 
     def statement(self, code: Codes, k: int, place: Place) -> str:
-        def literal(name: str, value: Any) -> str:
+        def literal(name: str, value: object) -> str:
             return self.bits.format(value) if isinstance(value, str) else str(value)
 
         return self.sql(code, k, place, literal)
 
     def prepared_statement(self, code: Codes, k: int, place: Place) -> PreparedStatement:
         """The statement with parameters in place of the code and of ``k``, for the engine's client."""
-        parameters: dict[str, Any] = {}
+        parameters: Facts = {}
 
-        def parameter(name: str, value: Any) -> str:
+        def parameter(name: str, value: object) -> str:
             parameters[name] = value
             return (self.bits_parameter if isinstance(value, str) else self.parameter).format(name)
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
 from .._internal.files import replace_file
 from ..codes import Codes
 from ..errors import InvalidInput
-from .base import Engine, EngineFacts, Place, Reader, driver, with_ties
+from .base import Engine, EngineFacts, Found, Listed, Place, Reader, driver, with_ties
 from .sql import already_there
 
 __all__ = ["USearch"]
+
+_usearch = partial(driver, "usearch.index", "usearch")
 
 
 class USearch(Engine):
@@ -55,8 +58,8 @@ class USearch(Engine):
             index = _usearch().Index.restore(file.read())
         n_rows = len(index)
 
-        def nearest(code: Codes, k: int) -> Any:
-            def fetch(wanted: int) -> tuple[Any, Any]:
+        def nearest(code: Codes, k: int) -> Found:
+            def fetch(wanted: int) -> Listed:
                 found = index.search(code.repeated()[0], wanted, exact=True)
                 return found.keys, found.distances
 
@@ -72,7 +75,3 @@ class USearch(Engine):
             f"found = index.search(query, {k}, exact=True)\n"
             "ids, distances = found.keys, found.distances"
         )
-
-
-def _usearch() -> Any:
-    return driver("usearch.index", "usearch")

@@ -6,11 +6,12 @@ Put TABLE.sd among the schemas of your application and feed each feed-*.jsonl wi
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ..codes import Codes, UInt8, n_bytes
+from .._internal.types import Bytes, Facts
+from ..codes import Codes, n_bytes
 from .base import Place, has_text_ids
 from .documents import DocumentFiles, signed
 
@@ -55,11 +56,11 @@ class Vespa(DocumentFiles):
         )
         return {f"{place.table}.sd": schema}
 
-    def document(self, number: int | str, code: UInt8, place: Place) -> str:
+    def document(self, number: int | str, code: Bytes, place: Place) -> str:
         fields = {"id": number, "code": {"values": signed(code)}}
         return json.dumps({"put": f"id:{place.table}:{place.table}::{number}", "fields": fields}) + "\n"
 
-    def row(self, document: dict[str, Any]) -> tuple[int | str, bytes] | None:
+    def row(self, document: Facts) -> tuple[int | str, bytes] | None:
         fields = document["fields"]
         return fields["id"], np.array(fields["code"]["values"], np.int8).tobytes()
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._internal.files import replace_file
-from .._internal.types import Array, Bytes, Floats32
+from .._internal.types import Array, Bytes, Facts, Floats32, LabelsLike, Matrix
 from .._internal.validation import check_finite, check_integer
 from ..codes import Codes, CodesLike, pack_bits
 from ..errors import InvalidInput
+from ..index import HammingIndex
 from ..supervision import Labels
 from .label_errors import Doubts, by_features, by_neighbors
 from .layout import layout
@@ -38,7 +40,7 @@ class Explorer:
     """A page to look at codes; a notebook shows it, `save` writes it, ``summary`` has its figures."""
 
     html: str
-    summary: dict[str, Any]
+    summary: Facts
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page, all or nothing. It opens by a double click and needs no network."""
@@ -53,14 +55,14 @@ class Explorer:
 
 
 def explore(
-    codes: CodesLike,
-    labels: Any = None,
+    codes: CodesLike | HammingIndex,
+    labels: LabelsLike = None,
     *,
-    ids: Any = None,
-    text: Any = None,
+    ids: npt.ArrayLike | None = None,
+    text: Iterable[object] | None = None,
     pictures: Any = None,
     model: Any = None,
-    features: Any = None,
+    features: Matrix = None,
     title: str = "Codes to look at",
     n_rows: int = MOST_ROWS,
     random_state: int = 0,
@@ -121,7 +123,7 @@ def explore(
     return shown.explorer()
 
 
-def expect_model_with_features(model: Any, features: Any) -> None:
+def expect_model_with_features(model: object, features: Matrix) -> None:
     """Refuse a model that nothing is to be encoded with."""
     if model is not None and features is None:
         raise InvalidInput(
@@ -131,14 +133,14 @@ def expect_model_with_features(model: Any, features: Any) -> None:
         )
 
 
-def _features_of(features: Any, n_rows: int, rows: RowsShown) -> Any:
+def _features_of(features: Matrix, n_rows: int, rows: RowsShown) -> Matrix:
     expect_rows("rows of features", features.shape[0], n_rows)
     X = features[rows.numbers]
     check_finite(X)
     return X
 
 
-def _margins(model: Any, X: Any, codes: Codes) -> Array:
+def _margins(model: Any, X: Matrix, codes: Codes) -> Array:
     margins: Array = np.asarray(model.decision_function(X), np.float32)
     codes.require_same_kind(
         Codes(pack_bits(margins > 0), margins.shape[1], None, model.model_id_, model.fitted_.fields)
@@ -162,18 +164,18 @@ class _Page:
         self.mapped = None if same else mapped
         self.labels: Labels | None = rows.labels
         self.learned = self.labels is not None and not same and rows.learned
-        self.quality: dict[str, Any] | None = None
-        self.doubts: dict[str, Any] | None = None
+        self.quality: Facts | None = None
+        self.doubts: Facts | None = None
         self.pictures: Sheets | None = None
         self.model: ModelShown | None = None
 
-    def judge(self, X: Any) -> None:
+    def judge(self, X: Matrix) -> None:
         """Figures of kinship and of bits."""
         self.bits = bit_figures(self.codes, self.labels)
         if self.labels is not None:
             self.quality = quality(self.codes, self.mapped, self.labels, X)
 
-    def doubt(self, X: Any) -> None:
+    def doubt(self, X: Matrix) -> None:
         """The rows whose labels are least expected."""
         labels = self.labels
         if labels is None:
@@ -192,7 +194,7 @@ class _Page:
 
     def explorer(self) -> Explorer:
         """The page itself, and its figures."""
-        arrays: dict[str, Any] = {"codes": _words(self.codes)}
+        arrays: Facts = {"codes": _words(self.codes)}
         if self.mapped is not None:
             arrays["mapped"] = _words(self.mapped)
         arrays["places"] = np.round(np.clip(self.places, 0, 1) * 65535).astype(np.uint16)
@@ -205,7 +207,7 @@ class _Page:
         text = assemble(self.title, self._facts(), arrays)
         return Explorer(text, self._summary(len(text.encode())))
 
-    def _facts(self) -> dict[str, Any]:
+    def _facts(self) -> Facts:
         rows, codes, labels = self.rows, self.codes, self.labels
         sheets = self.pictures
         return {
@@ -245,7 +247,7 @@ class _Page:
         made = "; the map is by the model's margins" if self.mapped is not None else ""
         return f"{rows} · {self.codes.fields.describe(self.codes.n_bits)}{made}"
 
-    def _summary(self, n_bytes: int) -> dict[str, Any]:
+    def _summary(self, n_bytes: int) -> Facts:
         quality, doubts, sheets = self.quality or {}, self.doubts or {}, self.pictures
         first = dict(quality.get("precision") or [])
         return {
@@ -265,7 +267,7 @@ class _Page:
         }
 
 
-def _doubt_facts(found: Doubts | None) -> dict[str, Any]:
+def _doubt_facts(found: Doubts | None) -> Facts:
     if found is None:
         return {
             "how": "These codes seem to be made from the labels alone, so they can doubt none of them. "
@@ -292,7 +294,7 @@ def _words(codes: Codes) -> Bytes:
     return np.pad(codes.packed, ((0, 0), (0, -codes.packed.shape[1] % 4)))
 
 
-def _label_arrays(labels: Labels | None) -> dict[str, Any]:
+def _label_arrays(labels: Labels | None) -> Facts:
     if labels is None:
         return {}
     known = {"known": labels.known.astype(np.uint8)}
@@ -306,11 +308,11 @@ def _label_arrays(labels: Labels | None) -> dict[str, Any]:
     }
 
 
-def _ids(ids: Array) -> list[Any] | None:
+def _ids(ids: Array) -> list[int] | list[str] | None:
     """None for 0, 1, 2, ...; numbers too large for a browser as text."""
     if ids.dtype.kind != "i":
         return [str(name) for name in ids.tolist()]
     if np.array_equal(ids, np.arange(len(ids))):
         return None
-    values: list[Any] = ids.tolist()
+    values: list[int] = ids.tolist()
     return values if max(map(abs, values)) < EXACT else list(map(str, values))

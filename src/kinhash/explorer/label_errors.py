@@ -17,14 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 
 from .._internal.blocks import block_slices
-from .._internal.types import Bools, Floats, Ints
+from .._internal.types import Array, Bools, Floats, Ints, Matrix
 from ..codes import Codes, pack_bits
 from ..index import HammingIndex
 from ..metrics import FLOOR, MOST_CHANCES, TRIED_ROWS, Chances, log_losses, out_of_fold
@@ -87,7 +86,7 @@ class Doubts:
         return rows[np.lexsort((-self.chance[rows], self.score[rows]))]
 
 
-def by_features(X: Any, labels: Labels, seed: int) -> Doubts:
+def by_features(X: Matrix, labels: Labels, seed: int) -> Doubts:
     """From classifiers that did not see the rows they judge."""
     return _judged(
         out_of_fold(X, labels, seed), labels, "five classifiers, each fitted without the rows it judges"
@@ -181,7 +180,7 @@ class Calibration:
         return np.asarray((1 - self.noise) * p + self.noise * self.usual)
 
 
-def _judge_rows(out: Doubts, rows: Ints, chances: Any, labels: Labels) -> None:
+def _judge_rows(out: Doubts, rows: Ints, chances: Array, labels: Labels) -> None:
     """Write what these chances (k, t) say of these rows into ``out``."""
     at = np.arange(len(rows))
     sizes = np.asarray(labels.indicator().sum(axis=0)).ravel()

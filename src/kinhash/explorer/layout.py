@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._internal.blocks import block_slices
-from .._internal.types import Floats, Floats32, Ints
+from .._internal.types import Floats, Floats32, Ints, Rng
 from ..codes import Codes, unpack_bits
 from ..index import HammingIndex
 from .pull import settle
@@ -29,10 +29,8 @@ START = 3.0  # spread of the start, in units of the pull
 BLOCK_ROWS = 4096
 GOLDEN = np.pi * (3 - 5**0.5)  # angle between neighbors in a sunflower's head
 
-Places = Floats32
 
-
-def layout(codes: Codes, margins: Floats | None, seed: int) -> Places:
+def layout(codes: Codes, margins: Floats | None, seed: int) -> Floats32:
     """Places (n, 2) in the unit square. ``margins`` (n, d) are real-valued bits: they tell more rows apart.
 
     The same seed gives the same map. Memory: the unpacked bits as float32, and 40 links of every point.
@@ -87,7 +85,7 @@ def _start(vectors: Floats32) -> Floats:
     return START * places / max(float(places.std()), 1e-12)
 
 
-def _links(points: _Points, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def _links(points: _Points, rng: Rng) -> tuple[Ints, Ints]:
     """Each point with its nearest ones: by distance, then by margins where there are some, else by chance."""
     n = len(points.codes)
     if n < 2:
@@ -127,7 +125,7 @@ def _spread(places: Floats, point_of_row: Ints) -> Floats:
     return places[point_of_row] + radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def _in_unit_square(places: Floats) -> Places:
+def _in_unit_square(places: Floats) -> Floats32:
     """Shifted and scaled alike in both directions, so that distances keep their meaning."""
     low, high = places.min(axis=0), places.max(axis=0)
     size = max(float((high - low).max()), 1e-12)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Array
+from .._internal.types import Array, Facts, Matrix
 from ..models import WholeMap
 
 __all__ = ["LARGEST_MODEL", "ModelShown", "model_shown"]
@@ -23,11 +23,11 @@ class ModelShown:
     ``facts["why"]`` is None, or says why the page cannot run the model; then there are no arrays.
     """
 
-    facts: dict[str, Any]
+    facts: Facts
     arrays: dict[str, Array] = field(default_factory=dict)
 
 
-def model_shown(model: Any, X: Any) -> ModelShown:
+def model_shown(model: Any, X: Matrix) -> ModelShown:
     """The model of a hasher, if a browser can run it and if it is small enough. X is what it encodes."""
     whole = model.fitted_.map
     if not isinstance(whole, WholeMap):

@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Mapping
 from importlib import resources
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,7 @@ SCRIPTS = (
 )
 
 
-def assemble(title: str, facts: Mapping[str, Any], arrays: Mapping[str, Array | bytes]) -> str:
+def assemble(title: str, facts: Mapping[str, object], arrays: Mapping[str, Array | bytes]) -> str:
     """The page. ``facts`` are one block of JSON, ``arrays`` one block each of base64, lowest byte first."""
     style = "\n" + _source("page.css")
     scripts = ["\n" + _source(name) for name in SCRIPTS]
@@ -55,7 +54,7 @@ def assemble(title: str, facts: Mapping[str, Any], arrays: Mapping[str, Array | 
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _source("page.html"))
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     """JSON that can stand inside a script element: no ``<``, so neither an end tag nor a comment."""
     text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates have no UTF-8

@@ -6,11 +6,9 @@ orders. Queries carry their mapped codes where a model and features were given, 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Facts, Floats, Ints, Matrix
 from ..codes import Codes, n_bytes
 from ..index import HammingIndex
 from ..metrics import (
@@ -40,7 +38,7 @@ MOST_PAIRS = 40
 MOST_LABELS = 500
 
 
-def quality(codes: Codes, queries: Codes | None, labels: Labels, X: Any = None) -> dict[str, Any] | None:
+def quality(codes: Codes, queries: Codes | None, labels: Labels, X: Matrix = None) -> Facts | None:
     """All figures that need labels, ready for the page; None where no two rows of known label are there.
 
     Features X add float cosine and a classifier. Memory: tables of 2,000 queries by distance, by blocks.
@@ -71,7 +69,7 @@ def quality(codes: Codes, queries: Codes | None, labels: Labels, X: Any = None) 
     return figures
 
 
-def _answers(codes: Codes, queries: Codes | None, labels: Labels, known: Ints, X: Any) -> dict[str, Any]:
+def _answers(codes: Codes, queries: Codes | None, labels: Labels, known: Ints, X: Matrix) -> Facts:
     """What a person sees in the first answers of some queries, beside what else one could do."""
     own = some_queries(len(known))
     asked = known[own]
@@ -88,7 +86,7 @@ def _answers(codes: Codes, queries: Codes | None, labels: Labels, known: Ints, X
     return {"answers": found, "answers_of": len(asked), "self_retrieval": itself}
 
 
-def _ranked(queries: Codes, database: Codes, asked: Labels, labels: Labels, own: Ints) -> dict[str, Any]:
+def _ranked(queries: Codes, database: Codes, asked: Labels, labels: Labels, own: Ints) -> Facts:
     """Sums over queries of what lies at every distance, and the scores of each query."""
     sides = read_sides(asked, labels, len(queries), len(database), own)
     ranking = Ranking(queries, database, sides)
@@ -124,7 +122,7 @@ def _interval(scores: Floats) -> list[float] | None:
     return [found.low, found.high]
 
 
-def _by_label(sums: dict[str, Any], asked: Labels, labels: Labels) -> list[list[Any]]:
+def _by_label(sums: Facts, asked: Labels, labels: Labels) -> list[list[object]]:
     """Place of the label, its rows, its queries, mAP and precision among the first ten; the worst on top."""
     places = Labels(np.arange(len(labels.names)), asked.known, asked.classes, asked.tags)
     sizes = np.bincount(labels.indicator().indices, minlength=len(labels.names))
@@ -134,7 +132,7 @@ def _by_label(sums: dict[str, Any], asked: Labels, labels: Labels) -> list[list[
     ]
 
 
-def _confusion(queries: Codes, codes: Codes, labels: Labels, asked: Ints, known: Ints) -> dict[str, Any]:
+def _confusion(queries: Codes, codes: Codes, labels: Labels, asked: Ints, known: Ints) -> Facts:
     """Whose rows are among the first ten: shares by class of the query; the worst pairs of many classes."""
     assert labels.classes is not None
     bare = Codes(codes.packed[known], codes.n_bits, fields=codes.fields)
@@ -146,7 +144,7 @@ def _confusion(queries: Codes, codes: Codes, labels: Labels, asked: Ints, known:
     return _shares(own, theirs.ravel(), len(labels.names))
 
 
-def _coinciding(codes: Codes, labels: Labels, known: Ints) -> dict[str, Any]:
+def _coinciding(codes: Codes, labels: Labels, known: Ints) -> Facts:
     """Rows whose kin bits are mostly those of another class, by class and by that class."""
     assert labels.classes is not None
     kin = codes.bits()[known, : codes.fields.kin(codes.n_bits)]
@@ -161,7 +159,7 @@ def _coinciding(codes: Codes, labels: Labels, known: Ints) -> dict[str, Any]:
     return {**shares, "codes": len(majority)}
 
 
-def _shares(own: Ints, theirs: Ints, n_labels: int) -> dict[str, Any]:
+def _shares(own: Ints, theirs: Ints, n_labels: int) -> Facts:
     """Pairs of different labels, the most frequent first: [own, other, count, share of own]; and a table."""
     sizes = np.bincount(own, minlength=n_labels)
     pairs, counts = np.unique(own * n_labels + theirs, return_counts=True)
@@ -176,10 +174,10 @@ def _shares(own: Ints, theirs: Ints, n_labels: int) -> dict[str, Any]:
     return {"pairs": listed, "table": None if table is None else table.round(4).tolist()}
 
 
-def bit_figures(codes: Codes, labels: Labels | None) -> dict[str, Any]:
+def bit_figures(codes: Codes, labels: Labels | None) -> Facts:
     """Of every bit the share of ones, what it says about the label, and the labels it separates best."""
     health = code_health(codes)
-    figures: dict[str, Any] = {
+    figures: Facts = {
         "ones": health.ones.round(4).tolist(),
         "dead": health.dead_bits.tolist(),
         "twins": [list(pair) for pair in health.twin_bits[:MOST_PAIRS]],

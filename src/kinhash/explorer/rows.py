@@ -6,12 +6,13 @@ page rows stand in the order of ids, so that (distance, place) is the order (dis
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .._internal.types import Array, Ints
+from .._internal.types import Array, Ints, LabelsLike, Rng
 from ..codes import Codes, CodesLike, as_codes
 from ..errors import CodesMismatch, InvalidInput
 from ..index import HammingIndex, Ids, as_ids, sorting_order
@@ -42,7 +43,12 @@ class RowsShown:
         return len(self.codes)
 
 
-def read_rows(codes: CodesLike, ids: Any, labels: Any, text: Any) -> RowsShown:
+def read_rows(
+    codes: CodesLike | HammingIndex,
+    ids: npt.ArrayLike | None,
+    labels: LabelsLike,
+    text: Iterable[object] | None,
+) -> RowsShown:
     """Codes (an index, `Codes` or packed bytes), and what comes beside them, sorted by id."""
     found, names = _codes_and_ids(codes, ids)
     if not len(found):
@@ -62,7 +68,7 @@ def read_rows(codes: CodesLike, ids: Any, labels: Any, text: Any) -> RowsShown:
     return RowsShown(bare, names[order], order, len(found), known, texts, found.learned)
 
 
-def sampled(rows: RowsShown, most: int, rng: np.random.Generator) -> RowsShown:
+def sampled(rows: RowsShown, most: int, rng: Rng) -> RowsShown:
     """At most ``most`` rows, drawn at random, in their order."""
     if len(rows) <= most:
         return rows
@@ -87,7 +93,7 @@ def expect_rows(what: str, came: int, n_rows: int) -> None:
         )
 
 
-def _codes_and_ids(codes: CodesLike, ids: Any) -> tuple[Codes, Array]:
+def _codes_and_ids(codes: CodesLike | HammingIndex, ids: npt.ArrayLike | None) -> tuple[Codes, Array]:
     """Codes in the order of the rows, and their ids."""
     given = None if ids is None else as_ids(ids)
     if isinstance(codes, HammingIndex):
@@ -132,7 +138,7 @@ def _kind(ids: Array) -> str:
     return "numbers" if ids.dtype.kind == "i" else "texts"
 
 
-def _short(text: Any) -> str:
+def _short(text: object) -> str:
     """One text, as a page keeps it: no longer than needed to know it again."""
     words = "" if text is None else str(text)
     return words if len(words) <= LONGEST_TEXT else words[: LONGEST_TEXT - 1] + "…"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .._internal.bit_planes import N_PLANES
 from .._internal.locks import new_lock
-from .._internal.types import Array, Bytes, Floats, Ints
+from .._internal.types import Array, Bytes, Facts, Floats, Ints
 from ..errors import InvalidInput, MissingExtra
 from .queries import Queries
 from .rows import Notes, Rows, Tiles
@@ -341,7 +341,7 @@ class _Named:
 
     def __init__(self, module: Any) -> None:
         self._module = module
-        self._functions: dict[str, Any] = {}
+        self._functions: Facts = {}
 
     def get_function(self, name: str) -> Any:
         if name not in self._functions:

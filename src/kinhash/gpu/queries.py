@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +47,7 @@ class Queries:
         planes = planes_of(self.weights)
         return np.ascontiguousarray(np.broadcast_to(planes, (len(self), *planes.shape[1:])))
 
-    def by_value(self, first: int, last: int) -> tuple[str, tuple[Any, ...]]:
+    def by_value(self, first: int, last: int) -> tuple[str, tuple[object, ...]]:
         """At most four of the queries as one record, words before planes, and the kernel that takes it."""
         kept = self.__dict__.setdefault("_records", {})
         if first not in kept:

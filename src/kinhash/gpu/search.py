@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -145,7 +145,7 @@ def _numbered(card: Card, notes: Notes, queries: Ints, first: int) -> list[tuple
     return [(first + queries[number], keys)]
 
 
-def _by_size(queries: Ints, counts: Ints) -> Iterator[Any]:
+def _by_size(queries: Ints, counts: Ints) -> Iterator[Ints]:
     """Queries with many rows in groups that can be noted at a time, each at least of one query."""
     queries, counts = queries[np.argsort(counts)], np.sort(counts)
     start = 0
@@ -181,14 +181,14 @@ def nearest_by_margins(card: Card, rows: Rows, words: Keys, weights: Floats, k: 
     return distances, found
 
 
-def _counts(card: Card, rows: Rows, asked: Queries, limits: npt.NDArray[np.int32]) -> Any:
+def _counts(card: Card, rows: Rows, asked: Queries, limits: npt.NDArray[np.int32]) -> Ints:
     """How many rows are within the limits (q,)."""
     notes = card.notes(len(asked), 1)
     card.collect(rows, asked, card.put(limits), Tiles(0, card.n_tiles(rows)), notes)
     return card.get(notes.counts).astype(np.int64)
 
 
-def _by_tiles(card: Card, rows: Rows, counts: Ints) -> Iterator[Any]:
+def _by_tiles(card: Card, rows: Rows, counts: Ints) -> Iterator[tuple[Ints, int]]:
     """Queries whose rows can be noted at a time, with all tiles; those with more rows, with fewer tiles."""
     few = counts <= card.most_ties
     for some in _by_size(np.flatnonzero(few), counts[few]):

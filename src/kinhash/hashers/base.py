@@ -10,18 +10,21 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._internal.blocks import keep_threads, map_padded_rows, map_rows, single_blas_thread
+from .._internal.files import PathLike
 from .._internal.rows import Rows
 from .._internal.stages import FitTask, Listener, Stages
-from .._internal.types import Array, Bytes, Floats32
+from .._internal.types import Array, Bytes, Features, Floats32, LabelsLike, Matrix, Numbers, Seed
 from .._internal.validation import (
     check_choice,
     check_features,
@@ -35,15 +38,10 @@ from ..codes import Codes, pack_bits
 from ..encoders import Fitted, mapped_codes
 from ..errors import InvalidInput, KinhashWarning
 from ..models import Seen, Watch, WholeMap
-from ..supervision import Training, from_labels, from_pairs, from_similarity
+from ..supervision import Supervision, Training, from_labels, from_pairs, from_similarity
 from .equal_rows import merge_equal_rows, names_rows, of_all_rows
 from .explanation import Explanation
-from .fit_warnings import (
-    all_equal_warning,
-    classes_sharing_codes,
-    count_distinct,
-    shared_codes_warning,
-)
+from .fit_warnings import all_equal_warning, classes_sharing_codes, count_distinct, shared_codes_warning
 from .report import FitReport, dead_bits_warning
 from .views import Viewed
 
@@ -64,6 +62,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanation", "Hasher"]
 
+Supervise: TypeAlias = Callable[[int], "Supervision"]  # the number of rows of X → what is known of them
+
 MOST_JOBS = 1024  # more threads than a system starts would be asked for by a stranger's model file
 
 
@@ -71,7 +71,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
     """Base of all hashers. Subclasses have ``n_bits``, ``random_state`` and ``n_jobs``."""
 
     n_bits: int
-    random_state: Any
+    random_state: Seed
     n_jobs: int | None
     verbose: int = 0
 
@@ -105,7 +105,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
 
     # -- learning ------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Features, y: LabelsLike = None, sample_weight: Numbers | None = None) -> Self:
         """Learn codes from rows X (n, p) and labels y: classes, a 0/1 indicator matrix, or tag sets.
 
         ``None`` or NaN in place of a label means unknown; see `kinhash.supervision` for all the rules.
@@ -114,14 +114,14 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         """
         return self._fit(X, lambda n: from_labels(y, n), sample_weight, y)
 
-    def fit_pairs(self, X: Any, left: Any, right: Any, verdict: Any) -> Self:
+    def fit_pairs(self, X: Features, left: Numbers, right: Numbers, verdict: Numbers) -> Self:
         """Learn from pairs of row numbers: verdict 1 (or True) similar, −1 (or False) dissimilar.
 
         Pairs that are not listed are unknown and ignored; rows in no pair take the map's code.
         """
         return self._fit(X, lambda n: from_pairs(left, right, verdict, n), None)
 
-    def fit_similarity(self, X: Any, S: Any, anchors: Any = None) -> Self:
+    def fit_similarity(self, X: Features, S: Matrix, anchors: Numbers | None = None) -> Self:
         """Learn from similarities S in [−1, 1]: (n, n), or (n, m) with the row number of each column.
 
         Dense or sparse; 0 means unknown, and the diagonal is ignored.
@@ -130,7 +130,12 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
 
     @with_callbacks
     def _fit(
-        self, X: Any, supervise: Any, sample_weight: Any, y: Any = None, looks: Rows | None = None
+        self,
+        X: Features,
+        supervise: Supervise,
+        sample_weight: Numbers | None,
+        y: LabelsLike = None,
+        looks: Rows | None = None,
     ) -> Self:
         self.check_parameters()
         self.__dict__.pop("_stream", None)  # a new fit forgets blocks that came before
@@ -194,7 +199,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
 
     # -- using ---------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any, view: str | None = None) -> Array:
+    def decision_function(self, X: Features, view: str | None = None) -> Array:
         """Margins (n, d): a bit is 1 where its margin is above zero, and firm where it is far from it.
 
         They are whole numbers times powers of two, the same on every machine; their signs are the bits of
@@ -205,13 +210,12 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
             return self.view(view).decision_function(X)
         return self._scores(self._new_rows(X))
 
-    def transform(self, X: Any, view: str | None = None) -> Bytes:
+    def transform(self, X: Features, view: str | None = None) -> Bytes:
         """Bits (n, d) as 0 and 1, for scikit-learn pipelines."""
         own = self if view is None else self.view(view)
-        bits: Bytes = own.encode(X).bits()
-        return bits
+        return own.encode(X).bits()
 
-    def encode(self, X: Any, ids: Any = None, view: str | None = None) -> Codes:
+    def encode(self, X: Features, ids: npt.ArrayLike | None = None, view: str | None = None) -> Codes:
         """Codes of rows: packed bytes (n, ceil(d / 8)) in np.packbits order that know their length and model.
 
         ``np.asarray(codes)``, or ``codes.packed``, is the plain array; ``codes.repeated()`` is the one whose
@@ -232,7 +236,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
     def search(
         self,
         index: HammingIndex,
-        X: Any,
+        X: Features,
         k: int,
         floats: str | None = "alike",
         view: str | None = None,
@@ -264,7 +268,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         known = self.model_id_, fitted.fields, learned, fitted.mapped_share, fitted.knows_looks
         return Codes(packed, self._n_features_out, ids, *known)
 
-    def _new_rows(self, X: Any) -> Rows:
+    def _new_rows(self, X: Features) -> Rows:
         """Rows to encode, checked; warns, once, where they are unlike those of the fit."""
         rows = Rows(self._checked(X))
         doubt = self._watch.look(rows)
@@ -302,7 +306,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         phi[group < 0] = np.nan
         return phi
 
-    def score(self, X: Any, y: Any, view: str | None = None) -> float:
+    def score(self, X: Features, y: LabelsLike, view: str | None = None) -> float:
         """Expected-tie mean average precision of the given rows among themselves, own row left out.
 
         Codes are mapped on both sides. 1 is perfect; the share of relevant rows is chance.
@@ -312,7 +316,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         codes = (self if view is None else self.view(view)).encode(X)
         return float(mean_average_precision(codes, codes, y, y, exclude_self=True))
 
-    def explain(self, x: Any, y: Any) -> Explanation:
+    def explain(self, x: Features, y: Features) -> Explanation:
         """Which bits of two rows differ, and by what margins."""
         names = getattr(self, "feature_names_in_", None)
         left, right = (_one_row(in_order_of(names, row)) for row in (x, y))
@@ -333,7 +337,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
 
     # -- files ---------------------------------------------------------------------------------
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the fitted model to one verified file; `kinhash.load` reads it. No pickle."""
         from .model_file import save_model
 
@@ -391,5 +395,5 @@ def _training_codes(fitted: Fitted, rows: Rows, n_jobs: int | None) -> Bytes:
     return fitted.codes
 
 
-def _one_row(row: Any) -> Array:
+def _one_row(row: Features) -> Array:
     return np.ravel(row.toarray() if sp.issparse(row) else np.asarray(row))

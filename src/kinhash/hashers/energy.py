@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import replace
+from typing import Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._internal.rows import Rows
-from .._internal.types import Bytes, Floats32
+from .._internal.types import Features, LabelsLike, Matrix, Numbers, Seed
 from .._internal.validation import check_integer, check_number
-from ..codes import KIN_ONLY, MAX_WEIGHT, BitLayout, Codes, pack_bits
-from ..encoders import (
-    ENCODERS,
-    WIDE,
-    Amortized,
-    Encoder,
-    Evidence,
-    Fitted,
-    label_codes,
-    mapped_codes,
-    narrowed,
-)
+from ..codes import KIN_ONLY, MAX_WEIGHT, BitLayout, Codes
+from ..encoders import ENCODERS, Amortized, Encoder, Evidence, Fitted, mapped_codes
 from ..energies import ENERGIES, Energy
 from ..errors import InvalidInput, UnknownName
-from ..models import Map, Seen
-from ..solvers import SOLVERS, Solver, most_directions
+from ..solvers import SOLVERS, Solver
 from ..supervision import (
+    Kinship,
     Labels,
     MixedSupervision,
     Supervision,
@@ -42,13 +32,11 @@ from ..supervision import (
     read_labels,
     read_paths,
 )
-from .fit_warnings import held_out_facts, share_of_mapped, weak_examples, weak_labels, weak_pairs
+from .base import Supervise
+from .fit_warnings import held_out_facts
+from .parts import Parts
 from .stream import StreamPlan
 from .streaming import StreamingHasher, require_streamable
-
-if TYPE_CHECKING:
-    from ..encoders import AlikeMaps
-    from ..tuning import Choice
 
 __all__ = ["EnergyHasher"]
 
@@ -115,11 +103,11 @@ class EnergyHasher(StreamingHasher):
         energy: str | Energy = "ksh",
         solver: str | Solver = "auto",
         encoder: str | Encoder = "auto",
-        kinship: Any = "auto",
-        alike: Any = "auto",
+        kinship: Kinship = "auto",
+        alike: float | Literal["auto"] = "auto",
         kin_weight: int = 3,
         trust: float = 0.4,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_bits = n_bits
@@ -156,7 +144,13 @@ class EnergyHasher(StreamingHasher):
             else:
                 value.check()
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, alike_to: Any = None) -> Self:
+    def fit(
+        self,
+        X: Features,
+        y: LabelsLike = None,
+        sample_weight: Numbers | None = None,
+        alike_to: Features = None,
+    ) -> Self:
         """Learn codes from rows X (n, p) and labels y: classes, a 0/1 indicator matrix, or tag sets.
 
         ``None`` or NaN in place of a label means unknown; see `kinhash.supervision` for all the rules.
@@ -177,13 +171,13 @@ class EnergyHasher(StreamingHasher):
 
     def fit_pairs(
         self,
-        X: Any,
-        left: Any,
-        right: Any,
-        verdict: Any = None,
+        X: Features,
+        left: Numbers,
+        right: Numbers,
+        verdict: Numbers | None = None,
         *,
-        weight: Any = None,
-        y: Any = None,
+        weight: Numbers | None = None,
+        y: LabelsLike = None,
         y_weight: float = 1.0,
     ) -> Self:
         """Learn from pairs of row numbers.
@@ -198,16 +192,19 @@ class EnergyHasher(StreamingHasher):
         """
         if verdict is None and weight is not None:
             raise InvalidInput("weight came without verdict", "weights of verdicts", "Pass verdict, too")
-
-        def supervise(n: int) -> Supervision:
-            return (
-                from_kin(left, right, n) if verdict is None else from_pairs(left, right, verdict, n, weight)
-            )
-
-        return self._fit_examples(X, supervise, y, y_weight)
+        if verdict is None:
+            return self._fit_examples(X, lambda n: from_kin(left, right, n), y, y_weight)
+        return self._fit_examples(X, lambda n: from_pairs(left, right, verdict, n, weight), y, y_weight)
 
     def fit_triplets(
-        self, X: Any, anchor: Any, nearer: Any, further: Any, *, y: Any = None, y_weight: float = 1.0
+        self,
+        X: Features,
+        anchor: Numbers,
+        nearer: Numbers,
+        further: Numbers,
+        *,
+        y: LabelsLike = None,
+        y_weight: float = 1.0,
     ) -> Self:
         """Learn from row numbers: each row of ``anchor`` is more similar to ``nearer`` than to ``further``.
 
@@ -216,7 +213,13 @@ class EnergyHasher(StreamingHasher):
         return self._fit_examples(X, lambda n: from_triplets(anchor, nearer, further, n), y, y_weight)
 
     def fit_similarity(
-        self, X: Any, S: Any, anchors: Any = None, *, y: Any = None, y_weight: float = 1.0
+        self,
+        X: Features,
+        S: Matrix,
+        anchors: Numbers | None = None,
+        *,
+        y: LabelsLike = None,
+        y_weight: float = 1.0,
     ) -> Self:
         """Learn from similarities S in [−1, 1]: (n, n), or (n, m) with the row number of each column.
 
@@ -225,7 +228,7 @@ class EnergyHasher(StreamingHasher):
         """
         return self._fit_examples(X, lambda n: from_similarity(S, anchors, n), y, y_weight)
 
-    def _fit_examples(self, X: Any, supervise: Any, y: Any, y_weight: float) -> Self:
+    def _fit_examples(self, X: Features, supervise: Supervise, y: LabelsLike, y_weight: float) -> Self:
         if y is None:
             return self._fit(X, supervise, None)
         check_number("y_weight", y_weight, 0.0, open_low=True)
@@ -268,7 +271,7 @@ class EnergyHasher(StreamingHasher):
         fields = BitLayout(n_alike, int(self.kin_weight)) if n_alike else KIN_ONLY
         return Parts(energy, solver, encoder, fields, fields.kin(self.n_bits), float(self.trust))
 
-    def learned_codes(self, y: Any, X: Any = None, view: str | None = None) -> Codes:
+    def learned_codes(self, y: LabelsLike, X: Features = None, view: str | None = None) -> Codes:
         """Codes of rows with labels y and features X (n, p): where a new or a relabeled item belongs.
 
         Works after ``fit``, ``partial_fit`` and `kinhash.load`, without a refit. Labels must be among those
@@ -297,10 +300,9 @@ class EnergyHasher(StreamingHasher):
                 f"{len(labels)} labels came with {len(rows)} rows", "one label per row", "Pass both"
             )
         packed = mapped_codes(own.fitted_.map, rows, self.n_jobs, self._evidence(labels))
-        codes: Codes = own._as_codes(packed, learned=True)
-        return codes
+        return own._as_codes(packed, learned=True)
 
-    def labels_as_fitted(self, y: Any) -> Labels:
+    def labels_as_fitted(self, y: LabelsLike) -> Labels:
         """Labels with the names of the fit: tags of a tree carry the nodes above them."""
         known, parents = self.fitted_.labels, self.kinship if isinstance(self.kinship, Mapping) else None
         of_tree = parents is not None or (isinstance(self.kinship, str) and self.kinship == "tree")
@@ -316,7 +318,7 @@ class EnergyHasher(StreamingHasher):
         scores = self.streamed_scores(labels)
         return Evidence(scores, np.arange(len(labels)), float(self.trust))
 
-    def add_classes(self, X: Any, y: Any) -> Self:
+    def add_classes(self, X: Features, y: LabelsLike) -> Self:
         """Add classes that arrive after the fit, so that `learned_codes` knows them.
 
         A new class gets the mean kin scores of its rows X (n, p); twenty rows are enough. Everything else
@@ -355,109 +357,10 @@ class EnergyHasher(StreamingHasher):
         )
         assert isinstance(solver, Solver)
         assert isinstance(encoder, Ridge)
-        return StreamPlan(ENERGIES.make(self.energy), solver, encoder, self.n_bits, self.kinship)
+        return StreamPlan(ENERGIES.make(self.energy), solver, encoder, self.n_bits, str(self.kinship))
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The settings of a fit as objects: ``n_kin`` kin bits, and look-alike bits as ``fields`` say."""
-
-    energy: Energy
-    solver: Solver
-    encoder: Encoder
-    fields: BitLayout
-    n_kin: int
-    trust: float
-
-    def suited(self, training: Training) -> Training:
-        """The same training with supervision that the number of kin bits can follow."""
-        suited = training.supervision.suited_to(most_directions(self.n_kin))
-        return replace(training, supervision=suited)
-
-    def narrowed(self, training: Training) -> Training:
-        """The same training on fewer columns, where there are too many and the encoder allows it."""
-        if training.rows.shape[1] <= WIDE or not self.encoder.linear_in_columns():
-            return training
-        return narrowed(training)
-
-    def solve(self, training: Training) -> Any:
-        """What the encoder learns to encode: kin bits of a sample, by the supervision alone."""
-        with training.stages("solver"):
-            return self.encoder.solve(training, self.solver, self.energy, self.n_kin)
-
-    def doubts(self, training: Training, choice: Choice, kin: Map) -> tuple[str, ...]:
-        """Warnings about supervision that does not help."""
-        if training.supervision.labels is not None:
-            return weak_labels(training, choice)
-        if isinstance(self.encoder, Amortized):
-            return weak_examples(choice)
-        with training.stages("sampled pairs"):
-            return weak_pairs(training, kin)
-
-    def joined(
-        self,
-        training: Training,
-        narrow: Training,
-        kin: Fitted,
-        facts: dict[str, object],
-        warnings: tuple[str, ...],
-    ) -> Fitted:
-        """Kin bits and look-alike bits side by side, in whole numbers; and the codes of the training rows."""
-        alike = self._fit_alike(narrow)
-        map_ = kin.map if alike is None else alike.beside(kin.map)
-        if narrow is not training:
-            map_ = map_.widened(narrow.rows)
-        seen, known = Seen.of(training.rows, training.weights), training.supervision.labels
-        whole = map_.whole(None if seen is None else seen.spread)
-        labels, scores = None, kin.scores
-        if not isinstance(self.encoder, Amortized):  # its scores are of rows, not of labels
-            labels, scores = label_codes(whole, scores, training.supervision, self.n_kin)
-        with training.stages("training codes"):
-            codes = self._training_codes(training, whole, kin, scores)
-            if alike is not None and training.looks is not None:
-                assert codes is not None
-                codes = alike.recoded(codes, self.n_kin, training.looks, training.n_jobs)
-        return Fitted(
-            map=whole,
-            codes=codes,
-            group_of_row=kin.group_of_row,
-            marginals=kin.marginals,
-            scores=scores,
-            facts=facts,
-            fields=self.fields,
-            labels=labels,
-            seen=seen,
-            unrounded=None if whole is map_ else map_,
-            label_names=None if known is None else known.names,
-            mapped_share=share_of_mapped(whole, self.fields, codes, kin.group_of_row, training),
-            warnings=warnings,
-        )
-
-    def _fit_alike(self, training: Training) -> AlikeMaps | None:
-        if not self.fields.alike:
-            return None
-        from ..encoders import fit_alike
-
-        with training.stages("look-alike bits"):
-            return fit_alike(training, self.fields.alike)
-
-    def _training_codes(
-        self, training: Training, map_: Map, kin: Fitted, scores: Floats32 | None
-    ) -> Bytes | None:
-        """Codes that follow from labels and features; None where the encoder learned none."""
-        evidence, group = None, kin.group_of_row
-        if kin.codes is not None and scores is not None:
-            assert group is not None
-            if self.trust == 1 and not self.fields.alike and (group >= 0).all():
-                return pack_bits(scores > 0)[group]
-            trust = 1.0 if isinstance(self.encoder, Amortized) else self.trust  # its scores include features
-            evidence = Evidence(scores, group, trust)
-        elif kin.codes is None or not self.fields.alike:
-            return kin.codes
-        return mapped_codes(map_, training.rows, training.n_jobs, evidence)
-
-
-def _check_looks(looks: Any, X: Any) -> Any:
+def _check_looks(looks: Features, X: Features) -> Matrix:
     """The columns that say who looks alike: finite numbers, a row for each row of X."""
     from sklearn.utils.validation import check_array
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from .._internal.blocks import block_slices
 from .._internal.rows import PickedRows, Rows
-from .._internal.types import Array, Floats, Ints
+from .._internal.types import Array, Features, Floats, Ints, Numbers, Rng
 from .._internal.validation import check_weights
 from ..encoders import Fitted
 from ..supervision import Labels, Training
@@ -38,7 +37,7 @@ def names_rows(hasher: BaseEstimator) -> bool:
     return any(name.rsplit("__", 1)[-1] == "anchors" and value is not None for name, value in settings)
 
 
-def merge_equal_rows(training: Training, sample_weight: Any) -> tuple[Training, Ints | None]:
+def merge_equal_rows(training: Training, sample_weight: Numbers | None) -> tuple[Training, Ints | None]:
     """Training with every (row, labels) once, and the position (n,) of each given row in it.
 
     ``sample_weight`` are the weights as the user gave them. Positions are −1 for rows of weight 0, and None
@@ -115,7 +114,7 @@ def _are_equal(training: Training, rows: Ints, others: Ints) -> bool:
     return True
 
 
-def _same_content(X: Any, rows: Ints, others: Ints) -> bool:
+def _same_content(X: Features, rows: Ints, others: Ints) -> bool:
     for part in block_slices(len(rows), 256):
         left, right = X[rows[part]], X[others[part]]
         if (left != right).nnz if sp.issparse(left) else not np.array_equal(left, right):
@@ -138,7 +137,7 @@ def _keys(training: Training, seed: int) -> Keys:
     return keys
 
 
-def _keys_of_values(rows: Rows, rng: np.random.Generator) -> Keys:
+def _keys_of_values(rows: Rows, rng: Rng) -> Keys:
     """``Σ_j factor_j · bits(x_j)`` modulo 2⁶⁴, where zeros add nothing, dense or sparse."""
     factors = rng.integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     if sp.issparse(rows.X):
@@ -153,7 +152,7 @@ def _keys_of_values(rows: Rows, rng: np.random.Generator) -> Keys:
     return keys
 
 
-def _keys_of_bytes(rows: Rows, rng: np.random.Generator) -> Keys:
+def _keys_of_bytes(rows: Rows, rng: Rng) -> Keys:
     """Keys by a cryptographic hash, for which collisions cannot be made; slow."""
     salt, keys = rng.bytes(16), np.empty(len(rows), np.uint64)
     for part in block_slices(len(rows), max(1, HASHED_VALUES // rows.shape[1])):
@@ -178,7 +177,7 @@ def _keys_of_labels(labels: Labels, seed: int) -> Keys:
     return _sums(names[known.indices], known.indptr) + labels.known.astype(np.uint64)
 
 
-def _key_of_name(name: Any, seed: int) -> int:
+def _key_of_name(name: object, seed: int) -> int:
     digest = hashlib.blake2b(
         repr(name).encode("utf-8", "surrogatepass"), digest_size=8, key=bytes([seed % 256])
     )

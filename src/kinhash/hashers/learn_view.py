@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._internal.blocks import keep_threads, single_blas_thread
 from .._internal.rows import Rows
 from .._internal.stages import Stages
-from .._internal.types import Array
+from .._internal.types import Array, Features, LabelsLike, Rng
 from .._internal.validation import make_rng
 from ..encoders import (
     ENCODERS,
@@ -33,6 +33,7 @@ from ..models import Map, Seen
 from ..supervision import (
     ClassSupervision,
     Labels,
+    Pairs,
     PartnerSupervision,
     Supervision,
     TagSupervision,
@@ -45,6 +46,9 @@ from ..tuning import tune
 from .fit_warnings import weak_labels
 from .report import FitReport
 
+if TYPE_CHECKING:
+    from .energy import EnergyHasher
+
 __all__ = ["learn_view", "takes_labels"]
 
 
@@ -56,7 +60,9 @@ class Beside:
     scores: Array
 
 
-def learn_view(hasher: Any, X: Any, y: Any, beside: Any, pairs: Any) -> tuple[Fitted, FitReport]:
+def learn_view(
+    hasher: Any, X: Features, y: LabelsLike, beside: Features, pairs: Pairs
+) -> tuple[Fitted, FitReport]:
     """Learn the view with checked rows X (n, p); see `EnergyHasher.add_view`."""
     if y is None and beside is None:
         raise InvalidInput(
@@ -68,14 +74,14 @@ def learn_view(hasher: Any, X: Any, y: Any, beside: Any, pairs: Any) -> tuple[Fi
         raise InvalidInput("pairs came without beside", "the rows that they number", "Pass beside=X")
     rng = make_rng(hasher.random_state)
     other = None if beside is None else _beside(hasher, beside, pairs, X.shape[0], rng)
-    labels = None if y is None else _supervision(hasher, y, X.shape[0])
-    supervision: Any = labels if other is None or labels is not None else other.supervision
+    apart = other if y is None else None
+    supervision = _supervision(hasher, y, X.shape[0]) if apart is None else apart.supervision
     training = Training(Rows(X), supervision, None, rng, Stages(hasher._listener), hasher.n_jobs)
     with single_blas_thread(), keep_threads(hasher.n_jobs):
         return _learn(hasher, training, other)
 
 
-def _learn(hasher: Any, training: Training, other: Beside | None) -> tuple[Fitted, FitReport]:
+def _learn(hasher: EnergyHasher, training: Training, other: Beside | None) -> tuple[Fitted, FitReport]:
     fitted = hasher.fitted_
     fields, n_bits = fitted.fields, fitted.map.n_bits
     n_kin, doubts = fields.kin(n_bits), tuple[str, ...]()
@@ -123,7 +129,7 @@ def _by_partners(
     return found.map, found.facts
 
 
-def _by_labels(hasher: Any, training: Training) -> tuple[Map, dict[str, object], tuple[str, ...]]:
+def _by_labels(hasher: EnergyHasher, training: Training) -> tuple[Map, dict[str, object], tuple[str, ...]]:
     """A map to the kin bits: a label model of these features, and the readout of the first view."""
     first, encoder = _first_map(hasher), hasher.encoder
     if isinstance(encoder, str):
@@ -134,23 +140,22 @@ def _by_labels(hasher: Any, training: Training) -> tuple[Map, dict[str, object],
     return map_, choice.encoder.chosen(), weak_labels(training, choice)
 
 
-def takes_labels(hasher: Any) -> bool:
+def takes_labels(hasher: EnergyHasher) -> bool:
     """Whether a view can be learned from labels: the fit had some, and its label model is still there."""
-    return hasher.fitted_.label_names is not None and isinstance(_kin_map(hasher), ExpectedMap)
+    return _expected_map(hasher.fitted_) is not None
 
 
-def _kin_map(hasher: Any) -> Any:
-    """The map to the kin bits of the first view as the fit left it."""
-    fitted = hasher.fitted_
+def _expected_map(fitted: Fitted) -> ExpectedMap | None:
+    """The map to the kin bits as the fit left it, where it reads predicted labels with names."""
     map_ = fitted.map if fitted.unrounded is None else fitted.unrounded
-    return map_.parts[0] if isinstance(map_, StackedMap) else map_
+    kin = map_.parts[0] if isinstance(map_, StackedMap) else map_
+    return kin if fitted.label_names is not None and isinstance(kin, ExpectedMap) else None
 
 
-def _first_map(hasher: Any) -> ExpectedMap:
+def _first_map(hasher: EnergyHasher) -> ExpectedMap:
     """The kin bits of the first view as the fit left them, whose readout the view shares."""
-    kin = _kin_map(hasher)
-    if takes_labels(hasher):
-        found: ExpectedMap = kin
+    found = _expected_map(hasher.fitted_)
+    if found is not None:
         return found
     raise InvalidInput(
         "A view with labels came to a hasher that does not hold the label model of its fit",
@@ -166,7 +171,7 @@ def _silent(training: Training, n_bits: int) -> LinearMap:
     return LinearMap(Preparation(np.zeros(p), np.ones(p)), weights, intercept)
 
 
-def _beside(hasher: Any, X: Any, pairs: Any, n_rows: int, rng: np.random.Generator) -> Beside:
+def _beside(hasher: EnergyHasher, X: Features, pairs: Pairs, n_rows: int, rng: Rng) -> Beside:
     """Which rows belong together; some at random where there are too many."""
     X = hasher._checked(X)
     found = from_partners(pairs, n_rows, X.shape[0])
@@ -179,7 +184,7 @@ def _beside(hasher: Any, X: Any, pairs: Any, n_rows: int, rng: np.random.Generat
     return Beside(PartnerSupervision(rows, place, n_rows), scores)
 
 
-def _supervision(hasher: Any, y: Any, n_rows: int) -> Supervision:
+def _supervision(hasher: EnergyHasher, y: LabelsLike, n_rows: int) -> Supervision:
     """Labels counted as the label model of the first view counts them."""
     _first_map(hasher)
     kinship, names = hasher.kinship, hasher.fitted_.label_names
@@ -189,6 +194,7 @@ def _supervision(hasher: Any, y: Any, n_rows: int) -> Supervision:
         labels = read_paths(y, n_rows)[0]
     else:
         labels = read_labels(y, n_rows)
+    assert names is not None
     _require_known(labels, names, hasher)
     labels = labels.renamed(names)
     supervision: Supervision = TagSupervision(labels) if labels.is_tags else ClassSupervision(labels)
@@ -196,7 +202,7 @@ def _supervision(hasher: Any, y: Any, n_rows: int) -> Supervision:
     return supervision
 
 
-def _require_known(labels: Labels, names: Array, hasher: Any) -> None:
+def _require_known(labels: Labels, names: Array, hasher: EnergyHasher) -> None:
     """Refuse labels that the first view does not have, and tags for classes."""
     are_tags = not isinstance(_first_map(hasher).expected, ClassSimilarity)
     if labels.is_tags != are_tags:

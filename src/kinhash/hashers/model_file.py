@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._internal.files import PathLike
 from .._internal.json import plain
 from .._internal.registry import Table
+from .._internal.types import Array, Facts
 from ..codes import (
     SENSELESS,
     Arrays,
@@ -35,7 +37,9 @@ from ..errors import DamagedFile, InvalidInput
 from .views import MOST_VIEWS, VIEW_NAME
 
 if TYPE_CHECKING:
-    from ..models import Map
+    from ..energies import Energy
+    from ..models import Map, Seen, WholeMap
+    from .base import Hasher
 
 __all__ = ["BENCH_HASHERS", "HASHERS", "load_model", "part_tables", "read_model", "save_model"]
 
@@ -77,7 +81,7 @@ MODEL_FACTS = {
 }
 
 
-def part_tables() -> dict[str, Any]:
+def part_tables() -> dict[str, Mapping[str, type]]:
     """Where the objects that settings may be are found; loaded late, since codes need no scikit-learn."""
     from ..encoders import ENCODERS, FEATURES
     from ..solvers import SOLVERS
@@ -91,10 +95,10 @@ def _of_map(arrays: Arrays) -> Arrays:
     return {name: each for name, each in arrays.items() if name != KINSHIP and not name.startswith(others)}
 
 
-def save_model(hasher: Any, path: Any) -> None:
+def save_model(hasher: Hasher, path: PathLike) -> None:
     """Write a fitted hasher; called by its ``save``."""
     n_bits = int(hasher.fitted_.map.n_bits)
-    header: dict[str, Any] = {
+    header: Facts = {
         "hasher": type(hasher).__name__,
         "parameters": {**_plain_parameters(hasher), "n_bits": n_bits},  # it may have been set since the fit
         "map": hasher.fitted_.map.kind,
@@ -133,7 +137,7 @@ def save_model(hasher: Any, path: Any) -> None:
     write_container(path, arrays, header, "model")
 
 
-def _view_facts(name: str, view: Any) -> dict[str, Any]:
+def _view_facts(name: str, view: Hasher) -> Facts:
     return {
         "name": name,
         "n_features": int(view.n_features_in_),
@@ -142,14 +146,14 @@ def _view_facts(name: str, view: Any) -> dict[str, Any]:
     }
 
 
-def _view_arrays(view: Any) -> Arrays:
+def _view_arrays(view: Hasher) -> Arrays:
     arrays: Arrays = view.fitted_.map.arrays()
     if view.fitted_.seen is not None:
         arrays |= {f"{SEEN}{name}": array for name, array in view.fitted_.seen.arrays().items()}
     return arrays
 
 
-def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
+def read_model(path: PathLike) -> tuple[Arrays, Facts]:
     """Arrays and header of a model file; the header has all its fields, of the right types and in range."""
     arrays, header = read_container(path, kind="model")
     try:
@@ -162,7 +166,7 @@ def read_model(path: Any) -> tuple[Arrays, dict[str, Any]]:
     return arrays, header
 
 
-def load_model(path: Any) -> Any:
+def load_model(path: PathLike) -> Hasher:
     """Read a model that ``save`` wrote: a fitted estimator that encodes exactly as it did."""
     from ..encoders import Fitted, LabelCodes, select
     from ..models import Seen, WholeMap, arrays_id
@@ -197,18 +201,18 @@ def load_model(path: Any) -> Any:
     return hasher
 
 
-def _remember_columns(hasher: Any, facts: dict[str, Any]) -> None:
+def _remember_columns(hasher: Hasher, facts: Facts) -> None:
     hasher.n_features_in_ = facts["n_features"]
     if facts["feature_names"]:
         hasher.feature_names_in_ = np.array(facts["feature_names"], object)
 
 
-def _read_views(arrays: Arrays, header: dict[str, Any]) -> list[tuple[dict[str, Any], Any, Any]]:
+def _read_views(arrays: Arrays, header: Facts) -> list[tuple[Facts, WholeMap, Seen | None]]:
     """Facts, map and statistics of rows of every view."""
     from ..encoders import select
     from ..models import Seen, WholeMap
 
-    found: list[tuple[dict[str, Any], Any, Any]] = []
+    found: list[tuple[Facts, WholeMap, Seen | None]] = []
     left = {name for name in arrays if name.startswith(VIEW)}
     for place, facts in enumerate(header["views"]):
         own = select(arrays, f"{VIEW}{place}.")
@@ -223,7 +227,7 @@ def _read_views(arrays: Arrays, header: dict[str, Any]) -> list[tuple[dict[str, 
     return found
 
 
-def _kinship(between: Any, hasher: Any) -> list[list[float]]:
+def _kinship(between: Array, hasher: Hasher) -> list[list[float]]:
     """Similarities between classes, as the parameter of that name."""
     from ..supervision import check_kinship
 
@@ -235,7 +239,7 @@ def _kinship(between: Any, hasher: Any) -> list[list[float]]:
     return kinship
 
 
-def _require_views(views: Any) -> None:
+def _require_views(views: object) -> None:
     """A list of what `_view_facts` says of every view."""
     if not isinstance(views, list) or len(views) > MOST_VIEWS:
         raise ValueError("views that are no list, or too many")
@@ -251,13 +255,13 @@ def _require_views(views: Any) -> None:
         raise ValueError("views that have one name")
 
 
-def _require_names(facts: dict[str, Any]) -> None:
+def _require_names(facts: Facts) -> None:
     names = facts["feature_names"]
     if any(not isinstance(name, str) for name in names) or len(names) not in (0, facts["n_features"]):
         raise ValueError("column names that are no text, or of another number")
 
 
-def _require_header(header: dict[str, Any]) -> None:
+def _require_header(header: Facts) -> None:
     require_facts(header, MODEL_FACTS)
     _require_names(header)
     if header["map"] != "whole":
@@ -266,7 +270,7 @@ def _require_header(header: dict[str, Any]) -> None:
         raise ValueError("a parameter n_bits that is not the number of bits")
 
 
-def _require_fit(map_: Map, header: dict[str, Any]) -> None:
+def _require_fit(map_: Map, header: Facts) -> None:
     """Check that map and header fit together; the digest only shows that the file is undamaged.
 
     One row is encoded, so that a forged file fails when it is loaded and not later.
@@ -280,7 +284,7 @@ def _require_fit(map_: Map, header: dict[str, Any]) -> None:
         raise ValueError(f"{n_bits} bits, and scores of shape {scores.shape}")
 
 
-def _unusable_model(path: Any, error: BaseException) -> DamagedFile:
+def _unusable_model(path: PathLike, error: BaseException) -> DamagedFile:
     return DamagedFile(
         f"{path} is a model file with contents this version cannot use ({str(error)[:300]})",
         "a file written by `save`",
@@ -288,7 +292,7 @@ def _unusable_model(path: Any, error: BaseException) -> DamagedFile:
     )
 
 
-def _plain_parameters(thing: Any) -> dict[str, Any]:
+def _plain_parameters(thing: Any) -> Facts:
     """Constructor parameters that JSON can hold; other objects fall back to their defaults on load.
 
     A solver or an encoder is written as its name and settings.
@@ -311,7 +315,7 @@ def _plain_parameters(thing: Any) -> dict[str, Any]:
     return kept
 
 
-def _plain_energy(energy: Any) -> dict[str, Any]:
+def _plain_energy(energy: Energy) -> Facts:
     """The row of an energy in our table and its settings; of others the name alone."""
     from ..energies import ENERGIES, Absent
 
@@ -322,7 +326,7 @@ def _plain_energy(energy: Any) -> dict[str, Any]:
     return {"absent": type(energy).__name__} if row is None else {"name": row, "settings": settings}
 
 
-def _energy(stored: dict[str, Any]) -> Any:
+def _energy(stored: Facts) -> Energy:
     from ..energies import ENERGIES, Absent
 
     if "absent" in stored:
@@ -330,7 +334,7 @@ def _energy(stored: dict[str, Any]) -> Any:
     return ENERGIES[stored["name"]](**stored["settings"])
 
 
-def _unfitted(kind: Any, parameters: dict[str, Any]) -> Any:
+def _unfitted(kind: Any, parameters: Facts) -> Any:
     """A hasher, solver or encoder with those parameters; names that this version does not have are left out.
 
     A model is its map: the parameters say how it came about.
@@ -348,5 +352,5 @@ def _unfitted(kind: Any, parameters: dict[str, Any]) -> Any:
     return kind(**given)
 
 
-def _refuse(value: Any) -> None:
+def _refuse(value: object) -> None:
     raise TypeError(f"{value!r} is no value of JSON")

@@ -9,11 +9,11 @@ chose.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from .._internal.types import Ints, Seed
+from .._internal.types import Ints, Numbers, Seed
 from .._internal.validation import check_flag
 from ..encoders import Fitted, Plain, Ridge
 from ..energies import ENERGIES, Energy
@@ -61,7 +61,7 @@ class PaperMethod(StreamingHasher):
         renormalize: str = "row",
         rounding: str = "mean",
         alpha: float | str = "auto",
-        anchors: Any = None,
+        anchors: Numbers | None = None,
         literal: bool = False,
         standardize: bool = True,
         random_state: Seed = None,
@@ -90,8 +90,7 @@ class PaperMethod(StreamingHasher):
 
     def _energy_object(self) -> Energy:
         printed = {"printed": True} if self.literal and self._energy == "lfh" else {}
-        energy: Energy = ENERGIES.make(self._energy, **printed)
-        return energy
+        return ENERGIES.make(self._energy, **printed)
 
     def _solver(self) -> Solver:
         from ..solvers import Linearized
@@ -198,7 +197,7 @@ class EMSPLH(PaperMethod):
         which: str = "largest",
         rounding: str = "mean",
         alpha: float | str = "auto",
-        anchors: Any = None,
+        anchors: Numbers | None = None,
         standardize: bool = True,
         random_state: Seed = None,
         n_jobs: int | None = None,

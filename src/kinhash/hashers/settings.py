@@ -17,11 +17,11 @@ __all__ = ["with_settings"]
 E = TypeVar("E")
 
 
-def with_settings(estimator: E, settings: Mapping[str, Any]) -> E:
+def with_settings(estimator: E, settings: Mapping[str, object]) -> E:
     """An unfitted estimator like this one, with those settings; names that it does not have are refused."""
-    known: dict[str, Any] = estimator.get_params(deep=False)  # type: ignore[attr-defined]
-    own: dict[str, Any] = {}
-    inner: dict[str, dict[str, Any]] = {}
+    known: dict[str, object] = estimator.get_params(deep=False)  # type: ignore[attr-defined]
+    own: dict[str, object] = {}
+    inner: dict[str, dict[str, object]] = {}
     for name, value in settings.items():
         first, _, rest = name.partition("__")
         if first not in known:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._internal.rows import Rows
-from .._internal.types import Floats, Floats32, Ints
+from .._internal.types import Features, Floats, Floats32, Ints, Rng
 from ..encoders import (
     LinearMap,
     Moments,
@@ -56,9 +55,7 @@ class Anchored:
     seen: Seen | None = None
 
     @classmethod
-    def of(
-        cls, plan: StreamPlan, labels: Labels, weights: Floats | None, rows: Rows, rng: np.random.Generator
-    ) -> Anchored:
+    def of(cls, plan: StreamPlan, labels: Labels, weights: Floats | None, rows: Rows, rng: Rng) -> Anchored:
         """Anchors drawn among rows with these labels; ``rows`` (these or others) give first statistics."""
         supervision = from_labels(labels, kinship=plan.kinship)
         supervision.check(weights)
@@ -117,10 +114,10 @@ class Stream:
         self.moments: Moments | None = None
         self.n_rows = 0
         self.seconds = 0.0
-        self.strange: set[Any] = set()  # classes and tags that no anchor has
+        self.strange: set[object] = set()  # classes and tags that no anchor has
         self.waiting: list[tuple[Floats, Floats32, Floats]] = []
 
-    def add(self, X: Any, labels: Labels, weights: Floats | None) -> None:
+    def add(self, X: Features, labels: Labels, weights: Floats | None) -> None:
         """Take in rows with their labels."""
         self._warn_of_strange(labels)
         scores, place = self.anchored.scores(labels)
@@ -177,16 +174,15 @@ class Stream:
     def _sum_full_blocks(self) -> None:
         while sum(len(rows) for rows, _, _ in self.waiting) >= self.block:
             x, t, w = (np.concatenate(column) for column in zip(*self.waiting, strict=True))
-            full = self._moments_of(x[: self.block], t[: self.block], w[: self.block])
+            block, rest = slice(self.block), slice(self.block, None)
+            full = self._moments_of(x[block], t[block], w[block])
             self.moments = full if self.moments is None else self.moments.merge(full)
-            self.waiting = (
-                [(x[self.block :], t[self.block :], w[self.block :])] if len(x) > self.block else []
-            )
+            self.waiting = [(x[rest], t[rest], w[rest])] if len(x) > self.block else []
 
     def _moments_of(self, x: Floats, t: Floats32, w: Floats) -> Moments:
         return moments_of_block(self.anchored.preparation, x, t, None if (w == 1).all() else w)
 
 
-def _names_in(labels: Labels) -> set[Any]:
+def _names_in(labels: Labels) -> set[object]:
     """Classes or tags that some row has."""
     return set(labels.names[np.unique(labels.indicator().indices)].tolist())

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar, cast
 
 from .._internal.blocks import single_blas_thread
 from .._internal.rows import Rows
-from .._internal.types import Floats
+from .._internal.types import Features, Floats, LabelsLike, Numbers
 from .._internal.validation import check_features, check_weights, make_rng, weight_unit
 from ..codes import Codes, pack_bits
 from ..encoders import Fitted
@@ -62,7 +62,7 @@ class StreamingHasher(Hasher):
         return [name for name in super().__dir__() if name != "partial_fit" or hasattr(self, name)]
 
     @_if_streamable
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Features, y: LabelsLike = None, sample_weight: Numbers | None = None) -> Self:
         """Learn from one more block of rows with labels; blocks may come in any order.
 
         The first block is where the anchors are drawn from (or ``anchors`` point into), so it should hold
@@ -91,7 +91,7 @@ class StreamingHasher(Hasher):
         self.report_.seconds = {"all blocks": self._stream.seconds}
         return self
 
-    def _weight_unit(self, weights: Any, n_rows: int) -> float:
+    def _weight_unit(self, weights: Numbers | None, n_rows: int) -> float:
         """What counts as one row: the mean weight in the first block, for all blocks alike."""
         checked = check_weights(weights, n_rows, unit=1.0)
         return 1.0 if checked is None else weight_unit(checked)
@@ -107,7 +107,7 @@ class StreamingHasher(Hasher):
             facts={"energy": stream.anchored.solution.minimum.energies},
         )
 
-    def learned_codes(self, y: Any) -> Codes:
+    def learned_codes(self, y: LabelsLike) -> Codes:
         """Learned codes of rows with labels y, after ``partial_fit``; no features are needed."""
         return self._as_codes(pack_bits(self.streamed_scores(read_labels(y)) > 0), learned=True)
 

@@ -13,8 +13,10 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
+from .._internal.types import Features, LabelsLike, Matrix
 from .._internal.validation import check_features
 from ..errors import InvalidInput, KinhashWarning, UnknownName
+from ..supervision import Pairs
 
 __all__ = ["MOST_VIEWS", "VIEW_NAME", "Viewed", "check_view_name"]
 
@@ -22,7 +24,7 @@ VIEW_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 MOST_VIEWS = 20  # a model file holds at most a thousand arrays, and a view about twenty
 
 
-def check_view_name(name: Any) -> None:
+def check_view_name(name: object) -> None:
     """Refuse what cannot be the name of a view."""
     if not isinstance(name, str) or not VIEW_NAME.fullmatch(name):
         raise InvalidInput(
@@ -36,12 +38,12 @@ class Viewed:
     The features of ``fit`` are the first view and have no name.
     """
 
-    views_: dict[str, Any]
+    views_: dict[str, Self]
     model_id_: str | None
     n_features_in_: int
     view_: str | None = None
 
-    def view(self, name: str) -> Any:
+    def view(self, name: str) -> Self:
         """The hasher of a view, which encodes and searches; an error names the views there are."""
         views = getattr(self, "views_", {})
         if name in views:
@@ -54,7 +56,9 @@ class Viewed:
             )
         raise UnknownName.among("view", name, views)
 
-    def add_view(self, name: str, X: Any, y: Any = None, *, beside: Any = None, pairs: Any = None) -> Self:
+    def add_view(
+        self, name: str, X: Features, y: LabelsLike = None, *, beside: Features = None, pairs: Pairs = None
+    ) -> Self:
         """Add other features of such items: texts beside pictures, whose codes are compared directly.
 
         ``X`` (n, p) are the rows of the view, with columns of its own, and ``name`` what calls it afterwards:
@@ -85,7 +89,7 @@ class Viewed:
             warnings.warn(f"View {name!r}: {text}", KinhashWarning, stacklevel=2)
         return self
 
-    def _checked(self, X: Any) -> Any:
+    def _checked(self, X: Features) -> Matrix:
         """Checked rows of this view; errors name it, or the view whose columns they have."""
         try:
             return check_features(self, X, reset=False)

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._internal.locks import new_lock
 from .._internal.texts import STRING
-from .._internal.types import Array, Bools, Ints, Numbers
+from .._internal.types import Array, Bools, Ints, Numbers32
 from ..errors import InvalidInput, UnknownName
 from .bounds import closed_bounds, exactly
 from .conditions import AllOf, Between, Condition, Not, OneOf, key_of
@@ -78,7 +78,7 @@ class _Coded:
     values: Ids | Array
     codes: Array | None = None
     starts: Ints | None = None
-    rows: Numbers | None = None
+    rows: Numbers32 | None = None
     n_rows: int = 0
 
     def passing(self, wanted: OneOf | Between) -> Bools:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._internal.compile import compiled_kernels
 from .._internal.locks import new_lock
-from .._internal.types import Array, Bools, Distances, Floats, Ints, Numbers, Words
+from .._internal.types import Array, Bools, Distances, Floats, Ints, Numbers32, Words
 from ..codes import KIN_ONLY, BitLayout, n_bytes
 from .filtered_segment import FilteredSegment
 from .ids import Ids
@@ -84,8 +84,8 @@ class Segment:
     n_bits: int
     blocks: Words
     n_codes: int
-    starts: Numbers
-    rows: Numbers
+    starts: Numbers32
+    rows: Numbers32
     ids: Ids
     payload: Mapping[str, Column] = field(default_factory=dict)
     hashing: _Hashing = field(default_factory=_Hashing)
@@ -172,7 +172,7 @@ class Segment:
             codes = self.filtering.once("code of rank", self.code_of_rank)[ranks]
         return self._of_codes(codes_at(self.blocks, codes), EMPTY, EMPTY, Ids(len(ranks)), {})
 
-    def code_of_rank(self) -> Numbers:
+    def code_of_rank(self) -> Numbers32:
         """The number of every row's code. Memory: 4 bytes per row."""
         codes = np.arange(self.n_codes, dtype=np.uint32)
         if not self.starts.size:
@@ -182,7 +182,7 @@ class Segment:
         return of_rank
 
     def _of_codes(
-        self, codes: Words, starts: Numbers, rows: Numbers, ids: Ids, payload: Mapping[str, Column]
+        self, codes: Words, starts: Numbers32, rows: Numbers32, ids: Ids, payload: Mapping[str, Column]
     ) -> Segment:
         return Segment(self.n_bits, blocks_of(codes), len(codes), starts, rows, ids, payload)
 

@@ -15,6 +15,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from .._internal.aliases import Facts
 from ..errors import FileProblem, InvalidInput, MissingExtra
 from ..hashers import Hasher, load_model
 
@@ -58,7 +59,7 @@ class HubHasher(ModelHubMixin):
             raise InvalidInput("The hasher is not fitted", "a fitted hasher", "Call fit first")
         self.hasher = hasher
 
-    def _facts(self) -> dict[str, Any]:
+    def _facts(self) -> Facts:
         fitted = self.hasher.fitted_
         return {
             "n_bits": fitted.map.n_bits,

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._internal.aliases import Facts
 from ..codes import Codes
 from ..errors import InvalidInput, MissingExtra
 from ..hashers import Hasher
@@ -62,7 +63,7 @@ class KinhashVectorStore(VectorStore):
     def add_texts(
         self,
         texts: Iterable[str],
-        metadatas: list[dict[str, Any]] | None = None,
+        metadatas: list[Facts] | None = None,
         *,
         ids: Sequence[str | None] | None = None,
         **_: Any,
@@ -144,7 +145,7 @@ class KinhashVectorStore(VectorStore):
         cls,
         texts: list[str],
         embedding: Embeddings,
-        metadatas: list[dict[str, Any]] | None = None,
+        metadatas: list[Facts] | None = None,
         *,
         ids: list[str] | None = None,
         hasher: Hasher | None = None,
@@ -182,7 +183,7 @@ def _documents_of(index: HammingIndex) -> dict[str, Document]:
     }
 
 
-def _matching(wanted: dict[str, Any]) -> Callable[[Document], bool]:
+def _matching(wanted: Facts) -> Callable[[Document], bool]:
     """Whether the metadata of a document have all of these values."""
     return lambda document: all(
         name in document.metadata and document.metadata[name] == value for name, value in wanted.items()
@@ -191,5 +192,4 @@ def _matching(wanted: dict[str, Any]) -> Callable[[Document], bool]:
 
 def _copy(document: Document) -> Document:
     """A document that may be changed without changing the store."""
-    copied: Document = document.model_copy(deep=True)
-    return copied
+    return document.model_copy(deep=True)

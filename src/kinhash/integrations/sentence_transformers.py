@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Floats
+from .._internal.types import Facts, Floats
 from .._internal.validation import check_choice
 from ..errors import FileProblem, InvalidInput, MissingExtra
 from ..hashers import Hasher, load_model
@@ -59,7 +59,7 @@ class KinhashModule(Module):
             raise InvalidInput("The hasher is not fitted", "a fitted hasher", "Call fit first")
         self.hasher, self.output = hasher, output
 
-    def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def forward(self, features: Facts, **_: Any) -> Facts:
         """Replace ``sentence_embedding`` by codes. They have no gradient."""
         given = features["sentence_embedding"]
         rows = given.detach().cpu()

@@ -81,7 +81,6 @@ from .rankings import ndcg as ndcg
 from .rankings import precision_at_k as precision_at_k
 from .rankings import precision_at_recall as precision_at_recall
 from .rankings import recall_at_k as recall_at_k
-from .relevance import kin_from_labels as kin_from_labels
 from .tie_groups import TieGroups as TieGroups
 from .verdict_text import behind_unsupervised as behind_unsupervised
 from .verdict_text import looks_random as looks_random

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array, Floats
+from .._internal.types import Array, Bools, Bytes, Floats, Floats32, Ints, Matrix
 from ..codes import Codes, to_words, word_distances
 from ..supervision import Labels
 from .cosine import ScoreRows
@@ -50,15 +48,12 @@ MEASURES = {
 }
 
 Measures = dict[str, Floats]  # by name, one value per query
-Rows = npt.NDArray[np.int64]
-Packed = npt.NDArray[np.uint8]
 
 
-def hamming_scores(queries: Codes | Packed, database: Codes | Packed) -> ScoreRows:
+def hamming_scores(queries: Codes | Bytes, database: Codes | Bytes) -> ScoreRows:
     """Minus the distances of codes, or of packed bits of any length, a few queries at a time."""
-    left, right = (
-        to_words(codes.repeated() if isinstance(codes, Codes) else codes) for codes in (queries, database)
-    )
+    packed = [codes.repeated() if isinstance(codes, Codes) else codes for codes in (queries, database)]
+    left, right = map(to_words, packed)
     return lambda wanted: -word_distances(left[wanted], right).astype(np.int32)
 
 
@@ -74,8 +69,8 @@ class AnswerSheet:
 
     queries: Labels
     database: Labels
-    own: Rows | None = None
-    features: tuple[Any, Any] | None = None
+    own: Ints | None = None
+    features: tuple[Matrix, Matrix] | None = None
     above: tuple[AnswerSheet, ...] = ()
 
     def of_codes(self, queries: Codes, database: Codes) -> Measures:
@@ -125,7 +120,7 @@ class AnswerSheet:
                 out["nDCG"][part] = _ndcg(block, gains, shares > 0)
         return out
 
-    def _jaccard(self, wanted: Rows) -> npt.NDArray[np.float32]:
+    def _jaccard(self, wanted: Ints) -> Floats32:
         """Jaccard similarity (k, n) of label sets; of classes 1 or 0."""
         left, right = self._indicators
         shared = (left[wanted] @ right.T).toarray()
@@ -138,7 +133,7 @@ class AnswerSheet:
         return [sp.csr_array(labels.indicator(), dtype=np.float32) for labels in aligned]
 
     @cached_property
-    def _nearest(self) -> tuple[Rows, NearestKin] | None:
+    def _nearest(self) -> tuple[Ints, NearestKin] | None:
         if self.features is None:
             return None
         asked = some_queries(len(self.queries))
@@ -147,7 +142,7 @@ class AnswerSheet:
         return asked, NearestKin.of(self.queries[asked], self.database, mine[asked], theirs, own=own)
 
 
-def self_retrieval(encoded: Codes, database: Codes, rows: Rows) -> float:
+def self_retrieval(encoded: Codes, database: Codes, rows: Ints) -> float:
     """How often the features of ``rows``, ``encoded`` as new rows, find the same rows of the database first.
 
     A row that shares the smallest distance with others counts as one over their number.
@@ -173,7 +168,7 @@ def _sums(shares: Floats, gains: Array) -> Floats:
     return np.einsum("ij,ij->i", shares, gains, dtype=np.float64)
 
 
-def _ndcg(scores: Floats, gains: Array, candidates: npt.NDArray[np.bool_]) -> Floats:
+def _ndcg(scores: Floats, gains: Array, candidates: Bools) -> Floats:
     """Expected nDCG (b,) of the first ten; 0 where no row has a gain."""
     out = np.zeros(len(scores))
     best = -np.sort(-np.partition(gains, -min(FIRST, gains.shape[1]), axis=1)[:, -FIRST:], axis=1)

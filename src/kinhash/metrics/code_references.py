@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices, map_blocks
-from .._internal.types import Floats
+from .._internal.types import Array, Bytes, Floats, Ints, Matrix, Rng
 from ..codes import Codes, pack_bits
 
 __all__ = ["CodeReferences", "random_directions"]
 
 BLOCK_ROWS = 2048
 
-Packed = npt.NDArray[np.uint8]
-Rows = npt.NDArray[np.int64]
 
-
-def random_directions(n_columns: int, n_bits: int, rng: np.random.Generator) -> Floats:
+def random_directions(n_columns: int, n_bits: int, rng: Rng) -> Floats:
     """The normals of LSH's random hyperplanes (n_columns, n_bits), standard normal.
 
     Reference: Charikar. Similarity estimation techniques from rounding algorithms. STOC 2002.
@@ -37,7 +32,7 @@ class CodeReferences:
     models, sign bits have no greatest length here, and the arithmetic is float64.
     """
 
-    def __init__(self, X: Any, mean_rows: Rows, n_bits: int, rng: np.random.Generator) -> None:
+    def __init__(self, X: Matrix, mean_rows: Ints, n_bits: int, rng: Rng) -> None:
         self.X = X
         self.n_bits = n_bits
         self.mean = np.zeros(X.shape[1])
@@ -46,16 +41,16 @@ class CodeReferences:
             self.mean += np.asarray(total).ravel() / len(mean_rows)
         self.directions = random_directions(X.shape[1], n_bits, rng)
 
-    def sign_bits(self, rows: Rows) -> Packed:
+    def sign_bits(self, rows: Ints) -> Bytes:
         """Packed signs of the centered columns."""
         return self._packed(rows, lambda centered: centered > 0)
 
-    def lsh(self, rows: Rows) -> Codes:
+    def lsh(self, rows: Ints) -> Codes:
         """Signs of random projections of the centered columns."""
         return Codes(self._packed(rows, lambda centered: centered @ self.directions > 0), self.n_bits)
 
-    def _packed(self, rows: Rows, bits: Callable[[Floats], Any]) -> Packed:
-        def one(part: slice) -> Packed:
+    def _packed(self, rows: Ints, bits: Callable[[Floats], Array]) -> Bytes:
+        def one(part: slice) -> Bytes:
             block = self.X[rows[part]]
             dense = block.toarray() if sp.issparse(block) else np.asarray(block)
             return pack_bits(bits(dense.astype(np.float64) - self.mean))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import fill
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from .._internal.texts import columns
-from .._internal.types import Floats
+from .._internal.types import Facts, Floats
+from ..codes import Codes
 from .answers import MEASURES, Measures
 from .confidence import Interval, bootstrap_interval
 
 __all__ = [
     "CLASSIFIER", "COSINE", "ITQ", "JACCARD_CLASSIFIER", "LEARNED", "LSH", "MAPPED", "RANDOM", "SIGN_BITS",
-    "UNSUPERVISED", "Comparison", "Line", "pooled",
+    "UNSUPERVISED", "AnyHasher", "Comparison", "Line", "pooled",
 ]  # fmt: skip
 
 LEARNED, MAPPED = "codes, learned database", "codes, mapped database"
@@ -27,6 +28,15 @@ RANDOM = "random order"
 WIDTH = 100  # letters of a line
 SIGNED = ("Spearman",)  # measures from -1 to 1; all others are from 0 to 1
 SHOWN = 0.0005  # half of the last digit of a table
+
+
+class AnyHasher(Protocol):
+    """What a comparison asks of a hasher, ours or a rival."""
+
+    n_bits: int
+    codes_: Codes
+    report_: Any  # a `kinhash.hashers.FitReport`
+    encode: Callable[..., Codes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +59,7 @@ class Line:
         low, high = np.clip((found.low, found.high), least, 1.0).tolist()
         return replace(found, low=low, high=high)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Facts:
         """Plain values for JSON; ``score`` is the first measure."""
         main, *others = self.measures
         spread = self.interval(main)
@@ -71,7 +81,7 @@ class Comparison:
     metric: str
     protocol: str
     lines: tuple[Line, ...]
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
 
     def __contains__(self, name: str) -> bool:
         return any(line.name == name for line in self.lines)
@@ -99,7 +109,7 @@ class Comparison:
         """The line that judges the codes: learned ones where the method has them and they are no worse."""
         return LEARNED if LEARNED in self and self.facts.get("codes") != "mapped" else MAPPED
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Facts:
         """Plain values for JSON."""
         lines = [line.as_dict() for line in self.lines]
         return {"metric": self.metric, "protocol": self.protocol, "lines": lines, **self.facts}

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array
+from .._internal.types import Array, Ints, Matrix
 
 __all__ = ["ScoreRows", "cosine_scores", "unit_rows"]
 
 BLOCK_ROWS = 2048
 
-Rows = npt.NDArray[np.int64]
-ScoreRows = Callable[[Rows], Array]  # query positions → their scores for the whole database
+ScoreRows = Callable[[Ints], Array]  # query positions → their scores for the whole database
 
 
-def cosine_scores(queries: Any, database: Any) -> ScoreRows:
+def cosine_scores(queries: Matrix, database: Matrix) -> ScoreRows:
     """Inner products of rows of length one, dense or sparse, a few queries at a time."""
 
-    def scores(wanted: Rows) -> Array:
+    def scores(wanted: Ints) -> Array:
         products = queries[wanted] @ database.T
         return np.asarray(products.toarray() if sp.issparse(products) else products)
 
     return scores
 
 
-def unit_rows(X: Any, rows: Rows | None = None) -> Any:
+def unit_rows(X: Matrix, rows: Ints | None = None) -> Matrix:
     """Rows of length one (rows of zeros stay so): float32, or sparse float64 where X is sparse.
 
     ``rows`` are row numbers of X, None for all. Peak memory beyond the result: a block of 2,048 rows.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._internal.aliases import Matrix
 from .._internal.blocks import FIT_ROWS, block_slices
 from .._internal.validation import as_matrix
 from ..errors import InvalidInput
@@ -23,7 +24,7 @@ class Data:
 
     name: str
     checksum: str
-    features: Any
+    features: Matrix
     labels: Labels
 
 
@@ -53,7 +54,7 @@ def read_data(dataset: Any) -> Data:
     return Data(name, checksum or _checksum(X, labels), X, labels)
 
 
-def _as_matrix(X: Any) -> Any:
+def _as_matrix(X: Matrix) -> Matrix:
     if sp.issparse(X):
         return sp.csr_array(X)
     X = as_matrix(X)
@@ -65,7 +66,7 @@ def _as_matrix(X: Any) -> Any:
     return array
 
 
-def _checksum(X: Any, labels: Labels) -> str:
+def _checksum(X: Matrix, labels: Labels) -> str:
     """sha256 of the values, little endian, and of the labels with their names."""
     digest = hashlib.sha256(f"{X.shape} {X.dtype.newbyteorder('<').str}".encode())
     if sp.issparse(X):

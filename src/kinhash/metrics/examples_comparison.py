@@ -7,29 +7,21 @@ are known, others are random rows. A search for held-out partners says what a pe
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Bytes, Floats, Ints
+from .._internal.types import Bytes, Facts, Floats, Ints, Matrix, Numbers, Rng, Seed
 from .._internal.validation import make_rng
 from ..codes import Codes, n_bytes
 from ..encoders import WIDE, unsupervised_codes
 from ..errors import InvalidInput
-from ..supervision import (
-    Examples,
-    Nearness,
-    PairExamples,
-    agreement_of,
-    from_kin,
-    from_pairs,
-    from_triplets,
-)
+from ..supervision import Examples, Nearness, PairExamples, agreement_of, from_kin, from_pairs, from_triplets
 from .answers import FIRST, Measures, hamming_scores, shares_of_first
 from .code_references import CodeReferences
-from .comparison import COSINE, ITQ, LEARNED, LSH, MAPPED, SIGN_BITS, Comparison, Line
+from .comparison import COSINE, ITQ, LEARNED, LSH, MAPPED, SIGN_BITS, AnyHasher, Comparison, Line
 from .cosine import ScoreRows, cosine_scores, unit_rows
 from .hold_out import hold_out_examples
 
@@ -62,7 +54,13 @@ class Search(NamedTuple):
 
 
 def compare_pairs(
-    hasher: Any, X: Any, left: Any, right: Any, verdict: Any = None, *, random_state: Any = 0
+    hasher: AnyHasher,
+    X: Matrix,
+    left: Numbers,
+    right: Numbers,
+    verdict: Numbers | None = None,
+    *,
+    random_state: Seed = 0,
 ) -> Comparison:
     """Fit a hasher on most of the pairs, and compare it with searches that read none on the others.
 
@@ -75,14 +73,20 @@ def compare_pairs(
 
 
 def compare_triplets(
-    hasher: Any, X: Any, anchor: Any, nearer: Any, further: Any, *, random_state: Any = 0
+    hasher: AnyHasher,
+    X: Matrix,
+    anchor: Numbers,
+    nearer: Numbers,
+    further: Numbers,
+    *,
+    random_state: Seed = 0,
 ) -> Comparison:
     """The same for triplets; see `compare_pairs`."""
     examples = from_triplets(anchor, nearer, further, X.shape[0]).examples[0]
     return _fit_and_compare(hasher, X, examples, make_rng(random_state))
 
 
-def _fit_and_compare(hasher: Any, X: Any, examples: Examples, rng: np.random.Generator) -> Comparison:
+def _fit_and_compare(hasher: AnyHasher, X: Matrix, examples: Examples, rng: Rng) -> Comparison:
     split = hold_out_examples(examples, X.shape[0], rng)
     if split is None:
         raise InvalidInput(
@@ -95,11 +99,11 @@ def _fit_and_compare(hasher: Any, X: Any, examples: Examples, rng: np.random.Gen
 
 
 def compare_examples(
-    hasher: Any,
-    X: Any,
+    hasher: AnyHasher,
+    X: Matrix,
     learned_from: Examples,
     held_out: Examples,
-    rng: np.random.Generator,
+    rng: Rng,
     codes: Codes | None = None,
 ) -> Comparison:
     """Scores of a fitted hasher and of searches that read no pairs, on held-out pairs or triplets.
@@ -134,7 +138,7 @@ def compare_examples(
     return replace(found, facts=facts | {"codes": "learned" if better else "mapped"})
 
 
-def _judged(held_out: Examples, rng: np.random.Generator) -> Examples:
+def _judged(held_out: Examples, rng: Rng) -> Examples:
     """At most a thousand of each kind, so that differences of all are compared."""
     if not isinstance(held_out, PairExamples):
         return held_out.subset(rng.permutation(len(held_out.ends))[: 2 * MOST_EACH])
@@ -143,14 +147,14 @@ def _judged(held_out: Examples, rng: np.random.Generator) -> Examples:
     return held_out.subset(rng.permutation(np.concatenate(parts)))
 
 
-def _searched(judged: Examples, n_rows: int, rng: np.random.Generator) -> Ints:
+def _searched(judged: Examples, n_rows: int, rng: Rng) -> Ints:
     """Rows that held-out examples name, and random others, in order."""
     named = np.unique(judged.ends)
     others = np.setdiff1d(np.arange(n_rows), named, assume_unique=True)
     return np.sort(np.concatenate([named, rng.permutation(others)[: max(0, MOST_ROWS - len(named))]]))
 
 
-def _searches(hasher: Any, X: Any, rows: Ints, codes: Codes, rng: np.random.Generator) -> dict[str, Search]:
+def _searches(hasher: AnyHasher, X: Matrix, rows: Ints, codes: Codes, rng: Rng) -> dict[str, Search]:
     n_bits, n_columns = int(hasher.n_bits), int(X.shape[1])
     size, unit = n_bytes(n_bits), unit_rows(X, rows)
     references = CodeReferences(X, rows, n_bits, rng)
@@ -168,7 +172,7 @@ def _by_codes(packed: Bytes, bytes_per_item: int) -> Search:
     return Search(bytes_per_item, agreement_of(packed.__getitem__), hamming_scores(packed, packed))
 
 
-def _cosine(unit: Any) -> Nearness:
+def _cosine(unit: Matrix) -> Nearness:
     def near(left: Ints, right: Ints) -> Floats:
         out = np.empty(len(left))
         for part in block_slices(len(left), 4096):
@@ -193,7 +197,7 @@ def _rank_products(one: Floats, other: Floats) -> Floats:
 
 
 def _queries(
-    judged: Examples, learned_from: Examples, place: Ints, rng: np.random.Generator
+    judged: Examples, learned_from: Examples, place: Ints, rng: Rng
 ) -> tuple[Ints, sp.csr_array] | None:
     """Rows that no training pair names and their held-out partners (q, rows); None if there are none."""
     links = judged.links()
@@ -219,9 +223,7 @@ def _first_ten(scores: ScoreRows, asked: Ints, partners: sp.csr_array) -> Measur
     return {FOUND: found / (partners > 0).sum(axis=1), P10: found / FIRST}
 
 
-def _facts(
-    hasher: Any, codes: Codes, learned_from: Examples, held_out: Examples, size: int
-) -> dict[str, Any]:
+def _facts(hasher: AnyHasher, codes: Codes, learned_from: Examples, held_out: Examples, size: int) -> Facts:
     chosen = hasher.report_.facts
     kept = ("pull", "checked", "partners", "partners_score", "score_without")
     return {

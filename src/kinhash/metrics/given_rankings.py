@@ -8,19 +8,20 @@ inputs: a block of scores and grades of about 16 MB each (at least one row), and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array, Floats
+from .._internal.types import Array, Floats, LabelsLike, Numbers
 from .._internal.validation import check_choice
 from ..errors import InvalidInput
 from ..supervision import read_labels
+from .cosine import ScoreRows
 from .ranking import Sides, own_rows, read_sides
 from .rankings import check_cut
+from .relevance import Grades
 from .tie_groups import TIES, TieGroups
 
 __all__ = [
@@ -31,14 +32,13 @@ __all__ = [
 ]
 
 BLOCK_BYTES = 16 << 20
-
-Grades = npt.NDArray[np.uint8]
+Scores = ScoreRows | Array  # a matrix (q, n), or what gives rows of one
 
 
 def average_precision_from_scores(
-    scores: Any,
-    query_labels: Any,
-    database_labels: Any = None,
+    scores: Scores,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     ties: str = "expected",
     top: int | None = None,
@@ -61,7 +61,7 @@ def average_precision_from_scores(
 
 
 def precision_of_scores(
-    scores: Any, sides: Sides, ties: str = "expected", top: int | None = None, divide_by: str = "kin"
+    scores: Scores, sides: Sides, ties: str = "expected", top: int | None = None, divide_by: str = "kin"
 ) -> Floats:
     """`average_precision_from_scores` of labels that were read already."""
     out = [
@@ -84,7 +84,7 @@ def _first_order(scores: Array) -> npt.NDArray[np.intp]:
     return np.asarray(len(scores) - 1 - backwards[::-1])
 
 
-def scored_rows(scores: Any, sides: Sides) -> Iterator[tuple[Array, Grades]]:
+def scored_rows(scores: Scores, sides: Sides) -> Iterator[tuple[Array, Grades]]:
     """Scores and grades of the known rows for every known query, without the row that it is itself."""
     queries = np.arange(sides.n_queries)
     if sides.known_queries is not None:
@@ -97,7 +97,7 @@ def scored_rows(scores: Any, sides: Sides) -> Iterator[tuple[Array, Grades]]:
             yield (row, grades) if mine < 0 else (np.delete(row, mine), np.delete(grades, mine))
 
 
-def _checked(scores: Any, rows: npt.NDArray[np.intp], n_database: int) -> Array:
+def _checked(scores: Scores, rows: npt.NDArray[np.intp], n_database: int) -> Array:
     block = np.asarray(scores(rows) if callable(scores) else scores[rows])
     shape = (len(rows), n_database)
     if block.shape != shape:
@@ -117,8 +117,8 @@ def _checked(scores: Any, rows: npt.NDArray[np.intp], n_database: int) -> Array:
 
 def average_precision_from_order(
     order: npt.ArrayLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     n_database: int | None = None,
     top: int | None = None,
@@ -174,14 +174,14 @@ def _check_lists(lists: Array, n_database: int) -> None:
         raise InvalidInput(f"Row {int(twice.argmax())} of the order names a row twice", expected, remedy)
 
 
-def _matrix_shape(name: str, array: Any) -> tuple[int, int]:
+def _matrix_shape(name: str, array: Numbers) -> tuple[int, int]:
     shape = np.shape(array)
     if len(shape) != 2:
         raise InvalidInput(f"{name} has shape {shape}", "a matrix with one row per query", "Reshape it")
     return int(shape[0]), int(shape[1])
 
 
-def _shape_from_labels(query_labels: Any, database_labels: Any) -> tuple[int, int]:
+def _shape_from_labels(query_labels: LabelsLike, database_labels: LabelsLike) -> tuple[int, int]:
     if database_labels is not None:
         return len(read_labels(query_labels)), len(read_labels(database_labels))
     if callable(query_labels):

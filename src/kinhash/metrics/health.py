@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._internal.blocks import block_slices
-from .._internal.types import Floats
+from .._internal.types import Floats, Ints
 from ..codes import Codes, as_codes, unpack_bits
 from ..errors import InvalidInput
 
 __all__ = ["CodeHealth", "code_health"]
 
 BLOCK_ROWS = 1 << 14
-
-Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +31,10 @@ class CodeHealth:
     n_codes: int
     n_bits: int
     ones: Floats
-    dead_bits: Counts
+    dead_bits: Ints
     twin_bits: list[tuple[int, int]]
     correlation: Floats
-    bucket_sizes: Counts
+    bucket_sizes: Ints
 
     @property
     def n_unique(self) -> int:
@@ -119,7 +116,7 @@ def code_health(codes: Codes | npt.ArrayLike, *, n_bits: int | None = None) -> C
     )
 
 
-def _joint_ones(codes: Codes) -> Counts:
+def _joint_ones(codes: Codes) -> Ints:
     """Codes in which bits i and j are both 1 (d, d); exact, for a block stays below 2**24."""
     total = np.zeros((codes.n_bits, codes.n_bits), np.int64)
     for rows in block_slices(len(codes), BLOCK_ROWS):
@@ -128,7 +125,7 @@ def _joint_ones(codes: Codes) -> Counts:
     return total
 
 
-def _correlation(both: Counts, ones: Counts, n: int) -> Floats:
+def _correlation(both: Ints, ones: Ints, n: int) -> Floats:
     p = ones / n
     spread = np.sqrt(p * (1 - p))
     scale = np.outer(spread, spread)
@@ -138,19 +135,18 @@ def _correlation(both: Counts, ones: Counts, n: int) -> Floats:
     return np.clip(correlation, -1, 1)
 
 
-def _bucket_sizes(codes: Codes) -> Counts:
+def _bucket_sizes(codes: Codes) -> Ints:
     rows = np.ascontiguousarray(codes.packed)
     ordered = np.sort(rows.view(np.dtype((np.void, rows.shape[1])))[:, 0])
     ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) + 1
     return np.sort(np.diff(ends, prepend=0))[::-1]
 
 
-def _dead(bits: Counts) -> str:
+def _dead(bits: Ints) -> str:
     if not len(bits):
         return "Dead bits: none."
-    return (
-        f"Dead bits: {_few(bits.tolist())} are the same in every code. Drop them, or train with more balance."
-    )
+    named = _few(bits.tolist())
+    return f"Dead bits: {named} are the same in every code. Drop them, or train with more balance."
 
 
 def _twins(pairs: list[tuple[int, int]]) -> str:
@@ -159,6 +155,6 @@ def _twins(pairs: list[tuple[int, int]]) -> str:
     return f"Twin bits: {_few(pairs)} always agree or always differ; one of each pair says nothing new."
 
 
-def _few(things: list[Any]) -> str:
+def _few(things: list[int] | list[tuple[int, int]]) -> str:
     named = ", ".join(str(thing) for thing in things[:6])
     return f"{len(things)} ({named}{', ...' if len(things) > 6 else ''})"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from .._internal.types import Ints, Rng
 from ..encoders import folded
 from ..errors import InvalidInput
 from ..supervision import Examples, Labels
@@ -33,18 +33,17 @@ SHARES_OF_EXAMPLES = (0.1, 0.2, 0.3)
 MOST_EXAMPLES = 10_000
 FEWEST_FOLD_ROWS = 50
 
-Rows = npt.NDArray[np.int64]
 E = TypeVar("E", bound=Examples)
 
 
 class Split(NamedTuple):
     """Row numbers to fit on, and row numbers held out."""
 
-    train: Rows
-    held_out: Rows
+    train: Ints
+    held_out: Ints
 
 
-def hold_out_rows(labels: Labels, most: int, share: float, rng: np.random.Generator) -> Split:
+def hold_out_rows(labels: Labels, most: int, share: float, rng: Rng) -> Split:
     """Hold out random rows that carry a label, and never the last one of a class.
 
     At most ``most`` rows and the ``share`` of the rows that carry a label; none where there are too few.
@@ -61,9 +60,7 @@ def hold_out_rows(labels: Labels, most: int, share: float, rng: np.random.Genera
     return Split(np.setdiff1d(everything, held_out, assume_unique=True), held_out)
 
 
-def hold_out_examples(
-    examples: E, n_rows: int, rng: np.random.Generator, most: int = MOST_EXAMPLES
-) -> tuple[E, E] | None:
+def hold_out_examples(examples: E, n_rows: int, rng: Rng, most: int = MOST_EXAMPLES) -> tuple[E, E] | None:
     """Pairs or triplets to learn from and others held out, in random order; None where there are too few.
 
     A tenth is held out, or more where a tenth is too few to judge by. The others name none of the held-out
@@ -76,7 +73,7 @@ def hold_out_examples(
     return None
 
 
-def stratified_rows(labels: Labels, n_wanted: int, rng: np.random.Generator) -> Rows:
+def stratified_rows(labels: Labels, n_wanted: int, rng: Rng) -> Ints:
     """Rows of known label, drawn evenly over the labels, neighbors in the list being alike.
 
     Rows are sorted by stratum, at random within it, and every (n / n_wanted)-th is taken, so each stratum
@@ -93,7 +90,7 @@ def stratified_rows(labels: Labels, n_wanted: int, rng: np.random.Generator) -> 
     return order[(np.arange(n_wanted) * len(order)) // n_wanted]
 
 
-def _strata(labels: Labels) -> Rows:
+def _strata(labels: Labels) -> Ints:
     """A number per row that rows with like labels share: the class, or the rarest of its tags."""
     if labels.classes is not None:
         return labels.classes
@@ -113,6 +110,6 @@ def folds(n_rows: int, n_folds: int) -> list[Split]:
     return [Split(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
 
 
-def label_counts(labels: Labels) -> Rows:
+def label_counts(labels: Labels) -> Ints:
     """Rows that carry each label."""
     return np.bincount(labels.indicator().indices, minlength=len(labels.names))

@@ -8,12 +8,11 @@ any number of tags, and LLVM makes vector code of them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._internal.compile import njit
 from .._internal.popcount import popcount
+from .._internal.types import Array
 
 __all__ = ["GIVEN", "LANES", "SAME", "SHARED", "tally"]
 
@@ -28,17 +27,17 @@ GIVEN = 2  # read from a matrix
 
 @njit(cache=True, nogil=True)
 def tally(
-    query_codes: Any,
-    codes: Any,
-    query_labels: Any,
-    labels: Any,
-    grades: Any,
+    query_codes: Array,
+    codes: Array,
+    query_labels: Array,
+    labels: Array,
+    grades: Array,
     first_column: int,
     how: int,
     top_grade: int,
     begin: int,
     end: int,
-    counts: Any,
+    counts: Array,
 ) -> None:
     """Add to ``counts`` (q, LANES, (d + 1) * (top_grade + 1)) the rows at every distance and grade.
 
@@ -76,7 +75,7 @@ def tally(
 
 
 @njit(cache=True, nogil=True)
-def _add_shared(mine: Any, column: Any, top_grade: int, keys: Any) -> None:
+def _add_shared(mine: np.uint64, column: Array, top_grade: int, keys: Array) -> None:
     """Add the tags of one word that the rows share, or whether there is any, for grade 1."""
     if mine == np.uint64(0):  # a word without a tag of the query says nothing
         return

@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
 from .._internal.rows import Rows
 from .._internal.stages import Stages
-from .._internal.types import Array, Floats, Ints
+from .._internal.types import Array, Floats, Floats32, Ints, Matrix
 from ..encoders import LabelModel, Plain, Preparation, labeled_set, logistic_labels, prepare_rows
 from ..encoders import log_losses as losses_of_indicator
 from ..supervision import Labels, Training, from_labels
@@ -43,7 +41,7 @@ MOST_WORK = 1_000_000_000  # rows times columns times labels of one fit: seconds
 MOST_CHANCES = 20_000_000  # probabilities of one block of rows
 FLOOR = 1e-6  # of a probability, so that its logarithm is finite
 
-Chances = npt.NDArray[np.float32]
+Chances = Floats32
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +52,7 @@ class Classifier:
     model: LabelModel
 
     @classmethod
-    def fit(cls, X: Any, labels: Labels, penalty: float | None = None, seed: int = 0) -> Classifier:
+    def fit(cls, X: Matrix, labels: Labels, penalty: float | None = None, seed: int = 0) -> Classifier:
         """Fit on the rows of known label; ``penalty`` None takes the best on a tenth that is held out.
 
         Where columns times labels make a fit long, it takes a random part of the rows.
@@ -68,12 +66,12 @@ class Classifier:
         rows = labeled_set(training, Plain(), rng, np.sort(known[:most]))
         return cls(rows.preparation, logistic_labels(rows, penalty))
 
-    def __call__(self, X: Any) -> Chances:
+    def __call__(self, X: Matrix) -> Chances:
         """Probabilities (n, t) of all labels, in the order of their names."""
         return np.asarray(self.model.probabilities(prepare_rows(Rows(X), self.preparation)), np.float32)
 
 
-def best_penalty(X: Any, labels: Labels, rows: Ints, seed: int = 0) -> float:
+def best_penalty(X: Matrix, labels: Labels, rows: Ints, seed: int = 0) -> float:
     """The penalty with the smallest log loss on the last tenth of these rows."""
     n_fit = len(rows) - max(1, len(rows) // 10)
     if n_fit < 2:
@@ -91,7 +89,7 @@ def log_losses(chances: Array, labels: Labels) -> Floats:
     return losses_of_indicator(chances, labels.indicator(), not labels.is_tags)
 
 
-def out_of_fold(X: Any, labels: Labels, seed: int) -> Iterator[tuple[Ints, Chances]]:
+def out_of_fold(X: Matrix, labels: Labels, seed: int) -> Iterator[tuple[Ints, Chances]]:
     """Blocks of rows of known label, and their probabilities (k, t) by a classifier of the other folds."""
     order = np.random.default_rng(seed).permutation(np.flatnonzero(labels.known))
     at_once = max(1, min(TRIED_ROWS, MOST_CHANCES // max(1, len(labels.names))))
@@ -104,7 +102,7 @@ def out_of_fold(X: Any, labels: Labels, seed: int) -> Iterator[tuple[Ints, Chanc
             yield held, classifier(X[held])
 
 
-def unseen_chances(X: Any, labels: Labels, rows: Ints) -> Chances:
+def unseen_chances(X: Matrix, labels: Labels, rows: Ints) -> Chances:
     """Probabilities (k, t) of these rows of known label, by classifiers that did not see them."""
     out = np.zeros((len(rows), len(labels.names)), np.float32)
     place = np.full(len(labels), -1)
@@ -130,7 +128,7 @@ def expected_jaccard(chances: Chances, database: Labels) -> ScoreRows:
     indicator = sp.csr_array(database.indicator(), dtype=np.float32)
     sizes = np.diff(indicator.indptr).astype(np.float32)
 
-    def scores(wanted: Ints) -> Any:
+    def scores(wanted: Ints) -> Array:
         shared = np.asarray(indicator @ chances[wanted].T).T
         union = sizes + chances[wanted].sum(axis=1, keepdims=True) - shared
         return shared / np.maximum(union, FLOOR)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._internal.types import Facts, Ints, Matrix, Rng
 from ..codes import Codes, n_bytes
 from ..supervision import Labels
 from .answers import MEASURES, AnswerSheet, Measures, hamming_scores, self_retrieval
@@ -27,10 +26,11 @@ from .comparison import (
     MAPPED,
     RANDOM,
     SIGN_BITS,
+    AnyHasher,
     Comparison,
     Line,
 )
-from .cosine import cosine_scores, unit_rows
+from .cosine import ScoreRows, cosine_scores, unit_rows
 from .hold_out import label_counts
 from .label_model import Chances, Classifier, expected_jaccard, label_bytes, shared_label
 from .nearest_kin import some_queries
@@ -40,16 +40,14 @@ __all__ = ["HeldOutJudge", "compare_labels", "reference_lines"]
 MOST_DATABASE = 10_000
 MOST_NUMBERS = 50_000_000  # of a database of wide rows
 
-Rows = npt.NDArray[np.int64]
-
 
 def compare_labels(
-    hasher: Any,
-    X: Any,
+    hasher: AnyHasher,
+    X: Matrix,
     labels: Labels,
-    train: Rows,
-    queries: Rows,
-    rng: np.random.Generator,
+    train: Ints,
+    queries: Ints,
+    rng: Rng,
     above: Sequence[Labels] = (),
 ) -> Comparison:
     """What held-out queries find among the rows the hasher was fitted on.
@@ -60,7 +58,9 @@ def compare_labels(
     return HeldOutJudge(X, labels, train, queries, rng, above).compare(hasher)
 
 
-def reference_lines(sheet: AnswerSheet, queries: Any, database: Any, chances: Chances) -> tuple[Line, ...]:
+def reference_lines(
+    sheet: AnswerSheet, queries: Matrix, database: Matrix, chances: Chances
+) -> tuple[Line, ...]:
     """Float cosine, classifiers with these probabilities of the queries' labels, and random order."""
     cosine = cosine_scores(unit_rows(queries), unit_rows(database))
     labels, size = sheet.database, label_bytes(sheet.database)
@@ -81,11 +81,11 @@ class HeldOutJudge:
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         labels: Labels,
-        train: Rows,
-        queries: Rows,
-        rng: np.random.Generator,
+        train: Ints,
+        queries: Ints,
+        rng: Rng,
         above: Sequence[Labels] = (),
     ) -> None:
         known = np.flatnonzero(labels.known[train])  # rows of unknown label are in no ranking
@@ -105,7 +105,7 @@ class HeldOutJudge:
         """What the codes of queries find in a database of mapped codes, and among each other."""
         return self.sheet.of_codes(new, database) | self._later(hamming_scores(new, new))
 
-    def _later(self, scores: Any) -> Measures:
+    def _later(self, scores: ScoreRows) -> Measures:
         return {"later": self.later.average_precision(scores)}
 
     @cached_property
@@ -131,12 +131,12 @@ class HeldOutJudge:
         found = self.measures(codes.lsh(self.queries), codes.lsh(self.database))
         return Line(LSH, n_bytes(n_bits), found)
 
-    def mapped(self, name: str, hasher: Any) -> Line:
+    def mapped(self, name: str, hasher: AnyHasher) -> Line:
         """A fitted hasher whose database holds mapped codes."""
         found = self.measures(hasher.encode(self.X_new), hasher.encode(self.X_database))
         return Line(name, n_bytes(int(hasher.n_bits)), found)
 
-    def compare(self, hasher: Any, *others: Line) -> Comparison:
+    def compare(self, hasher: AnyHasher, *others: Line) -> Comparison:
         """The lines of a hasher, of the references and of ``others``; and what else is worth knowing."""
         cosine, signs, *classifiers = self.references
         new, mapped = hasher.encode(self.X_new), hasher.encode(self.X_database)
@@ -147,7 +147,7 @@ class HeldOutJudge:
             searched = hasher.codes_[self.chosen]
             lines.insert(0, Line(LEARNED, size, self.sheet.of_codes(new, searched)))
         asked = some_queries(len(self.database))
-        facts: dict[str, Any] = {
+        facts: Facts = {
             "codes": "learned" if learned else "mapped",
             "queries": len(self.queries),
             "queries_without_kin": int(np.isnan(lines[0].measures["mAP"]).sum()),
@@ -174,7 +174,7 @@ class HeldOutJudge:
         lines += [cosine, signs, self.lsh(new.n_bits), *others, *classifiers]
         return Comparison("mAP", self._protocol(facts), tuple(lines), facts)
 
-    def _protocol(self, facts: dict[str, Any]) -> str:
+    def _protocol(self, facts: Facts) -> str:
         n_database, n_train = facts["database_rows"], facts["training_rows"]
         which = f"all {n_train:,}" if n_database == n_train else f"{n_database:,} of the {n_train:,}"
         origin = "learned codes come from labels, mapped ones from features"

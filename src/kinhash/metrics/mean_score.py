@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class MeanScore(float):
     n_database: int
     n_unknown_rows: int
 
-    def __new__(cls, value: float, **facts: Any) -> Self:
+    def __new__(cls, value: float, **facts: object) -> Self:
         self = super().__new__(cls, value)
         vars(self).update(facts)
         return self
@@ -74,7 +74,7 @@ def summarize(
     no_kin: str,
     means: list[float] | None = None,
     kind: type[Score] = MeanScore,  # type: ignore[assignment]
-    **more: Any,
+    **more: object,
 ) -> Score:
     """A mean score from scores (3, known queries) under ``ties``, the worst and the best order.
 

@@ -8,14 +8,12 @@ near-kin mAP is about chance, and few *distinct answers* come.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array, Floats
+from .._internal.types import Array, Bytes, Floats, Ints, LabelsLike, Matrix, Numbers
 from ..codes import Codes, CodesLike, as_codes
 from ..errors import InvalidInput
 from ..index import HammingIndex
@@ -36,10 +34,8 @@ ANSWER = 10
 QUERIES = 500  # enough to know the figures to two digits
 BLOCK_ROWS = 4096
 
-Rows = npt.NDArray[np.int64]
 
-
-def some_queries(n_queries: int) -> Rows:
+def some_queries(n_queries: int) -> Ints:
     """Numbers of 500 queries, evenly spaced, or of all where there are fewer.
 
     The first 500 would be of few classes where rows are sorted by class.
@@ -75,10 +71,10 @@ class NearKin:
 def near_kin(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any,
-    query_features: Any,
-    database_features: Any,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike,
+    query_features: Matrix,
+    database_features: Matrix,
     *,
     n_bits: int | None = None,
     exclude_self: bool = False,
@@ -98,11 +94,11 @@ def near_kin(
 
 
 def near_kin_from_scores(
-    scores: Any,
-    query_labels: Any,
-    database_labels: Any,
-    query_features: Any,
-    database_features: Any,
+    scores: ScoreRows | Numbers,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike,
+    query_features: Matrix,
+    database_features: Matrix,
     *,
     exclude_self: bool = False,
 ) -> NearKin:
@@ -117,7 +113,7 @@ def near_kin_from_scores(
 
 
 def distinct_answers(
-    query_codes: Codes, database_codes: Codes, k: int = ANSWER, own: Rows | None = None
+    query_codes: Codes, database_codes: Codes, k: int = ANSWER, own: Ints | None = None
 ) -> int:
     """How many different lists of the first ``k`` rows the queries get, in the order (distance, row).
 
@@ -138,13 +134,18 @@ class NearestKin:
     the database row that each query is and does not find, if any.
     """
 
-    rows: Rows
+    rows: Ints
     n_database: int
-    own: Rows | None = None
+    own: Ints | None = None
 
     @classmethod
     def of(
-        cls, query_labels: Any, database_labels: Any, queries: Any, database: Any, own: Rows | None = None
+        cls,
+        query_labels: LabelsLike,
+        database_labels: LabelsLike,
+        queries: Matrix,
+        database: Matrix,
+        own: Ints | None = None,
     ) -> NearestKin:
         """From labels and features; among equal cosines the earlier rows are nearer."""
         mine, theirs = read_labels(query_labels), read_labels(database_labels)
@@ -202,7 +203,7 @@ class NearestKin:
             tens.add(tuple((first if self.own is None else first + (first >= self.own[i])).tolist()))
         return self._report(np.array(precisions), np.array(found), len(tens))
 
-    def grades(self, queries: Rows) -> npt.NDArray[np.uint8]:
+    def grades(self, queries: Ints) -> Bytes:
         """Relevance (k, n): 2 for the ten nearest kin, 1 for the other near ones, 0 for all other rows."""
         out = np.zeros((len(queries), self.n_database + 1), np.uint8)  # rows numbered -1 fall into the last
         for most, grade in ((NEAR, 1), (NEAREST, 2)):
@@ -221,7 +222,7 @@ class NearestKin:
         return NearKin(value, recall, distinct, len(self.rows), per_query, found)
 
 
-def _largest(values: Floats, rows: Rows, most: int) -> tuple[Floats, Rows]:
+def _largest(values: Floats, rows: Ints, most: int) -> tuple[Floats, Ints]:
     """The ``most`` largest values of every line, the first of equal ones, in their old order."""
     last = np.partition(values, -most, axis=1)[:, -most, None]
     above, equal = values > last, values == last
@@ -230,18 +231,18 @@ def _largest(values: Floats, rows: Rows, most: int) -> tuple[Floats, Rows]:
     return values[kept].reshape(-1, most), rows[kept].reshape(-1, most)
 
 
-def _first_rows(scores: Array, k: int) -> Rows:
+def _first_rows(scores: Array, k: int) -> Ints:
     """Rows of the highest scores, equal ones in the order of the rows."""
     k = min(k, len(scores))
     rows = np.flatnonzero(scores >= np.partition(scores, -k)[-k]) if k else np.empty(0, np.int64)
     return rows[np.argsort(-scores[rows].astype(np.float64), kind="stable")][:k]
 
 
-def _product(left: Any, right: Any) -> Any:
+def _product(left: Matrix, right: Matrix) -> Array:
     product = left @ right
     return product.toarray() if sp.issparse(product) else np.asarray(product)
 
 
-def _around(X: Any, mean: Floats) -> Any:
+def _around(X: Matrix, mean: Floats) -> Matrix:
     """Rows less the mean, at unit length; sparse rows would not stay sparse, and keep their place."""
     return unit_rows(X if sp.issparse(X) else np.asarray(X, np.float64) - mean)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, LabelsLike
 from .._internal.validation import check_choice, check_integer
 from ..codes import CodesLike
 from ..errors import InvalidInput
@@ -46,8 +45,8 @@ class PrecisionWithinRadius(MeanScore):
 def precision_within_radius(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     radius: int,
     n_bits: int | None = None,
@@ -105,8 +104,8 @@ class PrecisionRecallCurve:
 def precision_recall_curve(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     n_bits: int | None = None,
     exclude_self: bool = False,
@@ -147,8 +146,8 @@ def precision_recall_curve(
 def radius_for_precision(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     precision: float,
     n_bits: int | None = None,

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._internal.types import Floats
+from .._internal.types import Bools, Floats, Ints, LabelsLike
 from ..codes import Codes, CodesLike, as_codes
 from ..errors import InvalidInput
 from ..supervision import Labels, read_labels
 from .relevance import Kin, kin_from_labels, kin_from_relevance
 
 __all__ = ["Ranking", "Sides", "own_rows", "read_ranking", "read_sides"]
-
-Rows = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +26,9 @@ class Sides:
     kin: Kin
     n_queries: int
     n_database: int
-    known_queries: Mask | None = None
-    known_rows: Mask | None = None
-    own: Rows | None = None
+    known_queries: Bools | None = None
+    known_rows: Bools | None = None
+    own: Ints | None = None
 
     @property
     def n_unknown_queries(self) -> int:
@@ -66,8 +61,8 @@ class Ranking:
 def read_ranking(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike,
     n_bits: int | None,
     exclude_self: bool,
 ) -> Ranking:
@@ -83,7 +78,7 @@ def read_ranking(
     return Ranking(queries, database, sides)
 
 
-def own_rows(exclude_self: bool, n_queries: int, n_database: int) -> Rows | None:
+def own_rows(exclude_self: bool, n_queries: int, n_database: int) -> Ints | None:
     """For each query its own row in the database, where query i is row i; None if no row is left out."""
     if exclude_self and n_queries != n_database:
         raise InvalidInput(
@@ -95,7 +90,7 @@ def own_rows(exclude_self: bool, n_queries: int, n_database: int) -> Rows | None
 
 
 def read_sides(
-    query_labels: Any, database_labels: Any, n_queries: int, n_database: int, own: Rows | None
+    query_labels: LabelsLike, database_labels: LabelsLike, n_queries: int, n_database: int, own: Ints | None
 ) -> Sides:
     """Read the labels of both sides, or a relevance of rows to queries when ``database_labels`` is None.
 
@@ -120,7 +115,7 @@ def read_sides(
     return Sides(kin, n_queries, n_database, known_queries, known_rows, own)
 
 
-def _labels_of(what: str, y: Any, n_rows: int) -> Labels:
+def _labels_of(what: str, y: LabelsLike, n_rows: int) -> Labels:
     labels = read_labels(y)
     if len(labels) != n_rows:
         raise InvalidInput(

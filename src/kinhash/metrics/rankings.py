@@ -8,11 +8,10 @@ beside it. The formulas are in `tie_groups`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .._internal.types import Floats
+from .._internal.types import Floats, LabelsLike, Numbers
 from .._internal.validation import check_choice, check_integer
 from ..codes import CodesLike
 from ..errors import InvalidInput
@@ -35,8 +34,8 @@ __all__ = [
 def mean_average_precision(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     n_bits: int | None = None,
     ties: str = "expected",
@@ -74,8 +73,8 @@ def mean_average_precision(
 def average_precision(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     n_bits: int | None = None,
     ties: str = "expected",
@@ -130,8 +129,8 @@ def _report(
 def precision_at_k(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     k: int,
     n_bits: int | None = None,
@@ -158,8 +157,8 @@ def precision_at_k(
 def recall_at_k(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     k: int,
     n_bits: int | None = None,
@@ -185,8 +184,8 @@ def recall_at_k(
 def ndcg(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
     top: int | None = None,
     gain: str = "linear",
@@ -232,10 +231,10 @@ class PrecisionAtRecall:
 def precision_at_recall(
     query_codes: CodesLike,
     database_codes: CodesLike,
-    query_labels: Any,
-    database_labels: Any = None,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike = None,
     *,
-    recall: Any = None,
+    recall: Numbers | None = None,
     n_bits: int | None = None,
     exclude_self: bool = False,
     n_jobs: int | None = None,

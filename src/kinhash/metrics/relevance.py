@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array
+from .._internal.types import Array, Ints, LabelsLike, Matrix
 from ..errors import InvalidInput
 from ..supervision import Labels
 from .kernels import GIVEN, SAME, SHARED
@@ -38,7 +37,6 @@ WORD_ROWS = 1 << 16  # database rows whose words are compared at once outside th
 
 Grades = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +64,10 @@ class Kin:
         left, right = self._indicators
         return np.asarray(np.minimum((left[queries] @ right).toarray(), MAX_GRADE), np.uint8)
 
-    def own_grades(self, queries: Rows, rows: Rows) -> npt.NDArray[np.int64]:
+    def own_grades(self, queries: Ints, rows: Ints) -> Ints:
         """Grade of each of these queries with one database row of its own, by labels."""
         assert self.labels is not None
-        mine, theirs = (
-            side[some].indicator() for side, some in zip(self.labels, (queries, rows), strict=True)
-        )
+        mine, theirs = self.labels[0][queries].indicator(), self.labels[1][rows].indicator()
         return np.asarray(mine.multiply(theirs).sum(axis=1), np.int64).ravel()
 
     @cached_property
@@ -115,11 +111,11 @@ def _most_tags(labels: Labels) -> int:
     return max((int(np.diff(starts[rows.start : rows.stop + 1]).max()) for rows in blocks), default=0)
 
 
-def kin_from_relevance(relevance: Any, n_queries: int, n_database: int) -> Kin:
+def kin_from_relevance(relevance: LabelsLike, n_queries: int, n_database: int) -> Kin:
     """A matrix (queries, database), dense or sparse, or a callback that gives blocks of one."""
     if callable(relevance):
 
-        def read(rows: slice) -> Any:
+        def read(rows: slice) -> Matrix:
             return relevance(np.arange(rows.start, rows.stop))
 
     else:
@@ -131,7 +127,7 @@ def kin_from_relevance(relevance: Any, n_queries: int, n_database: int) -> Kin:
                 "Pass the labels of both sides, or a relevance of that shape",
             )
 
-        def read(rows: slice) -> Any:
+        def read(rows: slice) -> Matrix:
             return matrix[rows]
 
     def grades(rows: slice) -> Grades:
@@ -140,7 +136,7 @@ def kin_from_relevance(relevance: Any, n_queries: int, n_database: int) -> Kin:
     return Kin(GIVEN, ASSUMED_GRADES, given=grades)
 
 
-def _as_grades(block: Any, shape: tuple[int, int]) -> Grades:
+def _as_grades(block: Matrix, shape: tuple[int, int]) -> Grades:
     array = block.toarray() if sp.issparse(block) else np.asarray(block)
     if array.shape != shape:
         raise InvalidInput(

@@ -9,19 +9,16 @@ formula of their own: `arranged` puts the kin of each group first or last.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._internal.types import Array, Bools, Floats
+from .._internal.types import Array, Bools, Floats, Ints, Numbers
 
 __all__ = ["DIVISORS", "TIES", "TieGroups", "discount_sums", "discounted_gains", "harmonic_step"]
 
 TIES = ("expected", "index", "optimistic", "pessimistic")
 DIVISORS = ("kin", "found")
 
-Counts = npt.NDArray[np.int64]
 
 _SMALL = 64
 _H = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, _SMALL + 1))])
@@ -34,19 +31,19 @@ class TieGroups:
     Groups without relevant rows may be left out. ``grades`` (q, g, grades) counts the rows of every grade.
     """
 
-    N: Counts
-    n: Counts
-    R: Counts
-    r: Counts
-    grades: Counts | None = None
+    N: Ints
+    n: Ints
+    R: Ints
+    r: Ints
+    grades: Ints | None = None
 
     @classmethod
-    def of_counts(cls, n: Counts, r: Counts) -> TieGroups:
+    def of_counts(cls, n: Ints, r: Ints) -> TieGroups:
         """From the rows and the kin (q, g) at every distance."""
         return cls(np.cumsum(n, axis=-1) - n, n, np.cumsum(r, axis=-1) - r, r)
 
     @classmethod
-    def of_grades(cls, grades: Counts) -> TieGroups:
+    def of_grades(cls, grades: Ints) -> TieGroups:
         """From the rows (q, g, grades) of every grade at every distance."""
         groups = cls.of_counts(grades.sum(axis=2), grades[:, :, 1:].sum(axis=2))
         return replace(groups, grades=grades)
@@ -70,7 +67,7 @@ class TieGroups:
         return cls(places[None], ones, np.arange(len(places))[None], ones, table.astype(np.int64))
 
     @property
-    def n_kin(self) -> Counts:
+    def n_kin(self) -> Ints:
         """All kin of every query (q,)."""
         return np.asarray(self.r.sum(axis=-1))
 
@@ -93,7 +90,7 @@ class TieGroups:
         top: int | None = None,
         divide_by: str = "kin",
         ties: str = "expected",
-        n_kin: Counts | None = None,
+        n_kin: Ints | None = None,
     ) -> Floats:
         """Average precision (q,); NaN for a query without relevant rows.
 
@@ -150,9 +147,7 @@ class TieGroups:
             target = recall * r.sum()
             at = np.minimum(np.searchsorted(R + r, target - 1e-9), len(some) - 1)
             place = N[at] + n[at] * (target - R[at]) / r[at]
-            at_zero = np.where(
-                N[at] == 0, r[at] / n[at], 0
-            )  # the share of relevant rows among the nearest rows
+            at_zero = np.where(N[at] == 0, r[at] / n[at], 0)  # the share of kin among the nearest rows
             out[query] = np.where(target > 0, target / np.where(place > 0, place, 1), at_zero)
         return out
 
@@ -197,7 +192,7 @@ def _when_cut(total: float, found: int, group: tuple[int, int, int, int], top: i
     return float(chances @ scores / chances.sum())
 
 
-def harmonic_step(N: Any, n: Any) -> Floats:
+def harmonic_step(N: Numbers, n: Numbers) -> Floats:
     """``1/(N+1) + ... + 1/(N+n)``, to machine precision relative to itself for any size.
 
     Up to 64 it is a table, beyond that ``log1p`` and the series of the harmonic numbers. A
@@ -214,11 +209,11 @@ def _tail(x: Floats) -> Floats:
     return 1 / (2 * x) - y * (1 / 12 - y * (1 / 120 - y / 252))
 
 
-def _before(n: Counts) -> Counts:
+def _before(n: Ints) -> Ints:
     return np.asarray(np.cumsum(n, axis=-1) - n)
 
 
-def discounted_gains(N: Counts, n: Counts, gains: Floats, top: int | None = None) -> Floats:
+def discounted_gains(N: Ints, n: Ints, gains: Floats, top: int | None = None) -> Floats:
     """Expected ``sum of gain / log2(1 + place)`` over the first ``top`` places.
 
     Every row of a group is as likely at each of its places, so the group's gains are shared out
@@ -229,7 +224,7 @@ def discounted_gains(N: Counts, n: Counts, gains: Floats, top: int | None = None
     return np.asarray((gains / np.maximum(n, 1) * discounts).sum(axis=-1))
 
 
-def discount_sums(places: Counts, chunk: int = 1 << 18) -> Floats:
+def discount_sums(places: Ints, chunk: int = 1 << 18) -> Floats:
     """``D(k) = sum_{i<=k} 1 / log2(1 + i)`` for each ``k``, summed in chunks: memory stays bounded."""
     wanted, back = np.unique(places, return_inverse=True)
     out, before = np.zeros(len(wanted)), 0.0

@@ -22,9 +22,7 @@ __all__ = ["behind_unsupervised", "looks_random", "verdict"]
 SEEN = ("mAP", "p10", "exact", "Jaccard")  # what a classifier is compared by
 NEAR = 0.02  # a smaller loss of nearest rows is not worth a word
 FEW_QUERIES = 50  # below this, methods whose intervals overlap count as level
-LEAST_GAIN = (
-    0.02  # of what lies between random order and perfection; less is no sign that labels mean anything
-)
+LEAST_GAIN = 0.02  # of what lies between random order and perfection; less says nothing about labels
 NAMES = {"exact": "exact match", "near": "the ten nearest relevant rows among the first hundred"}
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .._internal.types import Ints
+from .._internal.types import Facts, Ints, Matrix
 from ..codes import Codes
 from ..supervision import Labels
 from .answers import FIRST, AnswerSheet
+from .comparison import AnyHasher
 
 __all__ = ["Crossing", "compare_views"]
 
@@ -34,13 +34,13 @@ class Crossing:
     scores: dict[str, float]
     chance: dict[str, float]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Facts:
         """For JSON."""
         return vars(self)
 
 
 def compare_views(
-    hasher: Any, name: str, rows: tuple[Any, Any], labels: Labels | None, train: Ints, held: Ints
+    hasher: AnyHasher, name: str, rows: tuple[Matrix, Matrix], labels: Labels | None, train: Ints, held: Ints
 ) -> tuple[Crossing, Crossing]:
     """Both directions between the first view and the view ``name``; ``rows`` of the two belong together.
 
@@ -50,18 +50,13 @@ def compare_views(
     known = train if labels is None else train[labels.known[train]]
     database = known[np.unique(np.linspace(0, len(known) - 1, min(len(known), MOST_DATABASE)).astype(int))]
     new, old = (
-        [_encoded(hasher, X[some], view) for X, view in zip(rows, (None, name), strict=True)]
+        [hasher.encode(X[some], view=view) for X, view in zip(rows, (None, name), strict=True)]
         for some in (held, database)
     )
     if not all(codes.knows_looks for codes in new):
         new, old = ([codes.kin_alone() for codes in side] for side in (new, old))
     sides = None if labels is None else (labels[held], labels[database])
     return _crossing(None, name, new, old, sides), _crossing(name, None, new[::-1], old[::-1], sides)
-
-
-def _encoded(hasher: Any, X: Any, view: str | None) -> Codes:
-    codes: Codes = hasher.encode(X, view=view)
-    return codes
 
 
 def _crossing(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -182,19 +182,22 @@ class Builder:
         table = np.rint(np.exp(-away) * 2.0**SHARE_BITS).astype(np.int32)
         return self.add(Softmax((logits,), table, LOGIT_BITS - LOOK_BITS))
 
-    def lookup(self, source: int, bits: int, low: float, high: float, of: Any, parts: float) -> int:
+    def lookup(
+        self, source: int, bits: int, low: float, high: float, of: Callable[[Array], Floats], parts: float
+    ) -> int:
         """``of(v)`` in parts of 1/``parts``, by a table between ``low`` and ``high``."""
         look = min(bits, PLACES - int(np.ceil(np.log2(high - low))))
         at = low + np.arange(int((high - low) * 2**look) + 1) * 2.0**-look
         table = np.rint(of(at) * parts).astype(np.int32)
         return self.add(Lookup((source,), table, int(low * 2.0**bits), bits - look, 0))
 
-    def tag_chances(self, logits: int, low: float, high: float, of: Any) -> tuple[int, int]:
+    def tag_chances(
+        self, logits: int, low: float, high: float, of: Callable[[Array], Floats]
+    ) -> tuple[int, int]:
         """Probabilities of tags, and −log(1 − p); ``of`` turns logits between two ends into probabilities."""
 
         def logs(x: Floats) -> Floats:
-            found: Floats = -np.log(np.maximum(1 - of(x), SUREST))
-            return found
+            return -np.log(np.maximum(1 - of(x), SUREST))
 
         chances = self.lookup(logits, LOGIT_BITS, low, high, of, 2.0**CHANCE_BITS)
         return chances, self.lookup(logits, LOGIT_BITS, low, high, logs, 2.0**LOG_BITS)

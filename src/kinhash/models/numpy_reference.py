@@ -51,8 +51,7 @@ def lengthened(products: Array, n: Array, scale: Array, constant: Array, out: Ar
 
 def row_squares(u: Array) -> Array:
     """Sums of squares (k,) of rows whose sums are below 2³¹."""
-    squares: Array = (_wide(u) ** 2).sum(axis=1).astype(np.int32)
-    return squares
+    return (_wide(u) ** 2).sum(axis=1).astype(np.int32)
 
 
 def similarities(

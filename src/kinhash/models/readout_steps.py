@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Settle(Step):
         np.fill_diagonal(off, 0.0)
         return off
 
-    def run(self, xp: Any, *given: Array) -> Array:
+    def run(self, xp: ModuleType, *given: Array) -> Array:
         from .kernels import settle_rows
 
         b = np.ascontiguousarray(given[0])
@@ -89,7 +89,7 @@ class Solve(Step):
         require_exact("A solution", largest)
         return Bound.of(b.width, max(most, largest * 2.0**-SOLVE_BITS) + 1)
 
-    def run(self, xp: Any, *given: Array) -> Array:
+    def run(self, xp: ModuleType, *given: Array) -> Array:
         (b,) = given
         clip, part = float(self.clip[0]), 2.0**-SOLVE_BITS
         vectors = self.vectors.astype(np.float64)
@@ -150,7 +150,7 @@ class TreesStep(Step):
         require_exact("A sum of leaves", total)
         return Bound.of(len(self.base), float(total))
 
-    def run(self, xp: Any, *given: Array) -> Array:
+    def run(self, xp: ModuleType, *given: Array) -> Array:
         from .kernels import walk
 
         (v,) = given

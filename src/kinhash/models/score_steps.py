@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class Columns(Step):
     def bound(self, *given: Bound) -> Bound:
         return Bound.of(len(self.mean), self.limit)
 
-    def run(self, xp: Any, *given: Array) -> Array:
+    def run(self, xp: ModuleType, *given: Array) -> Array:
         whole = xp.rint((given[0].astype(np.float64) - self.mean) * self.factor)
         return xp.clip(whole, -self.limit, self.limit).astype(np.float32)
 
@@ -80,7 +80,7 @@ class Relative(Step):
     def bound(self, *given: Bound) -> Bound:
         return Bound.of(self.width, 2.0**RELATIVE_BITS)
 
-    def run(self, xp: Any, *given: Array) -> Array:
+    def run(self, xp: ModuleType, *given: Array) -> Array:
         x = given[0].astype(np.float64)
         top = xp.abs(x).max(axis=1, keepdims=True)
         return xp.rint(x / xp.where(top > 0, top, 1.0) * 2.0**RELATIVE_BITS).astype(np.float32)
@@ -112,7 +112,7 @@ class Unit(Step):
         length = self.length + v.width**0.5 / 2 + 1  # rounding adds a half to each entry
         return Bound(v.width, self.length + 1.0, length, length * v.width**0.5, v.entry * v.width**0.5)
 
-    def run(self, xp: Any, *given: Array) -> tuple[Array, Array]:
+    def run(self, xp: ModuleType, *given: Array) -> tuple[Array, Array]:
         v = given[0].astype(np.float64)
         n = xp.sqrt((v * v).sum(axis=1, keepdims=True))
         factor = xp.where(n > 0, self.length / xp.where(n > 0, n, 1.0), 0.0)
@@ -171,7 +171,7 @@ class Linear(Product):
     def _is_whole(self) -> bool:
         return not self.shift.any()
 
-    def run(self, xp: Any, *given: Array) -> Array:
+    def run(self, xp: ModuleType, *given: Array) -> Array:
         if isinstance(given[0], tuple):
             u, n = given[0]
             out = xp.rint(self._multiply(xp, u) * n * self._scale)
@@ -225,7 +225,7 @@ class Similarities(Tabled, Product):
     def _squares(self) -> Array:
         return (self.centers.astype(np.float64) ** 2).sum(axis=1)
 
-    def run(self, xp: Any, *given: Array) -> Array:
+    def run(self, xp: ModuleType, *given: Array) -> Array:
         u = given[0][0] if isinstance(given[0], tuple) else given[0]
         wide = u.astype(np.float64)
         squared = (wide * wide).sum(axis=1, keepdims=True) + self._squares - 2 * self._multiply(xp, u)
@@ -271,7 +271,7 @@ class Softmax(Tabled, Step):
         whole = 2.0**SHARE_BITS
         return Bound.of(v.width, whole, whole + v.width / 2 + 1, positive=True)
 
-    def run(self, xp: Any, *given: Array) -> Array:
+    def run(self, xp: ModuleType, *given: Array) -> Array:
         v = given[0].astype(np.float64, copy=False)  # differences need a bit more than the values
         away = v.max(axis=1, keepdims=True) - v
         e = self._table[places(xp, away, self.shift, len(self.table))]
@@ -303,7 +303,7 @@ class Lookup(Tabled, Step):
         require_exact("A difference", v.entry + abs(self.low) + 2.0**self.shift)
         return Bound.of(v.width, float(np.abs(self.table).max()), positive=bool(self.table.min() >= 0))
 
-    def run(self, xp: Any, *given: Array) -> Array:
+    def run(self, xp: ModuleType, *given: Array) -> Array:
         away = given[0].astype(np.float64, copy=False) - float(self.low)
         return self._table[places(xp, away, self.shift, len(self.table), bool(self.wrap))]
 
@@ -343,7 +343,7 @@ class TagSimilarities(Tabled, Product):
         """Tags of each anchor, at least one, in parts of 2¹⁶."""
         return np.maximum(self.patterns.sum(axis=1, dtype=np.float64), 1.0) * 2.0**CHANCE_BITS
 
-    def run(self, xp: Any, *given: Array) -> Array:
+    def run(self, xp: ModuleType, *given: Array) -> Array:
         chances, logs = given
         none = self._table[places(xp, self._multiply(xp, logs), self.shift, len(self.table))]
         if not self.graded:
@@ -379,5 +379,5 @@ class Join(Step):
             raise Inexact(f"{width} values side by side, and codes have at most {MAX_BITS} bits")
         return Bound.of(width, max(one.entry for one in given), positive=all(one.positive for one in given))
 
-    def run(self, xp: Any, *given: Array) -> Array:
+    def run(self, xp: ModuleType, *given: Array) -> Array:
         return xp.concatenate(given, axis=1)

@@ -113,14 +113,12 @@ class Seen:
         varies = self.spread > 0
         floor = FLOOR * float(np.median(self.spread[varies])) if varies.any() else 1.0
         away = (block - self.mean) / np.maximum(self.spread, floor or 1.0)
-        found: Floats = np.minimum(away * away, FARTHEST).mean(axis=1)
-        return found
+        return np.minimum(away * away, FARTHEST).mean(axis=1)
 
     def _shares(self, block: Floats) -> Floats:
         """How much of the squared length of each row (k,) lies along the directions."""
         along: Floats = _of_length_one(block) @ self._along
-        found: Floats = (along * along).sum(axis=1)
-        return found
+        return (along * along).sum(axis=1)
 
     @cached_property
     def _along(self) -> Floats:
@@ -195,20 +193,17 @@ class Watch:
 
 
 def _lengths(block: Floats) -> Floats:
-    found: Floats = np.linalg.norm(block, axis=1)
-    return found
+    return np.linalg.norm(block, axis=1)
 
 
 def _is_one(lengths: Floats) -> Bools:
-    found: Bools = np.abs(lengths - 1) < NEAR_ONE
-    return found
+    return np.abs(lengths - 1) < NEAR_ONE
 
 
 def _of_length_one(block: Floats) -> Floats:
     """Rows divided by their lengths; rows of zeros stay zero."""
     lengths = _lengths(block)[:, None]
-    found: Floats = block / np.where(lengths > 0, lengths, 1.0)
-    return found
+    return block / np.where(lengths > 0, lengths, 1.0)
 
 
 def _main_directions(block: Floats, n: int) -> Array:

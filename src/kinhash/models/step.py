@@ -20,6 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -138,7 +139,7 @@ class Step(ABC):
         """Bound of the result; raises `Inexact` if a sum could leave its exact range."""
 
     @abstractmethod
-    def run(self, xp: Any, *given: Any) -> Array | tuple[Array, Array]:
+    def run(self, xp: ModuleType, *given: Any) -> Array | tuple[Array, Array]:
         """The result, by NumPy or CuPy."""
 
     def fast(self, *given: Any) -> Array | tuple[Array, Array]:
@@ -153,7 +154,7 @@ class Step(ABC):
         """Its settings by name."""
         return {name: int(getattr(self, name)) for name in self.settings}
 
-    def _keep(self, **derived: Any) -> None:
+    def _keep(self, **derived: object) -> None:
         """Keep what was derived from the arrays."""
         self.__dict__.update(derived)
 
@@ -182,14 +183,14 @@ class Product(Step):
         self._keep(_factor=np.ascontiguousarray(matrix, dtype))
         return largest
 
-    def _multiply(self, xp: Any, v: Array) -> Array:
+    def _multiply(self, xp: ModuleType, v: Array) -> Array:
         factor = self._factor
         if xp is not np:  # a card may multiply float32 with fewer digits
             factor = factor.astype(np.float64)
         return xp.matmul(v.astype(factor.dtype, copy=False), factor).astype(np.float64, copy=False)
 
 
-def places(xp: Any, v: Array, shift: int, n: int, wrap: bool = False) -> Array:
+def places(xp: ModuleType, v: Array, shift: int, n: int, wrap: bool = False) -> Array:
     """Places in a table of n entries: ``(v + half) >> shift``, which is exact for whole numbers v."""
     half = 2.0 ** (shift - 1) if shift else 0.0
     place = xp.floor((v + half) * 2.0**-shift)

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -144,13 +145,11 @@ class WholeMap(Map):
 
     def scores(self, block: Array) -> Floats:
         """Scores (k, d) of raw rows (k, p), float32 or float64; the same on every machine."""
-        found: Floats = self.run(block) * self._scale
-        return found
+        return self.run(block) * self._scale
 
     def run(self, block: Array) -> Floats:
         """Whole scores (k, d), by compiled kernels."""
-        whole: Floats = self._values(block, len(self.steps_))[-1]
-        return whole
+        return self._values(block, len(self.steps_))[-1]
 
     def _values(self, block: Array, n_steps: int) -> list[Any]:
         """The row itself and the first values."""
@@ -159,7 +158,7 @@ class WholeMap(Map):
             values.append(step.fast(*(values[place] for place in step.inputs)))
         return values
 
-    def run_with(self, xp: Any, block: Array) -> Array:
+    def run_with(self, xp: ModuleType, block: Array) -> Array:
         """The same by NumPy or CuPy alone: the definition of a model."""
         values: list[Any] = [block]
         for step in self.steps_:
@@ -179,8 +178,7 @@ class WholeMap(Map):
                 wanted, bits = (
                     (place, SHARE_BITS) if step.kind == "softmax" else (step.inputs[0], CHANCE_BITS)
                 )
-                found: Floats = self._values(block, wanted)[wanted] * 2.0**-bits
-                return found
+                return self._values(block, wanted)[wanted] * 2.0**-bits
         raise InvalidInput(
             "The model predicts no labels", "a model with encoder='expected'", "Fit one on classes or tags"
         )
@@ -213,8 +211,7 @@ class WholeMap(Map):
                 values[place] = one.fast(*(values[i] for i in one.inputs))
         last = self.steps_[-1]
         part = last.inputs[0] if last.kind == "join" else len(self.steps_)
-        whole: Floats = values[part][:, :n_bits] * self._scale[:n_bits]
-        return whole
+        return values[part][:, :n_bits] * self._scale[:n_bits]
 
     # -- files ---------------------------------------------------------------------------------
 

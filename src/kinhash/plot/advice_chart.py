@@ -134,8 +134,7 @@ def apart(values: list[float]) -> list[float]:
     With ``place − number · GAP`` in place of places, "far enough apart" is "not descending".
     """
     steps = GAP * np.arange(len(values))
-    places: list[float] = (isotonic_regression(np.array(values) - steps).x + steps).tolist()
-    return places
+    return (isotonic_regression(np.array(values) - steps).x + steps).tolist()
 
 
 def _titles(axes: Axes, advice: Advice) -> None:

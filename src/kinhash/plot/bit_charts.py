@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from .._internal.types import Ints
-from ..codes import Codes, as_codes
+from .._internal.types import Ints, LabelsLike
+from ..codes import Codes, CodesLike, as_codes
 from ..errors import InvalidInput
 from ..supervision import Labels, read_labels
 from .axes import FAINT, INK, KIN, LOOKS, axes_or_new, plain_frame
@@ -22,7 +21,7 @@ MOST_LABELS, MOST_LETTERS = 30, 24
 
 
 def bits(
-    codes: Codes | npt.ArrayLike, labels: Any = None, *, n_bits: int | None = None, ax: Axes | None = None
+    codes: CodesLike, labels: LabelsLike = None, *, n_bits: int | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw how often each bit is one; with labels, among the rows of each label.
 

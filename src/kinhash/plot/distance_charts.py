@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Ints
+from .._internal.types import Ints, LabelsLike
 from ..codes import Codes, as_codes
 from ..supervision import read_labels
 from .axes import FAINT, INK, KIN, STRANGER, axes_or_new, plain_frame
@@ -19,14 +19,12 @@ __all__ = ["count_distances", "distances"]
 
 MOST_QUERIES = 1000
 
-Counts = Ints
-
 
 def distances(
     query_codes: Codes | npt.ArrayLike,
     database_codes: Codes | npt.ArrayLike,
-    query_labels: Any,
-    database_labels: Any,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike,
     *,
     exclude_self: bool = False,
     n_bits: int | None = None,
@@ -81,8 +79,12 @@ def distances(
 
 
 def count_distances(
-    queries: Codes, database: Codes, query_labels: Any, database_labels: Any, exclude_self: bool = False
-) -> tuple[Counts, Counts]:
+    queries: Codes,
+    database: Codes,
+    query_labels: LabelsLike,
+    database_labels: LabelsLike,
+    exclude_self: bool = False,
+) -> tuple[Ints, Ints]:
     """Count relevant and other pairs at each distance from 0 to the largest possible.
 
     Peak memory: about 40 MB.

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 from .. import __version__
+from .._internal.aliases import Facts
 from .batches import Batches
 from .bodies import BYTES, JSON, body_of, encode_job, search_job
 from .jobs import Job
@@ -35,7 +36,7 @@ POLICY = (
 )
 PROBES = ("/healthz", "/livez", "/readyz")
 RELOAD_SECONDS = 1.0  # between two looks at the files
-MakeJob = Callable[[Pair, Schemas, Limits, Any, bytes], Job]
+MakeJob = Callable[[Pair, Schemas, Limits, fastapi.Request, bytes], Job]
 
 
 class Service:
@@ -47,16 +48,13 @@ class Service:
         self.metrics.took_up(self.keeper)
         self.batches = Batches(self.metrics.batches.observe)
         self.busy = 0
-        self._schemas: tuple[Pair | None, Any] = (None, None)
+        self._schemas: tuple[Pair, Schemas] | None = None
 
     def schemas(self, pair: Pair) -> Schemas:
         """The checks of requests, made anew for every pair."""
-        known, schemas = self._schemas
-        if known is not pair:
-            schemas = schemas_of(pair, self.limits)
-            self._schemas = pair, schemas
-        made: Schemas = schemas
-        return made
+        if self._schemas is None or self._schemas[0] is not pair:
+            self._schemas = pair, schemas_of(pair, self.limits)
+        return self._schemas[1]
 
     @contextmanager
     def admitted(self) -> Iterator[None]:
@@ -74,7 +72,7 @@ class Service:
         finally:
             self.busy -= 1
 
-    async def answer(self, request: Any, make: MakeJob) -> tuple[Job, bytes]:
+    async def answer(self, request: fastapi.Request, make: MakeJob) -> tuple[Job, bytes]:
         """What was asked for, and the body of the response."""
         self.keys.check(request)
         body = await body_of(request, self.limits)
@@ -84,7 +82,7 @@ class Service:
             self.metrics.rows.labels(request.url.path).inc(len(job))
             return job, await self.batches.answer(job)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Facts:
         """What the service has loaded, and whether it refused newer files."""
         pair = self.keeper.pair
         return {
@@ -103,7 +101,7 @@ def create_app(
     limits: Limits | None = None,
     api_keys: Sequence[str] = (),
     reload_seconds: float = RELOAD_SECONDS,
-) -> Any:
+) -> fastapi.FastAPI:
     """Return a FastAPI application that encodes rows and searches an index; it writes nothing.
 
     Raises `CodesMismatch` unless the index holds codes of the model. Memory: the index, and its codes once
@@ -120,7 +118,7 @@ def create_app(
     service = Service(Files(os.fspath(model), os.fspath(index)), limits or Limits(), api_keys, reload_seconds)
 
     @asynccontextmanager
-    async def running(app: Any) -> AsyncIterator[None]:
+    async def running(app: fastapi.FastAPI) -> AsyncIterator[None]:
         service.keeper.start()
         yield
         service.keeper.stop()
@@ -144,7 +142,7 @@ def create_app(
     return app
 
 
-def _add_work(app: Any, service: Service) -> None:
+def _add_work(app: fastapi.FastAPI, service: Service) -> None:
     @app.post("/encode", **ENCODE)
     async def encode(request: fastapi.Request) -> Any:
         job, body = await service.answer(request, encode_job)
@@ -158,7 +156,7 @@ def _add_work(app: Any, service: Service) -> None:
         return fastapi.Response((await service.answer(request, search_job))[1], media_type=JSON)
 
 
-def _add_state(app: Any, service: Service) -> None:
+def _add_state(app: fastapi.FastAPI, service: Service) -> None:
     async def state() -> Any:
         return service.state()
 
@@ -175,7 +173,7 @@ def _add_state(app: Any, service: Service) -> None:
         return described(app, service.schemas(service.keeper.pair))
 
 
-def _add_page(app: Any) -> None:
+def _add_page(app: fastapi.FastAPI) -> None:
     def show(name: str, kind: str) -> Callable[[], Awaitable[Any]]:
         text = (resources.files(__package__) / name).read_text(encoding="utf-8")
 

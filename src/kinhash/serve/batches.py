@@ -11,7 +11,6 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from .jobs import Job, run
 
@@ -44,7 +43,7 @@ class Batches:
             while self._waiting:
                 batch = self._next()
                 self._took(len(batch))
-                outcomes: list[Any]
+                outcomes: list[bytes | Exception]
                 try:
                     outcomes = await loop.run_in_executor(self._thread, run, [job for job, _ in batch])
                 except Exception as problem:  # nobody may wait for ever
@@ -68,7 +67,7 @@ class Batches:
         self._thread.shutdown(wait=False)
 
 
-def _settle(future: asyncio.Future[bytes], outcome: Any) -> None:
+def _settle(future: asyncio.Future[bytes], outcome: bytes | Exception) -> None:
     if future.done():  # the client has gone
         return
     if isinstance(outcome, Exception):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..errors import InvalidInput, UnknownName
 from ..index import as_ids
 from .jobs import EncodeJob, SearchJob
@@ -20,10 +20,11 @@ from .texts import read_codes
 
 __all__ = ["BYTES", "JSON", "body_of", "encode_job", "search_job"]
 
+Excluded = list[int | str] | None
 JSON, BYTES = "application/json", "application/octet-stream"
 
 
-async def body_of(request: Any, limits: Limits) -> bytes:
+async def body_of(request: fastapi.Request, limits: Limits) -> bytes:
     """The whole body. One that is too large is read and dropped, so that the client sees the answer."""
     kept, size = [], 0
     try:
@@ -49,7 +50,9 @@ async def body_of(request: Any, limits: Limits) -> bytes:
     return b"".join(kept)
 
 
-def encode_job(pair: Pair, schemas: Schemas, limits: Limits, request: Any, body: bytes) -> EncodeJob:
+def encode_job(
+    pair: Pair, schemas: Schemas, limits: Limits, request: fastapi.Request, body: bytes
+) -> EncodeJob:
     """What `/encode` is asked for."""
     options = _valid(schemas.encode_options.model_validate, dict(request.query_params))
     if _is_bytes(request):
@@ -63,7 +66,9 @@ def encode_job(pair: Pair, schemas: Schemas, limits: Limits, request: Any, body:
     return EncodeJob(pair, X, view=chosen.get("view"), written=written)
 
 
-def search_job(pair: Pair, schemas: Schemas, limits: Limits, request: Any, body: bytes) -> SearchJob:
+def search_job(
+    pair: Pair, schemas: Schemas, limits: Limits, request: fastapi.Request, body: bytes
+) -> SearchJob:
     """What `/search` is asked for."""
     options = _valid(schemas.search_options.model_validate, dict(request.query_params))
     X = packed = own = None
@@ -100,7 +105,9 @@ def _rows(pair: Pair, vectors: list[list[float]], view: str | None) -> Array:
     return np.array(vectors)
 
 
-def _queries(pair: Pair, given: Any, view: str | None) -> tuple[Array | None, Array | None, list[Any] | None]:
+def _queries(
+    pair: Pair, given: pydantic.BaseModel, view: str | None
+) -> tuple[Array | None, Array | None, Excluded]:
     """Rows to encode, or codes, and for rows of the index their own ids."""
     fields = given.model_fields_set
     if "vectors" in fields:
@@ -110,7 +117,7 @@ def _queries(pair: Pair, given: Any, view: str | None) -> tuple[Array | None, Ar
     return None, read_codes(given.codes, pair.index.n_bits, given.format), None
 
 
-def _excluded(exclude: Any, n_queries: int) -> Any:
+def _excluded(exclude: Excluded, n_queries: int) -> Excluded:
     if exclude is not None and len(exclude) != n_queries:
         raise InvalidInput(
             f"exclude came with {len(exclude)} entries for {n_queries} queries",
@@ -143,7 +150,7 @@ def _plain_rows(pair: Pair, limits: Limits, body: bytes, view: str | None) -> Ar
     return np.frombuffer(body, "<f4").reshape(rows, width)
 
 
-def _is_bytes(request: Any) -> bool:
+def _is_bytes(request: fastapi.Request) -> bool:
     """Whether the body is plain numbers; otherwise it is JSON."""
     kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if kind not in (JSON, BYTES):
@@ -151,7 +158,7 @@ def _is_bytes(request: Any) -> bool:
     return bool(kind == BYTES)
 
 
-def _wants_bytes(request: Any) -> bool:
+def _wants_bytes(request: fastapi.Request) -> bool:
     return BYTES in request.headers.get("accept", "").lower()
 
 
@@ -162,7 +169,7 @@ def _valid(check: Any, given: Any) -> Any:
         raise reading(problem) from None
 
 
-def _set(given: Any) -> dict[str, Any]:
+def _set(given: pydantic.BaseModel) -> Facts:
     """What was passed, without the defaults and without null, which stands for them."""
     passed = ((name, getattr(given, name)) for name in given.model_fields_set)
     return {name: value for name, value in passed if value is not None}

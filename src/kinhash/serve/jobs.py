@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.json import plain
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..codes import Codes
 from ..errors import InvalidInput
 from ..index import Neighbors
@@ -68,8 +68,8 @@ class SearchJob(Job):
     k: int = 10
     radius: int | None = None
     all_within: bool = False
-    where: Any = None
-    exclude: Sequence[Any] | None = None
+    where: Facts | str | list[int | str] | None = None
+    exclude: Sequence[object] | None = None
     columns: Sequence[str] = field(default_factory=tuple)
 
     @property
@@ -82,7 +82,7 @@ class SearchJob(Job):
         results = [self._result(one.ids, one.distances) for one in found]
         return _json({"model_id": self.pair.model_id, "pair": self.pair.number, "results": results})
 
-    def _result(self, ids: Array, distances: Array) -> dict[str, Any]:
+    def _result(self, ids: Array, distances: Array) -> Facts:
         if self.radius is not None:
             near = int(np.searchsorted(distances, self.radius, "right"))
             if self.all_within and near == self.k:
@@ -92,7 +92,7 @@ class SearchJob(Job):
                     "Pass a smaller radius, or k as well for the nearest of them",
                 )
             ids, distances = ids[:near], distances[:near]
-        result: dict[str, Any] = {"ids": ids.tolist(), "distances": distances.tolist()}
+        result: Facts = {"ids": ids.tolist(), "distances": distances.tolist()}
         if self.columns:
             ranks = self.pair.ids.find(ids)
             result["payload"] = {name: _values(self.pair.payload[name][ranks]) for name in self.columns}
@@ -157,7 +157,7 @@ def _encoded(jobs: list[Job]) -> list[Codes]:
     return [codes[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
 
-def _facts(codes: Codes) -> tuple[Any, ...]:
+def _facts(codes: Codes) -> tuple[object, ...]:
     """What codes say beside their bits: only codes that say the same can be searched for together."""
     return tuple(getattr(codes, one.name) for one in fields(codes) if one.name not in ("packed", "ids"))
 
@@ -172,7 +172,7 @@ def _searched(asked: list[tuple[SearchJob, Codes]]) -> list[list[Neighbors]]:
             "Ask for k neighbors",
         )
     codes = replace(codes, packed=np.concatenate([one.packed for _, one in asked]))
-    left_out: list[Any] = []
+    left_out: list[object] = []
     for job, one in asked:
         left_out += [None] * len(one) if job.exclude is None else job.exclude
     exclude = None if all(one is None for one in left_out) else left_out
@@ -188,5 +188,5 @@ def _values(column: Any) -> list[Any]:
     return values if safe else plain(values)
 
 
-def _json(value: Any) -> bytes:
+def _json(value: Facts) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Sequence
-from typing import Any
 
 from ..errors import InvalidInput
+from .packages import fastapi
 from .problems import Refused
 
 __all__ = ["Keys"]
@@ -24,7 +24,7 @@ class Keys:
             raise InvalidInput("An API key is empty", "a secret text", "Pass another, or none at all")
         self._digests = [_digest(key.encode("utf-8", "surrogateescape")) for key in keys]
 
-    def check(self, request: Any) -> None:
+    def check(self, request: fastapi.Request) -> None:
         """Refuse a request that has none of the keys, in X-API-Key or as Authorization: Bearer."""
         if not self._digests:
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._internal.aliases import Facts
 from .packages import fastapi
 from .problems import PROBLEMS
 from .schemas import REF, Answers, Encoded, Schemas
@@ -36,12 +37,12 @@ STATE = {
 }
 
 
-def _refused(status: int) -> dict[str, Any]:
+def _refused(status: int) -> Facts:
     schema = {"$ref": REF.format(model="Problem")}
     return {"description": PROBLEMS[status], "content": {"application/json": {"schema": schema}}}
 
 
-def _work(name: str, answers: type, summary: str, **more: Any) -> dict[str, Any]:
+def _work(name: str, answers: type, summary: str, **more: Any) -> Facts:
     """The parts of a route that takes rows, beside those that are made for every pair."""
     rows = {
         "type": "string",
@@ -60,15 +61,15 @@ def _work(name: str, answers: type, summary: str, **more: Any) -> dict[str, Any]
 
 ENCODE = _work("EncodeRequest", Encoded, "Codes of rows", content={"application/octet-stream": BINARY})
 SEARCH = _work("SearchRequest", Answers, "The nearest rows of the index")
-PROBE: dict[str, Any] = {
+PROBE: Facts = {
     "summary": "Whether the service answers, and from which files",
     "responses": {200: {"description": "It does.", "content": {"application/json": {"schema": STATE}}}},
 }
 
 
-def described(app: Any, schemas: Schemas) -> dict[str, Any]:
+def described(app: fastapi.FastAPI, schemas: Schemas) -> Facts:
     """The whole description, with requests as the pair in use takes them."""
-    found: dict[str, Any] = fastapi.openapi.utils.get_openapi(
+    found: Facts = fastapi.openapi.utils.get_openapi(
         title=app.title,
         version=app.version,
         openapi_version="3.1.0",

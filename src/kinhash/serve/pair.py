@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from .._internal.texts import STRING
-from .._internal.types import Array
+from .._internal.types import Array, Facts
 from ..codes import Codes
 from ..errors import CodesMismatch, InvalidInput
 from ..hashers import Hasher, load_model
@@ -51,7 +50,7 @@ class Pair:
     index: HammingIndex
     ids: Ids
     codes: Array
-    payload: dict[str, Any]
+    payload: Facts
     number: int
 
     @property
@@ -96,7 +95,7 @@ def load_pair(files: Files, number: int) -> Pair:
     if index.model_id != model.model_id_:
         made = "that carry no model id" if index.model_id is None else f"of model {index.model_id[:12]}"
         raise CodesMismatch(
-            f"{files.index} holds codes {made}, and {files.model} is model {model.model_id_[:12]}",
+            f"{files.index} holds codes {made}, and {files.model} is model {str(model.model_id_)[:12]}",
             "an index of codes that this model made",
             "Encode the rows with this model (`kinhash encode`) and make the index again (`kinhash index`)",
         )

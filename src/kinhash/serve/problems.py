@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from ..errors import InvalidInput, KinhashError, NotEnoughMemory
-from .packages import fastapi
+from .packages import fastapi, pydantic
 from .pair import UnknownId
 
 __all__ = ["PROBLEMS", "Refused", "as_response", "install", "reading"]
@@ -35,7 +34,7 @@ class Refused(Exception):
         self.status, self.said = status, (wrong, expected, remedy)
 
 
-def as_response(problem: Exception) -> Any:
+def as_response(problem: Exception) -> fastapi.Response:
     """The answer to a request that failed."""
     if isinstance(problem, Refused):
         headers = {"Retry-After": RETRY_SECONDS} if problem.status == 429 else {}
@@ -51,7 +50,7 @@ def as_response(problem: Exception) -> Any:
     return _response(500, "The service failed", "", "The reason is in its log")
 
 
-def reading(problem: Any) -> Refused:
+def reading(problem: pydantic.ValidationError) -> Refused:
     """A refusal (422) that says what pydantic found wrong in a body or in the query string."""
     found = problem.errors(include_url=False, include_input=False, include_context=False)
     said = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}".removeprefix(": ") for one in found[:SHOWN]]
@@ -64,13 +63,15 @@ def reading(problem: Any) -> Refused:
     )
 
 
-def install(app: Any) -> None:
+def install(app: fastapi.FastAPI) -> None:
     """Register handlers, so that every failure of the application is answered in this form."""
 
-    async def answer(request: Any, problem: Exception) -> Any:
+    async def answer(request: fastapi.Request, problem: Exception) -> fastapi.Response:
         return as_response(problem)
 
-    async def answer_http(request: Any, problem: Any) -> Any:
+    async def answer_http(
+        request: fastapi.Request, problem: fastapi.exceptions.StarletteHTTPException
+    ) -> fastapi.Response:
         headers = dict(problem.headers or {})
         return _response(problem.status_code, str(problem.detail), headers=headers)
 
@@ -81,6 +82,6 @@ def install(app: Any) -> None:
 
 def _response(
     status: int, wrong: str, expected: str = "", remedy: str = "", headers: dict[str, str] | None = None
-) -> Any:
+) -> fastapi.Response:
     text = json.dumps({"error": wrong, "expected": expected, "remedy": remedy})
     return fastapi.Response(text, status, headers, "application/json")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from .._internal.aliases import Facts
 from .._internal.texts import STRING
 from ..codes import n_bytes
 from .limits import Limits
@@ -24,7 +25,7 @@ REF = "#/components/schemas/{model}"
 Scalar = bool | int | float | str
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: object) -> object:
     """1.0 is an integer in JSON, and stays what it is otherwise."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -73,21 +74,21 @@ class Answers(pydantic.BaseModel):
 class Schemas:
     """Checks of what comes in: bodies as JSON, and options of a body of plain float32 numbers."""
 
-    encode: Any
-    search: Any
-    encode_options: Any
-    search_options: Any
+    encode: pydantic.TypeAdapter
+    search: pydantic.TypeAdapter
+    encode_options: type[pydantic.BaseModel]
+    search_options: type[pydantic.BaseModel]
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> Facts:
         """The requests as JSON schemas, by name."""
-        found: dict[str, Any] = {}
+        found: Facts = {}
         for name, adapter in (("EncodeRequest", self.encode), ("SearchRequest", self.search)):
             schema = adapter.json_schema(ref_template=REF)
             found |= schema.pop("$defs", {})
             found[name] = schema
         return found
 
-    def parameters(self) -> dict[str, list[dict[str, Any]]]:
+    def parameters(self) -> dict[str, list[Facts]]:
         """The options in the address, by route, as OpenAPI describes them."""
         routes = {"/encode": self.encode_options, "/search": self.search_options}
         return {
@@ -104,7 +105,7 @@ class Schemas:
         return 4 * row["minItems"], 4 * row["maxItems"] * vectors["maxItems"]
 
 
-def _parameter(name: str, given: dict[str, Any]) -> dict[str, Any]:
+def _parameter(name: str, given: Facts) -> Facts:
     """One option; an address has no null, so a default of None is no default there."""
     kinds = [kind for kind in given.get("anyOf", [given]) if kind.get("type") != "null"]
     names = ("type", "enum", "minimum", "maximum", "minLength", "format")
@@ -149,7 +150,7 @@ def schemas_of(pair: Pair, limits: Limits) -> Schemas:
 WAYS = "one of the fields vectors, codes and ids is needed, and a format that is one of " + ", ".join(FORMATS)
 
 
-def _way(body: Any) -> str | None:
+def _way(body: object) -> str | None:
     """Which way to search a body asks for; None if that cannot be said."""
     if not isinstance(body, dict):
         return None
@@ -166,7 +167,7 @@ def _some(kind: Any, limits: Limits) -> Any:
     return Annotated[list[kind], Field(min_length=1, max_length=limits.rows)]
 
 
-def _views(pair: Pair) -> dict[str, Any]:
+def _views(pair: Pair) -> Facts:
     """The option that names a view, for models that have some."""
     names = tuple(name for name in pair.widths if name is not None)
     text = "Which view the rows are of; by default the one that the model was fitted on."
@@ -179,7 +180,7 @@ def _an_id(pair: Pair) -> Any:
     return _integer(ge=-LARGEST_ID, lt=LARGEST_ID)
 
 
-def _codes(written: str, pair: Pair, limits: Limits) -> dict[str, Any]:
+def _codes(written: str, pair: Pair, limits: Limits) -> Facts:
     """Codes as text of one format, which has one length and one alphabet."""
     size = n_bytes(pair.index.n_bits)
     patterns = {
@@ -192,7 +193,7 @@ def _codes(written: str, pair: Pair, limits: Limits) -> dict[str, Any]:
     return {"codes": (_some(code, limits), Field(description="Packed codes as text.")), "format": how}
 
 
-def _options(pair: Pair, limits: Limits) -> dict[str, Any]:
+def _options(pair: Pair, limits: Limits) -> Facts:
     """What every search may ask for."""
     k = _integer(ge=1, le=limits.k)
     radius = _integer(ge=0, le=2**31)
@@ -219,7 +220,7 @@ def _options(pair: Pair, limits: Limits) -> dict[str, Any]:
     }
 
 
-def _in_address(options: dict[str, Any]) -> dict[str, Any]:
+def _in_address(options: Facts) -> Facts:
     """Those that can stand in the address, as text."""
     shown = {name: options[name] for name in ("k", "radius")}
     text = Annotated[str, Field(min_length=1, json_schema_extra={"format": "filter"})]
@@ -229,7 +230,7 @@ def _in_address(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _where(pair: Pair) -> dict[str, Any]:
+def _where(pair: Pair) -> Facts:
     """A filter in words of JSON schema: text, a mapping of these columns to values, or ids."""
     columns = {name: _values(column) for name, column in pair.payload.items()}
     mapping = {"type": "object", "properties": columns, "additionalProperties": False}
@@ -238,7 +239,7 @@ def _where(pair: Pair) -> dict[str, Any]:
     return {"anyOf": [text, mapping, {"type": "array", "items": an_id}]}
 
 
-def _values(column: Any) -> dict[str, Any]:
+def _values(column: Any) -> Facts:
     values = getattr(column, "values", column)  # of a column of lists, all of their entries
-    one: dict[str, Any] = {"type": "string" if values.dtype == STRING else ["number", "boolean"]}
+    one: Facts = {"type": "string" if values.dtype == STRING else ["number", "boolean"]}
     return {"anyOf": [one, {"type": "array", "items": one}]}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .packages import uvicorn
+from .packages import fastapi, uvicorn
 
 __all__ = ["BACKLOG", "serve", "server_of"]
 
@@ -26,7 +26,7 @@ class Server(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        handlers: dict[Any, Any] = dict.fromkeys((signal.SIGINT, signal.SIGTERM), self.handle_exit)
+        handlers: dict[int, Any] = dict.fromkeys((signal.SIGINT, signal.SIGTERM), self.handle_exit)
         if hasattr(signal, "SIGHUP"):
             handlers[signal.SIGHUP] = lambda *_: self.config.app.state.service.keeper.wake()
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
@@ -37,7 +37,7 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def server_of(app: Any) -> Server:
+def server_of(app: fastapi.FastAPI) -> Server:
     """The server of an application, not yet running."""
     return Server(
         uvicorn.Config(
@@ -52,6 +52,6 @@ def server_of(app: Any) -> Server:
     )
 
 
-def serve(app: Any, listening: socket.socket) -> None:
+def serve(app: fastapi.FastAPI, listening: socket.socket) -> None:
     """Answer requests on a socket that listens, until SIGINT or SIGTERM; the socket is closed at the end."""
     server_of(app).run(sockets=[listening])

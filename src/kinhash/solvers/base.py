@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._internal.blocks import require_memory
 from .._internal.numerics import fit_rotation
-from .._internal.types import Bools, Floats
+from .._internal.types import Bools, Floats, Numbers, Rng
 from .._internal.validation import check_choice, check_flag, check_integer, check_number
 from ..energies import Energy
 from ..errors import InvalidInput
@@ -108,7 +108,7 @@ class Solution:
         assert self.embedding is not None
         return replace(self, readout=LinearReadout.rotated(self.embedding, weights))
 
-    def rotated_for_itself(self, rng: np.random.Generator) -> Solution:
+    def rotated_for_itself(self, rng: Rng) -> Solution:
         """The same solution, turned so that the sample's own codes round well."""
         if self.embedding is None:
             return self
@@ -133,7 +133,7 @@ class Solver(BaseEstimator, ABC):
     targets: str = "mean"
     rounding: str = "zero"
     n_anchors: int = 1000
-    anchors: Any = None
+    anchors: Numbers | None = None
 
     # What a solver may have as a setting of its own; these hold for those that do not.
     merge = True
@@ -151,7 +151,7 @@ class Solver(BaseEstimator, ABC):
         """Raise if this solver does not support the energy."""
 
     @abstractmethod
-    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+    def minimize(self, problem: Problem, rng: Rng, start: Floats | None = None) -> Minimum:
         """Lower the energy from ``start`` (m, d), or from seeded random means."""
 
     @abstractmethod
@@ -163,7 +163,7 @@ class Solver(BaseEstimator, ABC):
         supervision: Supervision,
         energy: Energy,
         n_bits: int,
-        rng: np.random.Generator,
+        rng: Rng,
         row_weights: Floats | None = None,
     ) -> Solution:
         """Draw the sample, minimize its energy, and derive the readout for all other rows.
@@ -204,9 +204,7 @@ class Solver(BaseEstimator, ABC):
         """Weight of each entry of the sample: the number of rows it stands for."""
         return sample.weights
 
-    def _solve_listed(
-        self, supervision: PairSupervision, energy: Energy, n_bits: int, rng: np.random.Generator
-    ) -> Solution:
+    def _solve_listed(self, supervision: PairSupervision, energy: Energy, n_bits: int, rng: Rng) -> Solution:
         """Listed pairs: every row with one is in the sample.
 
         Most of them are dissimilar, or most are similar; unless targets are to be taken as given, their mean
@@ -243,14 +241,12 @@ class SweepingSolver(Solver):
         check_choice("sums", self.sums, ("sample", "all"))
 
 
-def random_means(problem: Problem, rng: np.random.Generator) -> Floats:
+def random_means(problem: Problem, rng: Rng) -> Floats:
     """φ uniform on (0, 1), so q uniform on (−1, 1)."""
     return rng.uniform(-1.0, 1.0, (problem.n_entries, problem.n_bits))
 
 
-def _background(
-    supervision: Supervision, sample: Sample, n_bits: int, rng: np.random.Generator
-) -> Background:
+def _background(supervision: Supervision, sample: Sample, n_bits: int, rng: Rng) -> Background:
     """Rows outside the sample with their random bits: n × d numbers, and one row of S at a time."""
     if supervision.anchors is not None:
         raise InvalidInput(

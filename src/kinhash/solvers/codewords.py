@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._internal.types import Bools, Bytes, Ints
+from .._internal.types import Bools, Bytes, Ints, Rng
 
 __all__ = ["bits_for", "comfortable", "spread_codewords", "tree_codewords"]
 
@@ -32,7 +32,7 @@ def bits_for(n_classes: int) -> int:
     return 8 * int(np.ceil((2 * np.log2(max(n_classes, 2)) + 8) / 8))
 
 
-def spread_codewords(n_words: int, n_bits: int, rng: np.random.Generator) -> Bools:
+def spread_codewords(n_words: int, n_bits: int, rng: Rng) -> Bools:
     """Codes (K, d), the first ones farthest apart, and all different if d bits allow it.
 
     Time: K times the pool; for 3,000 of 64 bits .2 s. Memory: the pool, 4 K codes.
@@ -55,7 +55,7 @@ def spread_codewords(n_words: int, n_bits: int, rng: np.random.Generator) -> Boo
     return np.unpackbits(pool[picked], axis=1, count=n_bits).astype(bool)
 
 
-def tree_codewords(levels: Ints, n_bits: int, rng: np.random.Generator) -> Bools:
+def tree_codewords(levels: Ints, n_bits: int, rng: Rng) -> Bools:
     """Codes (K, d) of leaves with nodes (K, L): a field of bits for every level, siblings far apart in it.
 
     Leaves below one node share its bits. Upper levels get more bits (4 : 3 : 2 for three levels), because
@@ -76,7 +76,7 @@ def tree_codewords(levels: Ints, n_bits: int, rng: np.random.Generator) -> Bools
     return out
 
 
-def _different_codes(wanted: int, n_bits: int, rng: np.random.Generator) -> Bytes:
+def _different_codes(wanted: int, n_bits: int, rng: Rng) -> Bytes:
     """Different random codes, packed: ``wanted`` of them, or all that exist."""
     if n_bits <= 20 and 2**n_bits <= 4 * wanted:
         numbers = rng.permutation(2**n_bits)[:wanted]

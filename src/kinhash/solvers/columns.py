@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Floats
+from .._internal.types import Floats, Matrix, Rng
 from .._internal.validation import check_choice
 from ..energies import Energy
 from ..errors import InvalidInput, KinhashWarning
@@ -80,7 +79,7 @@ class Columns(Solver):
                 stacklevel=2,
             )
 
-    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+    def minimize(self, problem: Problem, rng: Rng, start: Floats | None = None) -> Minimum:
         found = self.eigenvector(problem, rng)
         gain, shift = self._stretch(found)
         means = np.tile(np.tanh((gain * found.entries - shift) / 2)[:, None], (1, problem.n_bits))
@@ -106,9 +105,9 @@ class Columns(Solver):
             return self.clip, 0.0
         return 2 * self.clip / (high - low), self.clip * (high + low) / (high - low)
 
-    def eigenvector(self, problem: Problem, rng: np.random.Generator) -> Eigenvector:
+    def eigenvector(self, problem: Problem, rng: Rng) -> Eigenvector:
         """The eigenvector of the problem's targets."""
-        matrix: Any
+        matrix: Matrix
         if isinstance(problem, SparseProblem):
             matrix = problem.targets
         else:
@@ -120,9 +119,9 @@ class Columns(Solver):
 
 
 def leading_eigenvector(
-    matrix: Any,
+    matrix: Matrix,
     weights: Floats,
-    rng: np.random.Generator,
+    rng: Rng,
     which: str = "largest",
     method: str = "auto",
     clip: float = 2.0,

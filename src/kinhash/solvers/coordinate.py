@@ -12,12 +12,11 @@ settle. Other energies compare the loss with and without the flip, over all part
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._internal.compile import njit
-from .._internal.types import Floats
+from .._internal.types import Floats, Rng
 from ..energies import Energy
 from ..errors import InvalidInput
 from .base import Minimum, Solver, SweepingSolver, random_means
@@ -36,7 +35,7 @@ SHARED = {"targets", "rounding", "n_anchors", "anchors", "curvature", "merge", "
 class Coordinate(SweepingSolver):
     """Sweeps over all bits until none moves, at most ``n_sweeps``."""
 
-    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+    def minimize(self, problem: Problem, rng: Rng, start: Floats | None = None) -> Minimum:
         start = random_means(problem, rng) if start is None else start
         bits = np.where(start > 0, 1.0, -1.0)
         energies = [problem.energy(bits)]
@@ -59,7 +58,7 @@ class Polished(SweepingSolver):
     and sweeps of means find better ones than flips alone.
     """
 
-    first: Any = None
+    first: Solver | None = None
 
     def check(self) -> None:
         super().check()
@@ -83,7 +82,7 @@ class Polished(SweepingSolver):
         if self.first is not None:
             self.first.refuse(energy, n_bits)
 
-    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+    def minimize(self, problem: Problem, rng: Rng, start: Floats | None = None) -> Minimum:
         first = Linearized(n_sweeps=5) if self.first is None else self.first
         begin = first.minimize(problem, rng, start)
         end = Coordinate(n_sweeps=self.n_sweeps).minimize(problem, rng, begin.means)

@@ -29,8 +29,7 @@ RENORMALIZE = ("row", "symmetric", "none")
 
 def row_scale(A: Floats, b: Floats, clip: float) -> Floats:
     """λ (k,) of rows with pulls b (k, d): one A (d, d) for all, or one each (k, d, d)."""
-    scale: Floats = (np.abs(A).sum(axis=-1) + np.abs(b)).max(axis=1) / clip
-    return scale
+    return (np.abs(A).sum(axis=-1) + np.abs(b)).max(axis=1) / clip
 
 
 def solve_each(A: Floats, b: Floats, clip: float, slope: float) -> Floats:
@@ -115,8 +114,7 @@ def renormalize(v: Floats, clip: float, how: str) -> Floats:
 
 
 def _through(values: Floats, vectors: Floats, lam: Floats, b: Floats, slope: float) -> Floats:
-    solution: Floats = ((b @ vectors) / (lam[:, None] - 2 * slope * values)) @ vectors.T
-    return solution
+    return ((b @ vectors) / (lam[:, None] - 2 * slope * values)) @ vectors.T
 
 
 def _positive(x: Floats) -> Floats:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._internal.numerics import sigmoid
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, Rng
 from .._internal.validation import check_choice
 from .base import Minimum, SweepingSolver, random_means
 from .linear_systems import RENORMALIZE, renormalize, solve_each, solve_near
@@ -45,7 +45,7 @@ class Linearized(SweepingSolver):
         check_choice("renormalize", self.renormalize, RENORMALIZE)
         check_choice("blocks", self.blocks, BLOCKS)
 
-    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+    def minimize(self, problem: Problem, rng: Rng, start: Floats | None = None) -> Minimum:
         q = random_means(problem, rng) if start is None else start.copy()
         slope = line_slope(self.clip)
         energies = []
@@ -63,7 +63,7 @@ class Linearized(SweepingSolver):
     def readout(self, problem: DenseProblem, targets: Targets, minimum: Minimum) -> Readout:
         return solve_readout(problem, targets, minimum.means, self.clip, self.renormalize)
 
-    def _row_blocks(self, n: int, rng: np.random.Generator) -> list[Ints]:
+    def _row_blocks(self, n: int, rng: Rng) -> list[Ints]:
         if self.blocks == "at_once":
             return [np.arange(n)]
         return np.array_split(rng.permutation(n), min(n, max(20, math.ceil(n / 256))))

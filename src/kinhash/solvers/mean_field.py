@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._internal.numerics import sigmoid
-from .._internal.types import Floats
+from .._internal.types import Floats, Rng
 from .._internal.validation import check_choice
 from .base import Minimum, SweepingSolver, random_means
 from .problem import DenseProblem, Problem
@@ -33,7 +33,7 @@ class MeanField(SweepingSolver):
         super().check()
         check_choice("order", self.order, ORDERS)
 
-    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+    def minimize(self, problem: Problem, rng: Rng, start: Floats | None = None) -> Minimum:
         q = random_means(problem, rng) if start is None else start.copy()
         energies, divergences = [], []
         everyone = np.arange(problem.n_entries)

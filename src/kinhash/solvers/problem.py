@@ -190,9 +190,7 @@ class DenseProblem(Problem):
     def _with_extras(self, b: Floats, rows: Ints) -> Floats:
         if self.background is not None:
             high, low = self.law.terms(np.array([1.0, -1.0]), self.n_bits).linear
-            means = self.background.means.sum(
-                axis=0
-            )  # multiplied by the part of the slope that does not depend on S
+            means = self.background.means.sum(axis=0)  # times what of the slope does not depend on S
             b = b - (high - low) * self.background.sums[rows] - (high + low) * means
         if self.field is not None:
             b = b + self.field[rows]

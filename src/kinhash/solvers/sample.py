@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, Rng
 from ..errors import InvalidInput, UnknownName
 from ..supervision import Supervision, row_numbers
 
@@ -51,7 +51,7 @@ class Sample:
 def draw_sample(
     supervision: Supervision,
     n_anchors: int,
-    rng: np.random.Generator,
+    rng: Rng,
     *,
     merge: bool = True,
     anchors: Ints | None = None,

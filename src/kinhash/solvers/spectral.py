@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._internal.numerics import fit_rotation
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, Rng
 from .._internal.validation import check_choice, check_flag, check_integer
 from ..energies import Energy
 from ..errors import InvalidInput
@@ -110,7 +110,7 @@ class Spectral(Solver):
         supervision: Supervision,
         energy: Energy,
         n_bits: int,
-        rng: np.random.Generator,
+        rng: Rng,
         row_weights: Floats | None = None,
     ) -> Solution:
         plain = isinstance(supervision, ClassSupervision) and supervision.between is None
@@ -128,7 +128,7 @@ class Spectral(Solver):
             return np.ones(len(sample.weights))
         return sample.weights
 
-    def minimize(self, problem: Problem, rng: np.random.Generator, start: Floats | None = None) -> Minimum:
+    def minimize(self, problem: Problem, rng: Rng, start: Floats | None = None) -> Minimum:
         self.refuse(problem.law, problem.n_bits)
         basis = spectral_basis(problem)
         free = self.rotation == "predictions" and isinstance(problem, DenseProblem)
@@ -160,9 +160,7 @@ def needs_codewords(n_classes: int, n_bits: int) -> bool:
     return n_classes > most_directions(n_bits)
 
 
-def _with_codewords(
-    sample: Sample, n_bits: int, rng: np.random.Generator, rounding: str, levels: Ints | None
-) -> Solution:
+def _with_codewords(sample: Sample, n_bits: int, rng: Rng, rounding: str, levels: Ints | None) -> Solution:
     """A codeword for every class, the largest classes the farthest apart.
 
     A row that belongs to class j with probability p_j has S̄ = 2p − 1 and the scores Σ p_j c_j, since

@@ -47,8 +47,7 @@ def binary_column(codes: Bytes) -> Any:
 
 def _numbers(values: Any) -> Array:
     # A null inside becomes NaN, which is refused where blocks are checked.
-    found: Array = values.to_numpy(zero_copy_only=False)
-    return found
+    return values.to_numpy(zero_copy_only=False)
 
 
 def _whole(column: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from .._internal.types import Ints
+from .._internal.types import Features, Ints, LabelsLike
 from ..distributed import Blocks, merge_in_order
 from ..errors import InvalidInput, KinhashError
 from .arrow import features_of, labels_of
@@ -40,14 +40,14 @@ class SparkBlocks(Blocks):
             raise InvalidInput("The dataframe has no rows", "rows with labels", "Pass other rows")
         self.sizes = {key: (number, sizes[key]) for number, key in enumerate(sorted(sizes))}
 
-    def reduce_labels(self, look: Callable[[int, Any], T], merge: Callable[[T, T], T]) -> T:
+    def reduce_labels(self, look: Callable[[int, LabelsLike], T], merge: Callable[[T, T], T]) -> T:
         return self._merged(self._run(lambda n, table: look(n, labels_of(table["y"])), ["y"]), merge)
 
     def gather(self, take: Callable[..., T], wanted: Mapping[int, Ints]) -> list[T]:
         rows = self._run(lambda n, t: take(n, *_both(t), wanted[n]), ["x", "y"], set(wanted)).collect()
         return [_value(row.result) for row in sorted(rows, key=lambda row: row.number)]
 
-    def reduce(self, look: Callable[[int, Any, Any], T], merge: Callable[[T, T], T]) -> T:
+    def reduce(self, look: Callable[[int, Features, LabelsLike], T], merge: Callable[[T, T], T]) -> T:
         return self._merged(self._run(lambda n, table: look(n, *_both(table)), ["x", "y"]), merge)
 
     def _run(self, work: Callable[[int, Any], Any], columns: list[str], only: set[int] | None = None) -> Any:
@@ -120,7 +120,7 @@ def _runs(batches: Iterator[Any], size: int) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
-def _both(table: Any) -> tuple[Any, Any]:
+def _both(table: Any) -> tuple[Features, LabelsLike]:
     return features_of(table["x"]), labels_of(table["y"])
 
 

@@ -26,6 +26,7 @@ from pyspark.ml.util import (
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
+from .._internal.aliases import Facts
 from ..distributed import code_block, for_workers, learn_from
 from ..errors import InvalidInput
 from ..hashers import energy as energy_hasher
@@ -68,7 +69,7 @@ class EnergyHasher(
         seed: int = 0,
         idCol: str = "",
         blockRows: int = 65_536,
-        options: dict[str, Any] | None = None,
+        options: Facts | None = None,
     ) -> None:
         super().__init__()
         self._setDefault(

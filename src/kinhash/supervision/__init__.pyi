@@ -10,10 +10,10 @@ from .examples import PairExamples as PairExamples
 from .examples import agreement_of as agreement_of
 from .examples import named_rows as named_rows
 from .kin_only import KinExamples as KinExamples
-from .kin_only import KinSupervision as KinSupervision
 from .kin_only import from_kin as from_kin
 from .labeled import KINSHIPS as KINSHIPS
 from .labeled import ClassSupervision as ClassSupervision
+from .labeled import Kinship as Kinship
 from .labeled import TagSupervision as TagSupervision
 from .labeled import check_kinship as check_kinship
 from .labeled import from_labels as from_labels
@@ -22,13 +22,12 @@ from .labels import read_labels as read_labels
 from .mixed import MixedSupervision as MixedSupervision
 from .pairs import PairSupervision as PairSupervision
 from .pairs import from_pairs as from_pairs
+from .partners import Pairs as Pairs
 from .partners import PartnerSupervision as PartnerSupervision
 from .partners import from_partners as from_partners
 from .similarity_matrix import from_similarity as from_similarity
-from .tree import TreeSupervision as TreeSupervision
 from .tree import TreeTagSupervision as TreeTagSupervision
 from .tree import labels_of_levels as labels_of_levels
 from .tree import read_paths as read_paths
 from .triplets import TripletExamples as TripletExamples
-from .triplets import TripletSupervision as TripletSupervision
 from .triplets import from_triplets as from_triplets

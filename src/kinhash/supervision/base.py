@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._internal.blocks import block_slices
 from .._internal.rows import Rows
 from .._internal.stages import Stages
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, Numbers, Rng
 from ..errors import InvalidInput
 from .examples import Examples, PairExamples
 from .labels import Labels
@@ -61,7 +60,7 @@ class Supervision(ABC):
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         """``similarity(left, right) @ values`` without holding the whole block."""
 
-    def some_pairs(self, most: int, rng: np.random.Generator) -> tuple[Ints, Ints, Floats]:
+    def some_pairs(self, most: int, rng: Rng) -> tuple[Ints, Ints, Floats]:
         """Random pairs of rows and their similarity: left, right and S, at most ``most`` of each."""
         known = np.flatnonzero(self.group_of_row >= 0)
         columns = known if self.anchors is None else self.anchors
@@ -74,7 +73,7 @@ class Supervision(ABC):
         pairs = zip(left.tolist(), right.tolist(), strict=True)
         return np.array([self.similarity(np.array([i]), np.array([j]))[0, 0] for i, j in pairs], np.float64)
 
-    def sampled_pairs(self, most: int, rng: np.random.Generator) -> PairExamples:
+    def sampled_pairs(self, most: int, rng: Rng) -> PairExamples:
         """Random pairs of known rows as examples."""
         return PairExamples(*self.some_pairs(most, rng))
 
@@ -118,7 +117,7 @@ class Training:
     rows: Rows
     supervision: Supervision
     weights: Floats | None
-    rng: np.random.Generator
+    rng: Rng
     stages: Stages
     n_jobs: int | None = None
     looks: Rows | None = None
@@ -137,7 +136,7 @@ class Training:
         weights = self.known_weights
         return np.arange(len(self.rows)) if weights is None else np.flatnonzero(weights > 0)
 
-    def some_known_rows(self, rng: np.random.Generator, most: int) -> Ints:
+    def some_known_rows(self, rng: Rng, most: int) -> Ints:
         """At most ``most`` of them, drawn at random, in order."""
         rows = self.known_rows
         return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
@@ -151,7 +150,7 @@ def blocked_product(supervision: Supervision, left: Ints, right: Ints, values: F
     return out
 
 
-def row_numbers(rows: Any, name: str, n_rows: int) -> Ints:
+def row_numbers(rows: Numbers, name: str, n_rows: int) -> Ints:
     """Positions of rows that a user handed in, checked."""
     array = np.asarray(rows)
     if array.ndim != 1 or array.dtype.kind not in "iu":

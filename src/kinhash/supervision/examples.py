@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import signature
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from .._internal.types import Bytes, Floats, Floats32, Ints
+from .._internal.types import Array, Bytes, Floats, Floats32, Ints, Matrix, Rng
 
 __all__ = [
     "Drawn", "Examples", "Force", "Links", "Nearness", "PairExamples", "Scored", "agreement_of", "named_rows",
@@ -26,17 +26,19 @@ __all__ = [
 ENOUGH = 10  # examples of each sign below which a held-out score means nothing
 MOST_SCORED = 2000  # held-out examples that are compared with each other: a matrix of 2,000² differences
 
-Nearness = Callable[[Ints, Ints], Any]
+Nearness = Callable[[Ints, Ints], Array]
 """How near the rows of pairs are: higher for nearer ones, given their numbers."""
 Force = Callable[[Floats, Floats], Floats32]
 """Derivative of the energy of pairs by their agreements, given agreements and similarities."""
+
+Known: TypeAlias = Any  # of the pairs of a step: similarities, a mask or nothing, on the card in use if any
 
 
 class Drawn(NamedTuple):
     """Rows of a step (k,), and what is known of them."""
 
     rows: Ints
-    known: Any
+    known: Known
 
 
 class Links(NamedTuple):
@@ -68,7 +70,7 @@ class Examples(ABC):
         """What a verdict calls them: a key of its tables `NAMES` and `MEANINGS`."""
 
     @abstractmethod
-    def fit(self, hasher: Any, X: Any, **more: Any) -> None:
+    def fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
         """Fit a hasher on these examples of rows of X; ``more`` are labels beside them."""
 
     @property
@@ -77,7 +79,7 @@ class Examples(ABC):
         """The rows (m, 2 or 3) that each example names."""
 
     @abstractmethod
-    def subset(self, keep: Any) -> Self:
+    def subset(self, keep: Array | slice) -> Self:
         """Some of the examples: positions, or a mask."""
 
     @abstractmethod
@@ -89,11 +91,11 @@ class Examples(ABC):
         """Whether something can be learned from them, or said about a score."""
 
     @abstractmethod
-    def draw(self, size: int, rng: np.random.Generator) -> Drawn:
+    def draw(self, size: int, rng: Rng) -> Drawn:
         """About ``size`` pairs of rows for a step."""
 
     @abstractmethod
-    def push(self, means: Floats32, known: Any, force: Force) -> Floats32:
+    def push(self, means: Floats32, known: Known, force: Force) -> Floats32:
         """Gradient of the mean energy of a step by the means (k, d) of the drawn rows."""
 
     @abstractmethod
@@ -101,7 +103,7 @@ class Examples(ABC):
         """Which rows should have like bits."""
 
     @abstractmethod
-    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
+    def score(self, near: Nearness, rng: Rng) -> Scored:
         """How well a nearness of rows orders these examples."""
 
 
@@ -123,14 +125,14 @@ def named_rows(n_rows: int, *ends: Ints) -> Ints:
     return np.flatnonzero(named)
 
 
-def _drawn(n: int, sums: Floats | None, size: int, rng: np.random.Generator) -> Ints:
+def _drawn(n: int, sums: Floats | None, size: int, rng: Rng) -> Ints:
     """Random numbers below ``n``, by cumulative weights if there are any."""
     if sums is None:
         return rng.integers(n, size=size)
     return np.searchsorted(sums, rng.random(size) * sums[-1]).clip(max=n - 1)
 
 
-def _orders(x: Floats, y: Any) -> tuple[Ints, Ints]:
+def _orders(x: Floats, y: Array) -> tuple[Ints, Ints]:
     """For each i, ``Σ_j sign(x_i − x_j) sign(y_i − y_j)`` and how many ``x_j`` differ from ``x_i``.
 
     Memory: one number for each pair of distinct values.
@@ -160,7 +162,7 @@ class PairExamples(Examples):
     def kind(self) -> str:
         return "pairs" if len(np.unique(self.similarity)) <= 2 else "grades"
 
-    def fit(self, hasher: Any, X: Any, **more: Any) -> None:
+    def fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
         if self.weights is not None and "weight" in signature(hasher.fit_pairs).parameters:
             more["weight"] = self.weights
         hasher.fit_pairs(X, self.left, self.right, self.similarity, **more)
@@ -169,10 +171,10 @@ class PairExamples(Examples):
     def ends(self) -> Ints:
         return np.stack([self.left, self.right], axis=1)
 
-    def subset(self, keep: Any) -> Self:
+    def subset(self, keep: Array | slice) -> Self:
         weights = None if self.weights is None else self.weights[keep]
-        parts = {"left": self.left[keep], "right": self.right[keep], "similarity": self.similarity[keep]}
-        return replace(self, weights=weights, **parts)
+        left, right, similarity = self.left[keep], self.right[keep], self.similarity[keep]
+        return replace(self, left=left, right=right, similarity=similarity, weights=weights)
 
     def renumbered(self, place: Ints, n_rows: int) -> Self:
         return replace(self, left=place[self.left], right=place[self.right])
@@ -188,13 +190,13 @@ class PairExamples(Examples):
         sides = [side for side in (np.flatnonzero(similar), np.flatnonzero(~similar)) if len(side)]
         return [(side, None if self.weights is None else np.cumsum(self.weights[side])) for side in sides]
 
-    def draw(self, size: int, rng: np.random.Generator) -> Drawn:
+    def draw(self, size: int, rng: Rng) -> Drawn:
         each = size // len(self._sides)
         picked = np.concatenate([side[_drawn(len(side), sums, each, rng)] for side, sums in self._sides])
         rows = np.concatenate([self.left[picked], self.right[picked]])
         return Drawn(rows, self.similarity[picked])
 
-    def push(self, means: Floats32, known: Any, force: Force) -> Floats32:
+    def push(self, means: Floats32, known: Known, force: Force) -> Floats32:
         u, v = np.split(means, 2)
         agreement = np.einsum("ij,ij->i", u, v) / means.shape[1]
         g = force(agreement, known)[:, None] / np.float32(u.size)
@@ -210,7 +212,7 @@ class PairExamples(Examples):
         strength = self.similarity * (1 if self.weights is None else self.weights / self.weights.mean())
         return Links(self.left[similar], self.right[similar], strength[similar])
 
-    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
+    def score(self, near: Nearness, rng: Rng) -> Scored:
         """The share of two pairs whose distances are in the order of their similarities: the AUC of verdicts.
 
         For verdicts the error that follows from the influences is that of DeLong et al., Biometrics 1988.

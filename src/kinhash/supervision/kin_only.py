@@ -12,17 +12,15 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Floats, Floats32, Ints
+from .._internal.types import Array, Bools, Floats, Floats32, Ints, Matrix, Numbers, Rng
 from ..errors import InvalidInput
 from .base import UNKNOWN, Supervision, row_numbers
-from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Links, Nearness, Scored, named_rows
+from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Known, Links, Nearness, Scored, named_rows
 from .pairs import merged_pairs
 
 __all__ = ["KinExamples", "KinSupervision", "from_kin"]
 
-SHARPNESS = (
-    8.0  # factor of agreements in the softmax over a block; 4 suits few large classes, 16 many small ones
-)
+SHARPNESS = 8.0  # factor of agreements in the softmax; 4 suits few large classes, 16 many small ones
 SCORED_ROWS = 200  # random rows that each held-out pair is compared with
 
 
@@ -44,14 +42,14 @@ class KinExamples(Examples):
     def kind(self) -> str:
         return "similar pairs"
 
-    def fit(self, hasher: Any, X: Any, **more: Any) -> None:
+    def fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
         hasher.fit_pairs(X, self.left, self.right, **more)
 
     @property
     def ends(self) -> Ints:
         return np.stack([self.left, self.right], axis=1)
 
-    def subset(self, keep: Any) -> Self:
+    def subset(self, keep: Array | slice) -> Self:
         return replace(self, left=self.left[keep], right=self.right[keep])
 
     def renumbered(self, place: Ints, n_rows: int) -> Self:
@@ -64,21 +62,19 @@ class KinExamples(Examples):
     def _linked(self) -> sp.csr_array:
         """Which rows are the same or partners (n, n), sparse."""
         own = np.arange(self.n_rows)
-        rows, columns = (
-            np.concatenate([self.left, self.right, own]),
-            np.concatenate([self.right, self.left, own]),
-        )
+        rows = np.concatenate([self.left, self.right, own])
+        columns = np.concatenate([self.right, self.left, own])
         ones = np.ones(len(rows), np.float32)
         return sp.csr_array((ones, (rows, columns)), shape=(self.n_rows, self.n_rows))
 
-    def draw(self, size: int, rng: np.random.Generator) -> Drawn:
+    def draw(self, size: int, rng: Rng) -> Drawn:
         picked = rng.integers(len(self.left), size=size)
         a, b = self.left[picked], self.right[picked]
         near = _have_common_columns(self._linked[a], self._linked[b])
         np.fill_diagonal(near, False)
         return Drawn(np.concatenate([a, b]), near)
 
-    def push(self, means: Floats32, known: Any, force: Force) -> Floats32:
+    def push(self, means: Floats32, known: Known, force: Force) -> Floats32:
         u, v = np.split(means, 2)
         logits = np.float32(SHARPNESS / means.shape[1]) * (u @ v.T)
         logits[known] = -np.inf
@@ -91,7 +87,7 @@ class KinExamples(Examples):
     def links(self) -> Links:
         return Links(self.left, self.right, np.ones(len(self.left)))
 
-    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
+    def score(self, near: Nearness, rng: Rng) -> Scored:
         """Mean share of random rows that are further from a row than its partner is, over both ends."""
         some = slice(0, MOST_SCORED)
         a = np.concatenate([self.left[some], self.right[some]])
@@ -126,7 +122,7 @@ class KinSupervision(Supervision):
         return self.similarity(left, right)
 
 
-def from_kin(left: Any, right: Any, n_rows: int) -> KinSupervision:
+def from_kin(left: Numbers, right: Numbers, n_rows: int) -> KinSupervision:
     """Supervision from similar pairs; a pair listed twice, in either direction, is one pair."""
     i, j = row_numbers(left, "left", n_rows), row_numbers(right, "right", n_rows)
     if len(i) != len(j):
@@ -141,7 +137,7 @@ def from_kin(left: Any, right: Any, n_rows: int) -> KinSupervision:
     return KinSupervision(i, j, n_rows)
 
 
-def _have_common_columns(left: sp.csr_array, right: sp.csr_array) -> Any:
+def _have_common_columns(left: sp.csr_array, right: sp.csr_array) -> Bools:
     """Whether rows of two sparse matrices (k, n) have a column in common (k, k)."""
     columns, place = np.unique(np.concatenate([left.indices, right.indices]), return_inverse=True)
     here, there = np.split(place, [left.nnz])

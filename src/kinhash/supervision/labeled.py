@@ -9,23 +9,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._internal.types import Bools, Floats, Ints
+from .._internal.types import Bools, Floats, Ints, LabelsLike, Rng
 from ..errors import InvalidInput, KinhashWarning, UnknownName
 from .base import UNKNOWN, Supervision, blocked_product
 from .examples import PairExamples
 from .labels import Labels, read_labels
 
-__all__ = ["KINSHIPS", "ClassSupervision", "TagSupervision", "check_kinship", "from_labels"]
+__all__ = ["KINSHIPS", "ClassSupervision", "Kinship", "TagSupervision", "check_kinship", "from_labels"]
+
+Parents: TypeAlias = Mapping[Any, Any]  # the parent of each label
+Kinship: TypeAlias = npt.ArrayLike | Parents  # a name, a matrix between classes, or parents
 
 KINSHIPS = ("auto", "graded", "any", "tree")
 
 
-def from_labels(y: Any, n_rows: int | None = None, kinship: Any = "any") -> Supervision:
+def from_labels(y: LabelsLike, n_rows: int | None = None, kinship: Kinship = "any") -> Supervision:
     """Supervision from classes, an indicator matrix or tag sets; see `kinhash.supervision`.
 
     ``kinship`` says how similar two rows are: "any" (1 if they share a class or a tag, else −1), "graded"
@@ -61,7 +65,7 @@ class LabelSupervision(Supervision):
 
     labels: Labels
 
-    def sampled_pairs(self, most: int, rng: np.random.Generator) -> PairExamples:
+    def sampled_pairs(self, most: int, rng: Rng) -> PairExamples:
         """Random pairs of known rows, half of them with a label in common."""
         rows = np.flatnonzero(self.group_of_row >= 0)
         left, right = rng.choice(rows, most), rng.choice(rows, most)
@@ -110,8 +114,7 @@ class ClassSupervision(LabelSupervision):
         # S = 2 [same] - 1: twice the sum over the own class, less the sum over all classes.
         sums = np.zeros((self.n_groups, values.shape[1]))
         np.add.at(sums, right, values)
-        result: Floats = 2 * sums[left] - values.sum(axis=0)
-        return result
+        return 2 * sums[left] - values.sum(axis=0)
 
     def check(self, row_weights: Floats | None) -> None:
         super().check(row_weights)
@@ -258,7 +261,7 @@ def _require_equal_rows(tags: sp.csr_array, rows: Ints, others: Ints) -> None:
     assert (ours == theirs).all()
 
 
-def check_kinship(kinship: Any) -> None:
+def check_kinship(kinship: Kinship) -> None:
     """Refuse what `from_labels` does not know."""
     if isinstance(kinship, str):
         if kinship not in KINSHIPS:
@@ -267,7 +270,7 @@ def check_kinship(kinship: Any) -> None:
         _kinship_matrix(kinship)
 
 
-def _kinship_matrix(kinship: Any) -> Floats:
+def _kinship_matrix(kinship: Kinship) -> Floats:
     """A dense matrix of numbers."""
     try:
         matrix = np.asarray(kinship, np.float64)
@@ -282,7 +285,7 @@ def _kinship_matrix(kinship: Any) -> Floats:
     return matrix
 
 
-def _require_sorted_frame(kinship: Any, labels: Labels) -> None:
+def _require_sorted_frame(kinship: npt.ArrayLike, labels: Labels) -> None:
     """Refuse a dataframe whose rows or columns name the classes in another order than the sorted one."""
     for axis in ("index", "columns"):
         names: Any = getattr(kinship, axis, None)

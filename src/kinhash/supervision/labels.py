@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from numbers import Number
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Array, Bools, Ints
+from .._internal.types import Array, Bools, Ints, LabelsLike
 from ..errors import InvalidInput, KinhashWarning
 
 __all__ = ["Labels", "is_missing", "read_labels", "unwrapped"]
@@ -52,7 +52,7 @@ class Labels:
     def __len__(self) -> int:
         return len(self.known)
 
-    def __getitem__(self, rows: Any) -> Labels:
+    def __getitem__(self, rows: Array | slice) -> Labels:
         if self.classes is not None:
             return Labels(self.names, self.known[rows], classes=self.classes[rows])
         assert self.tags is not None
@@ -109,7 +109,7 @@ class Labels:
         return Labels(ours.names, known, tags=sp.csr_array(sp.vstack([ours.tags, theirs.tags], format="csr")))
 
 
-def read_labels(y: Any, n_rows: int | None = None) -> Labels:
+def read_labels(y: LabelsLike, n_rows: int | None = None) -> Labels:
     """Read classes, an indicator matrix or tag sets; see the rules at the top of this file.
 
     >>> read_labels(["cat", None, "dog"]).classes
@@ -135,7 +135,7 @@ def read_labels(y: Any, n_rows: int | None = None) -> Labels:
     return labels
 
 
-def _as_array(y: Any) -> Array:
+def _as_array(y: LabelsLike) -> Array:
     if y is None:
         raise InvalidInput(
             "No labels were given: this method requires y to be passed, but the target y is None",
@@ -161,7 +161,7 @@ def _as_array(y: Any) -> Array:
     return array
 
 
-def _array_of_list(y: list[Any] | tuple[Any, ...]) -> Array:
+def _array_of_list(y: Sequence[object]) -> Array:
     """Classes as objects, which NumPy cannot merge or rename; rows of an indicator as a 2-D array."""
     width = max((len(row) for row in y if _is_tag_set(row)), default=None)
     if width is None:
@@ -193,7 +193,7 @@ def _from_array(array: Array) -> Labels:
     return Labels(names, known, classes=classes)
 
 
-def _has_infinity(present: list[Any] | Array) -> bool:
+def _has_infinity(present: list[object] | Array) -> bool:
     if isinstance(present, list):
         return any(isinstance(x, complex) or (isinstance(x, float) and math.isinf(x)) for x in present)
     return np.iscomplexobj(present) or (present.dtype.kind == "f" and bool(np.isinf(present).any()))
@@ -241,7 +241,7 @@ def _from_indicator(array: Array) -> Labels:
     return Labels(np.arange(array.shape[1]), known, tags=_csr(sp.csr_array(ones & known[:, None])))
 
 
-def _from_sparse(y: Any) -> Labels:
+def _from_sparse(y: LabelsLike) -> Labels:
     matrix = sp.csr_array(y)
     if not (matrix.has_canonical_format and (matrix.data == 1).all()):
         matrix = matrix.copy()  # tidied below, and the caller's must stay as it is
@@ -256,7 +256,7 @@ def _from_sparse(y: Any) -> Labels:
     return Labels(np.arange(matrix.shape[1]), np.ones(matrix.shape[0], bool), tags=_csr(matrix))
 
 
-def _from_tag_sets(rows: list[Any]) -> Labels:
+def _from_tag_sets(rows: list[object]) -> Labels:
     sets = [_tags_of(row, number) for number, row in enumerate(rows)]
     known = np.array([tags is not None for tags in sets], bool)
     listed = [tags or set() for tags in sets]
@@ -268,7 +268,7 @@ def _from_tag_sets(rows: list[Any]) -> Labels:
     return Labels(names, known, tags=_csr(tags))
 
 
-def _tags_of(row: Any, number: int) -> set[Any] | None:
+def _tags_of(row: object, number: int) -> set[object] | None:
     """The tags of a row without missing ones; None if nothing is known about the row."""
     if _is_tag_set(row):
         tags = {_plain(tag) for tag in row}
@@ -291,11 +291,11 @@ def _csr(matrix: sp.csr_array) -> sp.csr_array:
     return matrix
 
 
-def _is_tag_set(row: Any) -> bool:
+def _is_tag_set(row: object) -> TypeGuard[Collection[object]]:
     return isinstance(row, Collection) and not isinstance(row, (str, bytes))
 
 
-def _is_tag_sets(y: Any) -> bool:
+def _is_tag_sets(y: LabelsLike) -> bool:
     """Sets, or lists that are ragged or hold strings; plain rows of numbers are an indicator."""
     of_objects = isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1
     rows = [row for row in y if _is_tag_set(row)] if of_objects or isinstance(y, (list, tuple)) else []
@@ -321,12 +321,12 @@ def _sorted_unique(values: list[Any]) -> Array:
     return array if array.shape == (len(ordered),) and array.tolist() == ordered else _objects(ordered)
 
 
-def _places(values: list[Any], names: Array) -> Ints:
+def _places(values: list[object], names: Array) -> Ints:
     place = {name: position for position, name in enumerate(names.tolist())}
     return np.array([place[value] for value in values], np.int64).reshape(len(values))
 
 
-def unwrapped(y: Any) -> Any:
+def unwrapped(y: LabelsLike) -> Any:
     """Columns of dataframes and masked arrays as NumPy arrays or lists; no value is rounded or lost."""
     if np.ma.isMaskedArray(y):
         values: Any = np.array(y.data, object)
@@ -343,7 +343,7 @@ def unwrapped(y: Any) -> Any:
     return y
 
 
-def _from_frame(y: Any) -> Any:
+def _from_frame(y: LabelsLike) -> Any:
     """A dataframe with one column as that column; a wider one as a 2-D array."""
     if y.shape[1] == 1:
         return unwrapped(y.iloc[:, 0] if hasattr(y, "iloc") else y.to_series(0))
@@ -364,24 +364,24 @@ def _missing_in(array: Array) -> Bools:
     return np.zeros(array.shape, np.bool_)
 
 
-def is_missing(x: Any) -> bool:
+def is_missing(x: object) -> bool:
     """None, empty text, pandas.NA, and NaN and NaT, which are not equal to themselves."""
     if isinstance(x, (str, bytes)):
         return not x
     return x is None or type(x).__name__ == "NAType" or bool(x != x)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Scalars of NumPy as Python's own; dates stay, which would become integers."""
     return value.item() if isinstance(value, np.generic) and value.dtype.kind not in "mM" else value
 
 
-def _objects(values: list[Any]) -> Array:
+def _objects(values: list[object]) -> Array:
     """A 1-D array of these very values."""
     return np.fromiter(values, object, len(values))
 
 
-def _require_one_kind(values: set[Any]) -> None:
+def _require_one_kind(values: set[object]) -> None:
     """Refuse text among numbers: "1" and 1 may be the same label, or not."""
     examples = {_kind(value): value for value in values}
     if len(examples) > 1:
@@ -393,6 +393,6 @@ def _require_one_kind(values: set[Any]) -> None:
         )
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     kinds = ((str, "text"), (bytes, "bytes"), (Number, "numbers"))
     return next((name for kind, name in kinds if isinstance(value, kind)), "other objects")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, Rng
 from ..errors import InvalidInput
 from .base import UNKNOWN, Supervision
 
@@ -20,9 +20,7 @@ class MixedSupervision(Supervision):
 
     complete = False
 
-    def __init__(
-        self, parts: tuple[Supervision, ...], weights: tuple[float, ...], rng: np.random.Generator
-    ) -> None:
+    def __init__(self, parts: tuple[Supervision, ...], weights: tuple[float, ...], rng: Rng) -> None:
         self.examples = tuple(
             replace(one, weight=weight * one.weight)  # type: ignore[type-var]
             for part, weight in zip(parts, weights, strict=True)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, Numbers
 from ..errors import InvalidInput, KinhashWarning
 from .base import UNKNOWN, Supervision, row_numbers
 from .examples import ENOUGH, PairExamples, named_rows
@@ -43,9 +42,8 @@ class PairSupervision(Supervision):
     def listed(self) -> sp.csr_array:
         """S (n, n) in both directions, sparse."""
         pairs, n = self.pairs, self.n_rows
-        rows, columns = (
-            np.concatenate(ends) for ends in ((pairs.left, pairs.right), (pairs.right, pairs.left))
-        )
+        rows = np.concatenate([pairs.left, pairs.right])
+        columns = np.concatenate([pairs.right, pairs.left])
         matrix = sp.csr_array((np.tile(pairs.similarity, 2), (rows, columns)), shape=(n, n))
         matrix.sort_indices()
         return matrix
@@ -57,15 +55,15 @@ class PairSupervision(Supervision):
         return block
 
     def similarity(self, left: Ints, right: Ints) -> Floats:
-        block: Floats = self.listed[self.rows[left]][:, self.rows[right]].toarray().astype(np.float64)
-        return block
+        return self.listed[self.rows[left]][:, self.rows[right]].toarray().astype(np.float64)
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
-        result: Floats = self.listed[self.rows[left]][:, self.rows[right]] @ values
-        return result
+        return self.listed[self.rows[left]][:, self.rows[right]] @ values
 
 
-def from_pairs(left: Any, right: Any, verdict: Any, n_rows: int, weights: Any = None) -> PairSupervision:
+def from_pairs(
+    left: Numbers, right: Numbers, verdict: Numbers, n_rows: int, weights: Numbers | None = None
+) -> PairSupervision:
     """Supervision from pairs of row numbers and their verdicts; pairs that are not listed are unknown.
 
     Verdicts are booleans, +1 and −1, or grades in [−1, 1]. A pair listed twice, in either direction, is one
@@ -144,7 +142,7 @@ def _warn_of_one_row(left: Ints, right: Ints) -> None:
             return
 
 
-def _verdicts(verdict: Any, n_pairs: int) -> Floats:
+def _verdicts(verdict: Numbers, n_pairs: int) -> Floats:
     s = np.asarray(verdict)
     if s.dtype == bool:
         s = np.where(s, 1.0, -1.0)
@@ -167,7 +165,7 @@ def _verdicts(verdict: Any, n_pairs: int) -> Floats:
     return s
 
 
-def _weights(weights: Any, n_pairs: int) -> Floats | None:
+def _weights(weights: Numbers | None, n_pairs: int) -> Floats | None:
     if weights is None:
         return None
     w = np.asarray(weights)

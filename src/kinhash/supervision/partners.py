@@ -5,15 +5,18 @@ Nothing is said about rows of one view among themselves.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Floats, Ints, Numbers
 from ..errors import InvalidInput
 from .base import UNKNOWN, Supervision, row_numbers
 
-__all__ = ["PartnerSupervision", "from_partners"]
+__all__ = ["Pairs", "PartnerSupervision", "from_partners"]
+
+Pairs: TypeAlias = Sequence[Numbers] | None  # rows of the view, rows of the other; None if they are in order
 
 FEWEST = 2  # pairs that a view can be learned from
 
@@ -41,7 +44,7 @@ class PartnerSupervision(Supervision):
         return self.similarity(left, right)
 
 
-def from_partners(pairs: Any, n_rows: int, n_others: int) -> PartnerSupervision:
+def from_partners(pairs: Pairs, n_rows: int, n_others: int) -> PartnerSupervision:
     """Supervision from ``pairs``, two lists of row numbers; None where row i belongs with row i."""
     if pairs is None:
         if n_rows != n_others:

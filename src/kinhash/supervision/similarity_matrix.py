@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array, Floats, Ints
+from .._internal.types import Array, Floats, Ints, Matrix, Numbers
 from ..errors import InvalidInput
 from .base import UNKNOWN, Supervision, blocked_product, row_numbers
 from .pairs import PairSupervision
@@ -40,14 +38,13 @@ class MatrixSupervision(Supervision):
         return block
 
     def pairwise(self, left: Ints, right: Ints) -> Floats:
-        found: Floats = self.matrix[left, self._column[right]].astype(np.float64)
-        return found
+        return self.matrix[left, self._column[right]].astype(np.float64)
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         return blocked_product(self, left, right, values)
 
 
-def from_similarity(S: Any, anchors: Any = None, n_rows: int | None = None) -> Supervision:
+def from_similarity(S: Matrix, anchors: Numbers | None = None, n_rows: int | None = None) -> Supervision:
     """Supervision from S in [−1, 1], n × n or n × m with the rows its columns stand for.
 
     0 means unknown, in dense and in sparse matrices alike, and the diagonal is ignored.
@@ -88,7 +85,7 @@ def from_similarity(S: Any, anchors: Any = None, n_rows: int | None = None) -> S
     return PairSupervision(low[first], high[first], values, n)
 
 
-def _entries(matrix: Any) -> tuple[Ints, Ints, Array]:
+def _entries(matrix: Matrix) -> tuple[Ints, Ints, Array]:
     """Rows, columns and values: what a sparse matrix lists, or at most `MOST_ENTRIES` of a dense one."""
     if sp.issparse(matrix):
         listed = sp.coo_array(matrix)
@@ -103,7 +100,7 @@ def _entries(matrix: Any) -> tuple[Ints, Ints, Array]:
     return i, column, matrix[i, column]
 
 
-def _check_similarity(matrix: Any, anchors: Any, n_rows: int | None) -> int:
+def _check_similarity(matrix: Matrix, anchors: Numbers | None, n_rows: int | None) -> int:
     """Number of rows of S, whose shape and range were checked."""
     if matrix.ndim != 2 or (anchors is None and matrix.shape[0] != matrix.shape[1]):
         raise InvalidInput(
@@ -133,7 +130,7 @@ def _check_similarity(matrix: Any, anchors: Any, n_rows: int | None) -> int:
     return n
 
 
-def _check_symmetric(matrix: Any, anchors: Ints) -> None:
+def _check_symmetric(matrix: Matrix, anchors: Ints) -> None:
     """Refuse an S that says one thing of (i, j) and another of (j, i)."""
     if sp.issparse(matrix):
         block = matrix[anchors]
@@ -161,7 +158,7 @@ def _check_varies(matrix: Array, anchors: Ints) -> None:
         raise _all_alike(value)
 
 
-def _all_alike(value: Any) -> InvalidInput:
+def _all_alike(value: float) -> InvalidInput:
     """The error for an S in which all pairs are equally similar."""
     return InvalidInput(
         f"S says {value} about every pair, so no rows can be distinguished",

@@ -8,15 +8,14 @@ classes and tags are without a tree. Paths that end early are padded below their
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._internal.types import Floats, Ints
+from .._internal.types import Array, Bools, Floats, Ints, LabelsLike
 from ..errors import InvalidInput
-from .labeled import ClassSupervision, TagSupervision
+from .labeled import ClassSupervision, Parents, TagSupervision
 from .labels import Labels, is_missing, read_labels, unwrapped
 
 __all__ = ["TreeSupervision", "TreeTagSupervision", "from_paths", "labels_of_levels", "read_paths"]
@@ -41,8 +40,7 @@ class TreeSupervision(ClassSupervision):
         return out
 
     def pairwise(self, left: Ints, right: Ints) -> Floats:
-        found: Floats = 2 * (self.levels[left] == self.levels[right]).mean(axis=1) - 1
-        return found
+        return 2 * (self.levels[left] == self.levels[right]).mean(axis=1) - 1
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         """By sums over nodes: time and memory grow with leaves times levels."""
@@ -81,25 +79,24 @@ class TreeTagSupervision(TagSupervision):
     def pairwise(self, left: Ints, right: Ints) -> Floats:
         return self._mean(lambda sets: self._pairs(sets, left, right))
 
-    def _mean(self, of_level: Any) -> Floats:
+    def _mean(self, of_level: Callable[[sp.csr_array], Floats]) -> Floats:
         levels = range(int(self.level_of_tag[-1]) + 1)
         found = [of_level(sp.csr_array(self.tag_sets[:, self.level_of_tag == level])) for level in levels]
-        mean: Floats = np.mean(found, axis=0)
-        return mean
+        return np.mean(found, axis=0)
 
     def of_rows(self, rows: Ints) -> TreeTagSupervision:
         return TreeTagSupervision(self.labels[rows], self.level_of_tag)
 
 
 def from_paths(
-    y: Any, n_rows: int | None, parents: Mapping[Any, Any] | None
+    y: LabelsLike, n_rows: int | None, parents: Parents | None
 ) -> TreeSupervision | TreeTagSupervision:
     """Supervision from paths, or from classes or tags and the parent of each."""
     labels, levels = read_paths(y, n_rows, parents)
     return TreeTagSupervision(labels, levels) if labels.is_tags else TreeSupervision(labels, levels)
 
 
-def read_paths(y: Any, n_rows: int | None, parents: Mapping[Any, Any] | None = None) -> tuple[Labels, Ints]:
+def read_paths(y: LabelsLike, n_rows: int | None, parents: Parents | None = None) -> tuple[Labels, Ints]:
     """Labels named by paths, and the tree: `TreeSupervision.levels`, or `TreeTagSupervision.level_of_tag`.
 
     >>> labels, levels = read_paths(["pets/cat", "pets/dog", "cars"], None)
@@ -123,7 +120,7 @@ def read_paths(y: Any, n_rows: int | None, parents: Mapping[Any, Any] | None = N
     return Labels(names, known, classes=classes), _levels(leaves)
 
 
-def labels_of_levels(y: Any, n_rows: int | None, parents: Mapping[Any, Any] | None = None) -> list[Labels]:
+def labels_of_levels(y: LabelsLike, n_rows: int | None, parents: Parents | None = None) -> list[Labels]:
     """The labels on every level of the tree, the leaves first."""
     labels, levels = read_paths(y, n_rows, parents)
     if labels.classes is None:
@@ -139,7 +136,7 @@ def labels_of_levels(y: Any, n_rows: int | None, parents: Mapping[Any, Any] | No
     return found
 
 
-def _classes_by_parents(labels: Labels, parents: Mapping[Any, Any]) -> tuple[Labels, Ints]:
+def _classes_by_parents(labels: Labels, parents: Parents) -> tuple[Labels, Ints]:
     """Classes keep their names, so that labels of other rows find them without the tree."""
     _require_some_parent(labels, parents)
     paths = [_path_above(name, parents) for name in labels.names.tolist()]
@@ -153,7 +150,7 @@ def _levels(leaves: list[Path]) -> Ints:
     return np.stack([_numbered([leaf[: k + 1] for leaf in leaves]) for k in range(depth)], axis=1)
 
 
-def _tags(rows: list[list[Path] | None], leaves: list[Path], known: Any) -> tuple[Labels, Ints]:
+def _tags(rows: list[list[Path] | None], leaves: list[Path], known: Bools) -> tuple[Labels, Ints]:
     """Every row carries its paths and all that lies above them."""
     depth = len(leaves[0])
     nodes = [node for k in range(depth) for node in sorted({leaf[: k + 1] for leaf in leaves})]
@@ -171,11 +168,11 @@ def _numbered(nodes: list[Path]) -> Ints:
     return np.array([place[node] for node in nodes], np.int64)
 
 
-def _names(paths: list[Path]) -> Any:
+def _names(paths: list[Path]) -> Array:
     return np.array([SEPARATOR.join(path) for path in paths], object).astype(str)
 
 
-def _several(y: Any) -> bool:
+def _several(y: LabelsLike) -> bool:
     """Whether rows are sets or lists of labels; a tuple is one path."""
     if isinstance(y, Labels):
         return y.is_tags
@@ -184,7 +181,7 @@ def _several(y: Any) -> bool:
     return any(isinstance(row, set | frozenset | list | np.ndarray) for row in y)
 
 
-def _rows_of_paths(y: Any, n_rows: int | None) -> list[list[Path] | None]:
+def _rows_of_paths(y: LabelsLike, n_rows: int | None) -> list[list[Path] | None]:
     given = _plain_rows(y) if isinstance(y, Labels) else list(unwrapped(y))
     if n_rows is not None and len(given) != n_rows:
         raise InvalidInput(
@@ -195,7 +192,7 @@ def _rows_of_paths(y: Any, n_rows: int | None) -> list[list[Path] | None]:
     return [None if is_missing(row) else [_path(one) for one in _members(row)] for row in given]
 
 
-def _plain_rows(labels: Labels) -> list[Any]:
+def _plain_rows(labels: Labels) -> list[object]:
     """The label of each row, or a set of its tags; None where it is unknown."""
     names = labels.names.tolist()
     if labels.classes is not None:
@@ -205,12 +202,12 @@ def _plain_rows(labels: Labels) -> list[Any]:
     return [{names[k] for k in indices[begin:end]} if known else None for begin, end, known in ends]
 
 
-def _members(row: Any) -> Any:
+def _members(row: object) -> Iterable[object]:
     """The paths of a row: what a set or a list holds, or the one path that a text or a tuple is."""
     return row if isinstance(row, set | frozenset | list | np.ndarray) else [row]
 
 
-def _path(given: Any) -> Path:
+def _path(given: object) -> Path:
     parts = given.split(SEPARATOR) if isinstance(given, str) else given if isinstance(given, tuple) else ()
     path = tuple(str(part).strip() for part in parts)
     if not path or not all(path):
@@ -222,7 +219,7 @@ def _path(given: Any) -> Path:
     return path
 
 
-def _rows_by_parents(y: Any, n_rows: int | None, parents: Mapping[Any, Any]) -> list[list[Path] | None]:
+def _rows_by_parents(y: LabelsLike, n_rows: int | None, parents: Parents) -> list[list[Path] | None]:
     labels = read_labels(y, n_rows)
     _require_some_parent(labels, parents)
     paths = [_path_above(name, parents) for name in labels.names.tolist()]
@@ -233,7 +230,7 @@ def _rows_by_parents(y: Any, n_rows: int | None, parents: Mapping[Any, Any]) -> 
     ]
 
 
-def _require_some_parent(labels: Labels, parents: Mapping[Any, Any]) -> None:
+def _require_some_parent(labels: Labels, parents: Parents) -> None:
     if not any(name in parents for name in labels.names.tolist()):
         raise InvalidInput(
             "kinship names the parent of none of the labels",
@@ -242,7 +239,7 @@ def _require_some_parent(labels: Labels, parents: Mapping[Any, Any]) -> None:
         )
 
 
-def _path_above(name: Any, parents: Mapping[Any, Any]) -> Path:
+def _path_above(name: object, parents: Parents) -> Path:
     found = [name]
     while not is_missing(above := parents.get(found[-1])):
         if above in found:

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._internal.types import Floats, Floats32, Ints
+from .._internal.types import Array, Floats, Floats32, Ints, Matrix, Numbers, Rng
 from ..errors import InvalidInput, KinhashWarning
 from .base import UNKNOWN, Supervision, row_numbers
-from .examples import ENOUGH, Drawn, Examples, Force, Links, Nearness, Scored, named_rows
+from .examples import ENOUGH, Drawn, Examples, Force, Known, Links, Nearness, Scored, named_rows
 
 __all__ = ["TripletExamples", "TripletSupervision", "from_triplets"]
 
@@ -29,14 +29,14 @@ class TripletExamples(Examples):
     def kind(self) -> str:
         return "triplets"
 
-    def fit(self, hasher: Any, X: Any, **more: Any) -> None:
+    def fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
         hasher.fit_triplets(X, self.anchor, self.nearer, self.further, **more)
 
     @property
     def ends(self) -> Ints:
         return np.stack([self.anchor, self.nearer, self.further], axis=1)
 
-    def subset(self, keep: Any) -> Self:
+    def subset(self, keep: Array | slice) -> Self:
         return replace(self, anchor=self.anchor[keep], nearer=self.nearer[keep], further=self.further[keep])
 
     def renumbered(self, place: Ints, n_rows: int) -> Self:
@@ -47,11 +47,11 @@ class TripletExamples(Examples):
     def is_enough(self, to_score: bool = False) -> bool:
         return len(self.anchor) >= (ENOUGH if to_score else 1)
 
-    def draw(self, size: int, rng: np.random.Generator) -> Drawn:
+    def draw(self, size: int, rng: Rng) -> Drawn:
         picked = rng.integers(len(self.anchor), size=max(1, size * 2 // 3))
         return Drawn(self.ends[picked].T.ravel(), None)
 
-    def push(self, means: Floats32, known: Any, force: Force) -> Floats32:
+    def push(self, means: Floats32, known: Known, force: Force) -> Floats32:
         a, b, c = np.split(means, 3)
         difference = np.einsum("ij,ij->i", a, b - c) / means.shape[1]
         g = force(difference, np.ones_like(difference))[:, None] / np.float32(a.size)
@@ -60,7 +60,7 @@ class TripletExamples(Examples):
     def links(self) -> Links:
         return Links(self.anchor, self.nearer, np.ones(len(self.anchor)))
 
-    def score(self, near: Nearness, rng: np.random.Generator) -> Scored:
+    def score(self, near: Nearness, rng: Rng) -> Scored:
         """Share of triplets in order; equal distances count one half."""
         right = (1 + np.sign(near(self.anchor, self.nearer) - near(self.anchor, self.further))) / 2
         return Scored(float(right.mean()), (right - right.mean()) / len(right))
@@ -87,7 +87,7 @@ class TripletSupervision(Supervision):
         return self.similarity(left, right)
 
 
-def from_triplets(anchor: Any, nearer: Any, further: Any, n_rows: int) -> TripletSupervision:
+def from_triplets(anchor: Numbers, nearer: Numbers, further: Numbers, n_rows: int) -> TripletSupervision:
     """Supervision from row numbers: each anchor is more similar to ``nearer`` than to ``further``."""
     named = (("anchor", anchor), ("nearer", nearer), ("further", further))
     a, b, c = (row_numbers(rows, name, n_rows) for name, rows in named)

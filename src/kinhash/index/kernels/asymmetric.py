@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._internal.bit_planes import SAFETY, planes_of, whole_weights
 from ..._internal.compile import njit
-from ..._internal.types import Floats, Ints, Numbers, Words
+from ..._internal.types import Floats, Ints, Numbers32, Words
 from .bits import ONE, ZERO, Tag, lanes, trailing_zeros
 from .instructions import weighted_below
 from .merge import merge_levels
@@ -80,7 +80,7 @@ def _insert(
 
 @njit(cache=True, nogil=True)
 def _one_query(
-    blocks: Words, n_codes: int, starts: Numbers, query: Words, planes: Words, step: float, table: Floats,
+    blocks: Words, n_codes: int, starts: Numbers32, query: Words, planes: Words, step: float, table: Floats,
     k: int, kept: tuple[Floats, Ints, Ints], tag: Tag,
 ) -> np.int64:  # fmt: skip
     near, codes, sizes = kept
@@ -108,7 +108,7 @@ def _one_query(
 
 @njit(cache=True, nogil=True)
 def top_k_weighted(
-    blocks: Words, n_codes: int, starts: Numbers, rows: Numbers, queries: Words, weights: Floats,
+    blocks: Words, n_codes: int, starts: Numbers32, rows: Numbers32, queries: Words, weights: Floats,
     planes: Words, steps: Floats, distances: Floats, ranks: Ints, tag: Tag,
 ) -> None:  # fmt: skip
     """Fill ``distances`` (q, k) float64 and ``ranks`` (q, k) in the order (weighted distance, rank).

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._internal.compile import njit
-from ..._internal.types import Numbers, Words
+from ..._internal.types import Numbers32, Words
 from . import numpy_reference
 
 __all__ = ["group_codes", "list_rows"]
@@ -40,7 +40,7 @@ def _hash_code(blocks: Words, c: int) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _regrown(slots: Numbers, blocks: Words, n_codes: int) -> Numbers:
+def _regrown(slots: Numbers32, blocks: Words, n_codes: int) -> Numbers32:
     slots = np.zeros(2 * slots.size, np.uint32)
     last = np.uint64(slots.size - 1)
     for c in range(n_codes):
@@ -57,7 +57,7 @@ def _steps(words: Words, *_: object) -> int:
 
 
 @njit(cache=True, nogil=True, twin=numpy_reference.group_codes, steps=_steps)
-def group_codes(words: Words, blocks: Words, code_of_row: Numbers) -> np.int64:
+def group_codes(words: Words, blocks: Words, code_of_row: Numbers32) -> np.int64:
     """Write the distinct rows of ``words`` (n, W) to ``blocks`` and the number of each row's code beside it.
 
     Codes are numbered as they first appear. ``blocks`` must have room for n codes; its unused places are
@@ -92,7 +92,7 @@ def group_codes(words: Words, blocks: Words, code_of_row: Numbers) -> np.int64:
 
 
 @njit(cache=True, nogil=True, twin=numpy_reference.list_rows)
-def list_rows(code_of_row: Numbers, n_codes: int, starts: Numbers, rows: Numbers) -> None:
+def list_rows(code_of_row: Numbers32, n_codes: int, starts: Numbers32, rows: Numbers32) -> None:
     """Posting lists: ``rows[starts[c]:starts[c + 1]]`` are the rows with code ``c``, ascending."""
     starts[:] = 0
     for i in range(code_of_row.size):

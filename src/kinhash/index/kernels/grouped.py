@@ -19,7 +19,7 @@ import numpy as np
 
 from ..._internal.compile import njit
 from ..._internal.popcount import popcount
-from ..._internal.types import Distances, Ints, Numbers, Words
+from ..._internal.types import Distances, Ints, Numbers32, Words
 from . import numpy_reference
 from .bits import CODE, CODE_BITS, ONE, ZERO, Tag, lanes, trailing_zeros
 from .dedupe import group_codes, list_rows
@@ -41,8 +41,8 @@ class Groups:
     """
 
     kin: Words
-    starts: Numbers
-    codes: Numbers
+    starts: Numbers32
+    codes: Numbers32
     blocks: Words
 
     def __len__(self) -> int:
@@ -102,7 +102,7 @@ def _plain_bound(heap: Ints, first: int, differing: int, kin_weight: int, alike_
 
 @njit(cache=True, nogil=True)
 def _visit(
-    blocks: Words, codes: Numbers, start: int, stop: int, differing: int, queries: Words, i: int,
+    blocks: Words, codes: Numbers32, start: int, stop: int, differing: int, queries: Words, i: int,
     kin_weight: int, alike_weight: int, bounds: Ints, heap: Ints, tag: Tag,
 ) -> None:  # fmt: skip
     """Put the codes ``start ... stop`` of one group into the heap, as far as they belong there."""
@@ -126,15 +126,15 @@ def _visit(
 
 
 def _steps(*arguments: Any) -> int:
-    """Numbers that the twin reads: all codes for every query."""
+    """Numbers32 that the twin reads: all codes for every query."""
     blocks, queries = arguments[3], arguments[9]
     return len(queries) * blocks.size
 
 
 @njit(cache=True, nogil=True, twin=numpy_reference.top_k_grouped, steps=_steps)
 def top_k_grouped(
-    kin: Words, group_starts: Numbers, codes: Numbers, blocks: Words, kin_bits: Words, kin_weight: int,
-    alike_weight: int, starts: Numbers, rows: Numbers, queries: Words, distances: Distances, ranks: Ints,
+    kin: Words, group_starts: Numbers32, codes: Numbers32, blocks: Words, kin_bits: Words, kin_weight: int,
+    alike_weight: int, starts: Numbers32, rows: Numbers32, queries: Words, distances: Distances, ranks: Ints,
     tag: Tag,
 ) -> None:  # fmt: skip
     """Fill ``distances`` and ``ranks`` (q, k) as `top_k` does, from `Groups` (the first four arguments).

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._internal.bit_planes import SAFETY
 from ..._internal.compile import njit
-from ..._internal.types import Floats, Ints, Numbers, Words
+from ..._internal.types import Floats, Ints, Numbers32, Words
 from .asymmetric import exact_distance, fill_table
 from .bits import ONE, ZERO, Tag, lanes, trailing_zeros
 from .instructions import weighted_below
@@ -47,7 +47,7 @@ def _costs(kin: Words, query: Words, kin_bits: Words, table: Floats, costs: Floa
 
 @njit(cache=True, nogil=True)
 def _visit(
-    blocks: Words, codes: Numbers, start: int, stop: int, cost: float, query: Words, planes: Words,
+    blocks: Words, codes: Numbers32, start: int, stop: int, cost: float, query: Words, planes: Words,
     step: float, table: Floats, near: Floats, found: Ints, count: int, tag: Tag,
 ) -> int:  # fmt: skip
     """Keep the codes ``start ... stop`` of one group as far as they belong among the best."""
@@ -66,8 +66,8 @@ def _visit(
 
 @njit(cache=True, nogil=True)
 def top_k_weighted_grouped(
-    kin: Words, group_starts: Numbers, codes: Numbers, blocks: Words, kin_bits: Words, starts: Numbers,
-    rows: Numbers, queries: Words, weights: Floats, planes: Words, steps: Floats, distances: Floats,
+    kin: Words, group_starts: Numbers32, codes: Numbers32, blocks: Words, kin_bits: Words, starts: Numbers32,
+    rows: Numbers32, queries: Words, weights: Floats, planes: Words, steps: Floats, distances: Floats,
     ranks: Ints, tag: Tag,
 ) -> None:  # fmt: skip
     """Fill ``distances`` and ``ranks`` (q, k) as `top_k_weighted` does, from `Groups` (the first four).

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._internal.compile import njit
-from ..._internal.types import Array, Bools, Ints, Numbers
+from ..._internal.types import Array, Bools, Ints, Numbers32
 
 __all__ = ["merge_level", "merge_levels"]
 
@@ -53,7 +53,7 @@ def _merge_all(buffer: Ints, spare: Ints, ends: Ints, n_runs: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _take(rows: Numbers, begin: int, end: int, mask: Bools | None, out: Ints) -> int:
+def _take(rows: Numbers32, begin: int, end: int, mask: Bools | None, out: Ints) -> int:
     """Write the rows of one code that pass, as many as there is room for; returns how many."""
     count = 0
     for p in range(begin, end):
@@ -68,7 +68,7 @@ def _take(rows: Numbers, begin: int, end: int, mask: Bools | None, out: Ints) ->
 
 @njit(cache=True, nogil=True)
 def merge_level(
-    codes: Ints, first: int, last: int, starts: Numbers, rows: Numbers, ranks: Ints, filled: int,
+    codes: Ints, first: int, last: int, starts: Numbers32, rows: Numbers32, ranks: Ints, filled: int,
     mask: Bools | None,
 ) -> int:  # fmt: skip
     """Append the rows of ``codes[first:last]`` to ``ranks[:filled]`` in ascending order, until it is full.
@@ -109,7 +109,7 @@ def merge_level(
 
 @njit(cache=True, nogil=True)
 def merge_levels(
-    near: Array, codes: Ints, starts: Numbers, rows: Numbers, distances: Array, ranks: Ints
+    near: Array, codes: Ints, starts: Numbers32, rows: Numbers32, distances: Array, ranks: Ints
 ) -> None:
     """Fill ``ranks`` with the rows of codes in the order of their distances ``near``, which ascend."""
     filled = first = np.int64(0)

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..._internal.compile import compiled_kernels, njit
 from ..._internal.popcount import popcount
-from ..._internal.types import Distances, Ints, Numbers, Words
+from ..._internal.types import Distances, Ints, Numbers32, Words
 from ..threads import map_threads
 from .bits import CODE_BITS, DISTANCE_BITS
 from .layout import codes_at
@@ -36,7 +36,7 @@ MASK = np.uint64(BUCKETS - 1)
 
 @njit(cache=True, nogil=True)
 def build_table(
-    blocks: Words, n_codes: int, chunk: int, offsets: Numbers, codes: Numbers, values: Words
+    blocks: Words, n_codes: int, chunk: int, offsets: Numbers32, codes: Numbers32, values: Words
 ) -> None:
     """Sort the codes by one chunk of 16 bits, by counting.
 
@@ -77,7 +77,7 @@ def _found_before(differing: Words, chunk: int, full: int, extra: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def probe(
-    blocks: Words, offsets: Numbers, codes: Numbers, values: Words, queries: Words, radius: int,
+    blocks: Words, offsets: Numbers32, codes: Numbers32, values: Words, queries: Words, radius: int,
     flips: Distances, n_flips: Ints,
 ) -> Ints:  # fmt: skip
     """All finds within ``radius``, as `scan_within` gives them, from the buckets near each query.
@@ -142,8 +142,8 @@ def expected_candidates(n_codes: int, n_chunks: int, radius: int) -> float:
 class Tables:
     """The buckets of every chunk, and up to which radius they beat the scan on this machine."""
 
-    offsets: Numbers  # (C, 65537)
-    codes: Numbers  # (C, n)
+    offsets: Numbers32  # (C, 65537)
+    codes: Numbers32  # (C, n)
     values: Words  # (C, n) for codes of one word, else empty
     largest_radius: int
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._internal.types import Array, Bools, Distances, Floats, Ints, Numbers, Words
+from ..._internal.types import Array, Bools, Distances, Floats, Ints, Numbers32, Words
 from .bits import CODE_BITS, DISTANCE_BITS, Tag
 from .layout import codes_of
 
@@ -71,7 +71,7 @@ def weighted_below(blocks: Words, group: int, query: Words, planes: Words, bound
     return sum(1 << int(place) for place in np.flatnonzero(near))
 
 
-def group_codes(words: Words, blocks: Words, code_of_row: Numbers) -> int:
+def group_codes(words: Words, blocks: Words, code_of_row: Numbers32) -> int:
     """Distinct rows in the order of first appearance, and the number of each row's code."""
     keys = words[:, 0] if words.shape[1] == 1 else words  # sorting numbers is faster than sorting rows
     distinct, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
@@ -83,18 +83,18 @@ def group_codes(words: Words, blocks: Words, code_of_row: Numbers) -> int:
     return len(distinct)
 
 
-def list_rows(code_of_row: Numbers, n_codes: int, starts: Numbers, rows: Numbers) -> None:
+def list_rows(code_of_row: Numbers32, n_codes: int, starts: Numbers32, rows: Numbers32) -> None:
     """Posting lists: the rows of every code, ascending."""
     rows[:] = np.argsort(code_of_row, kind="stable")
     starts[:] = np.concatenate([[0], np.cumsum(np.bincount(code_of_row, minlength=n_codes))])
 
 
-def rows_of(code: int, starts: Numbers, rows: Numbers) -> Ints:
+def rows_of(code: int, starts: Numbers32, rows: Numbers32) -> Ints:
     """The rows with that code."""
     return rows[starts[code] : starts[code + 1]].astype(np.int64) if starts.size else np.array([code])
 
 
-def passing_codes(mask: Bools, starts: Numbers, rows: Numbers, bits: Words) -> None:
+def passing_codes(mask: Bools, starts: Numbers32, rows: Numbers32, bits: Words) -> None:
     """Set the bits of the codes with a row that passes."""
     for code in range(len(starts) - 1):
         if mask[rows_of(code, starts, rows)].any():
@@ -102,7 +102,7 @@ def passing_codes(mask: Bools, starts: Numbers, rows: Numbers, bits: Words) -> N
 
 
 def merge_level(
-    codes: Ints, first: int, last: int, starts: Numbers, rows: Numbers, ranks: Ints, filled: int,
+    codes: Ints, first: int, last: int, starts: Numbers32, rows: Numbers32, ranks: Ints, filled: int,
     mask: Bools | None,
 ) -> int:  # fmt: skip
     """Append the rows of ``codes[first:last]`` to ``ranks[:filled]`` in ascending order, until it is full."""
@@ -114,7 +114,12 @@ def merge_level(
 
 
 def _best_rows(
-    per_code: Array, starts: Numbers, rows: Numbers, distances: Array, ranks: Ints, mask: Bools | None = None
+    per_code: Array,
+    starts: Numbers32,
+    rows: Numbers32,
+    distances: Array,
+    ranks: Ints,
+    mask: Bools | None = None,
 ) -> None:
     """Write the first k rows in the order (distance, rank), given the distance of every code."""
     k, per_row = len(ranks), per_code
@@ -132,7 +137,7 @@ def _best_rows(
 
 
 def top_k(
-    blocks: Words, n_codes: int, starts: Numbers, rows: Numbers, queries: Words, distances: Distances,
+    blocks: Words, n_codes: int, starts: Numbers32, rows: Numbers32, queries: Words, distances: Distances,
     ranks: Ints, planes: Words | None, least: Words, passing: Words | None, mask: Bools | None, tag: Tag,
 ) -> None:  # fmt: skip
     """The k nearest rows of every query, in the order (distance, rank)."""
@@ -142,8 +147,8 @@ def top_k(
 
 
 def top_k_grouped(
-    kin: Words, group_starts: Numbers, codes: Numbers, blocks: Words, kin_bits: Words, kin_weight: int,
-    alike_weight: int, starts: Numbers, rows: Numbers, queries: Words, distances: Distances, ranks: Ints,
+    kin: Words, group_starts: Numbers32, codes: Numbers32, blocks: Words, kin_bits: Words, kin_weight: int,
+    alike_weight: int, starts: Numbers32, rows: Numbers32, queries: Words, distances: Distances, ranks: Ints,
     tag: Tag,
 ) -> None:  # fmt: skip
     """The k nearest rows of every query, by looking at every code."""
@@ -173,7 +178,7 @@ def scan_within(
 
 
 def build_table(
-    blocks: Words, n_codes: int, chunk: int, offsets: Numbers, codes: Numbers, values: Words
+    blocks: Words, n_codes: int, chunk: int, offsets: Numbers32, codes: Numbers32, values: Words
 ) -> None:
     """Sort the codes by one chunk of 16 bits."""
     words = codes_of(blocks, n_codes)[:, chunk >> 2]
@@ -185,7 +190,7 @@ def build_table(
 
 
 def probe(
-    blocks: Words, offsets: Numbers, codes: Numbers, values: Words, queries: Words, radius: int,
+    blocks: Words, offsets: Numbers32, codes: Numbers32, values: Words, queries: Words, radius: int,
     flips: Distances, n_flips: Ints,
 ) -> Ints:  # fmt: skip
     """All finds within the radius, in ascending order: by looking at every code."""
@@ -207,7 +212,7 @@ def weighted(queries: Words, codes: Words, weights: Floats) -> Floats:
 
 
 def top_k_weighted(
-    blocks: Words, n_codes: int, starts: Numbers, rows: Numbers, queries: Words, weights: Floats,
+    blocks: Words, n_codes: int, starts: Numbers32, rows: Numbers32, queries: Words, weights: Floats,
     planes: Words | None, steps: Floats, distances: Floats, ranks: Ints, tag: Tag,
 ) -> None:  # fmt: skip
     """The k rows of least weighted distance, in the order (distance, rank)."""
@@ -216,8 +221,8 @@ def top_k_weighted(
 
 
 def top_k_weighted_grouped(
-    kin: Words, group_starts: Numbers, codes: Numbers, blocks: Words, kin_bits: Words, starts: Numbers,
-    rows: Numbers, queries: Words, weights: Floats, planes: Words | None, steps: Floats, distances: Floats,
+    kin: Words, group_starts: Numbers32, codes: Numbers32, blocks: Words, kin_bits: Words, starts: Numbers32,
+    rows: Numbers32, queries: Words, weights: Floats, planes: Words | None, steps: Floats, distances: Floats,
     ranks: Ints, tag: Tag,
 ) -> None:  # fmt: skip
     """The k rows of least weighted distance, by looking at every code."""

@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._internal.compile import njit
-from ..._internal.types import Bools, Distances, Ints, Numbers, Words
+from ..._internal.types import Bools, Distances, Ints, Numbers32, Words
 from ...codes import MAX_WEIGHT
 from . import numpy_reference
 from .bit_weights import near_codes, weighed_bits
@@ -94,7 +94,9 @@ def _forget_distant(notes: Ints, i: int, keys: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _forget_late(notes: Ints, i: int, keys: int, k: int, starts: Numbers, rows: Numbers, mask: Bools) -> None:
+def _forget_late(
+    notes: Ints, i: int, keys: int, k: int, starts: Numbers32, rows: Numbers32, mask: Bools
+) -> None:
     """Of the candidates at the limit, keep the k whose first passing rows come first: 2 k are left in all."""
     first = np.empty(k, np.int64)
     first[:] = FAR
@@ -116,7 +118,7 @@ def _forget_late(notes: Ints, i: int, keys: int, k: int, starts: Numbers, rows: 
 
 @njit(cache=True, nogil=True)
 def _absorb(
-    blocks: Words, n_codes: int, starts: Numbers, rows: Numbers, g: int, queries: Words, i: int, k: int,
+    blocks: Words, n_codes: int, starts: Numbers32, rows: Numbers32, g: int, queries: Words, i: int, k: int,
     bounds: Ints, notes: Ints, planes: Words | None, passing: Words | None, mask: Bools | None, tag: Tag,
 ) -> None:  # fmt: skip
     """Take in the codes of group ``g`` that are nearer than the bound of query ``i``."""
@@ -152,7 +154,7 @@ def _absorb(
 
 @njit(cache=True, nogil=True)
 def _emit(
-    starts: Numbers, rows: Numbers, notes: Ints, i: int, width: int, distances: Distances, ranks: Ints,
+    starts: Numbers32, rows: Numbers32, notes: Ints, i: int, width: int, distances: Distances, ranks: Ints,
     mask: Bools | None,
 ) -> None:  # fmt: skip
     """Write the k rows of query ``i`` in the order (distance, rank)."""
@@ -182,14 +184,16 @@ def _emit(
             filled, first = after, last
 
 
-def _steps(blocks: Words, n_codes: int, starts: Numbers, rows: Numbers, queries: Words, *_: object) -> int:
-    """Numbers that the twin reads: all codes for every query."""
+def _steps(
+    blocks: Words, n_codes: int, starts: Numbers32, rows: Numbers32, queries: Words, *_: object
+) -> int:
+    """Numbers32 that the twin reads: all codes for every query."""
     return len(queries) * blocks.size
 
 
 @njit(cache=True, nogil=True, twin=numpy_reference.top_k, steps=_steps)
 def top_k(
-    blocks: Words, n_codes: int, starts: Numbers, rows: Numbers, queries: Words, distances: Distances,
+    blocks: Words, n_codes: int, starts: Numbers32, rows: Numbers32, queries: Words, distances: Distances,
     ranks: Ints, planes: Words | None, least: Words, passing: Words | None, mask: Bools | None, tag: Tag,
 ) -> None:  # fmt: skip
     """Fill ``distances`` and ``ranks`` (q, k) with the k nearest rows, in the order (distance, rank).
