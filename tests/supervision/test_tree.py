@@ -15,9 +15,11 @@ PARENTS = {"1": "x", "2": "x", "x": "a", "y": "a", "z": "b"}
 
 
 def shared(one, other, depth=3):
-    """Share of levels in common, short paths padded."""
+    """Share of levels in common, short paths padded; a level counts by the share of paths that reach it."""
     padded = [(path.split("/") + [""] * depth)[:depth] for path in (one, other)]
-    return np.mean([padded[0][: k + 1] == padded[1][: k + 1] for k in range(depth)])
+    different = {path for path in PATHS if path is not None}
+    weights = [sum(path.count("/") >= k for path in different) for k in range(depth)]
+    return np.average([padded[0][: k + 1] == padded[1][: k + 1] for k in range(depth)], weights=weights)
 
 
 def test_similarities_are_shares_of_common_levels():
@@ -31,6 +33,18 @@ def test_similarities_are_shares_of_common_levels():
     assert group[3] == -1
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_one_deeper_path_leaves_the_other_similarities_nearly_as_they_were(several):
+    paths = [f"{branch}/{branch}{leaf}" for branch in "abcdefgh" for leaf in range(8)]
+    given = [{path} for path in paths] if several else paths
+    deep = {"x/y/z/u/v"} if several else "x/y/z/u/v"
+    before, after = from_labels(given, kinship="tree"), from_labels([*given, deep], kinship="tree")
+    i, j = np.triu_indices(len(paths))
+    groups = [found.group_of_row for found in (before, after)]
+    S = [found.pairwise(group[i], group[j]) for found, group in zip((before, after), groups, strict=True)]
+    assert np.abs(S[0] - S[1]).max() < 0.05
+
+
 def test_the_product_and_pairs_are_those_of_the_matrix():
     found = from_labels(PATHS, kinship="tree")
     everyone = np.arange(found.n_groups)
@@ -41,8 +55,8 @@ def test_the_product_and_pairs_are_those_of_the_matrix():
 
 
 def test_a_table_of_parents_is_the_same_tree_and_keeps_the_names():
-    by_parents, levels = read_paths(["1", "2", "y", None], None, PARENTS)
-    by_paths, same = read_paths(["a/x/1", "a/x/2", "a/y", None], None)
+    by_parents, levels, _ = read_paths(["1", "2", "y", None], None, PARENTS)
+    by_paths, same, _ = read_paths(["a/x/1", "a/x/2", "a/y", None], None)
     assert by_parents.names.tolist() == ["1", "2", "y"]
     np.testing.assert_array_equal(levels[by_parents.classes[:3]], same[by_paths.classes[:3]])
 
@@ -65,7 +79,7 @@ def test_levels_are_the_beginnings_of_paths(several):
 
 def test_labels_that_were_read_already_are_read_again():
     for given in (PATHS, [None if path is None else {path, "b/z/1"} for path in PATHS]):
-        (first, levels), (again, same) = read_paths(given, None), read_paths(read_labels(given), None)
+        (first, levels, _), (again, same, _) = read_paths(given, None), read_paths(read_labels(given), None)
         assert first.names.tolist() == again.names.tolist()
         np.testing.assert_array_equal(first.indicator().toarray(), again.indicator().toarray())
         np.testing.assert_array_equal(levels, same)

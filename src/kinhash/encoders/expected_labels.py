@@ -248,7 +248,7 @@ def expected_similarity(
     assert isinstance(supervision, TagSupervision)
     patterns = labels.indicator()[rows].toarray().astype(np.uint8)
     if isinstance(supervision, TreeTagSupervision):
-        return TreeTagSimilarity.of_levels(model, patterns, supervision.level_of_tag)
+        return TreeTagSimilarity.of_levels(model, patterns, supervision.level_of_tag, supervision.weights)
     return TagSimilarity(model, patterns, supervision.graded)
 
 

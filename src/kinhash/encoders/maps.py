@@ -229,19 +229,22 @@ class TagSimilarity(ExpectedSimilarity):
 
 @dataclass(frozen=True)
 class TreeTagSimilarity(ExpectedSimilarity):
-    """The mean of `TagSimilarity` over the levels of a tree, whose tags stand side by side."""
+    """The weighted mean of `TagSimilarity` over the levels of a tree, whose tags stand side by side."""
 
     levels: tuple[TagSimilarity, ...]
+    weights: Floats
 
     @classmethod
-    def of_levels(cls, model: LabelModel, patterns: Bytes, level_of_tag: Ints) -> TreeTagSimilarity:
+    def of_levels(
+        cls, model: LabelModel, patterns: Bytes, level_of_tag: Ints, weights: Floats
+    ) -> TreeTagSimilarity:
         """To anchors with nodes ``patterns`` (m, t); ``level_of_tag`` (t,) rises."""
         ends = np.searchsorted(level_of_tag, np.arange(level_of_tag[-1] + 2))
         parts = [slice(*two) for two in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
         found = [
             TagSimilarity(model.part(part), np.ascontiguousarray(patterns[:, part]), True) for part in parts
         ]
-        return cls(model, tuple(found))
+        return cls(model, tuple(found), weights)
 
     @property
     def n_anchors(self) -> int:
@@ -250,16 +253,16 @@ class TreeTagSimilarity(ExpectedSimilarity):
     def of(self, chances: Array) -> Floats:
         ends = np.cumsum([level.patterns.shape[1] for level in self.levels])
         parts = np.split(chances, ends[:-1], axis=1)
-        return np.mean([level.of(p) for level, p in zip(self.levels, parts, strict=True)], axis=0)
+        found = [level.of(part) for level, part in zip(self.levels, parts, strict=True)]
+        mean: Floats = sum(weight * part for weight, part in zip(self.weights, found, strict=True))
+        return mean
 
     def steps(self, builder: Builder, preparation: Preparation) -> Expectation:
-        share = 1 / len(self.levels)
-        first, *others = (
-            replace(
-                level.steps(builder, preparation), fold=lambda matrix, constant: (matrix * share, constant)
-            )
-            for level in self.levels
-        )
+        def weighed(level: TagSimilarity, weight: float) -> Expectation:
+            found = level.steps(builder, preparation)
+            return replace(found, fold=lambda matrix, constant: (matrix * weight, constant))
+
+        first, *others = map(weighed, self.levels, self.weights.tolist())
         return replace(first, others=tuple(others))
 
     def with_model(self, model: LabelModel) -> Self:

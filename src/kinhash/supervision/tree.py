@@ -3,7 +3,8 @@
 A label is a path from the root, "sport/football/shoes" or ("sport", "football", "shoes"), of any depth; or a
 class or tag whose parents a table names. Every level is a labeling of its own, and S is the mean of what the
 levels say: with one path a row and l of L levels in common, ``S = 2 l / L − 1``. A tree of one level is what
-classes and tags are without a tree. Paths that end early are padded below their last name.
+classes and tags are without a tree. Paths that end early are padded below their last name, and a level counts
+by the share of paths that reach it: one path of ten levels must not make the others look alike.
 """
 
 from __future__ import annotations
@@ -29,31 +30,32 @@ class TreeSupervision(ClassSupervision):
 
     levels: Ints
 
-    def __init__(self, labels: Labels, levels: Ints) -> None:
+    def __init__(self, labels: Labels, levels: Ints, weights: Floats) -> None:
         super().__init__(labels)
         self.levels = levels
+        self.weights = weights  # of levels, (L,), sum 1
 
     def similarity(self, left: Ints, right: Ints) -> Floats:
         out = np.full((len(left), len(right)), -1.0)
-        for nodes in self.levels.T:
-            out += (2 / self.levels.shape[1]) * (nodes[left][:, None] == nodes[right])
+        for nodes, weight in zip(self.levels.T, self.weights, strict=True):
+            out += 2 * weight * (nodes[left][:, None] == nodes[right])
         return out
 
     def pairwise(self, left: Ints, right: Ints) -> Floats:
-        return 2 * (self.levels[left] == self.levels[right]).mean(axis=1) - 1
+        return 2 * ((self.levels[left] == self.levels[right]) @ self.weights) - 1
 
     def product(self, left: Ints, right: Ints, values: Floats) -> Floats:
         """By sums over nodes: time and memory grow with leaves times levels."""
         out = np.tile(-values.sum(axis=0), (len(left), 1))
-        for nodes in self.levels.T:
+        for nodes, weight in zip(self.levels.T, self.weights, strict=True):
             sums = np.zeros((int(nodes.max()) + 1, values.shape[1]))
             np.add.at(sums, nodes[right], values)
-            out += (2 / self.levels.shape[1]) * sums[nodes[left]]
+            out += 2 * weight * sums[nodes[left]]
         return out
 
     def of_rows(self, rows: Ints) -> TreeSupervision:
         kept = self._kept(rows)
-        return TreeSupervision(self._labels_of(rows, kept), self.levels[kept])
+        return TreeSupervision(self._labels_of(rows, kept), self.levels[kept], self.weights)
 
     @property
     def between(self) -> Floats:  # type: ignore[override]
@@ -69,9 +71,10 @@ class TreeSupervision(ClassSupervision):
 class TreeTagSupervision(TagSupervision):
     """Tags are nodes, of level ``level_of_tag`` (t,). S is the mean over levels of the graded similarity."""
 
-    def __init__(self, labels: Labels, level_of_tag: Ints) -> None:
+    def __init__(self, labels: Labels, level_of_tag: Ints, weights: Floats) -> None:
         super().__init__(labels, graded=True)
         self.level_of_tag = level_of_tag
+        self.weights = weights  # of levels, (L,), sum 1
 
     def similarity(self, left: Ints, right: Ints) -> Floats:
         return self._mean(lambda sets: self._block(sets, left, right))
@@ -82,26 +85,31 @@ class TreeTagSupervision(TagSupervision):
     def _mean(self, of_level: Callable[[sp.csr_array], Floats]) -> Floats:
         levels = range(int(self.level_of_tag[-1]) + 1)
         found = [of_level(sp.csr_array(self.tag_sets[:, self.level_of_tag == level])) for level in levels]
-        return np.mean(found, axis=0)
+        mean: Floats = sum(weight * part for weight, part in zip(self.weights, found, strict=True))
+        return mean
 
     def of_rows(self, rows: Ints) -> TreeTagSupervision:
-        return TreeTagSupervision(self.labels[rows], self.level_of_tag)
+        return TreeTagSupervision(self.labels[rows], self.level_of_tag, self.weights)
 
 
 def from_paths(
     y: LabelsLike, n_rows: int | None, parents: Parents | None
 ) -> TreeSupervision | TreeTagSupervision:
     """Supervision from paths, or from classes or tags and the parent of each."""
-    labels, levels = read_paths(y, n_rows, parents)
-    return TreeTagSupervision(labels, levels) if labels.is_tags else TreeSupervision(labels, levels)
+    labels, levels, weights = read_paths(y, n_rows, parents)
+    kind = TreeTagSupervision if labels.is_tags else TreeSupervision
+    return kind(labels, levels, weights)
 
 
-def read_paths(y: LabelsLike, n_rows: int | None, parents: Parents | None = None) -> tuple[Labels, Ints]:
-    """Labels named by paths, and the tree: `TreeSupervision.levels`, or `TreeTagSupervision.level_of_tag`.
+def read_paths(
+    y: LabelsLike, n_rows: int | None, parents: Parents | None = None
+) -> tuple[Labels, Ints, Floats]:
+    """Labels named by paths, the tree (`TreeSupervision.levels`, `TreeTagSupervision.level_of_tag`), and the
+    weights of its levels.
 
-    >>> labels, levels = read_paths(["pets/cat", "pets/dog", "cars"], None)
-    >>> labels.names.tolist(), levels.tolist()
-    (['cars', 'pets/cat', 'pets/dog'], [[0, 0], [1, 1], [1, 2]])
+    >>> labels, levels, weights = read_paths(["pets/cat", "pets/dog", "cars"], None)
+    >>> labels.names.tolist(), levels.tolist(), weights.tolist()
+    (['cars', 'pets/cat', 'pets/dog'], [[0, 0], [1, 1], [1, 2]], [0.6, 0.4])
     """
     if parents is not None and not _several(y):
         return _classes_by_parents(read_labels(y, n_rows), parents)
@@ -113,16 +121,16 @@ def read_paths(y: LabelsLike, n_rows: int | None, parents: Parents | None = None
     leaves = sorted({path for row in rows if row is not None for path in row})
     known = np.array([row is not None for row in rows])
     if _several(y):
-        return _tags(rows, leaves, known)
+        return (*_tags(rows, leaves, known), _weights(leaves))
     place = {leaf: k for k, leaf in enumerate(leaves)}
     classes = np.array([-1 if row is None else place[row[0]] for row in rows], np.int64)
     names = _names([tuple(name for name in leaf if name) for leaf in leaves])
-    return Labels(names, known, classes=classes), _levels(leaves)
+    return Labels(names, known, classes=classes), _levels(leaves), _weights(leaves)
 
 
 def labels_of_levels(y: LabelsLike, n_rows: int | None, parents: Parents | None = None) -> list[Labels]:
     """The labels on every level of the tree, the leaves first."""
-    labels, levels = read_paths(y, n_rows, parents)
+    labels, levels, _ = read_paths(y, n_rows, parents)
     if labels.classes is None:
         tags = sp.csc_array(labels.indicator())
         of_level = [levels == level for level in range(int(levels[-1]), -1, -1)]
@@ -136,18 +144,28 @@ def labels_of_levels(y: LabelsLike, n_rows: int | None, parents: Parents | None 
     return found
 
 
-def _classes_by_parents(labels: Labels, parents: Parents) -> tuple[Labels, Ints]:
+def _classes_by_parents(labels: Labels, parents: Parents) -> tuple[Labels, Ints, Floats]:
     """Classes keep their names, so that labels of other rows find them without the tree."""
     _require_some_parent(labels, parents)
     paths = [_path_above(name, parents) for name in labels.names.tolist()]
     depth = max(map(len, paths), default=0)
-    return labels, _levels([path + ("",) * (depth - len(path)) for path in paths])
+    leaves = [path + ("",) * (depth - len(path)) for path in paths]
+    return labels, _levels(leaves), _weights(leaves)
 
 
 def _levels(leaves: list[Path]) -> Ints:
     """The node of each leaf on every level (K, L)."""
     depth = len(leaves[0])
     return np.stack([_numbered([leaf[: k + 1] for leaf in leaves]) for k in range(depth)], axis=1)
+
+
+def _weights(leaves: list[Path]) -> Floats:
+    """How much each level counts (L,): by the share of paths that reach it, padding left out."""
+    reached: Floats = np.array([[bool(name) for name in leaf] for leaf in leaves]).sum(
+        axis=0, dtype=np.float64
+    )
+    weights: Floats = reached / reached.sum()
+    return weights
 
 
 def _tags(rows: list[list[Path] | None], leaves: list[Path], known: Bools) -> tuple[Labels, Ints]:
