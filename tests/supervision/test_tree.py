@@ -71,6 +71,24 @@ def test_labels_that_were_read_already_are_read_again():
         np.testing.assert_array_equal(levels, same)
 
 
+@pytest.mark.parametrize("root", ["a", "b"])
+def test_a_name_that_is_its_own_parent_is_a_root(root):
+    """The table of COCO has person → person."""
+    plain, levels = read_paths(["1", "2", "y", "b", None], None, PARENTS)
+    again, same = read_paths(["1", "2", "y", "b", None], None, {**PARENTS, root: root})
+    assert again.names.tolist() == plain.names.tolist()
+    np.testing.assert_array_equal(same, levels)
+
+
+def test_a_circle_is_named_by_its_members():
+    with pytest.raises(InvalidInput, match="'b' is above itself in kinship: b → c → b") as caught:
+        from_labels(["a", "z"], kinship={"a": "b", "b": "c", "c": "b"})
+    assert "its own parent" in str(caught.value)
+    long = {f"n{k}": f"n{(k + 1) % 900}" for k in range(900)}
+    with pytest.raises(InvalidInput, match="n0 → n1 → n2 → n3 → n4 → … → n0"):
+        from_labels(["n0", "z"], kinship=long)
+
+
 @pytest.mark.parametrize(
     ("y", "kinship", "says"),
     [

@@ -21,6 +21,7 @@ from .labels import Labels, is_missing, read_labels, unwrapped
 __all__ = ["TreeSupervision", "TreeTagSupervision", "from_paths", "labels_of_levels", "read_paths"]
 
 SEPARATOR = "/"
+SHOWN = 6  # names of a circle
 Path = tuple[str, ...]
 
 
@@ -240,11 +241,16 @@ def _require_some_parent(labels: Labels, parents: Parents) -> None:
 
 
 def _path_above(name: object, parents: Parents) -> Path:
+    """The path to a name, from its root: a name without a parent, or one that is its own."""
     found = [name]
-    while not is_missing(above := parents.get(found[-1])):
+    while not is_missing(above := parents.get(found[-1])) and above != found[-1]:
         if above in found:
+            circle = [*found[found.index(above) :], above]
+            shown = circle if len(circle) <= SHOWN else [*circle[: SHOWN - 1], "…", above]
             raise InvalidInput(
-                f"{name!r} is above itself in kinship", "a tree of parents", "Break the circle"
+                f"{above!r} is above itself in kinship: {' → '.join(map(str, shown))}",
+                "parents that lead to a root: a name without a parent, or one that is its own parent",
+                "Remove one of these parents",
             )
         found.append(above)
     return tuple(str(one).replace(SEPARATOR, " ") for one in reversed(found))
