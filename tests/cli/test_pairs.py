@@ -150,6 +150,14 @@ def test_nothing_is_held_out_when_asked(run: Run, folder: Path) -> None:
     assert "as asked" in result["why_no_verdict"]
 
 
+def test_a_tree_without_branches_is_told_of_once(run: Run, folder: Path) -> None:
+    (folder / "y.txt").write_text("\n".join(f"half {k < 2} > {k}" for k in three_classes(120)[1]) + "\n")
+    said = run("fit", "X.npy", "--labels", "y.txt", "--kinship", "tree", *FIT)
+    assert said.code == 0
+    assert said.err.count("No path has two levels") == said.err.count("\n") == 1
+    assert "3 of 3 labels hold '>'" in said.err
+
+
 @pytest.mark.parametrize("form", ["paths", "parents", "numbers", "own names", "own numbers", "tags"])
 def test_trees_are_judged_at_every_level(form: str, run: Run, folder: Path) -> None:
     y = three_classes(120)[1]

@@ -7,7 +7,7 @@ import pytest
 
 import kinhash
 from kinhash import EnergyHasher
-from kinhash.errors import InvalidInput
+from kinhash.errors import InvalidInput, KinhashWarning
 from kinhash.supervision import from_labels, labels_of_levels, read_labels, read_paths
 
 PATHS = ["a/x/1", "a/x/2", "a/y", None, "b", "b/z/1", "a/x/1"]
@@ -92,7 +92,15 @@ def test_a_circle_is_named_by_its_members():
 @pytest.mark.parametrize(
     ("y", "kinship", "says"),
     [
-        (["a/b", "/"], "tree", "is not a path"),
+        (["a/b", "/"], "tree", r"Row 1 of the labels.*is '/', which is not a path: it holds no name; 1 of 2"),
+        (
+            ["a/b", "/a/b/", "a//b"],
+            "tree",
+            "is not a path: it begins with a slash and ends with a slash; 2 of 3",
+        ),
+        ([{"a/b", "a//b"}], "tree", r"'a//b', which is not a path: it has a doubled slash.*write doubled"),
+        ([("a", ""), ("a", "b")], "tree", "Row 0.*is not a path: a name in it is empty"),
+        ([1, 2], "tree", "it is neither text nor a tuple; 2 of 2 paths .*a table of parents"),
         ([None, None], "tree", "No row has a path"),
         (["a", "b"], {"a": "b", "b": "a"}, "is above itself"),
         (["a", "b"], {"c": "d"}, "names the parent of none"),
@@ -101,6 +109,35 @@ def test_a_circle_is_named_by_its_members():
 def test_what_is_no_tree_is_refused(y, kinship, says):
     with pytest.raises(InvalidInput, match=says):
         from_labels(y, kinship=kinship)
+
+
+def test_an_empty_tuple_is_an_unknown_path():
+    plain = read_paths([("a", "b"), None, ""], None)[0]
+    found = read_paths([("a", "b"), (), ""], None)[0]
+    assert found.known.tolist() == plain.known.tolist() == [True, False, False]
+    found = read_paths([["a/b", "c"], ["a/b", None, ()], [()], [None], set(), {""}], None)[0]
+    assert found.known.tolist() == [True, True, False, False, True, True]
+    assert found.indicator().sum(axis=1).tolist() == [4, 2, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("y", "kinship", "says"),
+    [
+        (
+            ["a>b", "a>c", "d"],
+            "tree",
+            r"separator of levels is '/'.*2 of 3 labels hold '>'\. Write '/' instead",
+        ),
+        (["cat", "dog"], "tree", "No path has two levels.*the first label is 'cat'"),
+        ([{"cat"}, {"cat", "dog"}], "tree", "No path has two levels"),
+        ([("cat",), ("dog",), None], "tree", "No path has two levels"),
+        (["cat", "dog"], {"cat": "cat"}, "No label has a parent but itself"),
+    ],
+)
+def test_a_tree_without_branches_is_doubtful(y, kinship, says):
+    with pytest.warns(KinhashWarning, match=says) as caught:
+        from_labels(y, kinship=kinship)
+    assert len(caught) == 1
 
 
 def data(n=300):

@@ -8,19 +8,21 @@ classes and tags are without a tree. Paths that end early are padded below their
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._internal.types import Array, Bools, Floats, Ints, LabelsLike
-from ..errors import InvalidInput
+from ..errors import InvalidInput, KinhashWarning
 from .labeled import ClassSupervision, Parents, TagSupervision
 from .labels import Labels, is_missing, read_labels, unwrapped
 
 __all__ = ["TreeSupervision", "TreeTagSupervision", "from_paths", "labels_of_levels", "read_paths"]
 
 SEPARATOR = "/"
+OTHER_MARKS = (">", "|", "\\", ":", ";", ".", ",")  # that may separate the levels of paths
 SHOWN = 6  # names of a circle
 Path = tuple[str, ...]
 
@@ -94,7 +96,26 @@ def from_paths(
 ) -> TreeSupervision | TreeTagSupervision:
     """Supervision from paths, or from classes or tags and the parent of each."""
     labels, levels = read_paths(y, n_rows, parents)
+    if (levels.shape[1] if levels.ndim == 2 else levels.max() + 1) == 1:
+        warnings.warn(_one_level_warning(labels, parents), KinhashWarning, stacklevel=6)
     return TreeTagSupervision(labels, levels) if labels.is_tags else TreeSupervision(labels, levels)
+
+
+def _one_level_warning(labels: Labels, parents: Parents | None) -> str:
+    """Say that a tree has no branches, and which other separator its paths may have."""
+    if parents is not None:
+        return "No label has a parent but itself, so the tree says no more than plain labels do."
+    names = labels.names.tolist()
+    found = f"the first label is {names[0]!r}"
+    for mark in OTHER_MARKS:
+        holding = sum(mark in name for name in names)
+        if 2 * holding >= len(names):
+            found = f"{holding:,} of {len(names):,} labels hold {mark!r}. Write {SEPARATOR!r} instead"
+            break
+    return (
+        "No path has two levels, so the tree says no more than plain labels do. The separator of levels is "
+        f"{SEPARATOR!r}, as in 'sport/football'; {found}."
+    )
 
 
 def read_paths(y: LabelsLike, n_rows: int | None, parents: Parents | None = None) -> tuple[Labels, Ints]:
@@ -190,7 +211,9 @@ def _rows_of_paths(y: LabelsLike, n_rows: int | None) -> list[list[Path] | None]
             "one path, or a set of them, per row",
             "Pass both",
         )
-    return [None if is_missing(row) else [_path(one) for one in _members(row)] for row in given]
+    rows = [_members(row) for row in given]
+    _require_paths(rows)
+    return [None if row is None else [_parts(one) for one in row] for row in rows]
 
 
 def _plain_rows(labels: Labels) -> list[object]:
@@ -203,21 +226,58 @@ def _plain_rows(labels: Labels) -> list[object]:
     return [{names[k] for k in indices[begin:end]} if known else None for begin, end, known in ends]
 
 
-def _members(row: object) -> Iterable[object]:
-    """The paths of a row: what a set or a list holds, or the one path that a text or a tuple is."""
-    return row if isinstance(row, set | frozenset | list | np.ndarray) else [row]
+def _members(row: object) -> list[object] | None:
+    """The paths of a row: those that a set or a list holds, or the one that a text or a tuple is.
+
+    None if they are unknown. Missing paths among others are left out, as missing tags are.
+    """
+    if not isinstance(row, set | frozenset | list | np.ndarray):
+        return None if _is_no_path(row) else [row]
+    named = [one for one in row if not _is_no_path(one)]
+    return named if named or all(isinstance(one, str) for one in row) else None
 
 
-def _path(given: object) -> Path:
+def _is_no_path(given: object) -> bool:
+    return given == () if isinstance(given, tuple) else is_missing(given)
+
+
+def _parts(given: object) -> Path:
+    """The names of a path, stripped; a name may be empty, see `_require_paths`."""
     parts = given.split(SEPARATOR) if isinstance(given, str) else given if isinstance(given, tuple) else ()
-    path = tuple(str(part).strip() for part in parts)
-    if not path or not all(path):
-        raise InvalidInput(
-            f"{given!r} is not a path",
-            "names joined by '/', such as 'sport/football', or a tuple of names",
-            "Check it",
-        )
-    return path
+    return tuple(str(part).strip() for part in parts)
+
+
+def _require_paths(rows: list[list[object] | None]) -> None:
+    """Refuse paths without a name, or with an empty one."""
+    given = [(number, one, _parts(one)) for number, row in enumerate(rows) for one in row or ()]
+    wrong = [(number, one, path) for number, one, path in given if not path or not all(path)]
+    if not wrong:
+        return
+    number, first, path = wrong[0]
+    raise InvalidInput(
+        f"Row {number} of the labels (the first is 0) is {first!r}, which is not a path: "
+        f"{_fault(first, path)}; {len(wrong):,} of {len(given):,} paths are wrong",
+        "names joined by single slashes, such as 'sport/football', or a tuple of names",
+        "Remove slashes at the start and the end, and write doubled ones once; None is an unknown path"
+        if path
+        else "Pass paths, or plain labels and a table of parents: kinship={label: parent}",
+    )
+
+
+def _fault(given: object, path: Path) -> str:
+    """What is wrong with a path that has no name, or an empty one."""
+    if not path:
+        return "it is neither text nor a tuple"
+    if not any(path):
+        return "it holds no name"
+    if not isinstance(given, str):
+        return "a name in it is empty"
+    faults = {
+        "begins with a slash": not path[0],
+        "ends with a slash": not path[-1],
+        "has a doubled slash": not all(path[1:-1]),
+    }
+    return f"it {' and '.join(fault for fault, found in faults.items() if found)}"
 
 
 def _rows_by_parents(y: LabelsLike, n_rows: int | None, parents: Parents) -> list[list[Path] | None]:
