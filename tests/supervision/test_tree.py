@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -138,6 +140,33 @@ def test_a_tree_without_branches_is_doubtful(y, kinship, says):
     with pytest.warns(KinhashWarning, match=says) as caught:
         from_labels(y, kinship=kinship)
     assert len(caught) == 1
+
+
+def warned(y, **kinship):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        EnergyHasher(16, random_state=0, **kinship).fit(data(len(y))[0], y)
+    return " ".join(str(one.message) for one in caught)
+
+
+def test_rows_that_share_branches_alone_are_similar():
+    """Each row has a leaf of its own: nothing is wrong with leaves that share codes."""
+    paths = [f"half {k % 6 // 3}/kind {k % 6}/item {k}" for k in range(120)]
+    assert "share" not in warned(paths, kinship="tree")
+    table = {f"item {k}": f"kind {k % 6}" for k in range(120)}
+    assert "share" not in warned(list(table), kinship=table)
+    assert "No two rows share a class or a branch" in warned([f"a{k}/b" for k in range(120)], kinship="tree")
+    near = np.where(np.arange(120)[:, None] % 6 == np.arange(120) % 6, 0.5, -1.0)
+    np.fill_diagonal(near, 1.0)
+    assert "No two rows share" not in warned(np.arange(120), kinship=near)
+
+
+def test_leaves_that_share_codes_are_told_of_as_leaves():
+    paths = [f"half {k % 60 // 30}/kind {k % 60 // 10}/item {k % 60}" for k in range(120)]
+    said = warned(paths, kinship="tree")
+    assert "leaves of the tree share their code with another leaf" in said
+    assert "alike=0" not in said
+    assert "classes share their code" in warned([path.split("/")[-1] for path in paths], alike=0.9)
 
 
 def data(n=300):
