@@ -224,7 +224,8 @@ PAIRS = [
          text("p.csv", "a,up\na,down\nb,up\n")),
     Case("no parent", FIT + " --kinship p.csv", "names the parent of none",
          text("p.csv", "a,up\nb,up\nc,up\n")),
-    Case("no path", FIT + " --kinship tree", "is not a path", text("y.txt", "a/b\n/\n" * 60)),
+    Case("no path", FIT + " --kinship tree", "Row 1 of the labels (the first is 0) is '/', which is not a "
+         "path: it holds no name; 60 of 120 paths are wrong", text("y.txt", "a/b\n/\n" * 60)),
 ]  # fmt: skip
 
 CODES = [

@@ -150,11 +150,21 @@ def test_nothing_is_held_out_when_asked(run: Run, folder: Path) -> None:
     assert "as asked" in result["why_no_verdict"]
 
 
-@pytest.mark.parametrize("form", ["paths", "parents", "numbers", "tags"])
+def test_a_tree_without_branches_is_told_of_once(run: Run, folder: Path) -> None:
+    (folder / "y.txt").write_text("\n".join(f"half {k < 2} > {k}" for k in three_classes(120)[1]) + "\n")
+    said = run("fit", "X.npy", "--labels", "y.txt", "--kinship", "tree", *FIT)
+    assert said.code == 0
+    assert said.err.count("No path has two levels") == said.err.count("\n") == 1
+    assert "3 of 3 labels hold '>'" in said.err
+
+
+@pytest.mark.parametrize("form", ["paths", "parents", "numbers", "own names", "own numbers", "tags"])
 def test_trees_are_judged_at_every_level(form: str, run: Run, folder: Path) -> None:
     y = three_classes(120)[1]
-    names = [str(k) if form == "numbers" else f"c{k}" for k in y]
+    names = [str(k) if "numbers" in form else f"c{k}" for k in y]
     rows = sorted({(name, "low" if name.endswith(("0", "1")) else "high") for name in names})
+    if form.startswith("own"):  # a name that is its own parent is a root
+        rows = sorted({(name, names[0] if name.endswith(("0", "1")) else name) for name in names})
     Path("parents.csv").write_text("name,parent\n" + "".join(f"{name},{above}\n" for name, above in rows))
     if form in ("paths", "tags"):
         names = [f"{dict(rows)[name]}/{name}" for name in names]

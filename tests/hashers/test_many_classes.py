@@ -60,6 +60,7 @@ def test_classes_that_share_a_code_are_counted_and_warned_of():
     )
     assert shared_codes_warning(2, 20, 24).endswith("Use more bits.")
     assert shared_codes_warning(2, 20, 8, 2).endswith("Use n_bits=24.")
+    assert "alike=0" not in shared_codes_warning(2, 20, 24, 8, tree=True)
 
 
 def test_sharing_is_counted_by_class():

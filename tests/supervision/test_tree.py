@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import kinhash
 from kinhash import EnergyHasher
-from kinhash.errors import InvalidInput
+from kinhash.errors import InvalidInput, KinhashWarning
 from kinhash.supervision import from_labels, labels_of_levels, read_labels, read_paths
 
 PATHS = ["a/x/1", "a/x/2", "a/y", None, "b", "b/z/1", "a/x/1"]
@@ -85,10 +88,36 @@ def test_labels_that_were_read_already_are_read_again():
         np.testing.assert_array_equal(levels, same)
 
 
+@pytest.mark.parametrize("root", ["a", "b"])
+def test_a_name_that_is_its_own_parent_is_a_root(root):
+    """The table of COCO has person → person."""
+    plain, levels, _ = read_paths(["1", "2", "y", "b", None], None, PARENTS)
+    again, same, _ = read_paths(["1", "2", "y", "b", None], None, {**PARENTS, root: root})
+    assert again.names.tolist() == plain.names.tolist()
+    np.testing.assert_array_equal(same, levels)
+
+
+def test_a_circle_is_named_by_its_members():
+    with pytest.raises(InvalidInput, match="'b' is above itself in kinship: b → c → b") as caught:
+        from_labels(["a", "z"], kinship={"a": "b", "b": "c", "c": "b"})
+    assert "its own parent" in str(caught.value)
+    long = {f"n{k}": f"n{(k + 1) % 900}" for k in range(900)}
+    with pytest.raises(InvalidInput, match="n0 → n1 → n2 → n3 → n4 → … → n0"):
+        from_labels(["n0", "z"], kinship=long)
+
+
 @pytest.mark.parametrize(
     ("y", "kinship", "says"),
     [
-        (["a/b", "/"], "tree", "is not a path"),
+        (["a/b", "/"], "tree", r"Row 1 of the labels.*is '/', which is not a path: it holds no name; 1 of 2"),
+        (
+            ["a/b", "/a/b/", "a//b"],
+            "tree",
+            "is not a path: it begins with a slash and ends with a slash; 2 of 3",
+        ),
+        ([{"a/b", "a//b"}], "tree", r"'a//b', which is not a path: it has a doubled slash.*write doubled"),
+        ([("a", ""), ("a", "b")], "tree", "Row 0.*is not a path: a name in it is empty"),
+        ([1, 2], "tree", "it is neither text nor a tuple; 2 of 2 paths .*a table of parents"),
         ([None, None], "tree", "No row has a path"),
         (["a", "b"], {"a": "b", "b": "a"}, "is above itself"),
         (["a", "b"], {"c": "d"}, "names the parent of none"),
@@ -97,6 +126,62 @@ def test_labels_that_were_read_already_are_read_again():
 def test_what_is_no_tree_is_refused(y, kinship, says):
     with pytest.raises(InvalidInput, match=says):
         from_labels(y, kinship=kinship)
+
+
+def test_an_empty_tuple_is_an_unknown_path():
+    plain = read_paths([("a", "b"), None, ""], None)[0]
+    found = read_paths([("a", "b"), (), ""], None)[0]
+    assert found.known.tolist() == plain.known.tolist() == [True, False, False]
+    found = read_paths([["a/b", "c"], ["a/b", None, ()], [()], [None], set(), {""}], None)[0]
+    assert found.known.tolist() == [True, True, False, False, True, True]
+    assert found.indicator().sum(axis=1).tolist() == [4, 2, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("y", "kinship", "says"),
+    [
+        (
+            ["a>b", "a>c", "d"],
+            "tree",
+            r"separator of levels is '/'.*2 of 3 labels hold '>'\. Write '/' instead",
+        ),
+        (["cat", "dog"], "tree", "No path has two levels.*the first label is 'cat'"),
+        ([{"cat"}, {"cat", "dog"}], "tree", "No path has two levels"),
+        ([("cat",), ("dog",), None], "tree", "No path has two levels"),
+        (["cat", "dog"], {"cat": "cat"}, "No label has a parent but itself"),
+    ],
+)
+def test_a_tree_without_branches_is_doubtful(y, kinship, says):
+    with pytest.warns(KinhashWarning, match=says) as caught:
+        from_labels(y, kinship=kinship)
+    assert len(caught) == 1
+
+
+def warned(y, **kinship):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        EnergyHasher(16, random_state=0, **kinship).fit(data(len(y))[0], y)
+    return " ".join(str(one.message) for one in caught)
+
+
+def test_rows_that_share_branches_alone_are_similar():
+    """Each row has a leaf of its own: nothing is wrong with leaves that share codes."""
+    paths = [f"half {k % 6 // 3}/kind {k % 6}/item {k}" for k in range(120)]
+    assert "share" not in warned(paths, kinship="tree")
+    table = {f"item {k}": f"kind {k % 6}" for k in range(120)}
+    assert "share" not in warned(list(table), kinship=table)
+    assert "No two rows share a class or a branch" in warned([f"a{k}/b" for k in range(120)], kinship="tree")
+    near = np.where(np.arange(120)[:, None] % 6 == np.arange(120) % 6, 0.5, -1.0)
+    np.fill_diagonal(near, 1.0)
+    assert "No two rows share" not in warned(np.arange(120), kinship=near)
+
+
+def test_leaves_that_share_codes_are_told_of_as_leaves():
+    paths = [f"half {k % 60 // 30}/kind {k % 60 // 10}/item {k % 60}" for k in range(120)]
+    said = warned(paths, kinship="tree")
+    assert "leaves of the tree share their code with another leaf" in said
+    assert "alike=0" not in said
+    assert "classes share their code" in warned([path.split("/")[-1] for path in paths], alike=0.9)
 
 
 def data(n=300):
@@ -134,3 +219,59 @@ def test_a_fit_learns_the_branches_and_gives_learned_codes_again(form, tmp_path)
     assert loaded.kinship == "tree"  # of a table, too: a model file names no label
     paths = [{f"{parents[name]}/{name}"} for name in names] if form == "tags" else given
     np.testing.assert_array_equal(loaded.learned_codes(paths[:20], X[:20]).packed, again.packed)
+
+
+def uneven(n=240):
+    """Rows of eight leaves, every other one on the third level, the others on the second."""
+    rng, leaf = np.random.default_rng(0), np.arange(n) % 8
+    X = (rng.normal(size=(n, 12)) + 3 * np.eye(12)[leaf]).astype(np.float32)
+    return X, [f"t{k // 4}/m{k // 2}" + f"/l{k}" * (k % 2) for k in leaf]
+
+
+@pytest.mark.parametrize(
+    "form", ["tags", "tags of parents", "text", "tuples", "blanks", "classes of parents"]
+)
+def test_learned_codes_do_not_depend_on_the_depth_of_the_other_rows(form, tmp_path):
+    X, paths = uneven()
+    steps = [path.split("/") for path in paths]
+    parents = {below: above for path in steps for above, below in pairwise(path)}
+    y = {
+        "tags": [{path} for path in paths],
+        "tags of parents": [{path[-1]} for path in steps],
+        "text": paths,
+        "tuples": [tuple(path) for path in steps],
+        "blanks": [" / ".join(path) for path in steps],
+        "classes of parents": [path[-1] for path in steps],
+    }[form]
+    hasher = EnergyHasher(16, kinship=parents if "parents" in form else "tree", random_state=0).fit(X, y)
+    shallow = [k for k, path in enumerate(steps) if len(path) == 2]
+    some = [y[k] for k in shallow]
+    np.testing.assert_array_equal(
+        hasher.learned_codes(some, X[shallow]).packed, hasher.codes_.packed[shallow]
+    )
+    hasher.save(tmp_path / "model.kin")
+    loaded = kinhash.load(tmp_path / "model.kin")
+    if form == "tags of parents":
+        with pytest.raises(InvalidInput, match="a file keeps no parents: name tags by paths"):
+            loaded.learned_codes(some, X[shallow])
+        some = [{paths[k]} for k in shallow]
+    np.testing.assert_array_equal(
+        loaded.learned_codes(some, X[shallow]).packed, hasher.codes_.packed[shallow]
+    )
+
+
+def test_a_view_of_shallow_rows_agrees_with_the_first_view():
+    X, paths = uneven(480)
+    y = [{path} for path in paths]
+    hasher = EnergyHasher(16, alike=0, kinship="tree", random_state=0).fit(X, y)
+    shallow = [k for k, path in enumerate(paths) if path.count("/") == 1]
+    hasher.add_view("other", X[shallow], [y[k] for k in shallow])
+    differ = np.bitwise_count(
+        hasher.encode(X[shallow], view="other").packed ^ hasher.encode(X[shallow]).packed
+    )
+    assert differ.sum() / (16 * len(shallow)) < 0.05
+
+
+def test_names_with_slashes_stay_apart_in_a_table_of_parents():
+    labels, _, _ = read_paths([{"a/b"}, {"a b"}], None, {"a/b": "top", "a b": "top"})
+    assert len(labels.names) == 3

@@ -51,9 +51,9 @@ def learn_labels(
     """Fit on labels of some rows; the others are the queries of the verdict."""
     wanted = request.held_out
     train, kept_out, queries = split_rows(labels, wanted, times, rng)
+    above = levels_above(hasher, labels)  # before the fit: errors number all rows, not those of the fit
     hasher.fit(*((X[train], labels[train]) if len(kept_out) else (X, labels)))
     if len(queries):
-        above = levels_above(hasher, labels)
         return Learned(kept_out, lambda: compare_labels(hasher, X, labels, train, queries, rng, above), None)
     why = f"Nothing was kept out ({_why_nothing(labels)}), so there is no verdict."
     if wanted.count == 0:

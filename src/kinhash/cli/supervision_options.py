@@ -134,7 +134,10 @@ def _parents(path: str) -> dict[Any, Any] | None:
                 "Drop one",
             )
     # Labels that are all whole numbers are read as numbers.
-    return parents | {int(name): above for name, above in parents.items() if name.isdecimal()}
+    numbered = {int(name): (name, above) for name, above in parents.items() if name.isdecimal()}
+    return parents | {
+        number: number if name == above else above for number, (name, above) in numbered.items()
+    }
 
 
 def _is_number(text: str) -> bool:

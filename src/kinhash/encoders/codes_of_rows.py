@@ -21,7 +21,7 @@ from ..codes import n_bytes, pack_bits
 from ..errors import InvalidInput
 from ..gpu import card_in_use, moved
 from ..models import Map, WholeMap
-from ..supervision import Labels, Supervision, TagSupervision
+from ..supervision import Labels, Supervision, TagSupervision, TreeTagSupervision
 
 if TYPE_CHECKING:
     from ..gpu import Card
@@ -94,10 +94,14 @@ def _codes_on(card: Card, map_: WholeMap, rows: Rows) -> Bytes:
 
 @dataclass(frozen=True, eq=False)
 class LabelCodes:
-    """Digests (labels, 16) of the labels' names, in order; scores (classes, d) of classes, None for tags."""
+    """Digests (labels, 16) of the labels' names, in order; scores (classes, d) of classes, None for tags.
+
+    ``n_levels`` is that of a tree of tags: short paths of later rows are padded as those of the fit were.
+    """
 
     digests: Bytes
     table: Floats32 | None
+    n_levels: int = 0
 
     def evidence(self, labels: Labels, map_: Map, n_kin: int, trust: float) -> Evidence:
         """What these labels say about the ``n_kin`` kin bits of their rows."""
@@ -162,18 +166,24 @@ class LabelCodes:
                 f"The model does not know {len(strange)} of the labels, {name!r} among them",
                 "labels that it was fitted on",
                 "Fit again with rows of the new labels, or encode such rows from their features"
-                + ("" if labels.is_tags else ", or give new classes codes with add_classes(X, y)"),
+                + ("" if labels.is_tags else ", or give new classes codes with add_classes(X, y)")
+                + "; a file keeps no parents: name tags by paths, as 'sport/shoes'" * (self.n_levels > 0),
             )
         return places
 
     def arrays(self) -> dict[str, Array]:
         """For a model file."""
-        return {"digests": self.digests} | ({} if self.table is None else {"scores": self.table})
+        found: dict[str, Array] = {"digests": self.digests}
+        if self.table is not None:
+            found["scores"] = self.table
+        if self.n_levels:
+            found["levels"] = np.array([self.n_levels], np.int32)
+        return found
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array], map_: Map, n_kin: int) -> LabelCodes:
         """Undo `arrays`; checks everything, since the file may come from anywhere."""
-        if odd := sorted(arrays.keys() - {"digests", "scores"}):
+        if odd := sorted(arrays.keys() - {"digests", "scores", "levels"}):
             raise ValueError(f"arrays that are unknown: {', '.join(odd[:5])}")
         digests = arrays["digests"]
         if digests.dtype != np.uint8 or digests.ndim != 2 or digests.shape[1] != DIGEST_BYTES:
@@ -193,7 +203,10 @@ class LabelCodes:
             or not np.isfinite(scores).all()
         ):
             raise ValueError("scores of classes of another length or number")
-        return cls(digests, scores)
+        levels = arrays.get("levels", np.zeros(1, np.int32))
+        if levels.dtype != np.int32 or levels.shape != (1,) or not 0 <= levels[0] <= len(digests):
+            raise ValueError("malformed number of levels")
+        return cls(digests, scores, int(levels[0]))
 
 
 def label_codes(
@@ -213,7 +226,8 @@ def label_codes(
     if not isinstance(map_, WholeMap) or map_.n_tags != len(labels.names):
         return None, scores
     own = scores_of_tags(map_, supervision.tag_sets, n_kin).astype(np.float32)
-    return LabelCodes(_digests(labels.names, occur), None), own
+    n_levels = len(supervision.weights) if isinstance(supervision, TreeTagSupervision) else 0
+    return LabelCodes(_digests(labels.names, occur), None, n_levels), own
 
 
 def scores_of_tags(map_: Map, tags: sp.csr_array, n_kin: int) -> Floats:

@@ -41,7 +41,7 @@ from ..models import Seen, Watch, WholeMap
 from ..supervision import Supervision, Training, from_labels, from_pairs, from_similarity
 from .equal_rows import merge_equal_rows, names_rows, of_all_rows
 from .explanation import Explanation
-from .fit_warnings import all_equal_warning, classes_sharing_codes, count_distinct, shared_codes_warning
+from .fit_warnings import all_equal_warning, classes_sharing_codes, count_distinct, shared_codes_doubts
 from .report import FitReport, dead_bits_warning
 from .views import Viewed
 
@@ -353,8 +353,8 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         sharing = classes_sharing_codes(fitted, training.supervision) if codes.learned else 0
         n_groups = training.supervision.n_groups
         doubts = [dead_bits_warning(len(dead), len(share))] if len(dead) else []
-        if sharing and self.one_code_per_class:
-            doubts.append(shared_codes_warning(sharing, n_groups, len(share), codes.fields.alike))
+        if self.one_code_per_class:
+            doubts += shared_codes_doubts(sharing, training.supervision, len(share), codes.fields.alike)
         doubts += [*all_equal_warning(fitted, training.rows), *fitted.warnings]
         return FitReport(
             n_rows=len(training.rows),

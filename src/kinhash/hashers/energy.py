@@ -23,6 +23,7 @@ from ..supervision import (
     MixedSupervision,
     Supervision,
     Training,
+    are_paths,
     check_kinship,
     from_kin,
     from_labels,
@@ -302,13 +303,15 @@ class EnergyHasher(StreamingHasher):
         packed = mapped_codes(own.fitted_.map, rows, self.n_jobs, self._evidence(labels))
         return own._as_codes(packed, learned=True)
 
-    def labels_as_fitted(self, y: LabelsLike) -> Labels:
+    def labels_as_fitted(self, y: LabelsLike, n_rows: int | None = None) -> Labels:
         """Labels with the names of the fit: tags of a tree carry the nodes above them."""
-        known, parents = self.fitted_.labels, self.kinship if isinstance(self.kinship, Mapping) else None
-        of_tree = parents is not None or (isinstance(self.kinship, str) and self.kinship == "tree")
-        if not of_tree or known is None or known.table is not None:
-            return read_labels(y)
-        return read_paths(y, None, parents)[0]
+        known, kinship = self.fitted_.labels, self.kinship
+        parents = kinship if isinstance(kinship, Mapping) else None
+        if parents is None and not (isinstance(kinship, str) and kinship == "tree"):
+            return read_labels(y, n_rows)
+        if known is not None and known.table is not None and not are_paths(y):
+            return read_labels(y, n_rows)  # classes whose parents were in a table keep their names
+        return read_paths(y, n_rows, parents, 0 if known is None else known.n_levels)[0]
 
     def _evidence(self, labels: Labels) -> Evidence:
         """What labels say, after ``fit``, ``load`` or ``partial_fit``."""
@@ -326,7 +329,7 @@ class EnergyHasher(StreamingHasher):
         on. A new fit with all rows does better, and changes every code.
         """
         check_is_fitted(self, "fitted_")
-        known, labels = self.fitted_.labels, read_labels(y)
+        known, labels = self.fitted_.labels, self.labels_as_fitted(y)
         if known is None:
             raise InvalidInput(
                 "The model has no codes of classes to add to", "a model fitted on classes", "Fit on classes"

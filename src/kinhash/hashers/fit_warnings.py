@@ -26,6 +26,7 @@ __all__ = [
     "count_distinct",
     "held_out_facts",
     "share_of_mapped",
+    "shared_codes_doubts",
     "shared_codes_warning",
     "weak_examples",
     "weak_labels",
@@ -165,10 +166,32 @@ def classes_sharing_codes(fitted: Fitted, supervision: Supervision) -> int:
     return int(counts[counts > 1].sum())
 
 
-def shared_codes_warning(sharing: int, n_classes: int, n_bits: int, n_alike: int = 0) -> str:
-    """Warn that classes share codes; ``n_alike`` of the bits carry no information on classes."""
+def shared_codes_doubts(sharing: int, supervision: Supervision, n_bits: int, n_alike: int = 0) -> list[str]:
+    """A warning if classes share codes that should not: each of one row, but related, may well share them."""
+    if not sharing or not isinstance(supervision, ClassSupervision):
+        return []
+    counts = supervision.group_weights()
+    related = supervision.relates(counts > 0)
+    if related and counts.max() <= 1:
+        return []
+    tree = related and supervision.levels is not None
+    return [shared_codes_warning(sharing, supervision.n_groups, n_bits, n_alike, tree)]
+
+
+def shared_codes_warning(
+    sharing: int, n_classes: int, n_bits: int, n_alike: int = 0, tree: bool = False
+) -> str:
+    """Warn that classes share codes; ``n_alike`` of the bits carry no information on classes.
+
+    In a ``tree`` classes are leaves, and bits also tell branches apart.
+    """
     enough = bits_for(n_classes)
     advice = "Use more bits" if n_bits >= enough else f"Use n_bits={enough}"
+    if tree:
+        return (
+            f"{sharing:,} of {n_classes:,} leaves of the tree share their code with another leaf. Rows of "
+            f"these leaves are told apart by their features alone. {advice} if leaves matter like branches."
+        )
     if n_alike and n_bits >= enough:
         advice = "Fit with alike=0, so that all bits tell classes apart"
     return (

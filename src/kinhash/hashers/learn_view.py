@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +38,6 @@ from ..supervision import (
     TagSupervision,
     Training,
     from_partners,
-    read_labels,
-    read_paths,
 )
 from ..tuning import tune
 from .fit_warnings import weak_labels
@@ -187,13 +184,7 @@ def _beside(hasher: EnergyHasher, X: Features, pairs: Pairs, n_rows: int, rng: R
 def _supervision(hasher: EnergyHasher, y: LabelsLike, n_rows: int) -> Supervision:
     """Labels counted as the label model of the first view counts them."""
     _first_map(hasher)
-    kinship, names = hasher.kinship, hasher.fitted_.label_names
-    if isinstance(kinship, Mapping):
-        labels = read_paths(y, n_rows, kinship)[0]
-    elif isinstance(kinship, str) and kinship == "tree":
-        labels = read_paths(y, n_rows)[0]
-    else:
-        labels = read_labels(y, n_rows)
+    names, labels = hasher.fitted_.label_names, hasher.labels_as_fitted(y, n_rows)
     assert names is not None
     _require_known(labels, names, hasher)
     labels = labels.renamed(names)

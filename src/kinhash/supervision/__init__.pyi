@@ -27,6 +27,7 @@ from .partners import PartnerSupervision as PartnerSupervision
 from .partners import from_partners as from_partners
 from .similarity_matrix import from_similarity as from_similarity
 from .tree import TreeTagSupervision as TreeTagSupervision
+from .tree import are_paths as are_paths
 from .tree import labels_of_levels as labels_of_levels
 from .tree import read_paths as read_paths
 from .triplets import TripletExamples as TripletExamples

@@ -126,12 +126,22 @@ class ClassSupervision(LabelSupervision):
                 "at least two classes",
                 "Pass rows of several classes, or tags, or pairs",
             )
-        if counts.max() <= 1 and row_weights is None:
+        if counts.max() <= 1 and row_weights is None and not self.relates(counts > 0):
+            shared = "a class" if self.levels is None else "a class or a branch"
             warnings.warn(
-                "No two rows share a class, so no rows are similar. Were continuous values passed as labels?",
+                f"No two rows share {shared}, so no rows are similar. Were continuous values passed as "
+                "labels?",
                 KinhashWarning,
                 stacklevel=4,
             )
+
+    def relates(self, present: Bools) -> bool:
+        """Whether classes of a mask (K,) share branches of a tree, or are similar by ``between``."""
+        if self.levels is not None:
+            return any(len(np.unique(nodes[present])) < present.sum() for nodes in self.levels.T)
+        if self.between is None:
+            return False
+        return bool((np.triu(self.between[np.ix_(present, present)], 1) > 0).any())
 
     def of_rows(self, rows: Ints) -> ClassSupervision:
         """The supervision of some rows; classes that have none of them are left out."""

@@ -9,19 +9,30 @@ by the share of paths that reach it: one path of ten levels must not make the ot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._internal.types import Array, Bools, Floats, Ints, LabelsLike
-from ..errors import InvalidInput
+from ..errors import InvalidInput, KinhashWarning
 from .labeled import ClassSupervision, Parents, TagSupervision
 from .labels import Labels, is_missing, read_labels, unwrapped
 
-__all__ = ["TreeSupervision", "TreeTagSupervision", "from_paths", "labels_of_levels", "read_paths"]
+__all__ = [
+    "TreeSupervision",
+    "TreeTagSupervision",
+    "are_paths",
+    "from_paths",
+    "labels_of_levels",
+    "read_paths",
+]
 
 SEPARATOR = "/"
+SLASH_IN_NAME = "\u2215"  # division slash: "a/b" and "a b" of a table of parents are two names
+OTHER_MARKS = (">", "|", "\\", ":", ";", ".", ",")  # that may separate the levels of paths
+SHOWN = 6  # names of a circle
 Path = tuple[str, ...]
 
 
@@ -97,15 +108,34 @@ def from_paths(
 ) -> TreeSupervision | TreeTagSupervision:
     """Supervision from paths, or from classes or tags and the parent of each."""
     labels, levels, weights = read_paths(y, n_rows, parents)
+    if len(weights) == 1:
+        warnings.warn(_one_level_warning(labels, parents), KinhashWarning, stacklevel=6)
     kind = TreeTagSupervision if labels.is_tags else TreeSupervision
     return kind(labels, levels, weights)
 
 
+def _one_level_warning(labels: Labels, parents: Parents | None) -> str:
+    """Say that a tree has no branches, and which other separator its paths may have."""
+    if parents is not None:
+        return "No label has a parent but itself, so the tree says no more than plain labels do."
+    names = labels.names.tolist()
+    found = f"the first label is {names[0]!r}"
+    for mark in OTHER_MARKS:
+        holding = sum(mark in name for name in names)
+        if 2 * holding >= len(names):
+            found = f"{holding:,} of {len(names):,} labels hold {mark!r}. Write {SEPARATOR!r} instead"
+            break
+    return (
+        "No path has two levels, so the tree says no more than plain labels do. The separator of levels is "
+        f"{SEPARATOR!r}, as in 'sport/football'; {found}."
+    )
+
+
 def read_paths(
-    y: LabelsLike, n_rows: int | None, parents: Parents | None = None
+    y: LabelsLike, n_rows: int | None, parents: Parents | None = None, n_levels: int = 0
 ) -> tuple[Labels, Ints, Floats]:
     """Labels named by paths, the tree (`TreeSupervision.levels`, `TreeTagSupervision.level_of_tag`), and the
-    weights of its levels.
+    weights of its levels. The tree has ``n_levels`` or more: those of the fit, where these are other rows.
 
     >>> labels, levels, weights = read_paths(["pets/cat", "pets/dog", "cars"], None)
     >>> labels.names.tolist(), levels.tolist(), weights.tolist()
@@ -117,6 +147,7 @@ def read_paths(
     depth = max((len(path) for row in rows if row is not None for path in row), default=0)
     if not depth:
         raise InvalidInput("No row has a path", "paths such as 'sport/football'", "Pass a path for some rows")
+    depth = max(depth, n_levels)
     rows = [None if row is None else [path + ("",) * (depth - len(path)) for path in row] for row in rows]
     leaves = sorted({path for row in rows if row is not None for path in row})
     known = np.array([row is not None for row in rows])
@@ -126,6 +157,12 @@ def read_paths(
     classes = np.array([-1 if row is None else place[row[0]] for row in rows], np.int64)
     names = _names([tuple(name for name in leaf if name) for leaf in leaves])
     return Labels(names, known, classes=classes), _levels(leaves), _weights(leaves)
+
+
+def are_paths(y: LabelsLike) -> bool:
+    """Whether every known label is text or a tuple, as one path of a row is."""
+    given = y.names.tolist() if isinstance(y, Labels) else unwrapped(y)
+    return all(isinstance(one, str | tuple) or is_missing(one) for one in given)
 
 
 def labels_of_levels(y: LabelsLike, n_rows: int | None, parents: Parents | None = None) -> list[Labels]:
@@ -207,7 +244,9 @@ def _rows_of_paths(y: LabelsLike, n_rows: int | None) -> list[list[Path] | None]
             "one path, or a set of them, per row",
             "Pass both",
         )
-    return [None if is_missing(row) else [_path(one) for one in _members(row)] for row in given]
+    rows = [_members(row) for row in given]
+    _require_paths(rows)
+    return [None if row is None else [_parts(one) for one in row] for row in rows]
 
 
 def _plain_rows(labels: Labels) -> list[object]:
@@ -220,21 +259,58 @@ def _plain_rows(labels: Labels) -> list[object]:
     return [{names[k] for k in indices[begin:end]} if known else None for begin, end, known in ends]
 
 
-def _members(row: object) -> Iterable[object]:
-    """The paths of a row: what a set or a list holds, or the one path that a text or a tuple is."""
-    return row if isinstance(row, set | frozenset | list | np.ndarray) else [row]
+def _members(row: object) -> list[object] | None:
+    """The paths of a row: those that a set or a list holds, or the one that a text or a tuple is.
+
+    None if they are unknown. Missing paths among others are left out, as missing tags are.
+    """
+    if not isinstance(row, set | frozenset | list | np.ndarray):
+        return None if _is_no_path(row) else [row]
+    named = [one for one in row if not _is_no_path(one)]
+    return named if named or all(isinstance(one, str) for one in row) else None
 
 
-def _path(given: object) -> Path:
+def _is_no_path(given: object) -> bool:
+    return given == () if isinstance(given, tuple) else is_missing(given)
+
+
+def _parts(given: object) -> Path:
+    """The names of a path, stripped; a name may be empty, see `_require_paths`."""
     parts = given.split(SEPARATOR) if isinstance(given, str) else given if isinstance(given, tuple) else ()
-    path = tuple(str(part).strip() for part in parts)
-    if not path or not all(path):
-        raise InvalidInput(
-            f"{given!r} is not a path",
-            "names joined by '/', such as 'sport/football', or a tuple of names",
-            "Check it",
-        )
-    return path
+    return tuple(str(part).strip() for part in parts)
+
+
+def _require_paths(rows: list[list[object] | None]) -> None:
+    """Refuse paths without a name, or with an empty one."""
+    given = [(number, one, _parts(one)) for number, row in enumerate(rows) for one in row or ()]
+    wrong = [(number, one, path) for number, one, path in given if not path or not all(path)]
+    if not wrong:
+        return
+    number, first, path = wrong[0]
+    raise InvalidInput(
+        f"Row {number} of the labels (the first is 0) is {first!r}, which is not a path: "
+        f"{_fault(first, path)}; {len(wrong):,} of {len(given):,} paths are wrong",
+        "names joined by single slashes, such as 'sport/football', or a tuple of names",
+        "Remove slashes at the start and the end, and write doubled ones once; None is an unknown path"
+        if path
+        else "Pass paths, or plain labels and a table of parents: kinship={label: parent}",
+    )
+
+
+def _fault(given: object, path: Path) -> str:
+    """What is wrong with a path that has no name, or an empty one."""
+    if not path:
+        return "it is neither text nor a tuple"
+    if not any(path):
+        return "it holds no name"
+    if not isinstance(given, str):
+        return "a name in it is empty"
+    faults = {
+        "begins with a slash": not path[0],
+        "ends with a slash": not path[-1],
+        "has a doubled slash": not all(path[1:-1]),
+    }
+    return f"it {' and '.join(fault for fault, found in faults.items() if found)}"
 
 
 def _rows_by_parents(y: LabelsLike, n_rows: int | None, parents: Parents) -> list[list[Path] | None]:
@@ -258,11 +334,16 @@ def _require_some_parent(labels: Labels, parents: Parents) -> None:
 
 
 def _path_above(name: object, parents: Parents) -> Path:
+    """The path to a name, from its root: a name without a parent, or one that is its own."""
     found = [name]
-    while not is_missing(above := parents.get(found[-1])):
+    while not is_missing(above := parents.get(found[-1])) and above != found[-1]:
         if above in found:
+            circle = [*found[found.index(above) :], above]
+            shown = circle if len(circle) <= SHOWN else [*circle[: SHOWN - 1], "…", above]
             raise InvalidInput(
-                f"{name!r} is above itself in kinship", "a tree of parents", "Break the circle"
+                f"{above!r} is above itself in kinship: {' → '.join(map(str, shown))}",
+                "parents that lead to a root: a name without a parent, or one that is its own parent",
+                "Remove one of these parents",
             )
         found.append(above)
-    return tuple(str(one).replace(SEPARATOR, " ") for one in reversed(found))
+    return tuple(str(one).replace(SEPARATOR, SLASH_IN_NAME) for one in reversed(found))
