@@ -281,13 +281,41 @@ def test_duplicate_pairs_merge_in_either_direction():
         ([0, 1], [1, 2], [-1, -1], "All 2 pairs have the verdict -1"),
         ([0, 1], [1, 2], [1], "shape .1,., and there are 2 pairs"),
         ([0, 1], [1, 2], 1, "shape .., and there are 2 pairs"),
-        ([], [], [], "dtype float64"),
-        (np.zeros(0, int), np.zeros(0, int), np.zeros(0, int), "No pair is left"),
+        ([], [], [], "There are no pairs: left and right are empty"),
+        (np.zeros(0, int), np.zeros(0, int), np.zeros(0, int), "There are no pairs"),
+        ([], [1], [1], "left has dtype float64"),
+        ([0, 2], [0, 2], [1, -1], "No pair is left"),
+        (
+            ["cat", "dog"],
+            [1, 2],
+            [1, -1],
+            r"left holds 'cat'; 2 of 2 are text.*0 to 3, not names or ids",
+        ),
+        ([0, 1], np.array([1, "dog"], object), [1, -1], "right holds 'dog'; 1 of 2 are text"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*of a row with itself")
 def test_bad_pairs_are_refused_by_name(left, right, verdict, says):
     with pytest.raises(InvalidInput, match=says):
         from_pairs(left, right, verdict, 4)
+
+
+@pytest.mark.parametrize(
+    ("weight", "says"),
+    [
+        (
+            [1, -3],
+            "weight of pair 1 is -3; 1 of 2 are negative or not finite.*numbers, 0 or more",
+        ),
+        ([np.nan, -3], "weight of pair 0 is nan; 2 of 2 are negative"),
+        ([1.0, np.inf], "weight of pair 1 is inf"),
+        ([1.0], r"weight has dtype float64 and shape \(1,\)"),
+        (["a", "b"], "weight has dtype <U1"),
+    ],
+)
+def test_bad_weights_are_refused_by_name(weight, says):
+    with pytest.raises(InvalidInput, match=says):
+        from_pairs([0, 1], [1, 2], [1, -1], 4, weight)
 
 
 SYMMETRIC = np.array([[1, 1, -1.0], [1, 1, -1], [-1, -1, 1]])

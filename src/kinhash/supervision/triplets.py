@@ -29,7 +29,7 @@ class TripletExamples(Examples):
     def kind(self) -> str:
         return "triplets"
 
-    def fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
+    def _fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
         hasher.fit_triplets(X, self.anchor, self.nearer, self.further, **more)
 
     @property
