@@ -234,10 +234,20 @@ def test_doubts_about_examples_are_told_once():
         from_kin(one_row, others, 300)
 
 
+def test_triplets_of_a_row_and_itself_are_left_out_and_counted():
+    with pytest.warns(KinhashWarning, match="2 of 3 triplets say that a row is nearer to itself"):
+        (found,) = from_triplets([0, 1, 2], [0, 2, 2], [3, 3, 4], 5).examples
+    assert found.ends.tolist() == [[1, 2, 3]]
+
+
 @pytest.mark.parametrize(
     ("given_triplets", "says"),
     [
         (([0], [1], [1]), "three different rows"),
+        (([0], [1], [0]), r"Triplet 0 is \(0, 1, 0\).*three different rows"),
+        (([0, 1], [0, 1], [1, 2]), "No triplet is left: all 2 say"),
+        (([], [], []), "There are no triplets: anchor, nearer and further are empty"),
+        ((["a"], [1], [2]), "anchor holds 'a'; 1 of 1 are text"),
         (([0], [1], [9]), r"further\[0\] is 9"),
         (([0, 1], [1], [2]), "lengths 2, 1 and 1"),
     ],
