@@ -175,6 +175,21 @@ def test_similarities_in_one_direction_are_those_in_both(run: Run, folder: Path)
     assert one["model_id"] == both["model_id"]
 
 
+@pytest.mark.parametrize("file", ["--pairs pairs.csv", "--similarity S.npz"])
+def test_a_kinship_of_labels_needs_labels(file: str, run: Run, folder: Path) -> None:
+    ways("similarity")
+    said = run("fit", "X.npy", *file.split(), "--kinship", "tree", *FIT)
+    assert said.code == 2
+    assert "--kinship says how similar labels are: pass --labels or --tags" in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_nothing_is_held_out_when_asked(run: Run, folder: Path) -> None:
+    result = fitted(run, *ways("verdicts"), "--held-out", "0")
+    assert (result["verdict"], result["held_out"]) == (None, "nothing")
+    assert "as asked" in result["why_no_verdict"]
+
+
 def test_a_tree_without_branches_is_told_of_once(run: Run, folder: Path) -> None:
     (folder / "y.txt").write_text("\n".join(f"half {k < 2} > {k}" for k in three_classes(120)[1]) + "\n")
     said = run("fit", "X.npy", "--labels", "y.txt", "--kinship", "tree", *FIT)

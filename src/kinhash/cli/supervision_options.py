@@ -48,6 +48,8 @@ def require_some_kind(request: Request) -> None:
         )
     if request.label_weight != 1 and not (between and (of_rows or request.label_column)):
         raise click.UsageError("--label-weight weighs labels beside pairs: pass both.")
+    if request.kinship is not None and not (of_rows or request.label_column):
+        raise click.UsageError("--kinship says how similar labels are: pass --labels or --tags, too.")
 
 
 def read_supervision(
