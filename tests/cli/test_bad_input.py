@@ -247,6 +247,12 @@ PAIRS = [
     Case("weight of nothing", PAIR + " --label-weight 2", "pass both"),
     Case("two parents", FIT + " --kinship p.csv", "the parents 'up' and 'down'",
          text("p.csv", "a,up\na,down\nb,up\n")),
+    Case("three columns", FIT + " --kinship p.csv", "Line 3 of p.csv has 3 columns; 2 of 3 lines do not have "
+         "two. Expected lines of name, parent", text("p.csv", "a,up\n\nb,up,top\nc,up,top\n")),
+    Case("one column", FIT + " --kinship p.csv", "Line 1 of p.csv has 1 column; 3 of 3 lines",
+         text("p.csv", "a\nb\nc\n")),
+    Case("a ragged matrix", FIT + " --kinship p.csv", "line 2 has 2 columns. Expected 3 numbers",
+         text("p.csv", "1,0,0\n0,1\n0,0,1\n")),
     Case("no parent", FIT + " --kinship p.csv", "names the parent of none",
          text("p.csv", "a,up\nb,up\nc,up\n")),
     Case("no path", FIT + " --kinship tree", "Row 1 of the labels (the first is 0) is '/', which is not a "

@@ -220,3 +220,11 @@ def test_trees_are_judged_at_every_level(form: str, run: Run, folder: Path) -> N
     assert chance["mAP 1 up"] == pytest.approx(share, abs=0.06)
     assert "One level up the tree mAP" in result["verdict"]["sentences"][0]
     assert result["codes_note"] == " (learned)"  # rows kept out, too
+
+
+@pytest.mark.parametrize(
+    "text", ["{0},{1},{1}\n{1},{0},{1}\n{1},{1},{0}\n", "a b c\n{0} {1} {1}\n{1} {0} {1}\n{1} {1} {0}\n"]
+)
+def test_a_matrix_between_classes_in_text_is_no_table_of_parents(text: str, run: Run, folder: Path) -> None:
+    Path("between.csv").write_text(text.format(1, -0.5))
+    fitted(run, "--labels", "y.txt", "--kinship", "between.csv")
