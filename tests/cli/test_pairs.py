@@ -136,12 +136,52 @@ def test_what_is_odd_about_pairs_is_counted(run: Run, folder: Path) -> None:
     assert "of them different" in said.out
 
 
-def test_all_pairs_of_one_row_are_noticed(run: Run, folder: Path) -> None:
+@pytest.mark.parametrize("held_out", ["0", "1000"])
+def test_all_pairs_of_one_row_are_told_of_once(held_out: str, run: Run, folder: Path) -> None:
     others = np.arange(1, 100)
     write("p.csv", np.zeros(99), others, np.where(others % 3 == 0, 1, -1))
-    said = run("fit", "X.npy", "--pairs", "p.csv", *FIT)
+    said = run("fit", "X.npy", "--pairs", "p.csv", *FIT, "--held-out", held_out)
     assert said.code == 0, said.err
     assert "All 99 pairs name row 0" in said.err
+    assert said.err.count("name row 0") == 1
+
+
+def test_grades_that_are_never_below_0_are_told_of_once(run: Run, folder: Path) -> None:
+    i, j, s = pairs()
+    grades = np.where(s > 0, np.random.default_rng(0).integers(3, 6, len(s)), 0) / 5
+    said = run("fit", "X.npy", "--pairs", write("p.csv", i, j, grades), *FIT)
+    assert said.code == 0, said.err
+    assert said.err.count("No verdict is below 0") == 1
+    assert "These go from 0 to 1. If their scale is from 0 to 1, rescale them: 2 * grade - 1." in said.err
+    said = run("fit", "X.npy", "--pairs", write("p.csv", i, j, np.maximum(s, 0)), *FIT)
+    assert "below 0" not in said.err  # of verdicts in a file, 0 means not similar
+
+
+def test_triplets_of_a_row_and_itself_are_counted(run: Run, folder: Path) -> None:
+    ways("triplets")
+    with Path("t.csv").open("a") as file:
+        file.write("3,3,4\n7,7,4\n")
+    n_lines = len(Path("t.csv").read_text().splitlines()) - 1
+    said = run("fit", "X.npy", "--triplets", "t.csv", *FIT)
+    assert said.code == 0, said.err
+    assert said.err.count(f"2 of {n_lines:,} triplets say that a row is nearer to itself") == 1
+    assert f"{n_lines - 2:,} triplets" in said.out
+
+
+def test_similarities_in_one_direction_are_those_in_both(run: Run, folder: Path) -> None:
+    both = fitted(run, *ways("similarity"))
+    sp.save_npz("S.npz", sp.csr_matrix(sp.triu(sp.load_npz("S.npz"))))
+    one = fitted(run, "--similarity", "S.npz")
+    assert one["model_id"] == both["model_id"]
+
+
+@pytest.mark.parametrize("file", ["--pairs pairs.csv", "--similarity S.npz"])
+def test_a_kinship_of_labels_needs_labels(file: str, run: Run, folder: Path) -> None:
+    ways("similarity")
+    said = run("fit", "X.npy", *file.split(), "--kinship", "tree", *FIT)
+    assert said.code == 2
+    assert "--kinship says how similar labels are: pass --labels or --tags" in said.err
+    assert said.err.count("\n") == 1
 
 
 def test_nothing_is_held_out_when_asked(run: Run, folder: Path) -> None:
@@ -180,3 +220,11 @@ def test_trees_are_judged_at_every_level(form: str, run: Run, folder: Path) -> N
     assert chance["mAP 1 up"] == pytest.approx(share, abs=0.06)
     assert "One level up the tree mAP" in result["verdict"]["sentences"][0]
     assert result["codes_note"] == " (learned)"  # rows kept out, too
+
+
+@pytest.mark.parametrize(
+    "text", ["{0},{1},{1}\n{1},{0},{1}\n{1},{1},{0}\n", "a b c\n{0} {1} {1}\n{1} {0} {1}\n{1} {1} {0}\n"]
+)
+def test_a_matrix_between_classes_in_text_is_no_table_of_parents(text: str, run: Run, folder: Path) -> None:
+    Path("between.csv").write_text(text.format(1, -0.5))
+    fitted(run, "--labels", "y.txt", "--kinship", "between.csv")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from kinhash import EnergyHasher
 from kinhash.energies import ENERGIES
 from kinhash.errors import InvalidInput, KinhashWarning
+from kinhash.metrics import compare_pairs
 from kinhash.supervision import MixedSupervision, from_kin, from_labels, from_pairs, from_triplets
 from kinhash.supervision.examples import PairExamples, agreement_of
 from kinhash.supervision.kin_only import SHARPNESS, KinExamples
@@ -184,15 +188,66 @@ def test_what_is_out_of_range_is_counted():
 
 
 def test_grades_of_one_sign_are_split_at_their_median():
-    with pytest.warns(KinhashWarning, match=r"median, 0\.5"):
-        found = from_pairs([0, 1, 2], [1, 2, 3], [0.1, 0.5, 0.9], 4)
-    assert found.pairs.similarity.tolist() == pytest.approx([-0.4, 0, 0.4])
+    for sign, rescale in ((1, "No verdict is below 0.*0.1 to 0.9.*2 . grade"), (-1, "^")):
+        with pytest.warns(KinhashWarning, match=rf"{rescale}.*one sign.* {sign * 0.5}") as caught:
+            found = from_pairs([0, 1, 2], [1, 2, 3], sign * np.array([0.1, 0.5, 0.9]), 4)
+        assert len(caught) == 1
+        assert found.pairs.similarity.tolist() == pytest.approx([-0.4 * sign, 0, 0.4 * sign])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "says"),
+    [
+        (
+            [0, 0.2, 1],
+            r"from 0 to 1\. If their scale is from 0 to 1, rescale them: 2 \* grade - 1\.$",
+        ),
+        ([0.0, 0.2, 0.96], r"from 0 to 0\.96"),
+        ([0, 1, 1], r"from 0 to 1\. If 0 means not similar, pass booleans"),
+    ],
+)
+def test_grades_that_are_never_below_0_are_doubtful(verdict, says):
+    with pytest.warns(KinhashWarning, match="^No verdict is below 0: .*0 is halfway.*" + says) as caught:
+        found = from_pairs([0, 1, 2], [1, 2, 3], verdict, 4)
+    assert len(caught) == 1
+    assert found.pairs.similarity.tolist() == verdict
+    assert len(from_pairs([0, 1], [1, 2], [True, False], 4).pairs.left) == 2  # without a warning
+
+
+def test_doubts_about_examples_are_told_once():
+    """A comparison reads all pairs, and fits on a part of them."""
+    rng = np.random.default_rng(0)
+    X, grades, hasher = (
+        rng.normal(size=(300, 4)),
+        rng.choice([0, 0.2, 1.0], 299),
+        EnergyHasher(8, random_state=0),
+    )
+    one_row, others = np.zeros(299, int), np.arange(1, 300)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", KinhashWarning)
+        compare_pairs(hasher, X, rng.permutation(300)[:299], others, grades)
+        from_kin(one_row, others, 300).examples[0].fit(hasher, X)
+    said = [str(one.message) for one in caught]
+    assert sum("No verdict is below 0" in one for one in said) == 1
+    assert sum("pairs name row 0" in one for one in said) == 1
+    with pytest.warns(KinhashWarning, match="pairs name row 0"):
+        from_kin(one_row, others, 300)
+
+
+def test_triplets_of_a_row_and_itself_are_left_out_and_counted():
+    with pytest.warns(KinhashWarning, match="2 of 3 triplets say that a row is nearer to itself"):
+        (found,) = from_triplets([0, 1, 2], [0, 2, 2], [3, 3, 4], 5).examples
+    assert found.ends.tolist() == [[1, 2, 3]]
 
 
 @pytest.mark.parametrize(
     ("given_triplets", "says"),
     [
         (([0], [1], [1]), "three different rows"),
+        (([0], [1], [0]), r"Triplet 0 is \(0, 1, 0\).*three different rows"),
+        (([0, 1], [0, 1], [1, 2]), "No triplet is left: all 2 say"),
+        (([], [], []), "There are no triplets: anchor, nearer and further are empty"),
+        ((["a"], [1], [2]), "anchor holds 'a'; 1 of 1 are text"),
         (([0], [1], [9]), r"further\[0\] is 9"),
         (([0, 1], [1], [2]), "lengths 2, 1 and 1"),
     ],

@@ -281,15 +281,44 @@ def test_duplicate_pairs_merge_in_either_direction():
         ([0, 1], [1, 2], [-1, -1], "All 2 pairs have the verdict -1"),
         ([0, 1], [1, 2], [1], "shape .1,., and there are 2 pairs"),
         ([0, 1], [1, 2], 1, "shape .., and there are 2 pairs"),
-        ([], [], [], "dtype float64"),
-        (np.zeros(0, int), np.zeros(0, int), np.zeros(0, int), "No pair is left"),
+        ([], [], [], "There are no pairs: left and right are empty"),
+        (np.zeros(0, int), np.zeros(0, int), np.zeros(0, int), "There are no pairs"),
+        ([], [1], [1], "left has dtype float64"),
+        ([0, 2], [0, 2], [1, -1], "No pair is left"),
+        (
+            ["cat", "dog"],
+            [1, 2],
+            [1, -1],
+            r"left holds 'cat'; 2 of 2 are text.*0 to 3, not names or ids",
+        ),
+        ([0, 1], np.array([1, "dog"], object), [1, -1], "right holds 'dog'; 1 of 2 are text"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*of a row with itself")
 def test_bad_pairs_are_refused_by_name(left, right, verdict, says):
     with pytest.raises(InvalidInput, match=says):
         from_pairs(left, right, verdict, 4)
 
 
+@pytest.mark.parametrize(
+    ("weight", "says"),
+    [
+        (
+            [1, -3],
+            "weight of pair 1 is -3; 1 of 2 are negative or not finite.*numbers, 0 or more",
+        ),
+        ([np.nan, -3], "weight of pair 0 is nan; 2 of 2 are negative"),
+        ([1.0, np.inf], "weight of pair 1 is inf"),
+        ([1.0], r"weight has dtype float64 and shape \(1,\)"),
+        (["a", "b"], "weight has dtype <U1"),
+    ],
+)
+def test_bad_weights_are_refused_by_name(weight, says):
+    with pytest.raises(InvalidInput, match=says):
+        from_pairs([0, 1], [1, 2], [1, -1], 4, weight)
+
+
+ONE_WAY = np.array([[0, 1, 1.0], [-1, 0, 0], [0, 1, 0]])  # but for rows 0 and 1
 SYMMETRIC = np.array([[1, 1, -1.0], [1, 1, -1], [-1, -1, 1]])
 
 
@@ -302,11 +331,18 @@ SYMMETRIC = np.array([[1, 1, -1.0], [1, 1, -1], [-1, -1, 1]])
         (SYMMETRIC * 2, None, "from -2.0 to 2.0"),
         (np.where(SYMMETRIC > 0, np.nan, -1), None, "from nan"),
         (np.triu(SYMMETRIC) + np.tril(-SYMMETRIC, -1), None, "not symmetric"),
-        (sp.csr_array(np.triu(SYMMETRIC)), None, "not symmetric"),
+        (
+            sp.csr_array(np.triu(SYMMETRIC) + np.tril(-SYMMETRIC, -1)),
+            None,
+            r"3 pairs .*S.T\) / 2",
+        ),
+        (ONE_WAY, None, "1 pair is listed in both directions.*rows 0 and 1 .*Write 0 in the direction"),
+        (sp.csr_array(ONE_WAY), None, "1 pair .* differ by up to 2.*Write 0 in the direction"),
+        (ONE_WAY.astype(np.int8), None, "1 pair .* differ by up to 2"),
         (SYMMETRIC[:, :2], [0, 1, 2], "2 columns and 3 anchors"),
         (SYMMETRIC[:, :2], [0, 0], "listed twice"),
         (SYMMETRIC[:, :2], [0, 7], r"anchors\[1\] is 7"),
-        (SYMMETRIC[:, [0, 2]], [0, 1], "not symmetric"),
+        (SYMMETRIC[:, [0, 2]], [0, 1], "not symmetric.*Write 0"),
         (np.eye(3), None, "nothing about any pair"),
         (sp.csr_array((3, 3)), None, "nothing about any pair"),
         (SYMMETRIC > 0, None, "dtype bool"),
@@ -320,6 +356,27 @@ SYMMETRIC = np.array([[1, 1, -1.0], [1, 1, -1], [-1, -1, 1]])
 def test_bad_similarities_are_refused(S, anchors, says):
     with pytest.raises(InvalidInput, match=says):
         from_similarity(S, anchors, 3)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array, np.int8])
+@pytest.mark.parametrize("half", [np.triu, np.tril])
+def test_a_pair_may_be_listed_in_one_direction(form, half):
+    rng = np.random.default_rng(3)
+    S = np.triu(rng.integers(-1, 2, (9, 9)), 1)
+    S = 1.0 * (S + S.T)
+    expected = of_rows(from_similarity(S))
+    np.testing.assert_array_equal(of_rows(from_similarity(form(half(S)))), expected)
+    some = np.where(rng.integers(0, 2, S.shape), np.triu(S), S)  # the others in both
+    np.testing.assert_array_equal(
+        of_rows(from_similarity(form(some))), of_rows(from_similarity(form(some.T)))
+    )
+
+
+def test_similarities_to_anchors_may_be_listed_in_one_direction():
+    S = np.array([[0, 1.0], [0, 0], [-1.0, 0.5], [0, 0]])
+    expected = [[0, 1, -1, 0], [1, 0, 0.5, 0], [-1, 0.5, 0, 0], [0, 0, 0, 0]]
+    for matrix in (S, sp.csr_array(S)):
+        assert from_similarity(matrix, anchors=[0, 1]).listed.toarray().tolist() == expected
 
 
 def test_integer_similarities_are_fine():

@@ -6,22 +6,30 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._internal.types import Floats, Ints, Matrix
+from .._internal.types import Floats, Matrix
 from ..datasets import open_matrix
 from ..errors import InvalidInput, KinhashWarning
-from ..supervision import Examples, Supervision, from_kin, from_pairs, from_similarity, from_triplets
-from .terminal import counted
+from ..supervision import (
+    Examples,
+    PairSupervision,
+    Supervision,
+    from_kin,
+    from_pairs,
+    from_similarity,
+    from_triplets,
+)
+from .pair_table import expect_file, read_pair_table
 
 if TYPE_CHECKING:
     from .fitting import Request
 
 __all__ = ["Between", "read_between"]
 
-COUNTED = "Rows are numbered from 0 in the order of the features"
+PAIR = "row, row; and verdict (1 or -1), and weight, if any"
 
 
 @dataclass(frozen=True)
@@ -39,31 +47,48 @@ def read_between(request: Request, n_rows: int) -> Between | None:
     if request.pairs is not None:
         return _pairs(request.pairs, n_rows)
     if request.triplets is not None:
-        found = _table(request.triplets, (3,), "anchor, nearer row, further row")
-        rows = _row_numbers(request.triplets, found, n_rows)
-        anchor, nearer, further = rows.T
-        with _named(request.triplets):
-            examples = from_triplets(anchor, nearer, further, n_rows).examples[0]
-        return Between(f"{len(rows):,} triplets", examples)
+        return _triplets(request.triplets, n_rows)
     if request.similarity is not None:
-        S = open_matrix(request.similarity).read()
-        similarities = from_similarity(S, None, n_rows)
-        if not similarities.examples:
-            return Between(f"similarities of all {n_rows:,} × {n_rows:,} pairs", matrix=S)
-        return _counted(similarities, "listed similarities")
+        return _similarity(request.similarity, n_rows)
     return None
 
 
 def _pairs(path: str, n_rows: int) -> Between:
     """Two columns are similar pairs; a third holds verdicts or grades, and a fourth weights."""
-    table = _table(path, (2, 3, 4), "row, row; and verdict (1 or -1), and weight, if any")
-    left, right = _row_numbers(path, table[:, :2], n_rows).T
-    weights = table[:, 3] if table.shape[1] == 4 else None
-    with _named(path):
-        if table.shape[1] == 2:
+    table = read_pair_table(path, "pairs", 2, (2, 3, 4), PAIR)
+    left, right = table.row_numbers(n_rows).T
+    if table.values.shape[1] == 2:
+        with _named(path):
             return _counted(from_kin(left, right, n_rows), "pairs", len(left))
-        found = from_pairs(left, right, _verdicts(table[:, 2]), n_rows, weights)
+    verdicts, weights = table.verdicts(), table.weights()
+    with _named(path):
+        found = from_pairs(left, right, _plain_verdicts(verdicts), n_rows, weights)
     return replace(_counted(found, "pairs", len(left)), weighted=weights is not None)
+
+
+def _triplets(path: str, n_rows: int) -> Between:
+    table = read_pair_table(path, "triplets", 3, (3,), "anchor, nearer row, further row")
+    anchor, nearer, further = rows = table.row_numbers(n_rows).T
+    twice = (anchor == further) | (nearer == further)
+    held = ", ".join(map(str, rows[:, twice.argmax()].tolist()))
+    table.refuse(twice, held, "name a row twice", "three different rows", "Remove these lines")
+    with _named(path):
+        examples = from_triplets(anchor, nearer, further, n_rows).examples[0]
+    return Between(f"{len(examples.ends):,} triplets", examples)
+
+
+def _similarity(path: str, n_rows: int) -> Between:
+    expect_file(path, "similarities", f"a matrix of {n_rows:,} × {n_rows:,} numbers from −1 to 1")
+    S = open_matrix(path).read()
+    with _named(path):
+        found = from_similarity(S, None, n_rows)
+    if not isinstance(found, PairSupervision):
+        return Between(f"similarities of all {n_rows:,} × {n_rows:,} pairs", matrix=S)
+    listed = found.pairs  # learned as pairs, and checked as such
+    with _named(path):
+        return _counted(
+            from_pairs(listed.left, listed.right, listed.similarity, n_rows), "listed similarities"
+        )
 
 
 def _counted(found: Supervision, what: str, n_listed: int = 0) -> Between:
@@ -80,10 +105,10 @@ def _counted(found: Supervision, what: str, n_listed: int = 0) -> Between:
     return Between(f"{said}, {int((similarity > 0).sum()):,} similar", examples)
 
 
-def _verdicts(given: Floats) -> Floats:
-    """Verdicts and grades; where all are whole, 0 means not similar."""
+def _plain_verdicts(given: Floats) -> Floats:
+    """Verdicts and grades; where all are whole, and not all 0, 0 means not similar."""
     whole = np.isin(given, (-1.0, 0.0, 1.0)).all()
-    if not whole or not (given == 0).any():
+    if not whole or not (given == 0).any() or not given.any():
         return given
     if (given < 0).any():
         warnings.warn(
@@ -95,26 +120,6 @@ def _verdicts(given: Floats) -> Floats:
     return np.where(given == 0, -1.0, given)
 
 
-def _table(path: str, widths: tuple[int, ...], expected: str) -> Floats:
-    rows = np.asarray(open_matrix(path).read(), np.float64)
-    if rows.shape[1] not in widths:
-        raise InvalidInput(f"{path} has {counted(rows.shape[1], 'column')}", expected, COUNTED)
-    broken = ~np.isfinite(rows).all(axis=1)
-    if broken.any():
-        raise _broken(path, rows, broken, "numbers")
-    return rows
-
-
-def _row_numbers(path: str, rows: Floats, n_rows: int) -> Ints:
-    outside = (rows < 0) | (rows >= n_rows)
-    if rows.min(initial=n_rows) >= 1 and rows.max(initial=0) == n_rows:
-        outside[:] = False  # counted from 1, as the library will say
-    broken = ((rows != np.floor(rows)) | outside).any(axis=1)
-    if broken.any():
-        raise _broken(path, rows, broken, f"whole numbers of rows, from 0 to {n_rows - 1:,}")
-    return rows.astype(np.int64)
-
-
 @contextmanager
 def _named(path: str) -> Iterator[None]:
     """Name the file in errors about what it holds."""
@@ -122,13 +127,3 @@ def _named(path: str) -> Iterator[None]:
         yield
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error.wrong}", error.expected, error.remedy) from error
-
-
-def _broken(path: str, rows: Floats, broken: Any, expected: str) -> InvalidInput:
-    first = int(broken.argmax())
-    return InvalidInput(
-        f"Line {first} of {path} (the first is 0) holds {tuple(rows[first].tolist())}; "
-        f"{int(broken.sum()):,} of {len(rows):,} are no such rows",
-        expected,
-        COUNTED,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ import click
 from ..errors import InvalidInput, UnknownName
 from ..supervision import KINSHIPS, Labels, read_labels
 from .reading import expect_separator, warn_of_joined_classes
+from .terminal import counted
 
 if TYPE_CHECKING:
     from .fitting import Request
@@ -48,6 +50,8 @@ def require_some_kind(request: Request) -> None:
         )
     if request.label_weight != 1 and not (between and (of_rows or request.label_column)):
         raise click.UsageError("--label-weight weighs labels beside pairs: pass both.")
+    if request.kinship is not None and not (of_rows or request.label_column):
+        raise click.UsageError("--kinship says how similar labels are: pass --labels or --tags, too.")
 
 
 def read_supervision(
@@ -110,19 +114,29 @@ def read_kinship(name_or_path: str) -> Any:
 
 
 def _parents(path: str) -> dict[Any, Any] | None:
-    """Names and parents in two columns of text; None for a matrix of numbers."""
+    """Names and parents in two columns of text; None for a matrix of numbers, or no text."""
     from ..datasets import inflated, read_lines
 
     if not path.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".txt")):
         return None
     with inflated(path, "lines of name, parent") as stream:
-        lines = [line for line in read_lines(stream) if line.strip()]
+        places = [(number, line) for number, line in enumerate(read_lines(stream), 1) if line.strip()]
+    lines = [line for _, line in places]
     mark = next((mark for mark in ("\t", ";", ",") if lines and mark in lines[0]), ",")
     rows = [[field.strip() for field in row] for row in csv.reader(lines, delimiter=mark)]
     # Two lines of two numbers are a 2 × 2 matrix between classes, not two names and their parents.
     square = len(rows) == 2 and all(_is_number(field) for row in rows for field in row)
-    if square or not rows or any(len(row) != 2 for row in rows):
+    wrong = [k for k, row in enumerate(rows) if len(row) != 2]
+    if square or not rows or (wrong and _is_matrix(lines)):
         return None
+    if wrong:
+        place = f"Line {places[wrong[0]][0]} of {path}" if len(rows) == len(lines) else path
+        raise InvalidInput(
+            f"{place} has {counted(len(rows[wrong[0]]), 'column')}; {len(wrong):,} of {len(rows):,} lines do "
+            "not have two",
+            "lines of name, parent, separated by a comma, a semicolon or a tab; or a matrix of numbers",
+            "Leave other columns out; put names that hold the separator into quotes",
+        )
     if rows[0][0].lower() in HEADINGS and rows[0][1].lower() in HEADINGS:
         rows = rows[1:]
     parents: dict[Any, Any] = {}
@@ -138,6 +152,12 @@ def _parents(path: str) -> dict[Any, Any] | None:
     return parents | {
         number: number if name == above else above for number, (name, above) in numbered.items()
     }
+
+
+def _is_matrix(lines: list[str]) -> bool:
+    """Whether all lines are numbers, but for a first one with names."""
+    rows = [re.split(r"[\s,;|]+", line.strip()) for line in lines]
+    return all(_is_number(field) for row in rows[1:] or rows for field in row)
 
 
 def _is_number(text: str) -> bool:

@@ -15,4 +15,6 @@ from .matrix import open_matrix as open_matrix
 from .row_blocks import Matrix as Matrix
 from .table import open_table as open_table
 from .text import Lines as Lines
+from .text import guess_delimiter as guess_delimiter
+from .text import is_number as is_number
 from .text import read_lines as read_lines

@@ -124,7 +124,7 @@ class Hasher(Viewed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
     def fit_similarity(self, X: Features, S: Matrix, anchors: Numbers | None = None) -> Self:
         """Learn from similarities S in [−1, 1]: (n, n), or (n, m) with the row number of each column.
 
-        Dense or sparse; 0 means unknown, and the diagonal is ignored.
+        Dense or sparse; 0 means unknown, the diagonal is ignored, and a pair may be listed in one direction.
         """
         return self._fit(X, lambda n: from_similarity(S, anchors, n), None)
 

@@ -224,8 +224,9 @@ class EnergyHasher(StreamingHasher):
     ) -> Self:
         """Learn from similarities S in [−1, 1]: (n, n), or (n, m) with the row number of each column.
 
-        Dense or sparse; 0 means unknown, and the diagonal is ignored. Time and memory grow with what is
-        listed. Labels ``y`` of some rows may come beside them, as in `fit_pairs`.
+        Dense or sparse; 0 means unknown, the diagonal is ignored, and a pair may be listed in one direction.
+        Time and memory grow with what is listed. Labels ``y`` of some rows may come beside them, as in
+        `fit_pairs`.
         """
         return self._fit_examples(X, lambda n: from_similarity(S, anchors, n), y, y_weight)
 

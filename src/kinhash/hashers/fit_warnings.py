@@ -189,8 +189,8 @@ def shared_codes_warning(
     advice = "Use more bits" if n_bits >= enough else f"Use n_bits={enough}"
     if tree:
         return (
-            f"{sharing:,} of {n_classes:,} leaves of the tree share their code with another leaf. Rows of "
-            f"these leaves are told apart by their features alone. {advice} if leaves matter like branches."
+            f"{sharing:,} of {n_classes:,} leaves of the tree share their code with another leaf. "
+            f"Only features distinguish rows of these leaves. {advice} if leaves matter like branches."
         )
     if n_alike and n_bits >= enough:
         advice = "Fit with alike=0, so that all bits tell classes apart"

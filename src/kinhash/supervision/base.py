@@ -24,7 +24,7 @@ from ..errors import InvalidInput
 from .examples import Examples, PairExamples
 from .labels import Labels
 
-__all__ = ["UNKNOWN", "Supervision", "Training", "blocked_product", "row_numbers"]
+__all__ = ["UNKNOWN", "Supervision", "Training", "blocked_product", "require_some", "row_numbers"]
 
 UNKNOWN = -1  # the group of rows nothing is known about
 
@@ -150,9 +150,27 @@ def blocked_product(supervision: Supervision, left: Ints, right: Ints, values: F
     return out
 
 
+def require_some(what: str, **ends: Numbers) -> None:
+    """Refuse lists of row numbers that are all empty."""
+    if not any(np.size(rows) for rows in ends.values()):
+        *first, last = ends
+        raise InvalidInput(
+            f"There are no {what}: {', '.join(first)} and {last} are empty",
+            f"row numbers of some {what}",
+            f"Pass {what}, or learn from labels with fit(X, y)",
+        )
+
+
 def row_numbers(rows: Numbers, name: str, n_rows: int) -> Ints:
     """Positions of rows that a user handed in, checked."""
     array = np.asarray(rows)
+    words = [] if array.dtype.kind not in "USTO" else [x for x in array.flat if isinstance(x, str | bytes)]
+    if words:
+        raise InvalidInput(
+            f"{name} holds {str(words[0])[:40]!r}; {len(words):,} of {array.size:,} are text",
+            f"row numbers, counted from 0 to {n_rows - 1}, not names or ids of rows",
+            "Look them up: number = {name: k for k, name in enumerate(names_of_rows)}",
+        )
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InvalidInput(
             f"{name} has dtype {array.dtype} and shape {array.shape}",

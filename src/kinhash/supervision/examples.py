@@ -8,8 +8,10 @@ by its class.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import signature
@@ -18,9 +20,11 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from .._internal.types import Array, Bytes, Floats, Floats32, Ints, Matrix, Rng
+from ..errors import KinhashWarning
 
 __all__ = [
     "Drawn", "Examples", "Force", "Links", "Nearness", "PairExamples", "Scored", "agreement_of", "named_rows",
+    "warn_of_examples",
 ]  # fmt: skip
 
 ENOUGH = 10  # examples of each sign below which a held-out score means nothing
@@ -30,6 +34,8 @@ Nearness = Callable[[Ints, Ints], Array]
 """How near the rows of pairs are: higher for nearer ones, given their numbers."""
 Force = Callable[[Floats, Floats], Floats32]
 """Derivative of the energy of pairs by their agreements, given agreements and similarities."""
+
+_checked = ContextVar("_checked", default=False)  # whether a fit is on examples that were checked before
 
 Known: TypeAlias = Any  # of the pairs of a step: similarities, a mask or nothing, on the card in use if any
 
@@ -69,9 +75,20 @@ class Examples(ABC):
     def kind(self) -> str:
         """What a verdict calls them: a key of its tables `NAMES` and `MEANINGS`."""
 
-    @abstractmethod
     def fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
-        """Fit a hasher on these examples of rows of X; ``more`` are labels beside them."""
+        """Fit a hasher on these examples of rows of X; ``more`` are labels beside them.
+
+        The examples were read and checked before, so what is doubtful about them is not repeated.
+        """
+        before = _checked.set(True)
+        try:
+            self._fit(hasher, X, **more)
+        finally:
+            _checked.reset(before)
+
+    @abstractmethod
+    def _fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
+        """Call the method of the hasher that takes such examples."""
 
     @property
     @abstractmethod
@@ -105,6 +122,12 @@ class Examples(ABC):
     @abstractmethod
     def score(self, near: Nearness, rng: Rng) -> Scored:
         """How well a nearness of rows orders these examples."""
+
+
+def warn_of_examples(doubt: str, stacklevel: int) -> None:
+    """Warn of examples that a user handed in, unless they were checked before."""
+    if not _checked.get():
+        warnings.warn(doubt, KinhashWarning, stacklevel=stacklevel + 1)
 
 
 def agreement_of(codes: Callable[[Ints], Bytes]) -> Nearness:
@@ -162,7 +185,7 @@ class PairExamples(Examples):
     def kind(self) -> str:
         return "pairs" if len(np.unique(self.similarity)) <= 2 else "grades"
 
-    def fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
+    def _fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
         if self.weights is not None and "weight" in signature(hasher.fit_pairs).parameters:
             more["weight"] = self.weights
         hasher.fit_pairs(X, self.left, self.right, self.similarity, **more)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from .._internal.types import Array, Bools, Floats, Floats32, Ints, Matrix, Numbers, Rng
 from ..errors import InvalidInput
-from .base import UNKNOWN, Supervision, row_numbers
+from .base import UNKNOWN, Supervision, require_some, row_numbers
 from .examples import ENOUGH, MOST_SCORED, Drawn, Examples, Force, Known, Links, Nearness, Scored, named_rows
 from .pairs import merged_pairs
 
@@ -42,7 +42,7 @@ class KinExamples(Examples):
     def kind(self) -> str:
         return "similar pairs"
 
-    def fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
+    def _fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
         hasher.fit_pairs(X, self.left, self.right, **more)
 
     @property
@@ -124,6 +124,7 @@ class KinSupervision(Supervision):
 
 def from_kin(left: Numbers, right: Numbers, n_rows: int) -> KinSupervision:
     """Supervision from similar pairs; a pair listed twice, in either direction, is one pair."""
+    require_some("pairs", left=left, right=right)
     i, j = row_numbers(left, "left", n_rows), row_numbers(right, "right", n_rows)
     if len(i) != len(j):
         raise InvalidInput(

@@ -5,16 +5,15 @@ A pair that is listed twice, in either direction, is one pair with the mean of i
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._internal.types import Floats, Ints, Numbers
-from ..errors import InvalidInput, KinhashWarning
-from .base import UNKNOWN, Supervision, row_numbers
-from .examples import ENOUGH, PairExamples, named_rows
+from ..errors import InvalidInput
+from .base import UNKNOWN, Supervision, require_some, row_numbers
+from .examples import ENOUGH, PairExamples, named_rows, warn_of_examples
 
 __all__ = ["PairSupervision", "from_pairs", "merged_pairs"]
 
@@ -69,12 +68,14 @@ def from_pairs(
     Verdicts are booleans, +1 and −1, or grades in [−1, 1]. A pair listed twice, in either direction, is one
     pair with the mean of its verdicts; where these contradict each other, a warning says how many do.
     """
+    require_some("pairs", left=left, right=right)
     i, j = row_numbers(left, "left", n_rows), row_numbers(right, "right", n_rows)
     s, w = _verdicts(verdict, len(i)), _weights(weights, len(i))
     if len(i) != len(j):
         raise InvalidInput(
             f"left and right have lengths {len(i)} and {len(j)}", "two arrays of one length", "Pass both ends"
         )
+    doubts = _scale_doubts(s)
     i, j, s, w = merged_pairs(i, j, s, w, n_rows)
     if not len(i):
         raise InvalidInput("No pair is left", "pairs of two different rows with a weight", "Pass such pairs")
@@ -86,13 +87,25 @@ def from_pairs(
         )
     if not ((s > 0).any() and (s <= 0).any()):
         middle = float(np.median(s))
-        warnings.warn(
-            f"All verdicts have one sign. Pairs above their median, {middle:g}, count as similar.",
-            KinhashWarning,
-            stacklevel=5,
-        )
+        doubts.append(f"All verdicts have one sign: pairs above their median, {middle:g}, count as similar.")
         s = np.clip(s - middle, -1, 1)
+    if doubts:
+        warn_of_examples(" ".join(doubts), stacklevel=5)
     return PairSupervision(i, j, s, n_rows, w)
+
+
+def _scale_doubts(verdicts: Floats) -> list[str]:
+    """What to say of verdicts that are never below 0: it is the middle of the scale, and not its end."""
+    if verdicts.min() < 0:
+        return []
+    if np.isin(verdicts, (0, 1)).all():
+        remedy = "If 0 means not similar, pass booleans, or 1 and −1."
+    else:
+        remedy = "If their scale is from 0 to 1, rescale them: 2 * grade - 1."
+    return [
+        "No verdict is below 0: grades are read from −1 (dissimilar) to 1 (similar); 0 is halfway. These go "
+        f"from {verdicts.min():g} to {verdicts.max():g}. {remedy}"
+    ]
 
 
 def merged_pairs(
@@ -104,9 +117,8 @@ def merged_pairs(
     """
     itself = left == right
     if itself.any():
-        warnings.warn(
+        warn_of_examples(
             f"{int(itself.sum()):,} of {len(left):,} pairs are of a row with itself and were left out.",
-            KinhashWarning,
             stacklevel=6,
         )
     w = np.ones(len(left)) if weights is None else weights
@@ -119,10 +131,9 @@ def merged_pairs(
     mean = np.bincount(place, w * s, len(key)) / total
     clash = np.bincount(place, (s > 0), len(key)) * np.bincount(place, (s < 0), len(key)) > 0
     if clash.any():
-        warnings.warn(
+        warn_of_examples(
             f"{int(clash.sum()):,} of {len(key):,} pairs are listed with contradicting verdicts. Each counts "
             "with their mean.",
-            KinhashWarning,
             stacklevel=6,
         )
     plain = weights is None and total.max(initial=1) == 1
@@ -133,10 +144,9 @@ def _warn_of_one_row(left: Ints, right: Ints) -> None:
     """Say that all pairs name the same row, which tells nothing about the others beside each other."""
     for row in (left[0], right[0]) if len(left) >= ENOUGH else ():
         if ((left == row) | (right == row)).all() and (left.min() < left.max() or right.min() < right.max()):
-            warnings.warn(
+            warn_of_examples(
                 f"All {len(left):,} pairs name row {row}. They say little about how other rows belong "
                 "together.",
-                KinhashWarning,
                 stacklevel=7,
             )
             return
@@ -169,10 +179,20 @@ def _weights(weights: Numbers | None, n_pairs: int) -> Floats | None:
     if weights is None:
         return None
     w = np.asarray(weights)
-    if w.shape != (n_pairs,) or w.dtype.kind not in "iufb" or not (np.isfinite(w).all() and (w >= 0).all()):
+    if w.shape != (n_pairs,) or w.dtype.kind not in "iufb":
         raise InvalidInput(
             f"weight has dtype {w.dtype} and shape {w.shape}, and there are {n_pairs} pairs",
             "one number per pair, 0 or more",
             "Pass one weight per pair",
         )
-    return w.astype(np.float64)
+    w = w.astype(np.float64)
+    wrong = ~(np.isfinite(w) & (w >= 0))
+    if wrong.any():
+        bad = int(wrong.argmax())
+        raise InvalidInput(
+            f"The weight of pair {bad} is {w[bad]:g}; {int(wrong.sum()):,} of {len(w):,} are negative or not "
+            "finite",
+            "finite numbers, 0 or more: how much a pair counts",
+            "Leave such pairs out; a verdict of −1 says that rows are not similar",
+        )
+    return w

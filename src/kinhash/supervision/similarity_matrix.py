@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -13,6 +15,7 @@ from .pairs import PairSupervision
 
 __all__ = ["MatrixSupervision", "from_similarity"]
 
+TOLERANCE = 1e-6  # by which the verdicts of two directions may differ
 MOST_ENTRIES = 10_000_000  # of a dense S that are listed: a fit looks at fewer
 
 
@@ -47,7 +50,8 @@ class MatrixSupervision(Supervision):
 def from_similarity(S: Matrix, anchors: Numbers | None = None, n_rows: int | None = None) -> Supervision:
     """Supervision from S in [−1, 1], n × n or n × m with the rows its columns stand for.
 
-    0 means unknown, in dense and in sparse matrices alike, and the diagonal is ignored.
+    0 means unknown, in dense and in sparse matrices alike, and the diagonal is ignored. A pair may be listed
+    in one direction or in both.
     """
     sparse = sp.issparse(S)
     matrix = sp.csr_array(S) if sparse else np.asarray(S)
@@ -131,22 +135,42 @@ def _check_similarity(matrix: Matrix, anchors: Numbers | None, n_rows: int | Non
 
 
 def _check_symmetric(matrix: Matrix, anchors: Ints) -> None:
-    """Refuse an S that says one thing of (i, j) and another of (j, i)."""
-    if sp.issparse(matrix):
-        block = matrix[anchors]
-        difference = abs(block - block.T)
-        worst = difference.max() if difference.nnz else 0.0
-    else:
-        worst = 0.0
-        for rows in block_slices(len(anchors), 1024):
-            upper, lower = matrix[anchors[rows]], matrix[anchors, rows].T
-            worst = max(worst, float(np.abs(upper - lower).max(initial=0.0)))
-    if worst > 1e-6:
+    """Refuse an S that says one thing of (i, j) and another of (j, i); 0 says nothing of either."""
+    clashing, one_way, worst, first = 0, False, 0.0, (0, 0)
+    for start, upper, lower in _both_directions(matrix, anchors):
+        gaps = abs(upper - lower)
+        if not gaps.max() > TOLERANCE:  # most blocks
+            continue
+        listed, back = upper != 0, lower != 0
+        both = listed * back
+        one_way |= int(listed.sum()) > int(both.sum())
+        gaps = sp.coo_array(gaps * both)
+        wrong = gaps.data > TOLERANCE
+        if not wrong.any():
+            continue
+        if not clashing:
+            row, column = (int(place[wrong][0]) for place in gaps.coords)
+            first = int(anchors[start + row]), int(anchors[column])
+        clashing, worst = clashing + int(wrong.sum()), max(worst, float(gaps.data.max()))
+    if clashing:
+        pairs = "1 pair is" if clashing == 2 else f"{clashing // 2:,} pairs are"
         raise InvalidInput(
-            f"S is not symmetric: entries (i, j) and (j, i) differ by up to {worst:.3g}",
-            "the same verdict in both directions",
-            "Pass (S + S.T) / 2, or decide which direction holds",
+            f"S is not symmetric: {pairs} listed in both directions with different verdicts, "
+            f"rows {first[0]} and {first[1]} among them; they differ by up to {worst:.3g}",
+            "the same verdict in both directions, or 0 in one of them",
+            "Write 0 in the direction that does not hold, or the mean in both directions"
+            if one_way or matrix.shape[0] != matrix.shape[1]
+            else "Pass (S + S.T) / 2, or decide which direction holds",
         )
+
+
+def _both_directions(matrix: Matrix, anchors: Ints) -> Iterator[tuple[int, Matrix, Matrix]]:
+    """Blocks of S among the anchors: where they begin, what they say, and what is said the other way."""
+    if sp.issparse(matrix) and len(anchors):
+        block = matrix[anchors]
+        yield 0, block, sp.csr_array(block.T)
+    for rows in [] if sp.issparse(matrix) else block_slices(len(anchors), 1024):
+        yield rows.start, matrix[anchors[rows]], matrix[anchors, rows].T
 
 
 def _check_varies(matrix: Array, anchors: Ints) -> None:

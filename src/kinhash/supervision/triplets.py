@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from .._internal.types import Array, Floats, Floats32, Ints, Matrix, Numbers, Rng
-from ..errors import InvalidInput, KinhashWarning
-from .base import UNKNOWN, Supervision, row_numbers
-from .examples import ENOUGH, Drawn, Examples, Force, Known, Links, Nearness, Scored, named_rows
+from ..errors import InvalidInput
+from .base import UNKNOWN, Supervision, require_some, row_numbers
+from .examples import (
+    ENOUGH,
+    Drawn,
+    Examples,
+    Force,
+    Known,
+    Links,
+    Nearness,
+    Scored,
+    named_rows,
+    warn_of_examples,
+)
 
 __all__ = ["TripletExamples", "TripletSupervision", "from_triplets"]
 
@@ -29,7 +39,7 @@ class TripletExamples(Examples):
     def kind(self) -> str:
         return "triplets"
 
-    def fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
+    def _fit(self, hasher: Any, X: Matrix, **more: Any) -> None:
         hasher.fit_triplets(X, self.anchor, self.nearer, self.further, **more)
 
     @property
@@ -89,15 +99,16 @@ class TripletSupervision(Supervision):
 
 def from_triplets(anchor: Numbers, nearer: Numbers, further: Numbers, n_rows: int) -> TripletSupervision:
     """Supervision from row numbers: each anchor is more similar to ``nearer`` than to ``further``."""
-    named = (("anchor", anchor), ("nearer", nearer), ("further", further))
-    a, b, c = (row_numbers(rows, name, n_rows) for name, rows in named)
-    if not len(a) == len(b) == len(c) or not len(a):
+    named = {"anchor": anchor, "nearer": nearer, "further": further}
+    require_some("triplets", **named)
+    a, b, c = (row_numbers(rows, name, n_rows) for name, rows in named.items())
+    if not len(a) == len(b) == len(c):
         raise InvalidInput(
             f"anchor, nearer and further have lengths {len(a)}, {len(b)} and {len(c)}",
             "three arrays of one length, at least 1",
             "Pass three rows for each triplet",
         )
-    wrong = (a == b) | (a == c) | (b == c)
+    wrong = (a == c) | (b == c)
     if wrong.any():
         bad = int(wrong.argmax())
         raise InvalidInput(
@@ -106,15 +117,33 @@ def from_triplets(anchor: Numbers, nearer: Numbers, further: Numbers, n_rows: in
             "three different rows",
             "Drop such triplets",
         )
+    a, b, c = _of_two_rows(a, b, c)
     clash = _contradicting(a, b, c)
     if clash:
-        warnings.warn(
+        warn_of_examples(
             f"{clash:,} of {len(a):,} triplets contradict another: each row is said to be nearer than the "
             "other.",
-            KinhashWarning,
             stacklevel=4,
         )
     return TripletSupervision(a, b, c, n_rows)
+
+
+def _of_two_rows(a: Ints, b: Ints, c: Ints) -> tuple[Ints, Ints, Ints]:
+    """The triplets whose anchor is not the nearer row itself; a warning says how many were left out."""
+    itself = a == b
+    if itself.all():
+        raise InvalidInput(
+            f"No triplet is left: all {len(a):,} say that a row is nearer to itself than to another",
+            "triplets of three different rows",
+            "Pass such triplets",
+        )
+    if itself.any():
+        warn_of_examples(
+            f"{int(itself.sum()):,} of {len(a):,} triplets say that a row is nearer to itself than to "
+            "another, and were left out.",
+            stacklevel=5,
+        )
+    return a[~itself], b[~itself], c[~itself]
 
 
 def _contradicting(a: Ints, b: Ints, c: Ints) -> int:
