@@ -154,6 +154,34 @@ def test_slow_and_vanished_clients_do_not_hold_up_others(pairs):
                 one.close()
 
 
+def metrics_of(port):
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", "/metrics")
+    text = connection.getresponse().read().decode()
+    connection.close()
+    return text
+
+
+@pytest.mark.parametrize("framing", ["a cut body", "malformed chunks"])
+def test_a_broken_upload_is_a_mistake_of_the_client(here, framing):
+    """It counts as 400, and leaves no traceback in the log."""
+    broken = head(100) + "{"
+    if framing == "malformed chunks":
+        broken = head(100).replace("Content-Length: 100", "Transfer-Encoding: chunked") + "1\r\n{\r\nzz\r\n"
+    with process(here) as (port, ran):
+        with socket.create_connection(("127.0.0.1", port), 30) as gone:
+            gone.sendall(broken.encode())
+            if framing == "malformed chunks":
+                assert read_all(gone).startswith(b"HTTP/1.1 400")
+        until(lambda: 'route="/search",status=' in metrics_of(port))
+        counted = metrics_of(port)
+        assert 'kinhash_requests_total{route="/search",status="400"} 1.0' in counted
+        assert 'status="500"' not in counted
+        code, said = stop(ran)
+    assert code == 0
+    assert "Traceback" not in said
+
+
 def test_a_slow_reader_does_not_hold_up_others(pairs):
     """It asks for megabytes and reads none of them."""
     with listening(app_of(pairs / "a")) as port:

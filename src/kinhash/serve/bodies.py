@@ -12,7 +12,7 @@ from ..errors import InvalidInput, UnknownName
 from ..index import as_ids
 from .jobs import EncodeJob, SearchJob
 from .limits import Limits
-from .packages import fastapi, pydantic
+from .packages import fastapi, pydantic, starlette
 from .pair import Pair
 from .problems import Refused, reading
 from .schemas import DEFAULT_K, Schemas
@@ -38,7 +38,7 @@ async def body_of(request: fastapi.Request, limits: Limits) -> bytes:
     except TimeoutError:
         slow = f"The body did not arrive within {limits.body_seconds} s"
         raise Refused(408, slow, "a client that sends faster", "Send fewer rows at once") from None
-    except fastapi.requests.ClientDisconnect:
+    except starlette.requests.ClientDisconnect:
         raise Refused(400, "The client went away before its request was complete") from None
     if size > limits.body_bytes:
         raise Refused(
