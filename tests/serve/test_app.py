@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import warnings
 
@@ -246,6 +247,30 @@ def test_a_wide_radius_is_refused_rather_than_cut(pairs, local):
         assert len(results(client.post("/search", json={"ids": [1], "radius": 60, "k": 50}))[0]["ids"]) == 50
 
 
+def test_an_answer_that_is_too_large_is_refused(pairs):
+    """Rows × neighbors × (payload columns + 1); no row has more neighbors than the index has rows."""
+    with TestClient(app_of(pairs / "a", limits=Limits(answer_values=2 * N))) as client:
+        fits = [
+            {"ids": [1, 2], "k": 1000},
+            {"ids": [1, 2], "k": 200, "payload": ["kind"]},
+            {"ids": [1, 2], "radius": 60},
+        ]
+        for body in fits:
+            assert len(results(client.post("/search", json=body))) == 2
+        beyond = [
+            {"ids": [1, 2, 3], "k": 1000},
+            {"ids": [1, 2, 3], "k": 200, "payload": ["kind"]},
+            {"ids": [1, 2], "k": 81, "payload": True},
+            {"ids": [1, 2], "radius": 60, "payload": ["kind"]},
+        ]
+        for body in beyond:
+            answer = client.post("/search", json=body)
+            assert answer.status_code == 422
+            said = answer.json()
+            assert "payload columns + 1" in said["error"]
+            assert (said["expected"], "--max-answer" in said["remedy"]) == ("at most 800", True)
+
+
 def test_a_body_that_is_too_large(pairs):
     with TestClient(app_of(pairs / "a", limits=Limits(body_bytes=1000))) as client:
         answer = client.post("/encode", content=b" " * 1001, headers=JSON)
@@ -376,7 +401,7 @@ def test_a_model_and_an_index_that_do_not_belong_together(pairs):
         create_app(pairs / "a/model.kin", pairs / "b/index.kin")
 
 
-@pytest.mark.parametrize("name", ["rows", "k", "body_bytes", "concurrent", "body_seconds"])
+@pytest.mark.parametrize("name", [one.name for one in dataclasses.fields(Limits)])
 def test_limits_are_positive_whole_numbers(name):
     with pytest.raises(InvalidInput, match=name):
         Limits(**{name: 0})

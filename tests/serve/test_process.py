@@ -182,10 +182,37 @@ def test_a_broken_upload_is_a_mistake_of_the_client(here, framing):
     assert "Traceback" not in said
 
 
+def test_what_a_vanished_client_asked_for_is_not_computed(pairs, monkeypatch):
+    from kinhash.serve import batches
+
+    app, going, real, computed = app_of(pairs / "a"), threading.Event(), batches.run, []
+
+    def slowly(jobs):
+        computed.extend(len(job) for job in jobs)
+        going.wait(20)
+        return real(jobs)
+
+    monkeypatch.setattr(batches, "run", slowly)
+    with listening(app) as port:
+        first = threading.Thread(target=ask, args=(port, "/search", {"ids": [1]}))
+        first.start()
+        until(lambda: computed)
+        content = json.dumps({"ids": [1, 2]}).encode()
+        with socket.create_connection(("127.0.0.1", port), 30) as gone:
+            gone.sendall(head(len(content)).encode() + content)
+            until(lambda: app.state.service.busy == 2)
+        until(lambda: app.state.service.busy == 1)
+        going.set()
+        first.join()
+        assert ask(port, "/search", {"ids": [1, 2, 3]})[0] == 200
+        assert computed == [1, 3]
+        assert 'kinhash_requests_total{route="/search",status="400"} 1.0' in metrics_of(port)
+
+
 def test_a_slow_reader_does_not_hold_up_others(pairs):
     """It asks for megabytes and reads none of them."""
     with listening(app_of(pairs / "a")) as port:
-        content = json.dumps({"ids": list(range(400)) * 2, "k": 400, "payload": True}).encode()
+        content = json.dumps({"ids": list(range(400)), "k": 400, "payload": True}).encode()
         with socket.create_connection(("127.0.0.1", port), 30) as lazy:
             lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             lazy.sendall(head(len(content)).encode() + content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -80,7 +81,26 @@ class Service:
             pair = self.keeper.pair  # from here on this one, whatever is loaded meanwhile
             job = make(pair, self.schemas(pair), self.limits, request, body)
             self.metrics.rows.labels(request.url.path).inc(len(job))
-            return job, await self.batches.answer(job)
+            return job, await self._unless_gone(request, self.batches.answer(job))
+
+    @staticmethod
+    async def _unless_gone(request: fastapi.Request, body: asyncio.Future[bytes]) -> bytes:
+        """The body. Cancels it as soon as the client has disconnected."""
+
+        async def watch() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+            body.cancel()
+
+        watching = asyncio.create_task(watch())
+        try:
+            return await body
+        except asyncio.CancelledError:
+            if watching.done():
+                raise Refused(400, "The client went away before its request was answered") from None
+            raise
+        finally:
+            watching.cancel()
 
     def state(self) -> Facts:
         """What the service has loaded, and whether it refused newer files."""

@@ -81,7 +81,7 @@ def search_job(
         X, packed, own = _queries(pair, given, chosen.get("view"))
     radius, k = chosen.get("radius"), chosen.get("k")
     all_within = k is None and radius is not None
-    return SearchJob(
+    job = SearchJob(
         pair,
         X,
         packed,
@@ -92,7 +92,11 @@ def search_job(
         where=chosen.get("where"),
         exclude=_excluded(chosen.get("exclude", own), len(X if X is not None else packed)),  # type: ignore[arg-type]
         columns=_columns(pair, chosen.get("payload", False)),
+        most_values=limits.answer_values,
     )
+    if not all_within:  # how many rows are within a radius, only the search says
+        job.check_size(job.n_values)
+    return job
 
 
 def _rows(pair: Pair, vectors: list[list[float]], view: str | None) -> Array:
