@@ -109,6 +109,38 @@ def test_a_stop_answers_what_is_in_progress(here):
         assert (ran.returncode, ran.stderr.read()) == (0, "")
 
 
+def test_a_stop_does_not_wait_for_ever(pairs, monkeypatch, caplog):
+    """What is not answered in time, searches and uploads, gets 503 in the form of our errors."""
+    from kinhash.serve import batches, server
+
+    going, real = threading.Event(), batches.run
+    monkeypatch.setattr(batches, "run", lambda jobs: (going.wait(20), real(jobs))[1])
+    monkeypatch.setattr(server, "STOP_SECONDS", 1)
+    app = app_of(pairs / "a")
+    running = server.server_of(app)
+    content = json.dumps(BODY).encode()
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        thread = threading.Thread(target=running.run, args=([sock],))
+        thread.start()
+        clients = [socket.create_connection(sock.getsockname(), 30) for _ in range(3)]
+        for one, sent in zip(clients, [content, content, content[:9]], strict=True):
+            one.sendall(head(len(content)).encode() + sent)
+        until(lambda: app.state.service.busy == 2)
+        running.should_exit = True
+        answers = [read_all(one) for one in clients]
+        for one in clients:
+            one.close()
+        going.set()
+        thread.join(30)
+    for answer in answers:
+        assert answer.startswith(b"HTTP/1.1 503")
+        assert b"connection: close" in answer
+        assert b"retry-after: 1" in answer
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["remedy"].startswith("Retry")
+    assert b'status="503"} 3.0' in app.state.service.metrics.text()
+    assert "Exception in ASGI application" not in caplog.text
+
+
 def test_killed_in_the_middle_of_a_request(here):
     """The client sees a broken connection. A new process, with other options, answers as before."""
     before = {path.name: path.read_bytes() for path in here.iterdir()}
@@ -160,6 +192,31 @@ def metrics_of(port):
     text = connection.getresponse().read().decode()
     connection.close()
     return text
+
+
+def test_the_connection_of_a_dripping_body_ends(pairs):
+    with (
+        listening(app_of(pairs / "a", limits=Limits(body_seconds=1))) as port,
+        socket.create_connection(("127.0.0.1", port), 30) as slow,
+    ):
+        slow.sendall(head(1000).encode())
+        slow.settimeout(0.1)
+        answer, ended = b"", False
+        for _ in range(200):
+            try:
+                slow.sendall(b" ")
+                part = slow.recv(65536)
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                part = b""
+            answer += part
+            if not part:
+                ended = True
+                break
+        assert ended
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b"connection: close" in answer.lower()
 
 
 @pytest.mark.parametrize("framing", ["a cut body", "malformed chunks"])

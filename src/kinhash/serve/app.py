@@ -21,7 +21,7 @@ from .metrics import Counted, Metrics
 from .openapi import ENCODE, PROBE, SEARCH, described
 from .packages import fastapi
 from .pair import Files, Pair
-from .problems import Refused, install
+from .problems import Refused, Stoppable, install
 from .schemas import Schemas, schemas_of
 
 __all__ = ["Service", "create_app"]
@@ -158,6 +158,7 @@ def create_app(
     _add_state(app, service)
     _add_page(app)
     routes = frozenset(route.path for route in app.routes)
+    app.add_middleware(Stoppable)
     app.add_middleware(Counted, metrics=service.metrics, routes=routes)
     return app
 
