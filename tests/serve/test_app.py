@@ -217,6 +217,43 @@ def test_what_cannot_be_answered_is_refused_in_words(client, path, body, says):
     assert len(answer.text) < 2000
 
 
+FIELDS = [
+    ({"where": 5}, "where must be a condition as text, a mapping of payload columns"),
+    ({"where": {"kind": {}}}, "where must be a condition as text, a mapping of payload columns"),
+    ({"where": [1.5, "a"]}, "where must be a condition as text, a mapping of payload columns"),
+    ({"payload": "year"}, "payload must be true, false, or a list of payload columns"),
+    ({"payload": [1]}, "payload must be true, false, or a list of payload columns"),
+    ({"payload": ["kinds"]}, "There is no payload column called 'kinds'"),
+    ({"exclude": ["a"]}, "exclude.0: Input should be a valid integer"),
+]
+
+
+@pytest.mark.parametrize(("options", "says"), FIELDS, ids=lambda value: str(value)[:40])
+def test_a_mistyped_field_is_named_with_what_it_may_be(client, options, says):
+    for way in ({"ids": [1]}, {"vectors": [ROW]}):
+        said = client.post("/search", json=way | options).json()["error"]
+        assert says in said
+        assert not any(word in said for word in ("union", "dict[", "list[", "ids.", "vectors."))
+
+
+def test_the_place_of_a_mistake_is_named_once(client):
+    said = client.post("/search", json={"vectors": [[*ROW[1:], "x"]]}).json()["error"]
+    assert said == "The request cannot be read: vectors.0.5: Input should be a valid number"
+    said = client.post("/search", json={"codes": ["zz"], "format": "hex"}).json()["error"]
+    assert "read: codes.0: " in said
+
+
+def test_columns_of_an_index_without_payload(local, tmp_path):
+    local.model.save(tmp_path / "model.kin")
+    HammingIndex.from_codes(local.index.codes()).save(tmp_path / "index.kin")
+    with TestClient(app_of(tmp_path)) as client:
+        said = client.post("/search", json={"ids": [1], "payload": ["year"]}).json()
+        assert said["error"] == "The request wants the payload column 'year', and the index has no payload"
+        assert said["expected"] == "an index with payload columns"
+        (one,) = results(client.post("/search", json={"ids": [1], "payload": True}))
+        assert "payload" not in one
+
+
 @pytest.mark.parametrize(
     "body",
     [b"", b"\0" * 23, b"\0" * 25, b"\0" * (24 * 1001), np.full(P, np.nan, "<f4").tobytes()],

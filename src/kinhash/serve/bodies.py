@@ -15,7 +15,7 @@ from .limits import Limits
 from .packages import fastapi, pydantic, starlette
 from .pair import Pair
 from .problems import Refused, reading
-from .schemas import DEFAULT_K, Schemas
+from .schemas import DEFAULT_K, MAY_BE, Schemas
 from .texts import read_codes
 
 __all__ = ["BYTES", "JSON", "body_of", "encode_job", "search_job"]
@@ -76,7 +76,7 @@ def search_job(
         chosen = _set(options)
         X = _plain_rows(pair, limits, body, chosen.get("view"))
     else:
-        given = _valid(schemas.search.validate_json, body)
+        given = _valid(schemas.search.validate_json, body, below=1, may_be=MAY_BE)
         chosen = {**_set(options), **_set(given)}
         X, packed, own = _queries(pair, given, chosen.get("view"))
     radius, k = chosen.get("radius"), chosen.get("k")
@@ -135,6 +135,12 @@ def _columns(pair: Pair, asked: bool | list[str]) -> tuple[str, ...]:
     if isinstance(asked, bool):
         return tuple(pair.payload) if asked else ()
     for name in asked:
+        if not pair.payload:
+            raise InvalidInput(
+                f"The request wants the payload column {name!r}, and the index has no payload",
+                "an index with payload columns",
+                "Leave payload out, or pass payload when the index is built",
+            )
         if name not in pair.payload:
             raise UnknownName.among("payload column", name, pair.payload)
     return tuple(asked)
@@ -166,11 +172,11 @@ def _wants_bytes(request: fastapi.Request) -> bool:
     return BYTES in request.headers.get("accept", "").lower()
 
 
-def _valid(check: Any, given: Any) -> Any:
+def _valid(check: Any, given: Any, **how: Any) -> Any:
     try:
         return check(given)
     except pydantic.ValidationError as problem:
-        raise reading(problem) from None
+        raise reading(problem, **how) from None
 
 
 def _set(given: pydantic.BaseModel) -> Facts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from ..errors import InvalidInput, KinhashError, NotEnoughMemory
@@ -89,14 +89,25 @@ class Stoppable:
             await as_response(stops)(scope, receive, send)
 
 
-def reading(problem: pydantic.ValidationError) -> Refused:
-    """A refusal (422) that says what pydantic found wrong in a body or in the query string."""
-    found = problem.errors(include_url=False, include_input=False, include_context=False)
-    said = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}".removeprefix(": ") for one in found[:SHOWN]]
-    more = f" ({len(found) - SHOWN} more)" if len(found) > SHOWN else ""
+def reading(
+    problem: pydantic.ValidationError, below: int = 0, may_be: Mapping[str, str] | None = None
+) -> Refused:
+    """A refusal (422) that says what pydantic found wrong in a body or in the query string.
+
+    The first ``below`` names of a place are pydantic's own and left out. ``may_be`` says what a field of
+    several types may be: pydantic would say for each type what is wrong.
+    """
+    said: dict[str, None] = {}
+    for one in problem.errors(include_url=False, include_input=False, include_context=False):
+        place = one["loc"][below:]
+        if place and place[0] in (may_be or {}):
+            said[f"{place[0]} must be {(may_be or {})[str(place[0])]}"] = None
+        else:
+            said[f"{'.'.join(map(str, place))}: {one['msg']}".removeprefix(": ")] = None
+    more = f" ({len(said) - SHOWN} more)" if len(said) > SHOWN else ""
     return Refused(
         422,
-        f"The request cannot be read: {'; '.join(said)}{more}"[:1000],
+        f"The request cannot be read: {'; '.join(list(said)[:SHOWN])}{more}"[:1000],
         "a request as /openapi.json describes it",
         "Correct the named fields",
     )
