@@ -338,11 +338,13 @@ def test_requests_need_one_of_the_keys(pairs):
         ):
             assert search(headers).status_code == 200
             assert client.get("/metrics", headers=headers).status_code == 200
+            assert client.get("/page.json", headers=headers).json()["ids"] == [0, 1, 2]
         for headers in ({}, {"X-API-Key": ""}, {"X-API-Key": "firs"}, {"Authorization": "Basic first"}):
             refused = search(headers)
             assert refused.status_code == 401
             assert "key" in refused.json()["error"]
             assert client.get("/metrics", headers=headers).status_code == 401
+            assert client.get("/page.json", headers=headers).status_code == 401
         huge = client.post("/search", content=b" " * 17_000_000, headers=JSON)
         assert huge.status_code == 401  # the body of a stranger is not looked at
         for path in ("/", "/livez", "/healthz", "/readyz", "/openapi.json"):
@@ -431,6 +433,34 @@ def test_the_page_is_whole_and_asks_only_its_own_service(client):
         assert "http:" not in text
         assert "https:" not in text
         assert "innerHTML" not in text
+
+
+@pytest.mark.parametrize(
+    ("payload", "where"),
+    [
+        (
+            {"kind": np.arange(N), "name": ['a "b\\'] * N, "third": np.ones(N)},
+            'kind >= 0 and name == "a \\"b\\\\"',
+        ),
+        ({"not": [True] * N, "two words": np.full(N, 1.5)}, "`not` == true and `two words` >= 1.5"),
+        ({"price": np.full(N, np.nan), "tags": [["x"]] * N, "none": [[]] * N}, '"x" in tags'),
+        ({"long": ["x" * 99] * N}, None),
+        (None, None),
+    ],
+    ids=str,
+)
+def test_the_page_has_ids_and_a_filter_to_begin_with(local, tmp_path, payload, where):
+    local.model.save(tmp_path / "model.kin")
+    ids = [f"row {i:03}" for i in range(N)]
+    HammingIndex.from_codes(local.index.codes(), ids=ids, payload=payload).save(tmp_path / "index.kin")
+    with TestClient(app_of(tmp_path)) as client:
+        hints = client.get("/page.json").json()
+        assert hints == {"ids": ids[:3], "where": where}
+        assert "page.json" in client.get("/page.js").text
+        (one,) = results(
+            client.post("/search", json={"ids": ids[:1], "where": where, "exclude": [None], "k": N})
+        )
+        assert ids[0] in one["ids"]
 
 
 def test_a_model_and_an_index_that_do_not_belong_together(pairs):

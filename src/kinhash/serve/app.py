@@ -13,6 +13,7 @@ from .. import __version__
 from .._internal.aliases import Facts
 from .batches import Batches
 from .bodies import BYTES, JSON, body_of, encode_job, search_job
+from .hints import hints_of
 from .jobs import Job
 from .keeper import Keeper
 from .keys import Keys
@@ -156,7 +157,7 @@ def create_app(
     install(app)
     _add_work(app, service)
     _add_state(app, service)
-    _add_page(app)
+    _add_page(app, service)
     routes = frozenset(route.path for route in app.routes)
     app.add_middleware(Stoppable)
     app.add_middleware(Counted, metrics=service.metrics, routes=routes)
@@ -194,7 +195,12 @@ def _add_state(app: fastapi.FastAPI, service: Service) -> None:
         return described(app, service.schemas(service.keeper.pair))
 
 
-def _add_page(app: fastapi.FastAPI) -> None:
+def _add_page(app: fastapi.FastAPI, service: Service) -> None:
+    @app.get("/page.json", include_in_schema=False)
+    async def hints(request: fastapi.Request) -> Any:
+        service.keys.check(request)
+        return hints_of(service.keeper.pair)
+
     def show(name: str, kind: str) -> Callable[[], Awaitable[Any]]:
         text = (resources.files(__package__) / name).read_text(encoding="utf-8")
 
