@@ -513,6 +513,14 @@ def test_search_takes_a_filter_as_text(run: Run, folder: Path) -> None:
         assert said.code == 0, said.err
         for one in json.loads(said.out)["neighbors"]:
             assert sorted(one["ids"]) == list(range(40, 50))
+        assert (json.loads(said.out)["rows"], json.loads(said.out)["passed"]) == (120, 10)
+    said = run("search", "films.kin", "queries.kin", "--where", where)
+    assert "Searched the 10 of 120 rows that pass the filter; order" in said.out
+    assert (
+        "Nothing was found. Searched the 0 of 120 rows"
+        in run("search", "films.kin", "queries.kin", "--where", "year > 3000").out
+    )
+    assert "Searched 120 rows; order" in run("search", "films.kin", "queries.kin").out
     said = run("search", "films.kin", "queries.kin", "--where", "year >> 1940")
     assert (said.code, said.out) == (2, "")
     assert "character 7, '> 1940'" in said.err

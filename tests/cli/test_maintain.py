@@ -218,7 +218,8 @@ def test_names_of_digits_stay_names(run: Run, folder: Path) -> None:
         ("upsert index.kin db.kin", "upsert needs the ids"),
         ("add db.kin queries.kin", "kind 'codes'"),
         ("add index.kin db.kin --array x", "pass --model"),
-        ("add index.kin db.kin --payload rows.csv", "those of the index: none"),
+        ("add index.kin db.kin --payload rows.csv", "and the index has no payload"),
+        ("add with_payload.kin db.kin", "The rows came without payload"),
         ("add index.kin db.kin --payload-columns a", "--payload-columns needs --payload"),
         ("add index.kin db.kin -o db.kin", "also an input"),
         ("add nothing.kin db.kin", "nothing.kin"),
@@ -245,6 +246,7 @@ def test_what_is_refused_changes_nothing(argv: str, says: str, run: Run, folder:
     Path("short.txt").write_text("a\nb\n")
     Path("ids.txt").write_text("\n".join(f"row {k}" for k in range(120)) + "\n")
     write_rows("rows.csv")
+    HammingIndex.from_codes(codes, payload={"year": np.arange(len(codes))}).save("with_payload.kin")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     said = run(*argv.split())
     assert said.code == 2, said

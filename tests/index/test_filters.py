@@ -424,6 +424,24 @@ def test_lists_live_through_changes_and_files(tmp_path):
             index.add(NOWHERE, payload=wrong)
 
 
+@pytest.mark.parametrize(
+    ("value", "condition"),
+    [(1.5, "1.5 in scores"), (True, "true in scores"), (2**62, f"{2**62} in scores"), ("a", "'a' in scores")],
+)
+def test_a_segment_of_empty_lists_does_not_stop_a_filter(value, condition):
+    index = HammingIndex.from_codes(np.zeros((100, 2), np.uint8), payload={"scores": [[]] * 100})
+    for strange in (value, np.nan, None, 2**63, (0.5, 2.5), Not(1.5)):
+        expected = list(range(100)) if isinstance(strange, Not) else []
+        assert passing(index, {"scores": strange}) == expected
+    index.add(NOWHERE, payload={"scores": [[value]]})
+    assert passing(index, condition) == passing(index, {"scores": value}) == [100]
+    assert passing(index, f"not {condition}") == list(range(100))
+    if not isinstance(value, str):
+        assert passing(index, {"scores": 2**63}) == passing(index, {"scores": np.nan}) == []
+    with pytest.raises(InvalidInput, match="which holds"):
+        passing(index, {"scores": None})
+
+
 def test_columns_of_lists_that_begin_empty():
     index = HammingIndex.from_codes(np.zeros((2, 2), np.uint8), payload={"x": [[], []]})
     assert passing(index, {"x": 3}) == passing(index, {"x": "a"}) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import warnings
 
@@ -216,6 +217,43 @@ def test_what_cannot_be_answered_is_refused_in_words(client, path, body, says):
     assert len(answer.text) < 2000
 
 
+FIELDS = [
+    ({"where": 5}, "where must be a condition as text, a mapping of payload columns"),
+    ({"where": {"kind": {}}}, "where must be a condition as text, a mapping of payload columns"),
+    ({"where": [1.5, "a"]}, "where must be a condition as text, a mapping of payload columns"),
+    ({"payload": "year"}, "payload must be true, false, or a list of payload columns"),
+    ({"payload": [1]}, "payload must be true, false, or a list of payload columns"),
+    ({"payload": ["kinds"]}, "There is no payload column called 'kinds'"),
+    ({"exclude": ["a"]}, "exclude.0: Input should be a valid integer"),
+]
+
+
+@pytest.mark.parametrize(("options", "says"), FIELDS, ids=lambda value: str(value)[:40])
+def test_a_mistyped_field_is_named_with_what_it_may_be(client, options, says):
+    for way in ({"ids": [1]}, {"vectors": [ROW]}):
+        said = client.post("/search", json=way | options).json()["error"]
+        assert says in said
+        assert not any(word in said for word in ("union", "dict[", "list[", "ids.", "vectors."))
+
+
+def test_the_place_of_a_mistake_is_named_once(client):
+    said = client.post("/search", json={"vectors": [[*ROW[1:], "x"]]}).json()["error"]
+    assert said == "The request cannot be read: vectors.0.5: Input should be a valid number"
+    said = client.post("/search", json={"codes": ["zz"], "format": "hex"}).json()["error"]
+    assert "read: codes.0: " in said
+
+
+def test_columns_of_an_index_without_payload(local, tmp_path):
+    local.model.save(tmp_path / "model.kin")
+    HammingIndex.from_codes(local.index.codes()).save(tmp_path / "index.kin")
+    with TestClient(app_of(tmp_path)) as client:
+        said = client.post("/search", json={"ids": [1], "payload": ["year"]}).json()
+        assert said["error"] == "The request wants the payload column 'year', and the index has no payload"
+        assert said["expected"] == "an index with payload columns"
+        (one,) = results(client.post("/search", json={"ids": [1], "payload": True}))
+        assert "payload" not in one
+
+
 @pytest.mark.parametrize(
     "body",
     [b"", b"\0" * 23, b"\0" * 25, b"\0" * (24 * 1001), np.full(P, np.nan, "<f4").tobytes()],
@@ -244,6 +282,30 @@ def test_a_wide_radius_is_refused_rather_than_cut(pairs, local):
         assert answer.status_code == 422
         assert "More than 50 rows" in answer.json()["error"]
         assert len(results(client.post("/search", json={"ids": [1], "radius": 60, "k": 50}))[0]["ids"]) == 50
+
+
+def test_an_answer_that_is_too_large_is_refused(pairs):
+    """Rows × neighbors × (payload columns + 1); no row has more neighbors than the index has rows."""
+    with TestClient(app_of(pairs / "a", limits=Limits(answer_values=2 * N))) as client:
+        fits = [
+            {"ids": [1, 2], "k": 1000},
+            {"ids": [1, 2], "k": 200, "payload": ["kind"]},
+            {"ids": [1, 2], "radius": 60},
+        ]
+        for body in fits:
+            assert len(results(client.post("/search", json=body))) == 2
+        beyond = [
+            {"ids": [1, 2, 3], "k": 1000},
+            {"ids": [1, 2, 3], "k": 200, "payload": ["kind"]},
+            {"ids": [1, 2], "k": 81, "payload": True},
+            {"ids": [1, 2], "radius": 60, "payload": ["kind"]},
+        ]
+        for body in beyond:
+            answer = client.post("/search", json=body)
+            assert answer.status_code == 422
+            said = answer.json()
+            assert "payload columns + 1" in said["error"]
+            assert (said["expected"], "--max-answer" in said["remedy"]) == ("at most 800", True)
 
 
 def test_a_body_that_is_too_large(pairs):
@@ -276,11 +338,13 @@ def test_requests_need_one_of_the_keys(pairs):
         ):
             assert search(headers).status_code == 200
             assert client.get("/metrics", headers=headers).status_code == 200
+            assert client.get("/page.json", headers=headers).json()["ids"] == [0, 1, 2]
         for headers in ({}, {"X-API-Key": ""}, {"X-API-Key": "firs"}, {"Authorization": "Basic first"}):
             refused = search(headers)
             assert refused.status_code == 401
             assert "key" in refused.json()["error"]
             assert client.get("/metrics", headers=headers).status_code == 401
+            assert client.get("/page.json", headers=headers).status_code == 401
         huge = client.post("/search", content=b" " * 17_000_000, headers=JSON)
         assert huge.status_code == 401  # the body of a stranger is not looked at
         for path in ("/", "/livez", "/healthz", "/readyz", "/openapi.json"):
@@ -371,12 +435,40 @@ def test_the_page_is_whole_and_asks_only_its_own_service(client):
         assert "innerHTML" not in text
 
 
+@pytest.mark.parametrize(
+    ("payload", "where"),
+    [
+        (
+            {"kind": np.arange(N), "name": ['a "b\\'] * N, "third": np.ones(N)},
+            'kind >= 0 and name == "a \\"b\\\\"',
+        ),
+        ({"not": [True] * N, "two words": np.full(N, 1.5)}, "`not` == true and `two words` >= 1.5"),
+        ({"price": np.full(N, np.nan), "tags": [["x"]] * N, "none": [[]] * N}, '"x" in tags'),
+        ({"long": ["x" * 99] * N}, None),
+        (None, None),
+    ],
+    ids=str,
+)
+def test_the_page_has_ids_and_a_filter_to_begin_with(local, tmp_path, payload, where):
+    local.model.save(tmp_path / "model.kin")
+    ids = [f"row {i:03}" for i in range(N)]
+    HammingIndex.from_codes(local.index.codes(), ids=ids, payload=payload).save(tmp_path / "index.kin")
+    with TestClient(app_of(tmp_path)) as client:
+        hints = client.get("/page.json").json()
+        assert hints == {"ids": ids[:3], "where": where}
+        assert "page.json" in client.get("/page.js").text
+        (one,) = results(
+            client.post("/search", json={"ids": ids[:1], "where": where, "exclude": [None], "k": N})
+        )
+        assert ids[0] in one["ids"]
+
+
 def test_a_model_and_an_index_that_do_not_belong_together(pairs):
     with pytest.raises(CodesMismatch, match="made"):
         create_app(pairs / "a/model.kin", pairs / "b/index.kin")
 
 
-@pytest.mark.parametrize("name", ["rows", "k", "body_bytes", "concurrent", "body_seconds"])
+@pytest.mark.parametrize("name", [one.name for one in dataclasses.fields(Limits)])
 def test_limits_are_positive_whole_numbers(name):
     with pytest.raises(InvalidInput, match=name):
         Limits(**{name: 0})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 from pathlib import Path
@@ -47,7 +48,7 @@ def test_options_routes_and_metrics_of_the_page_exist(pairs):
 
 def test_limits_of_the_page_are_the_defaults():
     limits = Limits()
-    for value in (limits.rows, limits.k, limits.body_bytes, limits.concurrent, limits.body_seconds):
+    for value in dataclasses.astuple(limits):
         assert f"{value:,}" in TEXT
 
 

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import dataclasses
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinhash.errors import InvalidInput
+from kinhash.index import ListColumn
+from kinhash.serve import jobs as room
 from kinhash.serve.batches import MOST_ROWS, Batches
 from kinhash.serve.jobs import EncodeJob, SearchJob, run
 from kinhash.serve.pair import Files, load_pair
@@ -127,6 +130,82 @@ def test_a_client_that_has_gone_leaves_the_others_their_answers(loaded):
 
     kinds = [type(one) for one in asyncio.run(ask())]
     assert kinds == [bytes, bytes, asyncio.CancelledError, bytes, bytes]
+
+
+def test_what_no_client_waits_for_is_not_computed(loaded, monkeypatch):
+    going, computed = threading.Event(), []
+
+    def slowly(jobs):
+        computed.extend(len(job) for job in jobs)
+        going.wait(20)
+        return run(jobs)
+
+    monkeypatch.setattr("kinhash.serve.batches.run", slowly)
+
+    async def ask():
+        batches = Batches(lambda _: None)
+        first, *others = [batches.answer(EncodeJob(loaded[0], X[:n])) for n in (1, 2, 3)]
+        await asyncio.sleep(0)  # the first batch, of all three, begins
+        late = [batches.answer(EncodeJob(loaded[0], X[:n])) for n in (4, 5, 6)]
+        for one in late[:2]:
+            one.cancel()
+        going.set()
+        await asyncio.gather(first, *others, late[2])
+        batches.close()
+
+    asyncio.run(ask())
+    assert computed == [1, 2, 3, 6]
+
+
+def test_a_large_answer_does_not_hold_up_the_next_batch(loaded, monkeypatch):
+    """It is written in a thread of its own, in the same words as a small one."""
+    going, real = threading.Event(), SearchJob.answer
+    large = SearchJob(loaded[0], packed=loaded[0].codes, k=300, columns=("name", "price"))
+    small = SearchJob(loaded[0], packed=loaded[0].codes[:1], k=3)
+    assert small.n_values <= room.SMALL < large.n_values
+    monkeypatch.setattr(
+        SearchJob, "answer", lambda job, found: (job is small or going.wait(20), real(job, found))[1]
+    )
+
+    async def ask():
+        batches = Batches(lambda _: None)
+        writing = batches.answer(large)
+        for _ in range(3):
+            await batches.answer(small)
+        assert not writing.done()
+        gone = batches.answer(large)
+        await batches.answer(small)
+        gone.cancel()
+        going.set()
+        body = await writing
+        batches.close()
+        return body
+
+    body = asyncio.run(ask())
+    monkeypatch.setattr(room, "SMALL", large.n_values)
+    assert run([large]) == [body]
+
+
+def test_a_mistake_in_a_large_answer_ends_its_request(loaded, monkeypatch):
+    monkeypatch.setattr(room, "SMALL", 0)
+    monkeypatch.setattr(SearchJob, "answer", lambda job, found: 1 / 0)
+
+    async def ask():
+        batches = Batches(lambda _: None)
+        with pytest.raises(ZeroDivisionError):
+            await batches.answer(SearchJob(loaded[0], X[:1], k=2))
+        batches.close()
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_that_json_does_not_have_are_null(dtype):
+    flat = np.array([0.1, np.nan, np.inf, -np.inf, 2], dtype)
+    expected = [float(flat[0]), None, None, None, 2.0]
+    assert room._values(flat) == expected
+    lists = ListColumn(flat, np.array([0, 2, 2, 5]))
+    assert room._values(lists) == [[], expected[:2], [], expected[2:]]
 
 
 def test_a_mistake_of_ours_ends_requests_and_not_the_service(loaded, monkeypatch):

@@ -109,6 +109,38 @@ def test_a_stop_answers_what_is_in_progress(here):
         assert (ran.returncode, ran.stderr.read()) == (0, "")
 
 
+def test_a_stop_does_not_wait_for_ever(pairs, monkeypatch, caplog):
+    """What is not answered in time, searches and uploads, gets 503 in the form of our errors."""
+    from kinhash.serve import batches, server
+
+    going, real = threading.Event(), batches.run
+    monkeypatch.setattr(batches, "run", lambda jobs: (going.wait(20), real(jobs))[1])
+    monkeypatch.setattr(server, "STOP_SECONDS", 1)
+    app = app_of(pairs / "a")
+    running = server.server_of(app)
+    content = json.dumps(BODY).encode()
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        thread = threading.Thread(target=running.run, args=([sock],))
+        thread.start()
+        clients = [socket.create_connection(sock.getsockname(), 30) for _ in range(3)]
+        for one, sent in zip(clients, [content, content, content[:9]], strict=True):
+            one.sendall(head(len(content)).encode() + sent)
+        until(lambda: app.state.service.busy == 2)
+        running.should_exit = True
+        answers = [read_all(one) for one in clients]
+        for one in clients:
+            one.close()
+        going.set()
+        thread.join(30)
+    for answer in answers:
+        assert answer.startswith(b"HTTP/1.1 503")
+        assert b"connection: close" in answer
+        assert b"retry-after: 1" in answer
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["remedy"].startswith("Retry")
+    assert b'status="503"} 3.0' in app.state.service.metrics.text()
+    assert "Exception in ASGI application" not in caplog.text
+
+
 def test_killed_in_the_middle_of_a_request(here):
     """The client sees a broken connection. A new process, with other options, answers as before."""
     before = {path.name: path.read_bytes() for path in here.iterdir()}
@@ -154,10 +186,90 @@ def test_slow_and_vanished_clients_do_not_hold_up_others(pairs):
                 one.close()
 
 
+def metrics_of(port):
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", "/metrics")
+    text = connection.getresponse().read().decode()
+    connection.close()
+    return text
+
+
+def test_the_connection_of_a_dripping_body_ends(pairs):
+    with (
+        listening(app_of(pairs / "a", limits=Limits(body_seconds=1))) as port,
+        socket.create_connection(("127.0.0.1", port), 30) as slow,
+    ):
+        slow.sendall(head(1000).encode())
+        slow.settimeout(0.1)
+        answer, ended = b"", False
+        for _ in range(200):
+            try:
+                slow.sendall(b" ")
+                part = slow.recv(65536)
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                part = b""
+            answer += part
+            if not part:
+                ended = True
+                break
+        assert ended
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b"connection: close" in answer.lower()
+
+
+@pytest.mark.parametrize("framing", ["a cut body", "malformed chunks"])
+def test_a_broken_upload_is_a_mistake_of_the_client(here, framing):
+    """It counts as 400, and leaves no traceback in the log."""
+    broken = head(100) + "{"
+    if framing == "malformed chunks":
+        broken = head(100).replace("Content-Length: 100", "Transfer-Encoding: chunked") + "1\r\n{\r\nzz\r\n"
+    with process(here) as (port, ran):
+        with socket.create_connection(("127.0.0.1", port), 30) as gone:
+            gone.sendall(broken.encode())
+            if framing == "malformed chunks":
+                assert read_all(gone).startswith(b"HTTP/1.1 400")
+        until(lambda: 'route="/search",status=' in metrics_of(port))
+        counted = metrics_of(port)
+        assert 'kinhash_requests_total{route="/search",status="400"} 1.0' in counted
+        assert 'status="500"' not in counted
+        code, said = stop(ran)
+    assert code == 0
+    assert "Traceback" not in said
+
+
+def test_what_a_vanished_client_asked_for_is_not_computed(pairs, monkeypatch):
+    from kinhash.serve import batches
+
+    app, going, real, computed = app_of(pairs / "a"), threading.Event(), batches.run, []
+
+    def slowly(jobs):
+        computed.extend(len(job) for job in jobs)
+        going.wait(20)
+        return real(jobs)
+
+    monkeypatch.setattr(batches, "run", slowly)
+    with listening(app) as port:
+        first = threading.Thread(target=ask, args=(port, "/search", {"ids": [1]}))
+        first.start()
+        until(lambda: computed)
+        content = json.dumps({"ids": [1, 2]}).encode()
+        with socket.create_connection(("127.0.0.1", port), 30) as gone:
+            gone.sendall(head(len(content)).encode() + content)
+            until(lambda: app.state.service.busy == 2)
+        until(lambda: app.state.service.busy == 1)
+        going.set()
+        first.join()
+        assert ask(port, "/search", {"ids": [1, 2, 3]})[0] == 200
+        assert computed == [1, 3]
+        assert 'kinhash_requests_total{route="/search",status="400"} 1.0' in metrics_of(port)
+
+
 def test_a_slow_reader_does_not_hold_up_others(pairs):
     """It asks for megabytes and reads none of them."""
     with listening(app_of(pairs / "a")) as port:
-        content = json.dumps({"ids": list(range(400)) * 2, "k": 400, "payload": True}).encode()
+        content = json.dumps({"ids": list(range(400)), "k": 400, "payload": True}).encode()
         with socket.create_connection(("127.0.0.1", port), 30) as lazy:
             lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             lazy.sendall(head(len(content)).encode() + content)

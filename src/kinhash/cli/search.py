@@ -82,21 +82,32 @@ def search(
         codes = open_codes(queries, _bits(queries, opened.n_bits))
         codes = replace(codes, fields=opened.fields) if queries.lower().endswith(".npy") else codes
     start = time.perf_counter()
+    passing = None if where is None else opened.filter(where)
     if radius is not None:
-        found = opened.search_radius(codes, radius, where=where)
+        found = opened.search_radius(codes, radius, where=passing)
     elif margins is None:
-        found = opened.search(codes, k, where=where)
+        found = opened.search(codes, k, where=passing)
     else:
         field = None if floats == "both" else floats
-        found = opened.search(codes, k, where=where, margins=margins, margins_of=field)
+        found = opened.search(codes, k, where=passing, margins=margins, margins_of=field)
     seconds = time.perf_counter() - start
     names = range(len(codes)) if codes.ids is None else codes.ids.tolist()
     answers = [
         {"query": name, "ids": one.ids.tolist(), "distances": one.distances.tolist()}
         for name, one in zip(names, found, strict=True)
     ]
-    result = {"index": index, "n_bits": opened.n_bits, "rows": len(opened), "seconds": seconds}
-    text = _text(answers if show_all else answers[:SHOWN_QUERIES], len(answers), len(opened))
+    passed = len(opened) if passing is None else len(passing)
+    result = {
+        "index": index,
+        "n_bits": opened.n_bits,
+        "rows": len(opened),
+        "passed": passed,
+        "seconds": seconds,
+    }
+    searched = counted(len(opened), "row")
+    if passing is not None:
+        searched = f"the {passed:,} of {searched} that pass the filter"
+    text = _text(answers if show_all else answers[:SHOWN_QUERIES], len(answers), searched)
     emit({**result, "neighbors": answers}, text, as_json)
 
 
@@ -129,7 +140,7 @@ def _encoded(hasher: Hasher, features: str, floats: str | None) -> tuple[Codes, 
     return hasher.codes_of(pack_bits(margins > 0)), margins
 
 
-def _text(answers: list[Facts], n_queries: int, n_rows: int) -> str:
+def _text(answers: list[Facts], n_queries: int, searched: str) -> str:
     rows = [["query", "place", "id", "distance"]]
     for answer in answers:
         pairs = zip(answer["ids"], answer["distances"], strict=True)
@@ -138,5 +149,5 @@ def _text(answers: list[Facts], n_queries: int, n_rows: int) -> str:
     hidden = n_queries - len(answers)
     queries = "query" if hidden == 1 else "queries"
     more = f" {hidden:,} more {queries}: --all or --json." if hidden else ""
-    order = f"Searched {counted(n_rows, 'row')}; order: distance, then id.{more}"
+    order = f"Searched {searched}; order: distance, then id.{more}"
     return f"{table(rows)}\n{order}" if len(rows) > 1 else f"Nothing was found. {order}"

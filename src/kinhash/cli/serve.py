@@ -39,6 +39,12 @@ AT_LEAST_ONE = click.IntRange(1)
 )
 @click.option("--max-rows", "rows", type=AT_LEAST_ONE, help="Rows of a request.  [default: 1000]")
 @click.option("--max-k", "k", type=AT_LEAST_ONE, help="Neighbors of a row.  [default: 1000]")
+@click.option(
+    "--max-answer",
+    "answer_values",
+    type=AT_LEAST_ONE,
+    help="Rows × neighbors × (payload columns + 1) of an answer.  [default: 1000000]",
+)
 @click.option("--max-body", "body_bytes", type=AT_LEAST_ONE, help="Bytes of a request.  [default: 16000000]")
 @click.option("--max-concurrent", "concurrent", type=AT_LEAST_ONE, help="Requests at a time.  [default: 256]")
 @click.option(

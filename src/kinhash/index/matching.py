@@ -127,6 +127,8 @@ def _compared(segment: Segment, wanted: OneOf | Between) -> Bools:
     if name not in payload:
         raise UnknownName.among("payload column", name, payload)
     column = payload[name]
+    if isinstance(column, ListColumn) and not len(column.values):
+        return np.zeros(len(column), bool)  # without values it has no type, and other segments may have one
     _require_type_of(column, wanted)
     if isinstance(column, ListColumn) or column.dtype == STRING:
         return segment.filtering.once(f"column {name}", lambda: _coded(column)).passing(wanted)
@@ -155,8 +157,6 @@ def _require_type_of(column: Column, wanted: OneOf | Between) -> None:
     values = column.values if isinstance(column, ListColumn) else column
     accepted, kind = (str, "strings") if values.dtype == STRING else (Real, "numbers")
     kind = "booleans" if values.dtype == bool else kind
-    if isinstance(column, ListColumn) and not len(values):
-        return  # lists without values say nothing of their type, and nothing passes
     asked = wanted.values if isinstance(wanted, OneOf) else (wanted.low, wanted.high)
     for value in asked:
         bound = isinstance(wanted, Between)

@@ -204,9 +204,21 @@ def same_columns(columns: Columns, known: Mapping[str, Column] | None) -> Column
     if kinds[0] != kinds[1]:
         names = ", ".join(f"{name} ({kind_of(column)})" for name, column in known.items())
         came = ", ".join(f"{name} ({kind_of(column)})" for name, column in columns.items())
+        if not came:
+            raise InvalidInput(
+                "The rows came without payload, and the index has payload columns",
+                f"those of the index: {names}",
+                "Pass these columns with the same types (--payload on the command line)",
+            )
+        if not names:
+            raise InvalidInput(
+                f"The payload has the columns {came}, and the index has no payload",
+                "rows without payload",
+                "Leave it out, or build the index again with payload",
+            )
         raise InvalidInput(
-            f"The payload has the columns {came or 'none'}",
-            f"those of the index: {names or 'none'}",
+            f"The payload has the columns {came}",
+            f"those of the index: {names}",
             "Pass the same columns with the same types",
         )
     return {name: columns[name] for name in known}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -12,6 +13,7 @@ from .. import __version__
 from .._internal.aliases import Facts
 from .batches import Batches
 from .bodies import BYTES, JSON, body_of, encode_job, search_job
+from .hints import hints_of
 from .jobs import Job
 from .keeper import Keeper
 from .keys import Keys
@@ -20,7 +22,7 @@ from .metrics import Counted, Metrics
 from .openapi import ENCODE, PROBE, SEARCH, described
 from .packages import fastapi
 from .pair import Files, Pair
-from .problems import Refused, install
+from .problems import Refused, Stoppable, install
 from .schemas import Schemas, schemas_of
 
 __all__ = ["Service", "create_app"]
@@ -80,7 +82,26 @@ class Service:
             pair = self.keeper.pair  # from here on this one, whatever is loaded meanwhile
             job = make(pair, self.schemas(pair), self.limits, request, body)
             self.metrics.rows.labels(request.url.path).inc(len(job))
-            return job, await self.batches.answer(job)
+            return job, await self._unless_gone(request, self.batches.answer(job))
+
+    @staticmethod
+    async def _unless_gone(request: fastapi.Request, body: asyncio.Future[bytes]) -> bytes:
+        """The body. Cancels it as soon as the client has disconnected."""
+
+        async def watch() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+            body.cancel()
+
+        watching = asyncio.create_task(watch())
+        try:
+            return await body
+        except asyncio.CancelledError:
+            if watching.done():
+                raise Refused(400, "The client went away before its request was answered") from None
+            raise
+        finally:
+            watching.cancel()
 
     def state(self) -> Facts:
         """What the service has loaded, and whether it refused newer files."""
@@ -136,8 +157,9 @@ def create_app(
     install(app)
     _add_work(app, service)
     _add_state(app, service)
-    _add_page(app)
+    _add_page(app, service)
     routes = frozenset(route.path for route in app.routes)
+    app.add_middleware(Stoppable)
     app.add_middleware(Counted, metrics=service.metrics, routes=routes)
     return app
 
@@ -173,7 +195,12 @@ def _add_state(app: fastapi.FastAPI, service: Service) -> None:
         return described(app, service.schemas(service.keeper.pair))
 
 
-def _add_page(app: fastapi.FastAPI) -> None:
+def _add_page(app: fastapi.FastAPI, service: Service) -> None:
+    @app.get("/page.json", include_in_schema=False)
+    async def hints(request: fastapi.Request) -> Any:
+        service.keys.check(request)
+        return hints_of(service.keeper.pair)
+
     def show(name: str, kind: str) -> Callable[[], Awaitable[Any]]:
         text = (resources.files(__package__) / name).read_text(encoding="utf-8")
 

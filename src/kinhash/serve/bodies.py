@@ -12,10 +12,10 @@ from ..errors import InvalidInput, UnknownName
 from ..index import as_ids
 from .jobs import EncodeJob, SearchJob
 from .limits import Limits
-from .packages import fastapi, pydantic
+from .packages import fastapi, pydantic, starlette
 from .pair import Pair
 from .problems import Refused, reading
-from .schemas import DEFAULT_K, Schemas
+from .schemas import DEFAULT_K, MAY_BE, Schemas
 from .texts import read_codes
 
 __all__ = ["BYTES", "JSON", "body_of", "encode_job", "search_job"]
@@ -38,7 +38,7 @@ async def body_of(request: fastapi.Request, limits: Limits) -> bytes:
     except TimeoutError:
         slow = f"The body did not arrive within {limits.body_seconds} s"
         raise Refused(408, slow, "a client that sends faster", "Send fewer rows at once") from None
-    except fastapi.requests.ClientDisconnect:
+    except starlette.requests.ClientDisconnect:
         raise Refused(400, "The client went away before its request was complete") from None
     if size > limits.body_bytes:
         raise Refused(
@@ -76,12 +76,12 @@ def search_job(
         chosen = _set(options)
         X = _plain_rows(pair, limits, body, chosen.get("view"))
     else:
-        given = _valid(schemas.search.validate_json, body)
+        given = _valid(schemas.search.validate_json, body, below=1, may_be=MAY_BE)
         chosen = {**_set(options), **_set(given)}
         X, packed, own = _queries(pair, given, chosen.get("view"))
     radius, k = chosen.get("radius"), chosen.get("k")
     all_within = k is None and radius is not None
-    return SearchJob(
+    job = SearchJob(
         pair,
         X,
         packed,
@@ -92,7 +92,11 @@ def search_job(
         where=chosen.get("where"),
         exclude=_excluded(chosen.get("exclude", own), len(X if X is not None else packed)),  # type: ignore[arg-type]
         columns=_columns(pair, chosen.get("payload", False)),
+        most_values=limits.answer_values,
     )
+    if not all_within:  # how many rows are within a radius, only the search says
+        job.check_size(job.n_values)
+    return job
 
 
 def _rows(pair: Pair, vectors: list[list[float]], view: str | None) -> Array:
@@ -131,6 +135,12 @@ def _columns(pair: Pair, asked: bool | list[str]) -> tuple[str, ...]:
     if isinstance(asked, bool):
         return tuple(pair.payload) if asked else ()
     for name in asked:
+        if not pair.payload:
+            raise InvalidInput(
+                f"The request wants the payload column {name!r}, and the index has no payload",
+                "an index with payload columns",
+                "Leave payload out, or pass payload when the index is built",
+            )
         if name not in pair.payload:
             raise UnknownName.among("payload column", name, pair.payload)
     return tuple(asked)
@@ -162,11 +172,11 @@ def _wants_bytes(request: fastapi.Request) -> bool:
     return BYTES in request.headers.get("accept", "").lower()
 
 
-def _valid(check: Any, given: Any) -> Any:
+def _valid(check: Any, given: Any, **how: Any) -> Any:
     try:
         return check(given)
     except pydantic.ValidationError as problem:
-        raise reading(problem) from None
+        raise reading(problem, **how) from None
 
 
 def _set(given: pydantic.BaseModel) -> Facts:

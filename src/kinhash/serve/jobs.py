@@ -9,19 +9,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._internal.json import plain
 from .._internal.types import Array, Facts
 from ..codes import Codes
 from ..errors import InvalidInput
-from ..index import Neighbors
+from ..index import ListColumn, Neighbors
 from .pair import Pair
 from .texts import write_codes
 
-__all__ = ["EncodeJob", "Job", "SearchJob", "run"]
+__all__ = ["EncodeJob", "Job", "Outcome", "SearchJob", "run"]
+
+SMALL = 2_000  # values of an answer that is written at once; a larger one takes a thread of its own
+Outcome = bytes | Exception | Callable[[], bytes]  # a body, what went wrong, or a body yet to be written
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,11 @@ class Job:
     def __len__(self) -> int:
         rows: Any = self.X if self.X is not None else self.packed
         return len(rows)
+
+    @property
+    def n_values(self) -> int:
+        """About how many values the answer has, at most."""
+        return len(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +71,10 @@ class EncodeJob(Job):
 
 @dataclass(frozen=True, eq=False)
 class SearchJob(Job):
-    """Neighbors wanted: ``k`` of each query, or all within ``radius`` if they are less than ``k``."""
+    """Neighbors wanted: ``k`` of each query, or all within ``radius`` if they are less than ``k``.
+
+    An answer with more than ``most_values`` values, counted as in `n_values`, is refused.
+    """
 
     k: int = 10
     radius: int | None = None
@@ -71,6 +82,25 @@ class SearchJob(Job):
     where: Facts | str | list[int | str] | None = None
     exclude: Sequence[object] | None = None
     columns: Sequence[str] = field(default_factory=tuple)
+    most_values: int | None = None
+
+    @property
+    def n_values(self) -> int:
+        """Rows × neighbors × (payload columns + 1): an id with its distance counts as one value."""
+        return self._values_of(len(self) * min(self.k, len(self.pair.index)))
+
+    def _values_of(self, n_neighbors: int) -> int:
+        return n_neighbors * (len(self.columns) + 1)
+
+    def check_size(self, n_values: int) -> None:
+        """Refuse an answer of too many values."""
+        if self.most_values is not None and n_values > self.most_values:
+            counted = f"rows × neighbors × {len(self.columns) + 1} (payload columns + 1)"
+            raise InvalidInput(
+                f"The answer has up to {n_values:,} values: {counted}",
+                f"at most {self.most_values:,}",
+                "Send fewer rows at once, ask for a smaller k or fewer columns, or raise --max-answer",
+            )
 
     @property
     def kind(self) -> Hashable:
@@ -78,11 +108,19 @@ class SearchJob(Job):
         return id(self.pair), self.k, json.dumps(self.where, sort_keys=True)
 
     def answer(self, found: Iterable[Neighbors]) -> bytes:
-        """The body of the response."""
-        results = [self._result(one.ids, one.distances) for one in found]
-        return _json({"model_id": self.pair.model_id, "pair": self.pair.number, "results": results})
+        """The body of the response.
 
-    def _result(self, ids: Array, distances: Array) -> Facts:
+        Each query is written by itself: the encoder of JSON lets no other thread run meanwhile.
+        """
+        near = [self._near(one) for one in found]
+        self.check_size(self._values_of(sum(len(ids) for ids, _ in near)))
+        head = _json({"model_id": self.pair.model_id, "pair": self.pair.number})
+        results = b",".join([_json(self._result(ids, distances)) for ids, distances in near])
+        return b"".join([head[:-1], b',"results":[', results, b"]}"])
+
+    def _near(self, found: Neighbors) -> tuple[Array, Array]:
+        """Ids and distances of the neighbors of one query that are wanted."""
+        ids, distances = found.ids, found.distances
         if self.radius is not None:
             near = int(np.searchsorted(distances, self.radius, "right"))
             if self.all_within and near == self.k:
@@ -92,6 +130,9 @@ class SearchJob(Job):
                     "Pass a smaller radius, or k as well for the nearest of them",
                 )
             ids, distances = ids[:near], distances[:near]
+        return ids, distances
+
+    def _result(self, ids: Array, distances: Array) -> Facts:
         result: Facts = {"ids": ids.tolist(), "distances": distances.tolist()}
         if self.columns:
             ranks = self.pair.ids.find(ids)
@@ -99,8 +140,8 @@ class SearchJob(Job):
         return result
 
 
-def run(jobs: Sequence[Job]) -> list[bytes | Exception]:
-    """The body of every job's response, or what went wrong with it."""
+def run(jobs: Sequence[Job]) -> list[Outcome]:
+    """The body of every job's response, what went wrong with it, or, for a large body, what writes it."""
     outcomes: list[Any] = list(jobs)
     raw = [i for i, job in enumerate(jobs) if job.X is not None]
     _together(outcomes, raw, lambda job: (id(job.pair), job.view, job.X.shape[1], job.X.dtype), _encoded)
@@ -113,7 +154,10 @@ def run(jobs: Sequence[Job]) -> list[bytes | Exception]:
         outcomes[i] = (jobs[i], outcomes[i])
     _together(outcomes, searches, lambda asked: (asked[0].kind, *_facts(asked[1])), _searched)
     for i in coded:
-        outcomes[i] = _tried(jobs[i].answer, outcomes[i])  # type: ignore[attr-defined]
+        if jobs[i].n_values <= SMALL or isinstance(outcomes[i], Exception):
+            outcomes[i] = _tried(jobs[i].answer, outcomes[i])  # type: ignore[attr-defined]
+        else:
+            outcomes[i] = partial(jobs[i].answer, outcomes[i])  # type: ignore[attr-defined]
     return outcomes
 
 
@@ -183,9 +227,15 @@ def _searched(asked: list[tuple[SearchJob, Codes]]) -> list[list[Neighbors]]:
 
 def _values(column: Any) -> list[Any]:
     """Values of a payload column for JSON, which has no NaN and no infinity."""
-    values: list[Any] = column.tolist()
-    safe = isinstance(column, np.ndarray) and column.dtype.kind != "f"
-    return values if safe else plain(values)
+    flat = column.values if isinstance(column, ListColumn) else column
+    values: list[Any] = flat.tolist()
+    if flat.dtype.kind == "f":
+        for place in np.flatnonzero(~np.isfinite(flat)).tolist():
+            values[place] = None
+    if not isinstance(column, ListColumn):
+        return values
+    ends = column.ends.tolist()
+    return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _json(value: Facts) -> bytes:

@@ -8,8 +8,9 @@ try:
     import fastapi
     import prometheus_client
     import pydantic
+    import starlette.requests
     import uvicorn
 except ImportError as problem:
     raise MissingExtra.of(str(problem.name), "serve") from None
 
-__all__ = ["fastapi", "prometheus_client", "pydantic", "uvicorn"]
+__all__ = ["fastapi", "prometheus_client", "pydantic", "starlette", "uvicorn"]

@@ -37,9 +37,12 @@ function bodyOf(id) {
   return `{${parts.join(", ")}}`;
 }
 
+function keyHeader() {
+  return byId("key").value ? { "X-API-Key": byId("key").value } : {};
+}
+
 async function ask(id) {
-  const headers = { "Content-Type": "application/json" };
-  if (byId("key").value) headers["X-API-Key"] = byId("key").value;
+  const headers = { "Content-Type": "application/json", ...keyHeader() };
   let response = await fetch("search", { method: "POST", headers, body: bodyOf(id) });
   if (response.status === 422 && !textIds && asJson(id) === id) {
     textIds = true;
@@ -63,6 +66,7 @@ async function search(id) {
       return;
     }
     show(answer.results[0]);
+    if (byId("hint").hidden) hint();
     say(`Rows nearest to ${id}: differing bits as they count, equal distances by id.`);
   } catch (problem) {
     say("The service does not answer: " + problem.message, true);
@@ -80,11 +84,25 @@ function show(found) {
   byId("found").hidden = false;
 }
 
+/** The first ids of the index, to click on, and a filter over its columns; with keys, once one was typed. */
+async function hint() {
+  const response = await fetch("page.json", { headers: keyHeader() });
+  if (response.status === 401) byId("key-label").hidden = false;
+  if (!response.ok) return;
+  const { ids, where } = parsed(await response.text());
+  byId("id").placeholder = ids.length ? String(ids[0]) : "";
+  byId("where").placeholder = where ?? JSON.stringify(ids);
+  byId("hint").replaceChildren("The first ids: ", ...ids.map((id) =>
+    make("button", { type: "button", onclick: () => search(String(id)) }, String(id))));
+  byId("hint").hidden = !ids.length;
+}
+
 byId("search").addEventListener("submit", (event) => {
   event.preventDefault();
   search(byId("id").value.trim());
 });
 
+hint();
 fetch("readyz").then(async (response) => {
   const state = await response.json();
   byId("about").textContent = `${state.rows.toLocaleString("en")} rows, model ${state.model_id.slice(0, 12)}`

@@ -16,13 +16,17 @@ from .limits import Limits
 from .packages import pydantic
 from .pair import Pair
 
-__all__ = ["FORMATS", "Answers", "Encoded", "Schemas", "schemas_of"]
+__all__ = ["FORMATS", "MAY_BE", "Answers", "Encoded", "Schemas", "schemas_of"]
 
 FORMATS = ("base64", "hex", "bits")  # how a code is written as text
 DEFAULT_K = 10
 LARGEST_ID = 2**63
 REF = "#/components/schemas/{model}"
 Scalar = bool | int | float | str
+MAY_BE = {  # options of a search that take several types
+    "where": "a condition as text, a mapping of payload columns to values or lists, or a list of ids",
+    "payload": "true, false, or a list of payload columns",
+}
 
 
 def _whole(value: object) -> object:
@@ -199,7 +203,8 @@ def _options(pair: Pair, limits: Limits) -> Facts:
     radius = _integer(ge=0, le=2**31)
     an_id: Any = _an_id(pair)
     excluded = Annotated[list[an_id | None], Field(max_length=limits.rows)]
-    column: Any = Literal[tuple(pair.payload)] if pair.payload else str
+    names = {"enum": list(pair.payload)} if pair.payload else {}
+    column: Any = Annotated[str, pydantic.WithJsonSchema({"type": "string", **names})]
     mapping = dict[str, Scalar | list[Scalar]]
     where = Annotated[str | mapping | list[an_id], pydantic.WithJsonSchema(_where(pair))]
     return {
