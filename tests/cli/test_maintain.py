@@ -360,6 +360,21 @@ def test_migrate_switches_only_if_answers_are_alike_enough(run: Run, folder: Pat
     assert HammingIndex.load("old.kin.bak").ids.tolist() == old.ids.tolist()
 
 
+def test_a_second_migration_keeps_the_first_backup(run: Run, folder: Path, old: HammingIndex) -> None:
+    first = Path("old.kin").read_bytes()
+    assert "Earlier backups" not in succeed(run, "migrate old.kin other_model.kin X.npy --yes")
+    second = Path("old.kin").read_bytes()
+    said = succeed(run, "migrate old.kin model.kin X.npy --yes")
+    assert "The old index is old.kin.bak2. Earlier backups were kept: remove old.kin.bak" in said
+    assert Path("old.kin.bak").read_bytes() == first
+    assert Path("old.kin.bak2").read_bytes() == second
+    assert Path("old.kin").read_bytes() == first, "the model of the beginning"
+    third = done(run, "migrate old.kin other_model.kin X.npy --yes")
+    assert third["backup"] == "old.kin.bak", "the same bytes are not kept twice"
+    succeed(run, "remove old.kin --ids 7")
+    assert done(run, "migrate old.kin model.kin X.npy --yes")["backup"] == "old.kin.bak3"
+
+
 def test_migrate_asks_whoever_sits_there(
     run: Run, folder: Path, old: HammingIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from kinhash import Codes
+from kinhash._internal.files import keeping_others_out
 from kinhash.codes.container import read_container, write_container
 from kinhash.datasets.arrays import read_npz, write_npz
 from kinhash.engines import write as write_codes
 from kinhash.errors import FileProblem
 
+fcntl = pytest.importorskip("fcntl")
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions, pipes and signals are a Unix matter")
 
 CODES = np.arange(6, dtype=np.uint8).reshape(6, 1)
@@ -139,6 +141,44 @@ def test_what_a_killed_save_left_goes_with_the_next_and_a_living_one_stays(tmp_p
     write_container(path, {"x": np.arange(4)}, {}, "test")
     assert names(tmp_path) == [".g.kin.0123456789ab.kinhash-tmp", "f.kin"]
     assert len(read_container(path)[0]["x"]) == 4
+
+
+def test_what_was_left_of_a_backup_goes_with_the_file_itself(tmp_path):
+    """`kinhash migrate` may be killed while it writes the backup, and nobody writes that name again."""
+    left = [f".f.kin{end}.0123456789ab.kinhash" for end in ("", ".bak", ".bak2")]
+    for name in left:
+        (tmp_path / f"{name}-tmp").touch()
+    (tmp_path / ".f.kin.bakery.0123456789ab.kinhash-tmp").touch()  # of another target
+    (tmp_path / f"{left[1]}-old").mkdir()  # the only copy of another target, a folder
+    write_container(tmp_path / "f.kin", {"x": np.arange(3)}, {}, "test")
+    assert names(tmp_path) == [f"{left[1]}-old", ".f.kin.bakery.0123456789ab.kinhash-tmp", "f.kin"]
+
+
+def test_what_was_left_goes_even_if_the_change_is_refused(tmp_path):
+    (tmp_path / "f.kin").touch()
+    (tmp_path / ".f.kin.0123456789ab.kinhash-tmp").touch()
+    with keeping_others_out(tmp_path / "f.kin"):
+        assert names(tmp_path) == ["f.kin"]
+
+
+def test_what_was_left_of_a_read_only_file_goes_with_the_next(tmp_path, monkeypatch):
+    """Root may write to any file, so the refusal is played."""
+    (tmp_path / "f").touch()
+    (tmp_path / ".f.0123456789ab.kinhash-tmp").touch()
+    real = os.open
+
+    def refuse(path, flags, *rest):
+        if flags & os.O_RDWR:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(path, flags, *rest)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with keeping_others_out(tmp_path / "f"):
+        assert names(tmp_path) == ["f"]
+        handle = real(tmp_path / "f", os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(handle)
 
 
 def test_folders_left_by_a_killed_export_go_with_the_next(tmp_path):

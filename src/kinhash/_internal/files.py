@@ -1,9 +1,9 @@
 """Files and folders that appear under their name when they are complete, or not at all.
 
 A temporary one is made beside the target, brought to the disk and renamed. It is locked as long as its
-process lives. An unlocked one was left behind by a process that was killed. The next
-write to the same target removes it. Without locks (Windows, some network disks) it cannot be recognized and
-stays.
+process lives. An unlocked one was left behind by a process that was killed. The next write to the same
+target, or the next command that changes it, removes it. Without locks (Windows, some network disks) it cannot
+be recognized and stays.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
+    "BACKUP",
     "expect_plain_file",
     "keeping_others_out",
     "new_files",
@@ -36,6 +37,7 @@ __all__ = [
 
 PathLike = str | os.PathLike[str]
 TEMPORARY, OLD = ".kinhash-tmp", ".kinhash-old"
+BACKUP = ".bak"  # backups of a file are called NAME.bak, NAME.bak2, NAME.bak3, ...
 
 _unfinished: set[str] = set()  # temporary files and folders of this process
 
@@ -77,9 +79,12 @@ def replacing_file(path: PathLike) -> Iterator[int]:
 def keeping_others_out(path: PathLike) -> Iterator[None]:
     """One process at a time reads a file, changes it and puts the new one in its place; others wait here.
 
-    Readers are not kept waiting. Without locks (Windows, some network disks) nobody waits.
+    Readers are not kept waiting. Without locks (Windows, some network disks) nobody waits. What killed
+    processes left behind goes first, even if the file is not written in the end.
     """
     lock = None
+    with contextlib.suppress(OSError, ValueError):  # no such file: who reads it will say so
+        _remove_left_behind(os.path.realpath(path))
     while lock is None:
         try:
             lock = _lock(os.fspath(path), wait=True)
@@ -204,7 +209,10 @@ def _lock(path: str, wait: bool) -> int | None:
     """A handle that holds the lock of a temporary file or folder until it is closed."""
     if fcntl is None:
         return None
-    handle = os.open(path, os.O_RDONLY if os.path.isdir(path) else os.O_RDWR)
+    try:
+        handle = os.open(path, os.O_RDONLY if os.path.isdir(path) else os.O_RDWR)
+    except PermissionError:  # a read-only file can be locked, too, except on some network disks
+        handle = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         os.stat(path)  # it may have been removed while we waited
@@ -215,9 +223,12 @@ def _lock(path: str, wait: bool) -> int | None:
 
 
 def _remove_left_behind(target: str) -> None:
-    """Remove temporaries of this target that no living process holds, and old folders that have a new one."""
+    """Remove temporaries of this target and of its backups that no living process holds, and old folders
+    that have a new one."""
     folder, name = os.path.split(target)
-    form = re.compile(re.escape(f".{name}.") + rf"[0-9a-f]{{12}}({TEMPORARY}|{OLD})")
+    random = r"\.[0-9a-f]{12}"
+    ends = rf"(?:{re.escape(BACKUP)}[0-9]*)?{random}{TEMPORARY}|{random}{OLD}"
+    form = re.compile(rf"{re.escape(f'.{name}')}(?:{ends})")
     try:
         found = list(filter(form.fullmatch, os.listdir(folder)))
     except OSError:  # a folder one may write to and not list

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._internal.files import BACKUP
 from .._internal.types import Ints, LabelsLike
 from .terminal import array_option, counted, emit, header_option, json_option, separator_option, table
 from .views import load_view, view_option
@@ -68,8 +70,8 @@ def migrate(
     """Encode the rows of INDEX anew with MODEL, from their FEATURES, and compare before switching.
 
     Ids and payload stay. New codes are mapped: they follow from features alone. The codes in both indexes
-    are the queries, so the old model is not needed. The old file becomes INDEX.bak; until the new one is
-    complete, INDEX is as it was. Exit code 1: not switched.
+    are the queries, so the old model is not needed. The old file becomes INDEX.bak, or INDEX.bak2, ... where
+    there is a backup already; until the new one is complete, INDEX is as it was. Exit code 1: not switched.
 
     \b
     Examples:
@@ -104,6 +106,8 @@ def migrate(
               "seconds": time.perf_counter() - start}  # fmt: skip
     done = f"{counted(len(new), 'row')} of {new.n_bits} bits written to {target}."
     done += f" The old index is {backup}." if backup else ""
+    if backup and not backup.endswith(BACKUP):
+        done += f" Earlier backups were kept: remove {index}{BACKUP} and the like if you do not need them."
     said = done if wanted else f"Not switched: {index} is as it was."
     emit(result, f"{text}\n{said} ({result['seconds']:.1f} s)", as_json)
     return 0 if wanted else 1
@@ -216,9 +220,16 @@ def _wanted(overlap: float | None, text: str, yes: bool, min_overlap: float | No
 
 
 def _kept(path: str) -> str:
-    """The name of a copy of the old index."""
+    """The name of a copy of the old index; earlier backups are not overwritten."""
     from .._internal.files import replace_file
 
-    backup = f"{path}.bak"
-    replace_file(backup, [memoryview(Path(path).read_bytes())])
+    content = Path(path).read_bytes()
+    backup, number = f"{path}{BACKUP}", 1
+    while os.path.lexists(backup):
+        alike = os.path.isfile(backup) and os.path.getsize(backup) == len(content)
+        if alike and Path(backup).read_bytes() == content:  # of a migration that was killed, for example
+            return backup
+        number += 1
+        backup = f"{path}{BACKUP}{number}"
+    replace_file(backup, [memoryview(content)])
     return backup
