@@ -198,6 +198,23 @@ def test_grades_of_one_sign_are_split_at_their_median():
 
 
 @pytest.mark.parametrize(
+    ("grades", "says", "expected"),
+    [
+        ([0.25, 0.5, 1, 1, 1], r"two highest, 0\.75", [-1, -0.5, 0.5, 0.5, 0.5]),
+        ([0.2, 0.2, 0.2, 0.6, 0.8], r"two lowest, 0\.4", [-0.5, -0.5, -0.5, 0.5, 1]),
+        ([-1, -1, -1, -0.5], r"two lowest, -0\.75", [-1, -1, -1, 1]),
+        ([0.5, 0.5, 0.5, 0.25], r"two highest, 0\.375", [1, 1, 1, -1]),
+    ],
+)
+def test_grades_whose_median_is_an_extreme_are_split_beside_it(grades, says, expected):
+    rows = np.arange(len(grades))
+    with pytest.warns(KinhashWarning, match=says):
+        found = from_pairs(rows, rows + 1, grades, len(grades) + 1)
+    assert found.pairs.similarity.tolist() == pytest.approx(expected)
+    assert found.pairs.is_enough()
+
+
+@pytest.mark.parametrize(
     ("given_triplets", "says"),
     [
         (([0], [1], [1]), "three different rows"),

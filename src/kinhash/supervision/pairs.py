@@ -85,14 +85,28 @@ def from_pairs(
             "Add pairs of the other kind; leave the verdict out if all pairs are similar",
         )
     if not ((s > 0).any() and (s <= 0).any()):
-        middle = float(np.median(s))
+        middle, reach, name = _middle(s)
         warnings.warn(
-            f"All verdicts have one sign. Pairs above their median, {middle:g}, count as similar.",
+            f"All verdicts have one sign. Pairs above {name}, {middle:g}, count as similar.",
             KinhashWarning,
             stacklevel=5,
         )
-        s = np.clip(s - middle, -1, 1)
+        s = np.clip((s - middle) / reach, -1, 1)
     return PairSupervision(i, j, s, n_rows, w)
+
+
+def _middle(similarity: Floats) -> tuple[float, float, str]:
+    """A number with similarities on both sides, what differences from it are divided by, and its name.
+
+    It is the median, unless that is the highest or the lowest similarity. Then it lies between the two
+    nearest ones, and differences are scaled to reach 1: two grades are learned like verdicts.
+    """
+    values, middle = np.unique(similarity), float(np.median(similarity))
+    if values[0] < middle < values[-1]:
+        return middle, 1.0, "their median"
+    name, nearest = ("highest", values[-2:]) if middle == values[-1] else ("lowest", values[:2])
+    middle = float(nearest.mean())
+    return middle, float(np.abs(values - middle).max()), f"the middle of the two {name}"
 
 
 def merged_pairs(
