@@ -131,10 +131,13 @@ def missing_documents(line: str) -> list[str]:
     return [name for name in DOCUMENT.findall(line) if Path(name).name not in paths()]
 
 
+BRITISH_OF_OTHERS = {"CancelledError", "cancelled"}  # of asyncio
+
+
 def british(text: str) -> list[str]:
     """Identifiers that are not spelled as scikit-learn spells them."""
     names = {token.string for token in tokens(text) if token.type == tokenize.NAME}
-    return sorted(name for name in names if BRITISH.search(name))
+    return sorted(name for name in names - BRITISH_OF_OTHERS if BRITISH.search(name))
 
 
 RULES = {

@@ -11,6 +11,7 @@ from kinhash import EnergyHasher
 from kinhash.encoders import amortized, held_out_examples
 from kinhash.encoders import found as searches
 from kinhash.encoders.found import found_partners
+from kinhash.errors import KinhashWarning
 from kinhash.supervision import PairExamples
 
 
@@ -54,3 +55,46 @@ def test_a_map_may_not_lose_more_partners_than_it_puts_pairs_in_order():
     assert (pull, weakest) == ("start", 1e-4)
     assert order < 0.95 < 0.99 < weak_order
     assert partners > 0.9 > 0.5 > weak_partners
+
+
+def test_a_kind_with_too_few_examples_is_learned_from_and_not_judged_by():
+    rng = np.random.default_rng(0)
+    left, right = np.unique(np.sort(rng.integers(0, 300, (2, 2000)), axis=0), axis=1)
+    apart = left < right
+    many = PairExamples(left[apart], right[apart], np.where((left + right)[apart] % 2 == 0, 1.0, -1.0))
+    few = PairExamples(np.arange(12), np.arange(20, 32), np.tile([1.0, -1.0], 6))
+    folds = held_out_examples.folded([many, few], 300, rng)
+    assert len(folds) == held_out_examples.FOLDS
+    for learn, held in folds:
+        assert len(learn) == 2
+        assert len(held) == 1
+        assert len(held[0].left) > 100
+    assert held_out_examples.folded([few], 300, rng) == []
+    one_sign = few.subset(few.similarity > 0)
+    assert [len(learn) for learn, _ in held_out_examples.folded([many, one_sign], 300, rng)] == [1] * 3
+
+
+@pytest.mark.parametrize("clicks", [False, True])
+def test_a_few_labels_do_not_switch_pairs_off(clicks):
+    rng = np.random.default_rng(0)
+    kind = rng.permutation(np.arange(600) % 5)
+    X = np.hstack([1.5 * rng.normal(size=(5, 8))[kind], 30 * rng.normal(size=(600, 8))])
+    X[:, :8] += 0.5 * rng.normal(size=(600, 8))
+    left, right = np.unique(np.sort(rng.integers(0, 600, (2, 4000)), axis=0), axis=1)
+    same = kind[left] == kind[right]
+    used = (left < right) & (same | (not clicks))
+    given = left[used], right[used], None if clicks else same[used]
+
+    def pull(rows):
+        y = None if rows is None else [int(kind[i]) if i in rows else None for i in range(600)]
+        return EnergyHasher(32, random_state=0).fit_pairs(X, *given, y=y).report_.facts["pull"]
+
+    assert pull(range(12)) != "start"
+    alone = pull(None)
+    assert alone != "start"
+    first = np.flatnonzero(kind == 0)
+    for rows in ([], first[:1], first[:50], [*first[:2], np.flatnonzero(kind == 1)[0]]):
+        with pytest.warns(KinhashWarning, match="The labels were left out") as caught:
+            assert pull(rows) == alone
+        assert len(caught) == 1
+        assert caught[0].filename == __file__

@@ -40,6 +40,8 @@ def test_scores_equal_codes(seed, ties, top, exclude_self, dtype):
     expected = average_precision(codes, codes, y, y, **options)
     scores = (-distances(codes, codes)).astype(dtype)
     np.testing.assert_allclose(average_precision_from_scores(scores, y, y, **options), expected, rtol=1e-12)
+    listed = average_precision_from_scores(scores.tolist(), y, y, **options)
+    np.testing.assert_allclose(listed, expected, rtol=1e-12)
     by_block = average_precision_from_scores(lambda rows: scores[rows], y, y, **options)
     np.testing.assert_allclose(by_block, expected, rtol=1e-12)
     if ties == "index":

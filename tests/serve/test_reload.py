@@ -144,9 +144,9 @@ def test_the_probes_and_metrics_tell(pairs, here):
         status, state = ask(port, "/readyz")
         assert status == 200  # the pair before still answers
         assert "different models" in state["reload_refused"]
-        assert metric(port, "kinhash_reload_refused") == 1
+        until(lambda: metric(port, "kinhash_reload_refused") == 1)  # set just after the state
         put(pairs / "b", here, "index.kin")
         until(lambda: ask(port, "/readyz")[1]["pair"] == 2)
-        assert ask(port, "/readyz")[1]["reload_refused"] is None
-        assert metric(port, "kinhash_reload_refused") == 0
+        until(lambda: ask(port, "/readyz")[1]["reload_refused"] is None)
+        until(lambda: metric(port, "kinhash_reload_refused") == 0)
         assert ask(port, "/search", {"ids": [1001], "k": 1})[0] == 200

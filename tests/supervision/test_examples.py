@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
@@ -14,7 +15,14 @@ from kinhash import EnergyHasher
 from kinhash.energies import ENERGIES
 from kinhash.errors import InvalidInput, KinhashWarning
 from kinhash.metrics import compare_pairs
-from kinhash.supervision import MixedSupervision, from_kin, from_labels, from_pairs, from_triplets
+from kinhash.supervision import (
+    MixedSupervision,
+    from_kin,
+    from_labels,
+    from_pairs,
+    from_similarity,
+    from_triplets,
+)
 from kinhash.supervision.examples import PairExamples, agreement_of
 from kinhash.supervision.kin_only import SHARPNESS, KinExamples
 from kinhash.supervision.triplets import TripletExamples
@@ -241,6 +249,23 @@ def test_triplets_of_a_row_and_itself_are_left_out_and_counted():
 
 
 @pytest.mark.parametrize(
+    ("grades", "says", "expected"),
+    [
+        ([0.25, 0.5, 1, 1, 1], r"two highest, 0\.75", [-1, -0.5, 0.5, 0.5, 0.5]),
+        ([0.2, 0.2, 0.2, 0.6, 0.8], r"two lowest, 0\.4", [-0.5, -0.5, -0.5, 0.5, 1]),
+        ([-1, -1, -1, -0.5], r"two lowest, -0\.75", [-1, -1, -1, 1]),
+        ([0.5, 0.5, 0.5, 0.25], r"two highest, 0\.375", [1, 1, 1, -1]),
+    ],
+)
+def test_grades_whose_median_is_an_extreme_are_split_beside_it(grades, says, expected):
+    rows = np.arange(len(grades))
+    with pytest.warns(KinhashWarning, match=says):
+        found = from_pairs(rows, rows + 1, grades, len(grades) + 1)
+    assert found.pairs.similarity.tolist() == pytest.approx(expected)
+    assert found.pairs.is_enough()
+
+
+@pytest.mark.parametrize(
     ("given_triplets", "says"),
     [
         (([0], [1], [1]), "three different rows"),
@@ -258,14 +283,52 @@ def test_bad_triplets_are_refused(given_triplets, says):
 
 
 def test_pairs_beside_labels_are_examples_of_both():
-    y = [0, 0, 1, 1, None, None]
-    pairs = from_pairs([4, 0], [5, 4], [1, -1], 6)
+    y = [0] * 5 + [1] * 5 + [None, None]
+    pairs = from_pairs([10, 0], [11, 10], [1, -1], 12)
     found = MixedSupervision((pairs, from_labels(y)), (1.0, 3.0), np.random.default_rng(0))
     assert [one.weight for one in found.examples] == [1.0, 3.0]
     assert (found.group_of_row >= 0).all()
     of_labels = found.examples[1]
     same = np.array([y[i] == y[j] for i, j in of_labels.ends])
     np.testing.assert_array_equal(of_labels.similarity, np.where(same, 1.0, -1.0))
+    assert len(of_labels.left) == 10 * 9 / 2  # each once, in whichever direction,
+    assert of_labels.weights.sum() > 15_000  # and weighted by how often it was drawn
+
+
+@pytest.mark.parametrize(
+    ("y", "says"),
+    [
+        ([None] * 40, "All 40 labels are missing"),
+        ([0] + [None] * 39, "only one class"),
+        ([0] * 20 + [None] * 20, "only one class"),
+        ([0, 0, 1] + [None] * 37, "1 similar and 2 dissimilar pairs of rows, and at least 10 of each"),
+        ([{"a"}] * 20 + [None] * 20, "Every row carries tag 'a'"),
+    ],
+)
+def test_labels_that_say_nothing_are_left_out(y, says):
+    pairs = from_pairs([0, 1], [2, 3], [1, -1], 40)
+    with pytest.warns(KinhashWarning, match=f"labels were left out: .*{says}.* uses the pairs alone"):
+        found = MixedSupervision((pairs, from_labels(y)), (1.0, 2.0), np.random.default_rng(0))
+    assert [one.weight for one in found.examples] == [1.0]
+    np.testing.assert_array_equal(np.flatnonzero(found.group_of_row >= 0), np.arange(4))
+
+
+@pytest.mark.filterwarnings("ignore:No two rows share a class")
+def test_labels_that_no_two_rows_share_are_left_out():
+    pairs = from_pairs([0, 1], [2, 3], [1, -1], 40)
+    with pytest.warns(KinhashWarning, match="0 similar and 780 dissimilar pairs"):
+        found = MixedSupervision((pairs, from_labels(range(40))), (1.0, 1.0), np.random.default_rng(0))
+    assert len(found.examples) == 1
+
+
+def test_similarities_of_one_sign_are_left_out_beside_labels():
+    S = sp.csr_array(([0.5, 0.9], ([0, 1], [2, 3])), shape=(40, 40))
+    S = from_similarity(sp.csr_array(S + S.T))
+    with pytest.warns(KinhashWarning, match="2 similar and 0 dissimilar pairs.* uses the labels alone"):
+        found = MixedSupervision((S, from_labels([0, 1] * 20)), (1.0, 1.0), np.random.default_rng(0))
+    assert len(found.examples) == 1
+    with pytest.raises(InvalidInput, match=r"learned\. .*2 similar and 0.*40 labels are missing"):
+        MixedSupervision((S, from_labels([None] * 40)), (1.0, 1.0), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("kinship", ["any", "graded"])

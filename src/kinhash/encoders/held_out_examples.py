@@ -58,8 +58,9 @@ def folded(
     held_out: float = HELD_OUT,
     n_folds: int = FOLDS,
 ) -> list[Split]:
-    """Examples to learn from and held-out ones, for each fold; none at all where they are too few.
+    """Examples to learn from and held-out ones, for each fold; none at all where all kinds are too few.
 
+    A kind with too few examples for a fold is learned from there, if it can be, and is not judged by.
     Held-out examples name a row of the fold, and no other example does. Folds are whole connected components
     where a fold has ten of them or more, by their effective number. Otherwise they are single rows: fewer
     components would ask about groups that were not seen, and one end of a held-out pair may then be known.
@@ -86,13 +87,15 @@ def split_among_named(examples: Sequence[Examples], n_rows: int, rng: Rng) -> Sp
 
 
 def _split(examples: Sequence[Examples], held: Sequence[Bools], rng: Rng) -> Split | None:
-    """The examples but for the held ones, and these in random order; None where either are too few."""
-    learn = [one.subset(~mask) for one, mask in zip(examples, held, strict=True)]
-    judged_by = [
-        one.subset(rng.permutation(np.flatnonzero(mask))) for one, mask in zip(examples, held, strict=True)
-    ]
-    enough = [one.is_enough() for one in learn] + [one.is_enough(to_score=True) for one in judged_by]
-    return (learn, judged_by) if all(enough) else None
+    """The examples but for the held ones, and these in random order; None where no kind has enough."""
+    learn, judged_by = list[Examples](), list[Examples]()
+    for one, mask in zip(examples, held, strict=True):
+        known, asked = one.subset(~mask), one.subset(rng.permutation(np.flatnonzero(mask)))
+        if known.is_enough():
+            learn.append(known)
+            if asked.is_enough(to_score=True):
+                judged_by.append(asked)
+    return (learn, judged_by) if judged_by else None
 
 
 def _fold_of_row(examples: Sequence[Examples], n_rows: int, rng: Rng, held_out: float) -> Ints:

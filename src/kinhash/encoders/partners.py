@@ -5,8 +5,9 @@ Ridge regression predicts them from the features of the other view. From there, 
 `KinExamples` minimizes for one view: with means ``q = tanh(score)``, each row has to find its partner among
 the partners of the rows of a step, by ``softmax(8 c)`` of the agreements ``c``, and each partner its row.
 
-    min over W of  mean cross-entropy + pull / 2 · (‖W − W₀‖² + mean over all rows of ‖z·W − z·W₀‖²)
+    min over W of  mean of (H + H') / 8 + pull / 2 · (‖W − W₀‖² + mean over all rows of ‖z·W − z·W₀‖²)
 
+where H and H' are the cross-entropies of a pair, one for each direction, and 8 is the factor of the softmax.
 Held-out pairs choose the pull, and whether the ridge regression W₀ is left at all.
 """
 
@@ -159,7 +160,7 @@ def train(setting: Setting, counts: Ints, pull: Pull, seed: int) -> tuple[Floats
 
 
 def _wrong(u: Floats32, v: Floats32, partner: Ints) -> Floats32:
-    """Derivative (k, k) of the cross-entropy, in both directions, by the agreements of rows and partners."""
+    """Derivative (k, k) of the mean of (H + H') / 8 by the agreements of rows and partners."""
     logits = np.float32(SHARPNESS) * (u @ v.T)
     same = partner[:, None] == partner
     np.fill_diagonal(same, False)

@@ -36,7 +36,7 @@ Scores = ScoreRows | Array  # a matrix (q, n), or what gives rows of one
 
 
 def average_precision_from_scores(
-    scores: Scores,
+    scores: ScoreRows | Numbers,
     query_labels: LabelsLike,
     database_labels: LabelsLike = None,
     *,
@@ -53,11 +53,12 @@ def average_precision_from_scores(
     """
     check_choice("ties", ties, TIES)
     check_cut(top, divide_by)
-    shape = None if callable(scores) else _matrix_shape("scores", scores)
+    rows: Scores = scores if callable(scores) else np.asarray(scores)
+    shape = None if callable(rows) else _matrix_shape("scores", rows)
     n_queries, n_database = shape or _shape_from_labels(query_labels, database_labels)
     own = own_rows(exclude_self, n_queries, n_database)
     sides = read_sides(query_labels, database_labels, n_queries, n_database, own)
-    return precision_of_scores(scores, sides, ties, top, divide_by)
+    return precision_of_scores(rows, sides, ties, top, divide_by)
 
 
 def precision_of_scores(

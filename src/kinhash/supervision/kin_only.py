@@ -28,9 +28,9 @@ SCORED_ROWS = 200  # random rows that each held-out pair is compared with
 class KinExamples(Examples):
     """Similar pairs (m,) among ``n_rows`` rows.
 
-    The loss of a step is a cross-entropy: each row has to find its partner among the rows of the step, by
-    ``softmax(8 c)``, in both directions. A row is not compared with itself, with its other partners, or with
-    partners of its partners.
+    Each row has to find its partner among the rows of the step, by ``softmax(8 c)``. The loss of a step is
+    the mean over pairs of the two cross-entropies, one for each direction, added and divided by 8. A row is
+    not compared with itself, with its other partners, or with partners of its partners.
     """
 
     left: Ints

@@ -86,9 +86,9 @@ def from_pairs(
             "Add pairs of the other kind; leave the verdict out if all pairs are similar",
         )
     if not ((s > 0).any() and (s <= 0).any()):
-        middle = float(np.median(s))
-        doubts.append(f"All verdicts have one sign: pairs above their median, {middle:g}, count as similar.")
-        s = np.clip(s - middle, -1, 1)
+        middle, reach, name = _middle(s)
+        doubts.append(f"All verdicts have one sign: pairs above {name}, {middle:g}, count as similar.")
+        s = np.clip((s - middle) / reach, -1, 1)
     if doubts:
         warn_of_examples(" ".join(doubts), stacklevel=5)
     return PairSupervision(i, j, s, n_rows, w)
@@ -106,6 +106,20 @@ def _scale_doubts(verdicts: Floats) -> list[str]:
         "No verdict is below 0: grades are read from −1 (dissimilar) to 1 (similar); 0 is halfway. These go "
         f"from {verdicts.min():g} to {verdicts.max():g}. {remedy}"
     ]
+
+
+def _middle(similarity: Floats) -> tuple[float, float, str]:
+    """A number with similarities on both sides, what differences from it are divided by, and its name.
+
+    It is the median, unless that is the highest or the lowest similarity. Then it lies between the two
+    nearest ones, and differences are scaled to reach 1: two grades are learned like verdicts.
+    """
+    values, middle = np.unique(similarity), float(np.median(similarity))
+    if values[0] < middle < values[-1]:
+        return middle, 1.0, "their median"
+    name, nearest = ("highest", values[-2:]) if middle == values[-1] else ("lowest", values[:2])
+    middle = float(nearest.mean())
+    return middle, float(np.abs(values - middle).max()), f"the middle of the two {name}"
 
 
 def merged_pairs(
