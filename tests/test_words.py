@@ -33,6 +33,7 @@ BRITISH = re.compile(
     r"|categor|organ|recogn|penal|memor|amort|random|factor|discret|token|custom|synchron)is(?:e|ing|ation)",
     re.IGNORECASE,
 )
+NAMES_OF_ASYNCIO = {"CancelledError", "cancelled"}
 BACKTICKED = re.compile(r"`{1,2}([\w./]+)(?:\([^`\n]*\))?`{1,2}")
 DOCUMENT = re.compile(r"(?<![\w/:.])((?:[\w.-]+/)*[\w-]+\.md)\b")
 PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]*\.(?:py|pyi|md|toml|js|css|cu|html|yml)|\w+\.py")
@@ -131,13 +132,10 @@ def missing_documents(line: str) -> list[str]:
     return [name for name in DOCUMENT.findall(line) if Path(name).name not in paths()]
 
 
-BRITISH_OF_OTHERS = {"CancelledError", "cancelled"}  # of asyncio
-
-
 def british(text: str) -> list[str]:
     """Identifiers that are not spelled as scikit-learn spells them."""
     names = {token.string for token in tokens(text) if token.type == tokenize.NAME}
-    return sorted(name for name in names - BRITISH_OF_OTHERS if BRITISH.search(name))
+    return sorted(name for name in names if BRITISH.search(name) and name not in NAMES_OF_ASYNCIO)
 
 
 RULES = {
