@@ -145,6 +145,7 @@ def test_an_empty_tuple_is_an_unknown_path():
             "tree",
             r"separator of levels is '/'.*2 of 3 labels hold '>'\. Write '/' instead",
         ),
+        (["a\\b", "c\\d"], "tree", r"2 of 2 labels hold '\\'\."),
         (["cat", "dog"], "tree", "No path has two levels.*the first label is 'cat'"),
         ([{"cat"}, {"cat", "dog"}], "tree", "No path has two levels"),
         ([("cat",), ("dog",), None], "tree", "No path has two levels"),

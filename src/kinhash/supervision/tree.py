@@ -123,7 +123,7 @@ def _one_level_warning(labels: Labels, parents: Parents | None) -> str:
     for mark in OTHER_MARKS:
         holding = sum(mark in name for name in names)
         if 2 * holding >= len(names):
-            found = f"{holding:,} of {len(names):,} labels hold {mark!r}. Write {SEPARATOR!r} instead"
+            found = f"{holding:,} of {len(names):,} labels hold '{mark}'. Write {SEPARATOR!r} instead"
             break
     return (
         "No path has two levels, so the tree says no more than plain labels do. The separator of levels is "

@@ -141,7 +141,7 @@ def _of_two_rows(a: Ints, b: Ints, c: Ints) -> tuple[Ints, Ints, Ints]:
         warn_of_examples(
             f"{int(itself.sum()):,} of {len(a):,} triplets say that a row is nearer to itself than to "
             "another, and were left out.",
-            stacklevel=5,
+            stacklevel=6,
         )
     return a[~itself], b[~itself], c[~itself]
 
