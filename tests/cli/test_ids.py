@@ -265,6 +265,17 @@ def test_files_with_types(tmp_path: Path) -> None:
         open_ids(str(tmp_path / "i.json"))
 
 
+def test_a_payload_of_names_that_look_like_numbers(run: Run, folder: Path) -> None:
+    save_codes(equal_codes(3), "c.kin")
+    Path("rows.csv").write_text("Id,year\n1e1,7\n+5,8\n1.50,9\n")
+    argv = "index c.kin --ids rows.csv --id-column Id --payload rows.csv -o e.kin"
+    assert json.loads(succeed(run, f"{argv} --json"))["payload"] == ["year"]
+    assert ids_of(Path("e.kin")) == ["+5", "1.50", "1e1"]
+    Path("turned.csv").write_text("Id,year\n10,7\n+5,8\n1.50,9\n")
+    said = run(*argv.replace("--payload rows", "--payload turned").split())
+    assert "Row 0 of turned.csv has the Id '10', and the code there has '1e1'" in said.err
+
+
 def test_the_table_of_groups_names_the_rows_too(run: Run, folder: Path) -> None:
     names = [name for name in ODD if name]
     HammingIndex.from_codes(equal_codes(len(names)), ids=names).save("e.kin")
