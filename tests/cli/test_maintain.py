@@ -214,7 +214,7 @@ def test_names_of_digits_stay_names(run: Run, folder: Path) -> None:
         ("add index.kin other_db.kin", "24 bits"),
         ("add index.kin X.npy --model other_model.kin", "24 bits"),
         ("add index.kin twin.kin", "codes made by one model"),
-        ("upsert index.kin twin.kin --ids ids.txt", "codes made by one model"),
+        ("upsert index.kin twin.kin --ids numbers.txt", "codes made by one model"),
         ("upsert index.kin db.kin", "upsert needs the ids"),
         ("add db.kin queries.kin", "kind 'codes'"),
         ("add index.kin db.kin --array x", "pass --model"),
@@ -245,6 +245,7 @@ def test_what_is_refused_changes_nothing(argv: str, says: str, run: Run, folder:
     np.save("short.npy", np.load("X.npy")[:100])
     Path("short.txt").write_text("a\nb\n")
     Path("ids.txt").write_text("\n".join(f"row {k}" for k in range(120)) + "\n")
+    Path("numbers.txt").write_text("\n".join(map(str, range(120))) + "\n")
     write_rows("rows.csv")
     HammingIndex.from_codes(codes, payload={"year": np.arange(len(codes))}).save("with_payload.kin")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}

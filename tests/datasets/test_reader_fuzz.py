@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 from file_accidents import N_MUTANTS, survives
 
-from kinhash.datasets import open_labels, open_matrix
+from kinhash.datasets import open_ids, open_labels, open_matrix
 
 pytestmark = pytest.mark.parametrize(
     "times", [pytest.param(1, id="default"), pytest.param(10, id="slow", marks=pytest.mark.slow)]
@@ -80,3 +80,22 @@ def test_open_labels(tmp_path, name, times):
     path = tmp_path / name
     LABELS[name](path)
     survives(lambda: open_labels(path), [path], times * N_MUTANTS // 4)
+
+
+IDS = {
+    "a.npy": lambda path: np.save(path, np.array(["3", "1", "20"])),
+    "i.npy": lambda path: np.save(path, np.arange(4)),
+    "a.txt": lambda path: path.write_text("3\n1\n20\n"),
+    "a.csv": lambda path: path.write_text('1\n2\n"3"\n10\n'),
+    "a.json": lambda path: path.write_text(json.dumps(["3", "1", "20"])),
+    "i.json": lambda path: path.write_text(json.dumps([1, 2, 3])),
+    "a.npz": lambda path: np.savez_compressed(path, X=np.eye(3), ids=np.array(["3", "1", "20"])),
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("kind", [None, "number", "text"])
+def test_open_ids(tmp_path, name, kind, times):
+    path = tmp_path / name
+    IDS[name](path)
+    survives(lambda: open_ids(str(path), kind=kind), [path], times * N_MUTANTS // 8)

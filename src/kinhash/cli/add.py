@@ -124,17 +124,17 @@ def _codes(
     header: bool | None,
 ) -> tuple[Codes, Any]:
     """The codes of the rows and their ids, if they have any."""
-    from .changing import codes_for, ids_as_in
+    from .changing import codes_for, kind_of_ids
     from .features import codes_of_file
     from .files import read_ids
 
     if model is not None:
-        codes = codes_of_file(load_view(model, view), rows, array, header, ids, id_column)
-        return codes, ids_as_in(index, codes.ids)
+        codes = codes_of_file(load_view(model, view), rows, array, header, ids, id_column, kind_of_ids(index))
+        return codes, codes.ids
     if view is not None:
         raise click.UsageError("--view needs --model, which encodes the rows of that view.")
     if array is not None or header is not None or (id_column and not ids):
         raise click.UsageError("--array, --header and --id-column alone are about features: pass --model.")
     codes = codes_for(index, rows)
-    names = read_ids(ids, id_column, len(codes))
-    return codes, codes.ids if names is None else ids_as_in(index, names)
+    names = read_ids(ids, id_column, len(codes), kind_of_ids(index))
+    return codes, codes.ids if names is None else names

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .._internal.files import keeping_others_out
-from .._internal.types import Array
 from ..codes import Codes
 from ..index import HammingIndex
 from .files import open_codes
 
-__all__ = ["changing", "codes_for", "ids_as_in"]
+if TYPE_CHECKING:
+    from ..datasets import IdKind
+
+__all__ = ["changing", "codes_for", "kind_of_ids"]
 
 
 @contextmanager
@@ -35,8 +37,8 @@ def codes_for(index: HammingIndex, path: str) -> Codes:
     return replace(open_codes(path, index.n_bits), fields=index.fields)
 
 
-def ids_as_in(index: HammingIndex, ids: Array | None) -> Any:
-    """Ids from a text file as strings where the index has strings: a name may be all digits."""
-    if ids is None or not len(index) or index.ids.dtype.kind == "i" or ids.dtype.kind not in "iu":
-        return ids
-    return list(map(str, ids.tolist()))
+def kind_of_ids(index: HammingIndex) -> IdKind | None:
+    """As what a file of ids is read for this index; None takes what the file holds."""
+    if not len(index):
+        return None
+    return "number" if index.ids.dtype.kind == "i" else "text"

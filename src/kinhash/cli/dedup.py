@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -31,7 +28,9 @@ HEADINGS = ("id", "group", "kept", "distance to kept")
     "--keep", type=click.Choice(["first", "last"]), default="first", show_default=True, help="Of each group."
 )
 @click.option("-o", "--output", metavar="FILE", help=f"The groups as CSV: {', '.join(HEADINGS)}.")
-@click.option("--dropped", metavar="FILE", help="Ids that are not kept, one per line, for `kinhash remove`.")
+@click.option(
+    "--dropped", metavar="FILE", help="Ids that are not kept, for `kinhash remove`: a .txt or .csv."
+)
 @click.option("--bits", "n_bits", type=int, help="Length of the codes in a .npy, if not 8 per byte.")
 @json_option
 def dedup(
@@ -54,6 +53,7 @@ def dedup(
       kinhash dedup index.kin --radius 2 --dropped dropped.txt
       kinhash remove index.kin --ids dropped.txt
     """
+    from ..datasets import ids_as_text
     from ..index import near_duplicates
     from .files import expect_output
 
@@ -61,10 +61,11 @@ def dedup(
     expect_output(dropped, codes)
     start = time.perf_counter()
     found = near_duplicates(_opened(codes, n_bits), radius, keep=keep)
+    listed = "" if dropped is None else ids_as_text(found.dropped.tolist(), dropped)
     if output is not None:
-        _write(output, [HEADINGS, *_rows(found)])
+        _write(output, _table(found))
     if dropped is not None:
-        _write(dropped, [[name] for name in found.dropped.tolist()])
+        _write(dropped, listed)
     result = {**_counts(found), "output": output, "seconds": time.perf_counter() - start}
     emit({"codes": codes, **result}, _text(result, keep), as_json)
 
@@ -80,17 +81,19 @@ def _opened(path: str, n_bits: int | None) -> Codes | HammingIndex:
     return HammingIndex.load(path)
 
 
-def _rows(found: NearDuplicates) -> Iterable[tuple[object, ...]]:
+def _table(found: NearDuplicates) -> str:
+    """The groups as CSV."""
+    from ..datasets import csv_field
+
     columns = (found.ids, found.groups, found.kept.astype(int), found.distances)
-    return zip(*(column.tolist() for column in columns), strict=True)
+    rows = [HEADINGS, *zip(*(column.tolist() for column in columns), strict=True)]
+    return "".join(",".join(csv_field(str(value)) for value in row) + "\n" for row in rows)
 
 
-def _write(path: str, rows: Iterable[Iterable[object]]) -> None:
+def _write(path: str, text: str) -> None:
     from .._internal.files import replace_file
 
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    replace_file(path, [memoryview(text.getvalue().encode())])
+    replace_file(path, [memoryview(text.encode())])
 
 
 def _counts(found: NearDuplicates) -> Facts:

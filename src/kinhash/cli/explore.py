@@ -107,12 +107,12 @@ def _read(codes: str, options: Facts) -> tuple[Codes | HammingIndex, Facts]:
     n_rows = len(opened)
     # Ids in a codes file are in the order of its rows; an index has lost that order.
     given: Facts = {"labels": _labels(options, n_rows)}
+    from .changing import kind_of_ids
     from .files import read_ids
 
-    given["ids"] = read_ids(options["ids"], options["id_column"], n_rows)
+    kind = kind_of_ids(opened) if isinstance(opened, HammingIndex) else None
+    given["ids"] = read_ids(options["ids"], options["id_column"], n_rows, kind)
     given["text"] = _texts(options["text"], options["text_column"], n_rows)
-    if isinstance(opened, HammingIndex) and given["ids"] is not None and opened.ids.dtype.kind != "i":
-        given["ids"] = [str(name) for name in given["ids"].tolist()]
     if options["features"] is not None:
         given |= _features(options["model"], options["view"], options["features"])
     elif options["model"] is not None:

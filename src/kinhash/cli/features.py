@@ -16,6 +16,7 @@ from .terminal import bar, counted
 from .text_table import ids_of_rows
 
 if TYPE_CHECKING:
+    from ..datasets import IdKind
     from ..hashers import Hasher
 
 __all__ = ["codes_of_file", "encode_file", "open_for_model"]
@@ -89,8 +90,9 @@ def codes_of_file(
     header: bool | None = None,
     ids: str | None = None,
     id_column: str | None = None,
+    id_kind: IdKind | None = None,
 ) -> Codes:
     """The codes of all rows of a file or pipe, with ids from a file or a column; memory as `encode_file`."""
     packed = encode_file(hasher, path, array, header)
-    names = read_ids(*ids_of_rows(path, ids, id_column, array), len(packed))
+    names = read_ids(*ids_of_rows(path, ids, id_column, array), len(packed), id_kind)
     return hasher.codes_of(packed, names)

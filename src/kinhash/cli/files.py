@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from .._internal.files import expect_plain_file, replace_file
 from .._internal.types import Array
 from ..codes import Codes
 from ..errors import FileProblem, InvalidInput, KinhashWarning
+
+if TYPE_CHECKING:
+    from ..datasets import IdKind
 
 __all__ = ["expect_output", "open_codes", "read_ids", "write_codes"]
 
@@ -69,39 +73,21 @@ def write_codes(codes: Codes, path: str) -> None:
     replace_file(path, [memoryview(content.getvalue())])
 
 
-def read_ids(path: str | None, column: str | None, n_rows: int | None) -> Array | None:
+def read_ids(
+    path: str | None, column: str | None, n_rows: int | None, kind: IdKind | None = None
+) -> Array | None:
     """The ids of rows: one per line of a text file, a column of a CSV or Parquet file, or a 1-D ``.npy``.
 
-    ``n_rows`` is how many there must be; None takes any number.
+    ``n_rows`` is how many there must be; None takes any number. ``kind`` is what they are compared with;
+    None takes what the file holds.
     """
     if path is None:
         return None
-    from ..datasets import open_labels
+    from ..datasets import open_ids
 
-    if column is None and path.lower().endswith(".parquet"):
-        column = _named_id(path)
-
-    found = open_labels(path, column=column)
-    if found.classes is None or not found.known.all():
-        raise InvalidInput(
-            f"{path} does not hold one id per row", "a number or a name for every row", "Fill the gaps"
-        )
+    found = open_ids(path, column=column, kind=kind, n_rows=n_rows)
     if n_rows is not None and len(found) != n_rows:
         raise InvalidInput(
             f"{path} holds {len(found):,} ids for {n_rows:,} rows", "one id per row", "Pass files that match"
-        )
-    return np.asarray(found.names[found.classes])
-
-
-def _named_id(path: str) -> str:
-    from ..datasets import id_column, table_columns
-
-    kinds = table_columns(path)
-    found = next(iter(kinds)) if len(kinds) == 1 else id_column(kinds)
-    if found is None:
-        raise InvalidInput(
-            f"{path} has the columns {', '.join(kinds)}"[:300],
-            "one that is called id",
-            "Name the column of ids with --id-column",
         )
     return found

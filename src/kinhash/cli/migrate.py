@@ -128,18 +128,15 @@ def _compared(
     **labels: LabelsLike,
 ) -> tuple[HammingIndex, Comparison]:
     """The new index, and what its answers have in common with those of the old one."""
-    from dataclasses import replace
-
     from ..errors import InvalidInput
     from ..index import places_of, recoded
-    from .changing import ids_as_in
+    from .changing import kind_of_ids
     from .features import codes_of_file
 
     hasher = load_view(model, view)
     if hasher.model_id_ == old.model_id:
         raise InvalidInput("The index is of this model already", "another model", "Pass the new model")
-    codes = codes_of_file(hasher, features, array, header, ids, id_column)
-    codes = replace(codes, ids=ids_as_in(old, codes.ids))
+    codes = codes_of_file(hasher, features, array, header, ids, id_column, kind_of_ids(old))
     places_of(old, codes, f"{features} has")  # which names the file where rows are missing
     new = recoded(old, codes)
     return new, _comparison(old, new, queries, seed, _relevance(old, codes, features, **labels))

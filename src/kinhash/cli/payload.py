@@ -53,6 +53,8 @@ def read_payload(
     named = [name.strip() for name in columns.split(",")] if columns else None
     wanted = own_and_ids if own and named is None else named
     texts = [name for name, column in (known or {}).items() if getattr(column, "dtype", None) == STRING]
+    if ids is not None and ids.dtype.kind not in "iu":  # names, which may look like numbers
+        texts += [spelled(name) for name in IDS for spelled in (str.lower, str.upper, str.title)]
     found = open_table(path, wanted, texts)
     for name, column in found.items():
         if len(column) != n_rows:
@@ -76,7 +78,9 @@ def _holds_ids(name: str) -> bool:
 def _expect_same_ids(path: str, name: str, column: Array, ids: Array) -> None:
     """Refuse a payload in another order than the rows."""
     pairs = zip(map(str, column.tolist()), map(str, ids.tolist()), strict=True)
-    wrong = next(((k, here, there) for k, (here, there) in enumerate(pairs) if here != there), None)
+    wrong = next(
+        ((k, here, there) for k, (here, there) in enumerate(pairs) if here.strip() != there.strip()), None
+    )
     if wrong is not None:
         raise InvalidInput(
             f"Row {wrong[0]} of {path} has the {name} {wrong[1]!r}, and the code there has {wrong[2]!r}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -67,20 +67,20 @@ def remove(
 
 
 def _from_file(index: HammingIndex, path: str, column: str | None) -> list[int | str]:
-    from .changing import ids_as_in
+    from .changing import kind_of_ids
     from .files import read_ids
 
     if not os.path.getsize(path):  # as `kinhash dedup --dropped` leaves it where nothing is dropped
         return []
-    found: Any = ids_as_in(index, read_ids(path, column, None))
-    return found if isinstance(found, list) else list(found.tolist())
+    found = read_ids(path, column, None, kind_of_ids(index))
+    return [] if found is None else list(found.tolist())
 
 
 def _listed(index: HammingIndex, text: str) -> list[int | str]:
-    """Ids between commas, numbers where the index has numbers."""
-    names: list[int | str] = [name.strip() for name in text.split(",")]
+    """Ids between commas, numbers where the index has numbers; a space is part of a name."""
+    names = text.split(",")
     if index.ids.dtype.kind != "i":
-        return names
+        return list(names)
     try:
         return [int(name) for name in names]
     except ValueError:

@@ -10,6 +10,10 @@ from .files import inflated as inflated
 from .files import read_bytes as read_bytes
 from .files import reading as reading
 from .files import translating as translating
+from .ids_file import IdKind as IdKind
+from .ids_file import csv_field as csv_field
+from .ids_file import ids_as_text as ids_as_text
+from .ids_file import open_ids as open_ids
 from .labels_file import open_labels as open_labels
 from .matrix import open_matrix as open_matrix
 from .row_blocks import Matrix as Matrix

@@ -35,7 +35,7 @@ from .files import TEXT_FORMATS, damaged, file_format, inflated, reading, transl
 from .matrix import SPARSE_MARKS, sparse_from_npz
 from .text import guess_delimiter, is_number, read_lines
 
-__all__ = ["open_labels"]
+__all__ = ["one_column", "open_labels", "sound_array"]
 
 KIND = "labels, one per row"
 FORMATS = (".txt", ".csv", ".tsv", ".npy", ".npz", ".json", ".parquet", *TEXT_FORMATS[3:])
@@ -81,7 +81,7 @@ def _read(
 ) -> LabelsLike:
     """What is in a file, as `read_labels` takes it."""
     if suffix == ".npy":
-        return _sound(file, read_npy(file))
+        return sound_array(file, read_npy(file))
     if suffix == ".npz":
         return _from_npz(file, column)
     if suffix == ".json":
@@ -102,11 +102,11 @@ def _read(
         if mark is None:
             raise FileProblem(f"{file}: it has no columns", "one label per line", "Rename it to .csv")
         rows = [row for row in csv.reader(lines, delimiter=mark, strict=True) if row]
-    fields = _one_column(file, rows, mark, column, separator)
+    fields = one_column(file, rows, mark, column, separator)
     return _values(file, fields, separator, header if column is None else False)
 
 
-def _one_column(
+def one_column(
     file: Path, rows: list[list[str]], mark: str, column: str | None, separator: str | None
 ) -> list[str]:
     """The fields of the only column, or of the one called ``column``."""
@@ -179,10 +179,10 @@ def _from_npz(file: Path, column: str | None) -> LabelsLike:
     name = column if column is not None else label_column(dict.fromkeys(held, "unknown"), file)
     if name not in held:
         raise UnknownName.among("array", name, held)
-    return _sound(file, read_npz(file, name)[name])
+    return sound_array(file, read_npz(file, name)[name])
 
 
-def _sound(file: Path, array: Array) -> Array:
+def sound_array(file: Path, array: Array) -> Array:
     """Refuse text with numbers in it that are no characters: Python would fail on them later, and oddly."""
     if array.size == 0:
         raise damaged(file, "it holds no labels", KIND)

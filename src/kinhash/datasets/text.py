@@ -31,12 +31,13 @@ LONGEST_LINE = 2**25  # characters: a row of more than a million numbers
 class Lines:
     """The lines of a UTF-8 file; ``number`` is that of the last one, counted from 1.
 
-    A byte-order mark and Windows line ends do not matter. Lines have a bounded length: a small gzip file
-    may hold one that fills the memory.
+    A byte-order mark does not matter, nor do Windows line ends (``newline`` is that of `open`). Lines have a
+    bounded length: a small gzip file may hold one that fills the memory.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._text, self._back, self.number = io.TextIOWrapper(stream, encoding="utf-8-sig"), "", 0
+    def __init__(self, stream: BinaryIO, newline: str | None = None) -> None:
+        self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline=newline)
+        self._back, self.number = "", 0
 
     def __iter__(self) -> Iterator[str]:
         return self
