@@ -284,3 +284,14 @@ def test_the_table_of_groups_names_the_rows_too(run: Run, folder: Path) -> None:
         assert [row[0] for row in csv.reader(file)] == ["id", *sorted(names)]
     succeed(run, "remove e.kin --ids g.csv --id-column id")
     assert ids_of(Path("e.kin")) == []
+
+
+def test_fit_writes_the_ids_as_they_are(run: Run, folder: Path) -> None:
+    names = [name for name in ODD if name]
+    names += [f"row {k}" for k in range(120 - len(names))]
+    written(names, Path("ids.csv"))
+    succeed(run, "fit X.npy --labels y.txt --bits 8 --ids ids.csv -o m.kin --codes c.kin --json")
+    assert load_codes("c.kin").ids.tolist() == names
+    succeed(run, "index c.kin -o e.kin")
+    succeed(run, "remove e.kin --ids ids.csv")
+    assert ids_of(Path("e.kin")) == []
