@@ -3,7 +3,8 @@
 Compiling holds locks of Numba, and must end before the process forks or exits: a child would inherit a lock
 that nobody opens, and LLVM must not run while the process takes itself down. So compilation stops at the next
 pass of the compiler then (Numba announces each as an event), and the thread ends. After a fork the parent
-starts it again; the child does at its next call.
+starts it again; the child does at its next call. Kernels without a twin compile in the thread that calls
+them, so a fork waits for Numba's own lock, too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
 
 __all__ = ["QUEUE", "Task"]
 
@@ -66,6 +68,7 @@ class CompileQueue(event.Listener):
         self._looking = threading.RLock()  # one load at a time; held over a fork
         self._compiling = threading.Lock()
         self._stop, self._hurry = threading.Event(), threading.Event()
+        self._over = False  # the process ends: nothing is started again
         self._thread: threading.Thread | None = None
         self._loading: int | None = None  # the thread that loads, and must not compile
         event.register("numba:run_pass", self)
@@ -103,7 +106,7 @@ class CompileQueue(event.Listener):
     def wait(self, task: Task) -> None:
         """Compile a kernel and return when it is done."""
         self._hurry.set()
-        while not self._stop.is_set():
+        while not self._over:
             self.ask(task)  # again after a fork, which ends the thread
             if task.done.wait(0.5):
                 break
@@ -140,17 +143,12 @@ class CompileQueue(event.Listener):
 
     def hold(self) -> None:
         """Stop compiling, and let no thread begin until `resume` or `renew`."""
-        self._changing.acquire()
-        self._looking.acquire()
-        self._stop.set()
-        self._hurry.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+        self._stop_thread()
+        global_compiler_lock._lock.acquire()  # without the event that `acquire` announces
 
     def resume(self) -> None:
         """Go on where `hold` stopped."""
-        self._stop.clear()
-        self._hurry.clear()
+        self._release()
         if self._tasks:
             self._start()
         self._looking.release()
@@ -159,10 +157,37 @@ class CompileQueue(event.Listener):
     def renew(self) -> None:
         """As `resume` in a forked child, where no thread is started before it asks for something."""
         self._thread = None
-        self._stop.clear()
-        self._hurry.clear()
+        self._release()
+        if not global_compiler_lock.is_locked():  # by this thread, which may have forked while it compiled
+            global_compiler_lock._lock = threading.RLock()
+        if self._loading is None:
+            self._compiling = threading.Lock()
         self._looking.release()
         self._changing.release()
+
+    def close(self) -> None:
+        """Stop compiling for good."""
+        self._over = True
+        self._stop_thread()
+
+    def _stop_thread(self) -> None:
+        """End the thread and keep the locks with which others start it or load.
+
+        It is not waited for where this thread is compiling itself: the other one waits for its lock.
+        """
+        self._changing.acquire()
+        self._looking.acquire()
+        self._stop.set()
+        self._hurry.set()
+        thread = self._thread
+        if thread not in (None, threading.current_thread()) and not global_compiler_lock.is_locked():
+            thread.join()
+
+    def _release(self) -> None:
+        global_compiler_lock._lock.release()
+        if not self._over:
+            self._stop.clear()
+            self._hurry.clear()
 
 
 @lru_cache(maxsize=1)
@@ -171,6 +196,6 @@ def _say_once() -> None:
 
 
 QUEUE = CompileQueue()
-atexit.register(QUEUE.hold)
+atexit.register(QUEUE.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=QUEUE.hold, after_in_parent=QUEUE.resume, after_in_child=QUEUE.renew)
