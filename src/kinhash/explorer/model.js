@@ -1,5 +1,5 @@
 "use strict";
-// Whole-number models, one row at a time: the same numbers as `Step.run` in kinhash/models/steps.py. Sums are of
+// Whole-number models, one row at a time: the same numbers as `Step.run` in kinhash/models. Sums are of
 // whole numbers below 2^53, so they are exact in any order. All else happens entry by entry, in double precision
 // and in the order of operations of `Step.run`. This file needs nothing of the page.
 
