@@ -121,6 +121,15 @@ def test_pairs_of_rows_that_have_nothing_in_common_stay_at_the_regression():
     assert hasher.view("noise").report_.facts["pull"] == "start"
 
 
+def test_a_view_in_another_order_than_its_partners_is_warned_of():
+    rng, y = np.random.default_rng(2), np.arange(600) % 6
+    pictures, texts = (rng.normal(size=(600, p)) + 3 * np.eye(p)[y] for p in (8, 12))
+    hasher = EnergyHasher(16, random_state=0).fit(pictures, y).add_view("text", texts, beside=pictures)
+    assert hasher.view("text").report_.facts["held_out_in_order"] > 0.6
+    with pytest.warns(KinhashWarning, match=r"do not find the rows they belong with: .* nearer than 0\.[45]"):
+        hasher.add_view("text", texts[rng.permutation(600)], beside=pictures)
+
+
 def test_the_first_view_and_its_indexes_stay_as_they_are():
     hasher = fitted()
     before, name, learned = hasher.encode(X), hasher.model_id_, hasher.codes_

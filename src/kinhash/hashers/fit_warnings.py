@@ -31,6 +31,7 @@ __all__ = [
     "weak_examples",
     "weak_labels",
     "weak_pairs",
+    "weak_partners",
 ]
 
 SAMPLE = 2000  # rows of the database
@@ -40,6 +41,7 @@ QUERIES = 300
 MAPPED = 0.15  # of the database
 HELD_PAIRS, FEWEST_PAIRS = 5000, 5  # to compare by: at most in all, at least of each kind
 FIRST = 10  # answers that people look at
+ERRORS_FROM_CHANCE = 2.0  # standard errors by which held-out partners must be nearer than others
 LEAST_GAIN = 0.05  # of the log loss of label frequencies; a label model that gains less predicts nothing
 
 
@@ -77,6 +79,17 @@ def weak_examples(choice: Choice) -> tuple[str, ...]:
     return (
         f"Supervision did not help: {max(without):.3f} of held-out pairs are in order without it{best}. "
         "The codes are those of ITQ, which reads none.",
+    )
+
+
+def weak_partners(choice: Choice) -> tuple[str, ...]:
+    """A warning if rows of a view find their partners of the first view no better than by chance."""
+    chosen = next((one for one in choice.tried if one.encoder is choice.encoder), None)
+    if chosen is None or chosen.is_better(replace(chosen, losses=chosen.chance, errors=ERRORS_FROM_CHANCE)):
+        return ()
+    return (
+        "Rows of the view do not find the rows they belong with: a held-out partner is nearer than "
+        f"{-chosen.mean(chosen.losses):.3f} of other rows (0.5 is chance). Are the rows in the same order?",
     )
 
 

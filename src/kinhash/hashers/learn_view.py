@@ -40,7 +40,7 @@ from ..supervision import (
     from_partners,
 )
 from ..tuning import tune
-from .fit_warnings import weak_labels
+from .fit_warnings import weak_labels, weak_partners
 from .report import FitReport
 
 if TYPE_CHECKING:
@@ -86,15 +86,15 @@ def _learn(hasher: EnergyHasher, training: Training, other: Beside | None) -> tu
     map_: Map
     if training.supervision.labels is None:
         assert other is not None
-        map_, facts = _by_partners(narrow, other, np.arange(n_bits), fields.weights(n_bits))
+        map_, facts, doubts = _by_partners(narrow, other, np.arange(n_bits), fields.weights(n_bits))
     else:
         map_, facts, doubts = _by_labels(hasher, narrow)
         alike = np.arange(n_kin, n_bits)
         if fields.alike and other is None:
             map_ = StackedMap((map_, _silent(narrow, fields.alike)))
         elif fields.alike:
-            looks, found = _by_partners(narrow, other, alike, np.ones(len(alike), np.int64))
-            map_, facts = StackedMap((map_, looks)), {**found, **facts}
+            looks, found, more = _by_partners(narrow, other, alike, np.ones(len(alike), np.int64))
+            map_, facts, doubts = StackedMap((map_, looks)), {**found, **facts}, doubts + more
     if narrow is not training:
         map_ = map_.widened(narrow.rows)
     view = Fitted(
@@ -116,14 +116,15 @@ def _learn(hasher: EnergyHasher, training: Training, other: Beside | None) -> tu
 
 def _by_partners(
     training: Training, other: Beside | None, bits: Array, counts: Array
-) -> tuple[Map, dict[str, object]]:
+) -> tuple[Map, dict[str, object], tuple[str, ...]]:
     """A map to some of the first view's scores, from rows that belong together."""
     assert other is not None
     apart = replace(training, supervision=other.supervision)
     solution = PartnerScores(other.scores[:, bits], counts)
     choice = tune(apart, Partners(), solution)
     found = choice.encoder.fit(apart, solution)
-    return found.map, found.facts
+    facts = found.facts if choice.loss is None else {**found.facts, "held_out_in_order": -choice.loss}
+    return found.map, facts, weak_partners(choice)
 
 
 def _by_labels(hasher: EnergyHasher, training: Training) -> tuple[Map, dict[str, object], tuple[str, ...]]:
