@@ -26,7 +26,7 @@ install: $(STAMP)  ## Make .venv with kinhash, kinhash-bench and all they need f
 demo: $(STAMP)  ## Learn codes on real data, print a table, save a picture (two minutes)
 	@$(BIN)/kinhash demo
 
-test: $(STAMP)  ## Run the default tests of both packages (under 8 minutes on two cores)
+test: $(STAMP)  ## Run the default tests of both packages (six to eight minutes on two cores)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test-slow: $(STAMP)  ## Run the full-size checks as well

@@ -300,7 +300,9 @@ WORKS = {
 
 
 @pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "MMC")) for name in TABLE]
+)
 @pytest.mark.parametrize("what", list(WORKS))
 def test_odd_but_usable_input_works(name, what):
     features, labels = WORKS[what]
