@@ -41,7 +41,7 @@ def load_view(model: str, view: str | None) -> Hasher:
 def read_views(given: tuple[str, ...], n_rows: int) -> dict[str, Features]:
     """Names and matrices of the views, each with a row for each row of FEATURES."""
     from ..datasets import open_matrix
-    from ..hashers.views import check_view_name
+    from ..hashers import check_view_name
 
     found: dict[str, Features] = {}
     for one in given:
@@ -73,7 +73,7 @@ def learn_views(
 
     Where the fit left no label model, as beside pairs, views are learned from their partners alone.
     """
-    from ..hashers.learn_view import takes_labels
+    from ..hashers import takes_labels
     from ..metrics import compare_views
 
     train = np.setdiff1d(np.arange(X.shape[0]), held)

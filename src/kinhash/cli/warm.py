@@ -146,10 +146,10 @@ def _noting(compiled: list[str]) -> Iterator[None]:
 def _cache_folder() -> str:
     """Where the kernels are kept; raises `InvalidInput` if nowhere."""
     from ..errors import InvalidInput
-    from ..index.kernels.top_k import top_k
-    from ..models.kernels import shares
+    from ..index import top_k
+    from ..models import walk
 
-    places = [kernel.stats.cache_path for kernel in (top_k, shares)]
+    places = [kernel.stats.cache_path for kernel in (top_k, walk)]
     if None in places:
         raise InvalidInput(
             "Compiled kernels cannot be kept",

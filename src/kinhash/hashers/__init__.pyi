@@ -1,6 +1,7 @@
 from .base import Hasher as Hasher
 from .energy import EnergyHasher as EnergyHasher
 from .explanation import Explanation as Explanation
+from .learn_view import takes_labels as takes_labels
 from .model_file import HASHERS as HASHERS
 from .model_file import load_model as load_model
 from .model_file import read_model as read_model
@@ -16,3 +17,4 @@ from .stream import Anchored as Anchored
 from .stream import Stream as Stream
 from .stream import StreamPlan as StreamPlan
 from .streaming import StreamingHasher as StreamingHasher
+from .views import check_view_name as check_view_name

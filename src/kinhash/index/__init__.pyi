@@ -9,6 +9,7 @@ from .ids import as_ids as as_ids
 from .ids import sort_keys as sort_keys
 from .ids import sorting_order as sorting_order
 from .kernels.bit_weights import weighing_of as weighing_of
+from .kernels.top_k import top_k as top_k
 from .lists import ListColumn as ListColumn
 from .neighbors import Neighbors as Neighbors
 from .recode import answers_of_rows as answers_of_rows
