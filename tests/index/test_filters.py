@@ -11,12 +11,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kinhash.codes import read_container, write_container
 from kinhash.errors import DamagedFile, InvalidInput, UnknownName
 from kinhash.index import HammingIndex, ListColumn, Not, matching
 from kinhash.index.conditions import AllOf, AnyOf, Between, OneOf
-from kinhash.index.grammar import parsed
+from kinhash.index.grammar import column_as_text, parsed, value_as_text
 from kinhash.index.lists import kind_of
 from kinhash.index.segment import Segment
 
@@ -543,3 +545,22 @@ def test_an_index_without_rows_keeps_its_columns(tmp_path):
         assert one.payload["tags"].tolist() == row["tags"].tolist()
         one.save(tmp_path / "again.kin")
     assert HammingIndex.load(tmp_path / "again.kin").payload["tags"].tolist() == row["tags"].tolist()
+
+
+VALUES = (
+    st.text(max_size=8) | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+)
+
+
+@given(st.text(max_size=8), VALUES)
+def test_names_and_values_are_read_as_they_are_written(name, value):
+    column = column_as_text(name)
+    if column is None:
+        assert not name or "`" in name
+    else:
+        assert parsed(f"{column} == {value_as_text(value)}") == OneOf(name, (value,))
+
+
+@pytest.mark.parametrize("name", ["and", "True", "a b", "2nd", " x", "a.b"])
+def test_only_plain_names_stand_without_backquotes(name):
+    assert (column_as_text(name) == name) == (name == "a.b")

@@ -3,6 +3,8 @@ from .duplicates import NearDuplicates as NearDuplicates
 from .duplicates import near_duplicates as near_duplicates
 from .filters import Filter as Filter
 from .gpu_index import GpuIndex as GpuIndex
+from .grammar import column_as_text as column_as_text
+from .grammar import value_as_text as value_as_text
 from .hamming_index import HammingIndex as HammingIndex
 from .ids import Ids as Ids
 from .ids import as_ids as as_ids

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..errors import InvalidInput
 from .conditions import AllOf, AnyOf, Between, Condition, Not, OneOf
 
-__all__ = ["parsed"]
+__all__ = ["column_as_text", "parsed", "value_as_text"]
 
 MOST_NESTED = 100  # parentheses and "not" inside one another
 SHOWN = 30  # characters of the text that an error repeats
@@ -181,3 +181,19 @@ def _refuse(text: str, place: int, expected: str) -> NoReturn:
         expected,
         """Write it as in: year >= 2010 and "Drama" in tags and not language == "en\"""",
     )
+
+
+def column_as_text(name: str) -> str | None:
+    """A column as a filter names it; None if it cannot."""
+    found = TOKEN.fullmatch(name)
+    if found and found["name"] == name and name.lower() not in WORDS:
+        return name
+    return f"`{name}`" if name and "`" not in name else None
+
+
+def value_as_text(value: str | bool | float) -> str:
+    """A value as a filter has it."""
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return str(value).lower() if isinstance(value, bool) else repr(value)

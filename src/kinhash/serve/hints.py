@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 
 from .._internal.aliases import Facts
-from ..index import ListColumn
+from ..index import ListColumn, column_as_text, value_as_text
 from .pair import Pair
 
 __all__ = ["hints_of"]
@@ -17,7 +16,6 @@ __all__ = ["hints_of"]
 SHOWN_IDS = 3
 SHOWN_CONDITIONS = 2
 LONGEST = 40  # characters of a text or a name that is shown
-NAME = re.compile(r"(?!(?:and|or|not|in|true|false)$)[^\W\d]\w*", re.IGNORECASE)
 
 
 def hints_of(pair: Pair) -> Facts:
@@ -29,9 +27,9 @@ def hints_of(pair: Pair) -> Facts:
 
 
 def _condition(name: str, column: Any) -> str | None:
-    if len(name) > LONGEST or "`" in name:
+    shown = column_as_text(name)
+    if shown is None or len(name) > LONGEST:
         return None
-    shown = name if NAME.fullmatch(name) else f"`{name}`"
     if isinstance(column, ListColumn):
         value = _as_text(column[0][:1])
         return None if value is None else f"{value} in {shown}"
@@ -47,8 +45,5 @@ def _as_text(values: list[Any]) -> str | None:
         return None
     (value,) = values
     if isinstance(value, str):
-        quoted = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{quoted}"' if len(value) <= LONGEST and value.isprintable() else None
-    if isinstance(value, bool):
-        return str(value).lower()
-    return repr(value) if math.isfinite(value) else None
+        return value_as_text(value) if len(value) <= LONGEST and value.isprintable() else None
+    return value_as_text(value) if math.isfinite(value) else None
