@@ -6,7 +6,13 @@ STAMP  := $(VENV)/.installed
 LOWEST := .venv-lowest
 LOWEST_PYTHON ?= python3.11
 LOWEST_TESTS  ?= tests bench/tests
-EXTRAS := plot,parquet,faiss,usearch,onnx,duckdb,dask,serve
+# The doors, one or two files each: what breaks when a room is rebuilt breaks here first.
+QUICK := tests/test_imports.py tests/test_hasher.py tests/test_model_file.py tests/codes/test_codes.py \
+  tests/labels tests/index/test_changes.py tests/index/test_filters.py tests/index/test_kernels.py \
+  tests/metrics/test_rankings.py tests/models/test_onnx.py tests/paper/test_energies.py \
+  tests/paper/test_unsupervised.py tests/data/test_data.py tests/cli/test_search.py tests/serve/test_app.py \
+  tests/explorer/test_model.py tests/export tests/gpu/test_encode_on_gpu.py
+EXTRAS := plot,parquet,faiss,onnx,duckdb,dask,serve
 BENCH_EXTRAS := data,faiss,metric
 .DEFAULT_GOAL := help
 
@@ -16,7 +22,7 @@ $(STAMP): pyproject.toml bench/pyproject.toml
 	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" -e "bench[$(BENCH_EXTRAS)]" --group dev
 	@touch $@
 
-.PHONY: help install demo test test-slow test-lowest package review lock test-spark test-engines test-browser test-serve test-integrations check format bench docs clean
+.PHONY: help install demo quick test test-slow test-lowest package review lock test-spark test-engines test-browser test-serve test-integrations check format house bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,6 +34,9 @@ demo: $(STAMP)  ## Learn codes on real data, print a table, save a picture (two 
 
 test: $(STAMP)  ## Run the default tests of both packages (six to eight minutes on two cores)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
+quick: $(STAMP)  ## Run the tests of the doors alone (under a minute)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not data" -k "not demo" $(QUICK)
 
 test-slow: $(STAMP)  ## Run the full-size checks as well
 	@$(BIN)/python -m pytest -m "slow or not slow" --timeout=7200
@@ -93,12 +102,15 @@ check: $(STAMP)  ## Lint, types, import layers, words, doctests of both packages
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest tests/test_words.py
-	@$(BIN)/python -m pytest --doctest-modules src/kinhash bench/src/kinhash_bench --ignore=src/kinhash/spark --ignore=src/kinhash/integrations --timeout=300
+	@$(BIN)/python .ci/words.py
+	@$(BIN)/python -m pytest --doctest-modules src/kinhash bench/src/kinhash_bench --ignore=src/kinhash/distributed/spark.py --ignore=src/kinhash/integrations --timeout=300
 
 format: $(STAMP)  ## Format the code
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
+
+house: $(STAMP)  ## Print how much house there is: lines, files, and what a fit, an encode and a search enter
+	@$(BIN)/python benchmarks/house.py
 
 bench: $(STAMP)  ## Run the speed benchmarks beside their named peers
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

@@ -1,13 +1,11 @@
-"""The explorer's figures: seconds and size of a page, first paint, frames per second, flipped labels found.
+"""The explorer's figures: seconds and size of a page, first paint, frames per second.
 
-    KINHASH_DATA=/data python benchmarks/explore.py [--skip page pictures doubts]
+    KINHASH_DATA=/data python benchmarks/explore.py
 
-*page*: 50,000 rows of CIFAR-10 (network features), learned 64-bit codes, model and features; wall and CPU
+50,000 rows of CIFAR-10 (network features), learned 64-bit codes, model and features; wall and CPU
 seconds of `kinhash.explore`, compilation excluded. In the browser (playwright and a Chromium, headless,
 without graphics card): first contentful paint, and frames per second while the map pans for 3 seconds, far,
-between and near. *pictures*: bytes of a page of 20,000 digits at 28 × 28 pixels, turned and shifted.
-*doubts*: 5 % of the labels flipped to another class at random; share of flipped rows among the first 5 % of
-"probably mislabeled", three draws, beside cleanlab on the same probabilities where that is installed.
+between and near.
 """
 
 from __future__ import annotations
@@ -23,14 +21,11 @@ import numpy as np
 
 from kinhash import EnergyHasher, explore
 from kinhash.errors import FileProblem
-from kinhash.explorer.label_errors import by_features, by_neighbors
-from kinhash.metrics.label_model import out_of_fold
-from kinhash.supervision import read_labels
 from kinhash_bench.datasets import load
 
 os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
 
-NAME, PICTURES = "cifar10_efficientnet_lite0_pca256", "cifar10_pictures6000"
+NAME = "cifar10_efficientnet_lite0_pca256"
 CHROMIUM = [
     "--headless",
     "--no-sandbox",
@@ -99,86 +94,11 @@ def in_browser(path: Path) -> None:
         browser.close()
 
 
-def page_of_pictures() -> None:
-    from PIL import Image
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
-    rng = np.random.default_rng(0)
-    some = rng.integers(len(X), size=20_000)
-    pictures = np.zeros((len(some), 28, 28), np.uint8)
-    for place, row in enumerate(some):
-        small = Image.fromarray((X[row].reshape(8, 8) * 15.9).astype(np.uint8)).resize(
-            (20, 20), Image.BICUBIC
-        )
-        left, top = rng.integers(2, 7, 2)
-        pictures[place, top : top + 20, left : left + 20] = np.asarray(small.rotate(float(rng.normal(0, 10))))
-    noisy = X[some] + rng.normal(size=(len(some), 64))
-    hasher = EnergyHasher(64, random_state=0).fit(noisy[:3000], y[some][:3000])
-    page = explore(hasher.encode(noisy), y[some], pictures=pictures)
-    print(f"page of 20,000 digits of 28 × 28 pixels: {page.summary['bytes'] / 1e6:.1f} MB")
-    data = load(PICTURES)
-    page = explore(
-        EnergyHasher(32).fit(rows(6000)[0], rows(6000)[1]).codes_, pictures=np.asarray(data.images())
-    )
-    print(f"page of 6,000 photographs: {page.summary['bytes'] / 1e6:.1f} MB")
-
-
-def doubts() -> None:
-    for n in (6000, 50_000):
-        found: dict[str, list[float]] = {}
-        for seed in range(3):
-            for name, share in flipped(n, seed).items():
-                found.setdefault(name, []).append(share)
-        said = ", ".join(f"{name} {np.mean(v):.3f} ± {np.std(v):.3f}" for name, v in found.items())
-        print(f"{n:,} rows, 5 % flipped, share of flipped among the first 5 %: {said}")
-
-
-def flipped(n: int, seed: int) -> dict[str, float]:
-    data = load(NAME)
-    some = np.asarray(load(PICTURES).names, np.int64) if n == 6000 else None
-    X, y = (
-        rows(n, seed)
-        if some is None
-        else (np.asarray(data.features[some]), np.asarray(data.labels.classes)[some])
-    )
-    rng = np.random.default_rng(seed)
-    wrong = rng.choice(n, n // 20, replace=False)
-    given = y.copy()
-    given[wrong] = (y[wrong] + rng.integers(1, 10, len(wrong))) % 10
-    chances = np.zeros((n, 10))
-    for held, found in out_of_fold(X, read_labels(given), seed):  # the same once more, for cleanlab
-        chances[held] = found
-    ours = by_features(X, read_labels(given), seed).ranked()[: len(wrong)]
-    out = {"explorer (features)": float(np.isin(ours, wrong).mean())}
-    hasher = EnergyHasher(64, random_state=seed).fit(X, given)
-    for name, codes in (("codes alone, learned", hasher.codes_), ("codes alone, mapped", hasher.encode(X))):
-        judged = by_neighbors(codes, read_labels(given), codes.learned)
-        out[name] = float(np.isin(judged.ranked()[: len(wrong)], wrong).mean())
-    return out | cleanlab_shares(given, chances, wrong)
-
-
-def cleanlab_shares(given: np.ndarray, chances: np.ndarray, wrong: np.ndarray) -> dict[str, float]:
-    try:
-        from cleanlab.filter import find_label_issues
-        from cleanlab.rank import get_label_quality_scores
-    except ImportError:
-        return {}
-    chances = chances / chances.sum(axis=1, keepdims=True)
-    out = {}
-    for method in ("self_confidence", "normalized_margin", "confidence_weighted_entropy"):
-        order = np.argsort(get_label_quality_scores(given, chances, method=method), kind="stable")
-        out[f"cleanlab {method}"] = float(np.isin(order[: len(wrong)], wrong).mean())
-    issues = find_label_issues(given, chances, return_indices_ranked_by="self_confidence")
-    first = issues[: len(wrong)]
-    out["cleanlab find_label_issues"] = float(np.isin(first, wrong).sum() / len(wrong))
-    return out
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--skip", nargs="*", default=[], choices=["page", "browser", "pictures", "doubts"])
-    skip = parser.parse_args().skip
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.parse_args()
     try:
         load(NAME)
     except FileProblem as error:
@@ -186,14 +106,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.html"
-        if "page" not in skip:
-            timed_page(path)
-            if "browser" not in skip:
-                in_browser(path)
-    if "pictures" not in skip:
-        page_of_pictures()
-    if "doubts" not in skip:
-        doubts()
+        timed_page(path)
+        in_browser(path)
 
 
 if __name__ == "__main__":

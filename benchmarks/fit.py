@@ -89,27 +89,16 @@ def energy_hasher(X: np.ndarray, tags: sp.csr_array, rounds: int) -> None:
     from kinhash import EnergyHasher
 
     y = np.random.default_rng(1).standard_normal((len(X), 64), dtype=np.float32)
-    fixed = {"encoder": "ridge", "solver": "spectral", "random_state": 0}
-    kept: dict = {}
     best = race(
         {
             "Ridge, 64 targets": lambda: Ridge(solver="cholesky").fit(X, y),
-            "EnergyHasher, ridge encoder": lambda: kept.update(linear=EnergyHasher(64, **fixed).fit(X, tags)),
-            "EnergyHasher, defaults": lambda: kept.update(
-                default=EnergyHasher(64, random_state=0).fit(X, tags)
-            ),
+            "EnergyHasher, defaults": lambda: EnergyHasher(64, random_state=0).fit(X, tags),
         },
         rounds,
     )
     base = best["Ridge, 64 targets"]
     for name, value in best.items():
         print(f"{name:40s} {value:7.2f} s  {value / base:6.2f} x Ridge", flush=True)
-    part = X[:50_000]
-    times = race(
-        {"linear": lambda: kept["linear"].encode(part), "default": lambda: kept["default"].encode(part)}, 5
-    )
-    print(f"encode, 50,000 rows: linear {times['linear']:.3f} s, default {times['default']:.3f} s, ", end="")
-    print(f"ratio {times['default'] / times['linear']:.2f}", flush=True)
 
 
 def growth(X: np.ndarray, tags: sp.csr_array, rounds: int) -> None:

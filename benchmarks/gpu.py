@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import kinhash
-from kinhash import BitLayout, Codes, metrics
-from kinhash.index.gpu_index import GpuIndex
+from kinhash import Codes, metrics
+from kinhash.index import GpuIndex
 
 os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
 
@@ -30,10 +30,10 @@ def best(work, repeats: int = 7) -> float:
     return min(times)
 
 
-def random_codes(n_rows: int, n_bits: int, seed: int = 0, fields: BitLayout = BitLayout()) -> Codes:  # noqa: B008
+def random_codes(n_rows: int, n_bits: int, seed: int = 0) -> Codes:
     rng = np.random.default_rng(seed)
     words = rng.integers(0, 2**64, (n_rows, n_bits // 64), np.uint64)
-    return Codes(words.view(np.uint8), n_bits, fields=fields)
+    return Codes(words.view(np.uint8), n_bits)
 
 
 def copy_speed() -> float:
@@ -49,10 +49,10 @@ def copy_speed() -> float:
     return 2 * one.nbytes / best(work)
 
 
-def search(n_rows: int, n_bits: int, fields: BitLayout = BitLayout()) -> None:  # noqa: B008
+def search(n_rows: int, n_bits: int) -> None:
     begin = time.perf_counter()
-    index = GpuIndex.from_codes(random_codes(n_rows, n_bits, fields=fields))
-    print(f"{n_rows:.0e} rows of {n_bits} bits, {fields}: made in {time.perf_counter() - begin:.1f} s")
+    index = GpuIndex.from_codes(random_codes(n_rows, n_bits))
+    print(f"{n_rows:.0e} rows of {n_bits} bits: made in {time.perf_counter() - begin:.1f} s")
     for n_queries, k in (
         (1, 100),
         (1, 1000),
@@ -63,7 +63,7 @@ def search(n_rows: int, n_bits: int, fields: BitLayout = BitLayout()) -> None:  
         (1000, 100),
         (1000, 1000),
     ):
-        queries = random_codes(n_queries, n_bits, seed=1, fields=fields)
+        queries = random_codes(n_queries, n_bits, seed=1)
         seconds = best(lambda queries=queries, k=k: index.search(queries, k), 7 if n_queries < 100 else 3)
         print(
             f"  {n_queries:5} queries, k = {k:5}: {1e3 * seconds:9.3f} ms, "
@@ -155,6 +155,5 @@ if __name__ == "__main__":
     score()
     encode()
     search(rows // 10, 64)
-    search(rows // 10, 64, BitLayout(40, 4, 1))
     search(rows // 10, 256)
     search(rows, 64)

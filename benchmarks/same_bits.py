@@ -54,14 +54,10 @@ SCORES = """(text) => {
 
 
 def hashers():
-    from kinhash.encoders import ExpectedLabels, Ridge
-
     return {
-        "classes": kinhash.EnergyHasher(64, encoder=ExpectedLabels(features="both"), random_state=0),
+        "classes": kinhash.EnergyHasher(64, random_state=0),
         "tags": kinhash.EnergyHasher(64, random_state=0),
-        "ridge": kinhash.EnergyHasher(64, encoder="ridge", alike=0, random_state=0),
         "emksh": kinhash.EMKSH(64, random_state=0),
-        "rbf": kinhash.EnergyHasher(64, encoder=Ridge(features="rbf"), alike=0, random_state=0),
     }
 
 

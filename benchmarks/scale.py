@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py [--rows 20000000] [--columns 64] [--block 200000] [--repeats 2]
 
-Both sides fit the fixed recipe on the same blocks and encode all of them, on two cores: two threads of one
+Both sides fit on rows drawn from the same blocks and encode all of them, on two cores: two threads of one
 process, or two workers of a LocalCluster with one thread each. Each side runs in a process of its own, in
 turn, the best of several counts; starting the cluster and compiling are left out. Printed are seconds by the
 clock, processor seconds (which other work on the machine disturbs less), the peak memory of every process,
@@ -38,9 +38,7 @@ def features(number: int, rows: int, columns: int) -> np.ndarray:
 
 
 def recipe() -> dict:
-    from kinhash.solvers.spectral import Spectral
-
-    return {"n_bits": 64, "encoder": "ridge", "solver": Spectral(rotation="codes"), "random_state": 0}
+    return {"n_bits": 64, "random_state": 0}
 
 
 def peak_megabytes() -> float:
@@ -53,8 +51,7 @@ def one_process(sizes: list[int], columns: int) -> dict:
 
     from kinhash import EnergyHasher
     from kinhash._internal.blocks import map_blocks
-    from kinhash.distributed import fit_blocks
-    from kinhash.distributed.encode import code_block, for_workers
+    from kinhash.distributed import code_block, fit_blocks, packed_model
 
     blocks = [
         (partial(features, number, rows, columns), partial(labels, number, rows))
@@ -64,7 +61,7 @@ def one_process(sizes: list[int], columns: int) -> dict:
     cpu, start = time.process_time(), time.perf_counter()
     hasher = fit_blocks(EnergyHasher(**recipe()), blocks)
     fitted = time.perf_counter()
-    model = for_workers(hasher)
+    model = packed_model(hasher)
     ones = sum(map_blocks(lambda b: int(code_block(b[0](), model=model).sum(dtype=np.int64)), blocks))
     end = time.perf_counter()
     return {
@@ -82,7 +79,8 @@ def on_dask(sizes: list[int], columns: int) -> dict:
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    from kinhash.dask import EnergyHasher
+    from kinhash import EnergyHasher
+    from kinhash.distributed.dask import encode, fit
 
     def x_block(block_info: dict | None = None) -> np.ndarray:
         number = block_info[None]["chunk-location"][0]
@@ -103,14 +101,14 @@ def on_dask(sizes: list[int], columns: int) -> dict:
         Client(cluster) as client,
     ):
         for _ in range(2):  # both workers compile
-            warm = EnergyHasher(**recipe()).fit(*rows(sizes[:4]))
-            warm.encode(rows(sizes[:4])[0]).sum().compute()
+            warm = fit(EnergyHasher(**recipe()), *rows(sizes[:4]))
+            encode(warm, rows(sizes[:4])[0]).sum().compute()
         cpu = time.process_time() + sum(client.run(time.process_time).values())
         start = time.perf_counter()
         X, y = rows(sizes)
-        hasher = EnergyHasher(**recipe()).fit(X, y)
+        hasher = fit(EnergyHasher(**recipe()), X, y)
         fitted = time.perf_counter()
-        ones = int(hasher.encode(X).sum(dtype=np.int64).compute())
+        ones = int(encode(hasher, X).sum(dtype=np.int64).compute())
         end = time.perf_counter()
         return {
             "fit": fitted - start,

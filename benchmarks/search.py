@@ -2,7 +2,7 @@
 
     python benchmarks/search.py                      # everything
     python benchmarks/search.py flat radius          # some sections
-    python benchmarks/search.py supervised --hnsw 1000000
+    python benchmarks/search.py wide
 
 Peers run interleaved with us on the same data and threads; each figure is the best of several. "faiss" is
 the faster of IndexBinaryFlat with and without heap. Ratios above 1 mean that we are faster. Answers are
@@ -24,7 +24,6 @@ import numpy as np
 from numba import njit
 
 from kinhash.index import HammingIndex
-from kinhash.index.kernels import instructions
 
 os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
 
@@ -33,7 +32,6 @@ ROWS = 1_000_000
 GOALS = {
     "single": {64: 7, 128: 4, 256: 1.4},
     "batch": {64: 8, 128: 6.5, 256: 3.4},
-    "emulated": {64: 3, 128: 1.7, 256: 1.5},
 }
 
 
@@ -168,7 +166,7 @@ def clustered(rng, noise, n_rows=ROWS):
     return packed[:n_rows], packed[n_rows:]
 
 
-def supervised(options):
+def supervised(_options):
     """A million rows with few distinct codes."""
     rng = np.random.default_rng(1)
     threads(1)
@@ -184,45 +182,6 @@ def supervised(options):
             end="",
         )
         print(f" recall 1.0, {size:.1f} MB (flat codes {packed.nbytes / 1e6:.1f})")
-        if options.hnsw:
-            graphs(*clustered(np.random.default_rng(2), noise, options.hnsw))
-
-
-def tie_fair_recall(distances, truth):
-    """Share of answers no farther than the true k-th distance: any choice among ties counts."""
-    return float((distances <= truth[:, -1:]).mean())
-
-
-def graphs(packed, queries):
-    """The graph indexes on the same kind of codes: fast, and not all of the answer."""
-    index = HammingIndex.from_codes(packed)
-    truth = index.search(queries, K).distances
-    ours = best_of(2, ours=lambda: index.search(queries, K))["ours"]
-    start = time.perf_counter()
-    graph = faiss.IndexBinaryHNSW(64, 32)
-    threads(2)
-    graph.add(packed)
-    built = time.perf_counter() - start
-    threads(1)
-    graph.hnsw.efSearch = 256
-    took = best_of(1, faiss=lambda: graph.search(queries, K))["faiss"]
-    recall = tie_fair_recall(graph.search(queries, K)[0], truth)
-    line = f"        {len(packed)} rows: ours {1e3 * ours:.1f} ms; FAISS HNSW recall {recall:.3f},"
-    print(f"{line} {1e3 * took:.0f} ms, built in {built:.0f} s", end="")
-    try:
-        from usearch.index import Index
-    except ImportError:
-        print()
-        return
-    graph = Index(ndim=64, metric="hamming", dtype="b1", expansion_search=256)
-    start = time.perf_counter()
-    graph.add(np.arange(len(packed)), packed, threads=2)
-    built = time.perf_counter() - start
-    start = time.perf_counter()
-    found = graph.search(queries, K, threads=1)
-    took = time.perf_counter() - start
-    recall = tie_fair_recall(np.asarray(found.distances), truth)
-    print(f"; USearch HNSW recall {recall:.3f}, {1e3 * took:.0f} ms, built in {built:.0f} s")
 
 
 def many_codes(n_rows):
@@ -241,12 +200,10 @@ def radius(options):
     threads(1)
     scanning, hashing = HammingIndex.from_codes(packed), HammingIndex.from_codes(packed)
     start = time.perf_counter()
-    hashing.prepare_radius()
-    tables = hashing._state.segments[0].hashing.tables
-    print(
-        f"tables for {len(packed)} codes: {time.perf_counter() - start:.2f} s on 1 thread,"
-        f" {tables.n_bytes / 1e6:.0f} MB, they win up to radius {tables.largest_radius}"
-    )
+    hashing.search_radius(queries[:1000], 3)  # as many as pay for the tables
+    size = hashing.stats().table_bytes / 1e6
+    took = time.perf_counter() - start
+    print(f"1,000 queries and tables for {len(packed)} codes: {took:.2f} s, {size:.0f} MB")
     for r, goal in ((0, 200), (1, 200), (2, 200), (3, 200), (4, 25), (5, 25), (6, 25), (8, None)):
         scan, in_batch, probe, alone = radius_times(scanning, hashing, queries, r)
         ratio = verdict(scan / probe, goal) if goal else f"{scan / probe:6.2f}x"
@@ -258,7 +215,7 @@ def radius(options):
 def radius_times(scanning, hashing, queries, r):
     """Seconds a query: scan of one and of a batch, hashing of a batch of new queries and of one."""
     few, many = queries[:20], queries[20:]
-    scanning._state.segments[0].hashing.seconds_scanning = -1e9  # so that it keeps scanning
+    scanning._state.segments[0].hashing.steps = -(2**62)  # so that it keeps scanning
     slow, fast = scanning.search_radius(few, r), hashing.search_radius(few, r)
     assert (slow.ids == fast.ids).all()
     assert (slow.splits == fast.splits).all()
@@ -348,36 +305,6 @@ def start(_options):
         )
 
 
-EMULATED = "import sys; sys.path.insert(0, sys.argv[1]); import search; search.emulated_run(sys.argv[2])"
-FEATURES = {"": "", "haswell": "AVX2", "nehalem": "NONE"}  # the first is this processor as it is
-
-
-def emulated(_options):
-    """This processor, and as if it had no AVX-512, and no AVX2: FAISS held to the same level; CPU time."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    for name, level in FEATURES.items():
-        with tempfile.TemporaryDirectory() as folder:
-            older = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": "", "FAISS_SIMD_LEVEL": level}
-            print(python(EMULATED, here, name, NUMBA_CACHE_DIR=folder, **(older if name else {})), flush=True)
-
-
-def emulated_run(name):
-    rng = np.random.default_rng(5)
-    threads(1)
-    kind = "vectors" if instructions.VECTORS else "one code at a time"
-    for n_bits in (64, 128, 256):
-        packed, queries = random_codes(rng, ROWS, n_bits), random_codes(rng, 200, n_bits)
-        peers = (HammingIndex.from_codes(packed), *faiss_pair(packed))
-        check(peers[0], peers[1], queries)
-        one, single, _ = against_faiss(*peers, queries[:1], 20, 3, clock=time.process_time)
-        took, ratio, _ = against_faiss(*peers, queries, 4, clock=time.process_time)
-        goal = verdict(ratio, GOALS["emulated"][n_bits]) if name == "haswell" else f"{ratio:6.2f}x"
-        level = faiss.SIMDConfig.get_level_name()
-        print(f"{name or 'as it is':8s} {n_bits:4d} bits, {kind}, FAISS at {level}:", end="")
-        print(f" one query {1e3 * one:.3f} ms  faiss / {single:.2f}x,", end="")
-        print(f" batch of {len(queries)} {1e3 * took:8.1f} ms  faiss / {goal}")
-
-
 def asymmetric(_options):
     """Search from margins: exact over all codes, beside the plain search."""
     rng = np.random.default_rng(6)
@@ -399,27 +326,66 @@ def margin_times(index, margins):
     return took["plain"], took["weighted"]
 
 
-def fields(_options):
-    """Codes with fields: plain, flat weighted, and in two steps."""
-    import field_search
+OURS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import search
+from kinhash.index import HammingIndex
+search.threads(1)
+packed, queries = search.wide_codes(int(sys.argv[2]))
+index = HammingIndex.from_codes(packed)
+search.print_times(lambda some: index.search(some, search.K).distances, queries)
+"""
+THEIRS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import search
+search.threads(1)
+packed, queries = search.wide_codes(int(sys.argv[2]))
+pair = search.faiss_pair(packed)
+for index in pair:
+    search.print_times(lambda some: index.search(some, search.K)[0], queries)
+"""
 
-    field_search.run()
+
+def wide_codes(n_bits):
+    rng = np.random.default_rng(7)
+    n_rows = ROWS if n_bits <= 256 else ROWS // 4
+    return random_codes(rng, n_rows, n_bits), random_codes(rng, 200, n_bits)
+
+
+def print_times(work, queries):
+    took = best_of(5, one=lambda: work(queries[:1]), many=lambda: work(queries))
+    print(took["one"], took["many"], int(work(queries).sum()))
+
+
+def wide(_options):
+    """Up to 3,072 bits, ours and FAISS in processes of their own, one thread, in turn."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    for n_bits in (64, 128, 256, 768, 1536, 2048, 3072):
+        ours, theirs = [], []
+        for _ in range(2):
+            ours += python(OURS, here, n_bits).splitlines()
+            theirs += python(THEIRS, here, n_bits).splitlines()
+        assert len({line.split()[2] for line in ours + theirs}) == 1, "distances differ from FAISS"
+        best = [[min(float(line.split()[i]) for line in side) for i in (0, 1)] for side in (ours, theirs)]
+        (one, many), (their_one, their_many) = best
+        print(f"{n_bits:4d} bits  one query {1e3 * one:7.3f} ms  faiss / {their_one / one:5.2f}x,", end="")
+        print(f" batch of 200 {1e3 * many:8.1f} ms  faiss / {their_many / many:5.2f}x", flush=True)
 
 
 SECTIONS = {
-    "flat": flat, "fields": fields, "supervised": supervised, "radius": radius, "build": build,
-    "start": start, "emulated": emulated, "asymmetric": asymmetric,
+    "flat": flat, "wide": wide, "supervised": supervised, "radius": radius, "build": build,
+    "start": start, "asymmetric": asymmetric,
 }  # fmt: skip
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sections", nargs="*", help=f"some of {', '.join(SECTIONS)}")
-    parser.add_argument("--hnsw", type=int, default=100_000, help="rows for the graph indexes, 0 for none")
     parser.add_argument("--rows", type=int, default=10_000_000, help="rows of the sections radius and build")
     options = parser.parse_args()
-    print(f"FAISS {faiss.__version__} at {faiss.SIMDConfig.get_level_name()},", end="")
-    print(" ours by vectors" if instructions.VECTORS else " ours one code at a time")
+    print(f"FAISS {faiss.__version__} at {faiss.SIMDConfig.get_level_name()}")
     for name in options.sections or SECTIONS:
         print(f"\n== {name}: {SECTIONS[name].__doc__}")
         SECTIONS[name](options)

@@ -47,7 +47,7 @@ def make_pair(folder, n_rows, seed):
     hasher.save(folder / "model.kin")
     rng = np.random.default_rng(seed)
     packed = rng.integers(0, 256, (n_rows, 8), dtype=np.uint8)
-    codes = Codes(packed, 64, None, hasher.model_id_, hasher.fitted_.fields)
+    codes = Codes(packed, 64, None, hasher.model_id_)
     payload = {"group": rng.integers(0, 100, n_rows)}
     HammingIndex.from_codes(codes, payload=payload).save(folder / "index.kin")
 

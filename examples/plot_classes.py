@@ -6,6 +6,7 @@ Codes are learned from the classes of 1,400 handwritten digits. New digits are e
 searched among the 1,400.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -21,13 +22,19 @@ hasher = kinhash.EnergyHasher(n_bits=64, random_state=0).fit(X[train], y[train])
 print(hasher.report_)
 
 # %%
-# Each query with its ten nearest rows, and the distance below (a kin bit counts three times). A green frame is the
-# same class, a red cross another one.
+# Each query (left) with its eight nearest rows and their distances; red: another class.
 
 index = kinhash.HammingIndex.from_codes(hasher.codes_, ids=train)
 codes = hasher.encode(X[new])
 found = index.search(codes, k=10)
-kinhash.plot.neighbors(found, pictures, queries=pictures[new], kin=y[found.ids] == y[new, None])
+figure, cells = plt.subplots(6, 9, figsize=(8, 6), layout="constrained")
+for row, line in enumerate(cells):
+    ids = [new[row], *found.ids[row][:8]]
+    titles = ["query", *found.distances[row][:8]]
+    for axes, own, title in zip(line, ids, titles, strict=True):
+        axes.imshow(pictures[own], cmap="gray_r")
+        axes.set_title(title, fontsize=8, color="black" if y[own] == y[new[row]] else "red")
+        axes.axis("off")
 
 # %%
 # The score of all 397 new digits, ties counted as the expected value over all orders, with two databases: codes

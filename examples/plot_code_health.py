@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 
 import kinhash
-from kinhash.baselines import LSH
 from kinhash.metrics import code_health
+from kinhash.paper import LSH
 
 X, y = load_digits(return_X_y=True)
 figure, both = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")

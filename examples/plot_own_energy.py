@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from kinhash import EnergyHasher
-from kinhash.energies import Energy, PairTerms
+from kinhash.paper import Energy, PairTerms
 from kinhash.testing import check_energy
 
 
@@ -42,7 +42,7 @@ axes.legend()
 # %%
 
 X, y = load_digits(return_X_y=True)
-for energy in ("ksh", KinFirst()):
-    hasher = EnergyHasher(n_bits=16, energy=energy, solver="coordinate", alike=0, random_state=0)
+for energy in ("rank", "ksh", KinFirst()):
+    hasher = EnergyHasher(n_bits=16, energy=energy, random_state=0)
     hasher.fit(X[:600], y[:600])
     print(f"{energy!r:12}: mAP of unseen digits {hasher.score(X[600:1200], y[600:1200]):.3f}")

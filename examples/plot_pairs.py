@@ -6,6 +6,7 @@ The digits are unknown. Of some pairs it is known whether both are the same digi
 clicked".
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
@@ -24,11 +25,16 @@ hasher = kinhash.EnergyHasher(n_bits=32, random_state=0).fit_pairs(X[:1400], lef
 # 397 new rows among themselves. The classes, which the fit never saw, say which pairs are similar.
 
 codes = hasher.encode(X[1400:])
-kinhash.plot.distances(codes, codes, y[1400:], y[1400:], exclude_self=True)
+i, j = np.triu_indices(len(codes), 1)
+distances, similar = codes[i].distances(codes[j]), y[1400:][i] == y[1400:][j]
+axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")[1]
+for which, name in ((similar, "same digit"), (~similar, "other digit")):
+    axes.hist(distances[which], bins=np.arange(34) - 0.5, density=True, alpha=0.5, label=name)
+axes.set(xlabel="distance (differing bits)", ylabel="share of pairs")
+axes.legend()
 
 # %%
 # How often a similar pair is nearer than a different pair.
 
-i, j = np.triu_indices(len(codes), 1)
-score = roc_auc_score(y[1400:][i] == y[1400:][j], -codes[i].distances(codes[j]))
+score = roc_auc_score(similar, -distances)
 print(f"{score:.1%}")

@@ -2,8 +2,8 @@
 Beside the rivals
 =================
 
-Every method has `fit`, `encode` and `codes_`. Here on 397 held-out digits, 16 bits, all bits for the labels
-(``alike=0``), mapped database, ties as the expected value over all orders. One split only: not a benchmark.
+Every method has `fit`, `encode` and `codes_`. Here on 397 held-out digits, 16 bits, ours from labels alone
+(``looks=0``), mapped database, ties as the expected value over all orders. One split only: not a benchmark.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ from kinhash.metrics import mean_average_precision
 from kinhash_bench.baselines import BASELINES
 
 X, y = load_digits(return_X_y=True)
-methods = {"EnergyHasher": kinhash.EnergyHasher(16, alike=0, random_state=0)}
+methods = {"EnergyHasher": kinhash.EnergyHasher(16, looks=0, random_state=0)}
 names = ("SDH", "COSDISH", "KSH", "CCAITQ", "FSDH", "ITQ", "SpectralHashing", "LSH")
 methods |= {name: BASELINES[name](n_bits=16, random_state=0) for name in names}
 

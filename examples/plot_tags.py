@@ -6,6 +6,7 @@ Rows with the same tags get the most similar codes, rows that share some tags le
 of a tenth the tags are unknown. The tags describe digits: a loop, a curve, a cross.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -35,12 +36,15 @@ codes, database = hasher.encode(X[new]), hasher.encode(X[train])
 # %%
 # Distances of new rows to rows that share a tag and to others, both sides mapped.
 
-kinhash.plot.distances(codes, database, [tags[row] for row in new], known)
-
-# %%
-# What each bit says of each tag. Kin bits are mostly of one color in a line, look-alike bits are mixed.
-
-kinhash.plot.bits(hasher.codes_, known)
+rows = [row for row, own in enumerate(known) if own]
+i, j = np.indices((len(new), len(rows))).reshape(2, -1)
+distances = codes[i].distances(database[rows][j])
+similar = np.array([bool(tags[row] & known[other]) for row in new for other in rows])
+axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")[1]
+for which, name in ((similar, "a tag in common"), (~similar, "none")):
+    axes.hist(distances[which], bins=np.arange(34) - 0.5, density=True, alpha=0.5, label=name)
+axes.set(xlabel="distance (differing bits)", ylabel="share of pairs")
+axes.legend()
 
 # %%
 # The score also counts what it left out: rows of unknown tags, and queries without relevant rows.

@@ -21,8 +21,8 @@ said = np.where(changed, (y + rng.integers(1, 10, len(y))) % 10, y)
 doubt = np.zeros(len(y), int)
 for fold in range(3):
     kept = np.arange(len(y)) % 3 != fold
-    hasher = kinhash.EnergyHasher(n_bits=32, alike=0, trust=1, random_state=0).fit(X[kept], said[kept])
-    doubt[~kept] = hasher.learned_codes(said[~kept]).distances(hasher.encode(X[~kept]))
+    hasher = kinhash.EnergyHasher(n_bits=32, looks=0, trust=1, random_state=0).fit(X[kept], said[kept])
+    doubt[~kept] = hasher.learned_codes(X[~kept], said[~kept]).distances(hasher.encode(X[~kept]))
 
 # %%
 # The most doubtful rows, with the given label above each.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,13 @@ def data_home() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("KINHASH_DATA does not point to a folder with the data sets")
     return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def quick_fits() -> Iterator[None]:
+    """Fits of few small steps, in tests that are not about how good the last codes are."""
+    from kinhash.learn.learner import Schedule
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Schedule, "of", classmethod(lambda cls, n_rows: cls(60, 128, 0.006)))
+        yield

@@ -9,7 +9,6 @@ import re
 import runpy
 import shlex
 from contextlib import nullcontext, suppress
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +16,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import kinhash
-import kinhash.baselines
-import kinhash.encoders
-import kinhash.energies
-import kinhash.solvers
+import kinhash.paper
 from kinhash.cli import kinhash as command_line
 
 ROOT = Path(__file__).parents[1]
@@ -49,7 +45,7 @@ LABORATORY = (
     "docs/datasets.md",
     "docs/rivals.md",
 )  # of kinhash-bench
-SCRIPTS = ["docs/advise.md", "docs/benchmark.md", "docs/datasets.md", "docs/rivals.md"]
+SCRIPTS = ["docs/benchmark.md", "docs/datasets.md", "docs/rivals.md"]
 
 
 def read(page):
@@ -86,14 +82,10 @@ def test_sessions_run_as_written(page, tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", SCRIPTS)
 def test_scripts_run_as_written(page, tmp_path, monkeypatch):
     """In order, in one room, with small data in place of the reader's own."""
-    if page == "docs/advise.md":
-        pytest.importorskip("matplotlib")
     if page in LABORATORY:
         pytest.importorskip("kinhash_bench")
     monkeypatch.chdir(tmp_path)
     X, y = load_digits(return_X_y=True)
-    quick = {"bits": (64,), "n_splits": 1}
-    monkeypatch.setattr("kinhash.advise", partial(kinhash.advise, **quick), raising=False)
     np.savetxt("features.csv", X[:50], delimiter=",")
     Path("labels.csv").write_text("\n".join(["tags", *(f"{digit};all" for digit in y[:50])]))
     pictures = np.random.default_rng(0).integers(0, 256, (3, 32, 32), np.uint8)
@@ -110,7 +102,7 @@ def test_the_page_on_cards_runs_with_the_processor_in_place_of_a_card(tmp_path, 
     monkeypatch.setattr("kinhash.on_gpu", nullcontext, raising=False)
     X, y = load_digits(return_X_y=True)
     X, y = X[:200], y[:200]
-    hasher = kinhash.EnergyHasher(8, alike=0, random_state=0).fit(X, y)
+    hasher = kinhash.EnergyHasher(8, random_state=0).fit(X, y)
     kinhash.HammingIndex.from_codes(hasher.codes_).save("index.kin")
     names = {"X": X, "hasher": hasher, "queries": hasher.encode(X), "query_labels": y, "labels": y}
     names |= {"kinhash": kinhash, "HammingIndex": kinhash.HammingIndex, "metrics": kinhash.metrics}
@@ -163,13 +155,13 @@ def calls(page):
 
 
 def test_settings_in_the_text_exist():
-    rooms = (kinhash, kinhash.baselines, kinhash.encoders, kinhash.energies, kinhash.solvers)
+    rooms = (kinhash, kinhash.paper, kinhash.metrics, kinhash.index)
     checked = 0
     for page in set(PAGES) - {"CHANGELOG.md"}:
         for call in calls(page):
             name = getattr(call.func, "id", None) or call.func.attr
             made = [getattr(room, name) for room in rooms if inspect.isclass(getattr(room, name, None))]
-            given = {word.arg.split("__")[0] for word in call.keywords}
+            given = {word.arg for word in call.keywords}
             known = [given <= inspect.signature(one).parameters.keys() for one in made]
             assert any(known) or not made, (page, ast.unparse(call))
             checked += len(made)

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = SETTINGS["project"]
-IMPORTED_AS = {"scikit-learn": "sklearn", "lazy-loader": "lazy_loader"}
+IMPORTED_AS = {"scikit-learn": "sklearn"}
 PLANTED = [
     "src/kinhash/__init__.py",
     "src/kinhash/py.typed",

@@ -191,7 +191,7 @@ def _field(partition: int) -> list[Result]:
             found += [result(f"field-{dataset}", dataset, method, n, partition) for n in (16, 64)]
         for method in ("ClassScores", "Cosine"):
             found.append(result(f"field-{dataset}", dataset, method, None, partition))
-        for name, label in (("linear", "linear + intercept"), ("expected", "expected map")):
+        for name, label in (("linear", "linear + intercept"), ("tuned", "tuned map")):
             given = {"map": name}
             found.append(
                 result(
@@ -204,14 +204,6 @@ def _field(partition: int) -> list[Result]:
                     label=f"COSDISH, {label}",
                 )
             )
-    plain = {
-        "LabelModel": {"features": "plain"},
-        "EnergyHasher": {"encoder": "expected", "encoder__features": "plain"},
-    }
-    for method, n_bits in (("EnergyHasher", 64), ("LabelModel", None)):
-        label = f"{method}, plain"
-        where = ("field-mulan_scene", "mulan_scene")
-        found.append(result(*where, method, n_bits, partition, given=plain[method], label=label))
     for protocol, section in (
         ("paper", "network-paper"),
         ("inductive", "network-inductive"),

@@ -34,7 +34,7 @@ FOLDER = "api"
 # Types that say less than the words beside them.
 UNSAID = {"Any", "Features", "Kinship", "LabelsLike", "Matrix", "Numbers", "Pairs", "npt.ArrayLike"}
 BASES = {
-    "Hasher": "kinhash.hashers.Hasher",
+    "Hasher": "kinhash.base.Hasher",
     "HammingIndex": "kinhash.HammingIndex",
 }  # whose methods many have
 
@@ -133,7 +133,7 @@ def module_words(room: str) -> str:
     """The docstring of a module, its drawings and programs left out."""
     paragraphs = inspect.cleandoc(import_module(room).__doc__ or "").split("\n\n")
     kept = [
-        one for one in paragraphs if not re.search(r"^\s{2,}\S|^\S+.*\s{3,}#|^from |=", one, re.MULTILINE)
+        one for one in paragraphs if not re.search(r"^\s{2,}\S|^\S+.*\s{3,}#|^from |=|^\|", one, re.MULTILINE)
     ]
     kept = [re.sub(r"::$", ".", one) for one in kept]
     return "\n\n".join(re.sub(r"(?<!`)`([^`\s]+)`(?!`)", r"``\1``", one) for one in kept)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,21 +17,15 @@ from typing import Any
 ROOMS = (
     "kinhash",
     "kinhash.index",
-    "kinhash.plot",
     "kinhash.explorer",
-    "kinhash.advice",
     "kinhash.metrics",
-    "kinhash.hashers",
-    "kinhash.energies",
-    "kinhash.solvers",
-    "kinhash.encoders",
-    "kinhash.baselines",
+    "kinhash.base",
+    "kinhash.paper",
     "kinhash.engines",
-    "kinhash.datasets",
+    "kinhash.data",
     "kinhash.codes",
-    "kinhash.supervision",
+    "kinhash.labels",
     "kinhash.distributed",
-    "kinhash.dask",
     "kinhash.models",
     "kinhash.testing",
     "kinhash.errors",
@@ -39,16 +33,30 @@ ROOMS = (
     "kinhash_bench.protocols",
     "kinhash_bench.datasets",
 )
-# May be absent. kinhash.spark, which needs Java, is on the page about scale.
-OPTIONAL = ("kinhash.dask", "kinhash_bench.baselines", "kinhash_bench.protocols", "kinhash_bench.datasets")
+# May be absent. Dask and Spark are on the page about scale.
+OPTIONAL = ("kinhash_bench.baselines", "kinhash_bench.protocols", "kinhash_bench.datasets")
+# Names for readers, of rooms that other rooms import more from.
+PUBLIC = {
+    "kinhash.base": ("Explanation", "FitReport", "Hasher"),
+    "kinhash.codes": ("Codes", "as_codes", "load_codes", "pack_bits", "save_codes", "unpack_bits"),
+    "kinhash.data": ("Matrix", "Table", "read_table"),
+    "kinhash.labels": ("Labels", "read_labels"),
+    "kinhash.metrics": (
+        "CodeHealth", "Comparison", "Interval", "MeanScore", "NearKin", "PairedTest", "PrecisionRecallCurve",
+        "ScoreOfLabel", "average_precision", "average_precision_from_scores",
+        "bootstrap_interval", "code_health", "compare", "compare_bits", "compare_pairs", "compare_triplets",
+        "compare_views", "distinct_answers", "evaluate", "hold_out", "mean_average_precision", "mixture",
+        "near_kin", "near_kin_from_scores", "paired_test", "precision_at_k", "precision_recall_curve",
+        "radius_for_precision", "scores_by_label", "self_retrieval", "some_queries",
+    ),
+    "kinhash.models": ("Map", "WholeMap", "to_onnx"),
+    "kinhash.paper": (
+        "BRE", "ENERGIES", "ITQ", "KSH", "LFH", "LSH", "SPLH", "Baseline", "Card", "Energy", "ExpH",
+        "PairTerms", "SignBits", "Solved", "Unsupervised",
+    ),
+}  # fmt: skip
 # Tables whose rows are classes that users make themselves.
-TABLES = {
-    "kinhash.energies": "ENERGIES",
-    "kinhash.solvers": "SOLVERS",
-    "kinhash.encoders": "ENCODERS",
-    "kinhash.baselines": "BASELINES",
-    "kinhash_bench.baselines": "BASELINES",
-}
+TABLES = {"kinhash_bench.baselines": "BASELINES"}
 GLOSSARY, EXAMPLES = (Path(__file__).with_name(f"{name}.toml") for name in ("glossary", "examples"))
 
 
@@ -74,9 +82,10 @@ class Entry:
 
 
 def room_names(room: str) -> list[str]:
-    """Public names of a room: its ``__all__``, and the classes in its table."""
+    """Public names of a room: those for readers or its ``__all__``, and the classes in its table."""
     module = import_module(room)
-    names = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
+    names = PUBLIC.get(room) or module.__all__
+    names = [name for name in names if not inspect.ismodule(getattr(module, name))]
     if room in TABLES:
         rows = getattr(module, TABLES[room])
         names += [thing.__name__ for thing in rows.values() if thing.__module__.startswith(f"{room}.")]
@@ -135,14 +144,22 @@ def methods(entry: Entry) -> dict[str, Any]:
 
 
 def parameters(thing: Any) -> list[inspect.Parameter]:
-    """Parameters of a function, a method or a constructor, without self."""
-    if inspect.isclass(thing) and issubclass(thing, dict | BaseException):
+    """Parameters of a function, a method or a constructor, without self.
+
+    Values that functions return (named tuples, frozen dataclasses) describe their fields in their docstrings.
+    """
+    if inspect.isclass(thing) and (issubclass(thing, dict | tuple | BaseException) or _is_value(thing)):
         return []
     try:
         signature = inspect.signature(thing)
     except (TypeError, ValueError):
         return []
     return [one for one in signature.parameters.values() if one.name not in ("self", "cls")]
+
+
+def _is_value(thing: type) -> bool:
+    frozen = is_dataclass(thing) and thing.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    return frozen and "Parameters" not in split(inspect.cleandoc(thing.__doc__ or "").split("\n"))[1]
 
 
 SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises|Examples|Notes|References)$")

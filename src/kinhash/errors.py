@@ -19,6 +19,8 @@ The constructors take exactly those three, so no message can forget one.
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "MissingExtra",
     "NotEnoughMemory",
     "UnknownName",
+    "warn",
 ]
 
 
@@ -122,3 +125,14 @@ class KinhashWarning(UserWarning):
 def _sentence(text: str) -> str:
     text = text.strip()
     return text if text[-1] in ".?!" else text + "."
+
+
+OURS = ("kinhash", "kinhash_bench", "sklearn")
+
+
+def warn(text: str, category: type[Warning] = KinhashWarning) -> None:
+    """Warn at the line of the first caller outside kinhash and scikit-learn, however deep we are."""
+    frame, level = sys._getframe(1), 2
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] in OURS:
+        frame, level = frame.f_back, level + 1  # type: ignore[assignment]
+    warnings.warn(text, category, stacklevel=level)

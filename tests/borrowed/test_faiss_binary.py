@@ -57,12 +57,12 @@ def distances_between(queries, codes):
     return np.bitwise_count(queries[:, None] ^ codes[None]).sum(axis=2, dtype=np.int64)
 
 
-def assert_same(theirs, ours):
+def assert_same(theirs, ours, count=None):
     """Equal distances, and equal ids but for ties at the last distance; ours in the order (distance, id)."""
     their_distances, their_ids = theirs
-    assert np.array_equal(their_distances, ours.distances)
+    assert np.array_equal(their_distances, ours.distances[:, :count])
     for row in range(len(their_ids)):
-        ids, distances = ours.ids[row], ours.distances[row].astype(int)
+        ids, distances = ours.ids[row][:count], ours.distances[row][:count].astype(int)
         assert np.array_equal(np.lexsort((ids, distances)), np.arange(len(ids)))
         inside = distances < distances[-1] if len(distances) else slice(0)
         assert set(their_ids[row][inside]) == set(ids[inside])
@@ -97,9 +97,11 @@ def test_more_neighbors_than_rows(both):
     distances, ids = theirs.search(queries, n + 5)
     assert (ids[:, n:] == -1).all()
     found = ours.search(queries, n + 5)
-    assert found.ids.shape == (len(queries), n)
-    assert_same((distances[:, :n], ids[:, :n]), found)
-    assert np.array_equal(np.sort(found.ids, axis=1), np.tile(np.arange(n), (len(queries), 1)))
+    assert found.ids.shape == (len(queries), n + 5)
+    assert (found.counts == n).all()
+    assert (found.ids[:, n:] == -1).all()
+    assert_same((distances[:, :n], ids[:, :n]), found, n)
+    assert np.array_equal(np.sort(found.ids[:, :n], axis=1), np.tile(np.arange(n), (len(queries), 1)))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.4, 0.5, 1.0])
@@ -216,14 +218,16 @@ def test_search_with_a_selector(both, chosen):
     assert (ids[:, count:] == -1).all()
     mask = np.isin(np.arange(n), allowed)
     for where in (mask, allowed):
-        assert_same((distances[:, :count], ids[:, :count]), ours.search(queries, k, where=where))
+        found = ours.search(queries, k, where=where)
+        assert (found.counts == count).all()
+        assert_same((distances[:, :count], ids[:, :count]), found, count)
 
 
 def test_empty_index_and_no_queries():
     codes, nothing = codes_of(64, 5, 5), np.empty((0, 8), np.uint8)
     theirs, ours = faiss.IndexBinaryFlat(64), HammingIndex(64)
     assert (theirs.search(codes, 3)[1] == -1).all()
-    assert ours.search(codes, 3).ids.shape == (5, 0)
+    assert (ours.search(codes, 3).ids == -1).all()
     assert theirs.range_search(codes, 65)[0].tolist() == [0] * 6
     assert [len(found.ids) for found in ours.search_radius(codes, 64)] == [0] * 5
     theirs.add(codes)

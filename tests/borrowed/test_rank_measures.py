@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kinhash.codes import Codes
-from kinhash.metrics import average_precision, mean_average_precision, ndcg, precision_at_k, recall_at_k
+from kinhash.metrics import average_precision, evaluate, mean_average_precision
 
 N_BITS, N_QUERIES = 64, 25
 
@@ -44,8 +44,11 @@ class Rankings:
         """Figures of every query by the measure, one database at a time."""
         values = []
         for query, rows, grade, _ in self.parts:
-            relevant = grade[None] if measure is ndcg else grade[None] > 0
-            found = measure(query, rows, relevant, **options)
+            if isinstance(measure, str):
+                relevant = grade[None] if measure.startswith("ndcg") else grade[None] > 0
+                found = evaluate(query, rows, relevant, None, measure, **options)
+            else:
+                found = measure(query, rows, grade[None] > 0, **options)
             values.append(float(getattr(found, "value", np.ravel(found)[0])))
         return np.array(values)
 
@@ -58,9 +61,9 @@ KS = [1, 5, 10, 50]
 def measures(k):
     """(ours, name in ranx, name in ir_measures) of the measures that need a number of rows."""
     return [
-        (lambda case: case.ours(precision_at_k, k=k), f"precision@{k}", f"P@{k}"),
-        (lambda case: case.ours(recall_at_k, k=k), f"recall@{k}", f"R@{k}"),
-        (lambda case: case.ours(ndcg, top=k), f"ndcg@{k}", f"nDCG@{k}"),
+        (lambda case: case.ours(f"precision@{k}"), f"precision@{k}", f"P@{k}"),
+        (lambda case: case.ours(f"recall@{k}"), f"recall@{k}", f"R@{k}"),
+        (lambda case: case.ours(f"ndcg@{k}"), f"ndcg@{k}", f"nDCG@{k}"),
     ]
 
 
@@ -110,10 +113,10 @@ def test_average_precision_of_the_first_ten(case):
 def test_graded_relevance(case, k):
     """Linear gain, as trec_eval has it."""
     suffix = "" if k is None else f"@{k}"
-    np.testing.assert_allclose(case.ours(ndcg, top=k), ranx_of(case, f"ndcg{suffix}"), rtol=1e-9)
-    np.testing.assert_allclose(case.ours(ndcg, top=k), trec_of(case, f"nDCG{suffix}"), rtol=1e-9)
+    np.testing.assert_allclose(case.ours(f"ndcg{suffix}"), ranx_of(case, f"ndcg{suffix}"), rtol=1e-9)
+    np.testing.assert_allclose(case.ours(f"ndcg{suffix}"), trec_of(case, f"nDCG{suffix}"), rtol=1e-9)
 
 
 @pytest.mark.parametrize("case", GRADED)
 def test_graded_relevance_with_exponential_gain(case):
-    np.testing.assert_allclose(case.ours(ndcg, gain="exponential"), ranx_of(case, "ndcg_burges"), rtol=1e-9)
+    np.testing.assert_allclose(case.ours("ndcg/exp"), ranx_of(case, "ndcg_burges"), rtol=1e-9)

@@ -7,10 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kinhash import BitLayout
-
 N = 300
-FIELDS = BitLayout(alike=13, kin_weight=2)  # fields that part within a byte
 HOSTILE = (
     '</script><img src="http://example.org/x" onerror="document.title=\'taken\'">',
     "\u202eשלום <b>עולם</b>",

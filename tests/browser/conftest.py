@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_rows import FIELDS, HOSTILE, N, from_disk
+from browser_rows import HOSTILE, N, from_disk
 
 from kinhash import Codes, HammingIndex, explore
 
@@ -42,11 +42,11 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def codes() -> Codes:
-    """Three kinds of rows, 40 bits of which 27 say who is kin and count twice; ids are texts."""
+    """Three kinds of rows, 40 bits; ids are texts."""
     rng = np.random.default_rng(0)
     kinds = rng.integers(0, 2, (3, 40))
     bits = kinds[np.arange(N) % 3] ^ (rng.random((N, 40)) < 0.12)
-    return Codes.from_bits(bits, fields=FIELDS, ids=np.array([f"r{k:03d}" for k in range(N)]))
+    return Codes.from_bits(bits, ids=np.array([f"r{k:03d}" for k in range(N)]))
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -36,6 +37,26 @@ def run(capfd: pytest.CaptureFixture[str]) -> Run:
         return Said(code, out, err)
 
     return command
+
+
+def succeed(run: Run, argv: str) -> str:
+    """What a command prints that succeeds without a word on stderr."""
+    said = run(*argv.split())
+    assert said.code == 0, said.err
+    assert said.err == ""
+    return said.out
+
+
+def say(run: Run, argv: str) -> Said:
+    """A command in one string."""
+    return run(*argv.split())
+
+
+def done(run: Run, argv: str) -> Any:
+    """The result of a command that succeeds, warnings or not."""
+    said = run(*argv.split(), "--json")
+    assert said.code == 0, said.err
+    return json.loads(said.out)
 
 
 def three_classes(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

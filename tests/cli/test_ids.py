@@ -13,14 +13,12 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 import kinhash
-from kinhash import Codes, HammingIndex
+from kinhash import Codes, HammingIndex, load_codes, save_codes
 from kinhash.cli import kinhash as program
-from kinhash.codes.codes_file import load_codes, save_codes
-from kinhash.datasets import ids_as_text, open_ids
+from kinhash.data import ids_as_text, read_table
 from kinhash.errors import KinhashError
 
-from .conftest import Run
-from .test_commands import succeed
+from .conftest import Run, done, succeed
 
 # Each of these was once taken for another id, or for none.
 ODD = ["1", "1.0", "1e1", "10", "+5", "5", "-0", "0", "\uff11", "007", "7", "nan", "null", "NA", "None", "id",
@@ -74,7 +72,7 @@ def test_remove_takes_the_row_that_dedup_named(
         assert "Name a .csv file" in said.err
         assert not Path(dropped).exists()
         return
-    succeed(run, f"remove e.kin --ids {dropped}")
+    succeed(run, f"update e.kin --remove {dropped}")
     assert ids_of(Path("e.kin")) == [min(names) if keep == "first" else max(names)]
 
 
@@ -89,7 +87,7 @@ def test_dedup_and_remove_agree_about_every_id(names: list[str], ending: str, ke
         kept = min(names) if keep == "first" else max(names)
         written([name for name in names if name != kept], dropped).unlink()
         command("dedup", index, "--radius", 0, "--keep", keep, "--dropped", dropped, "--json")
-        command("remove", index, "--ids", dropped, "--json")
+        command("update", index, "--remove", dropped, "--json")
         assert ids_of(index) == [kept]
 
 
@@ -122,17 +120,17 @@ def test_what_a_command_makes_others_find(names: list[str], ending: str) -> None
         assert ids_of(index) == wanted
 
         save_codes(Codes(np.full((len(names), 1), 7, np.uint8), 8), codes)
-        command("upsert", index, codes, "--ids", file, "--json")
+        command("update", index, "--upsert", codes, "--ids", file, "--json")
         assert ids_of(index) == wanted, "all replaced, none added"
         assert HammingIndex.load(index, mmap=False).codes().packed.tolist() == [[7]] * len(names)
 
         for dropped in (codes.with_suffix(".csv"), codes.with_suffix(ending)):
             command("dedup", index, "--radius", 0, "--dropped", dropped, "--json")
-            command("remove", index, "--ids", dropped, "-o", folder / "left.kin", "--json")
+            command("update", index, "--remove", dropped, "-o", folder / "left.kin", "--json")
             assert ids_of(folder / "left.kin") == wanted[:1]
-        command("remove", index, "--ids", file, "--json")
+        command("update", index, "--remove", file, "--json")
         assert ids_of(index) == []
-        command("add", index, codes, "--ids", file, "--json")
+        command("update", index, "--add", codes, "--ids", file, "--json")
         assert ids_of(index) == wanted
 
 
@@ -179,10 +177,10 @@ def test_upsert_replaces_rows_whose_names_look_like_numbers(run: Run, folder: Pa
     HammingIndex.from_codes(codes, ids=["1.0", "2.0", "abc"]).save("e.kin")
     save_codes(codes[np.arange(2)], "two.kin")
     Path("ids.txt").write_text("1.0\n2.0\n")
-    said = json.loads(succeed(run, "upsert e.kin two.kin --ids ids.txt --json"))
+    said = json.loads(succeed(run, "update e.kin --upsert two.kin --ids ids.txt --json"))
     assert (said["added"], said["replaced"]) == (0, 2)
     np.save("two.npy", np.load("X.npy")[:2])
-    said = json.loads(succeed(run, "upsert e.kin two.npy --model model.kin --ids ids.txt --json"))
+    said = done(run, "update e.kin --upsert two.npy --model model.kin --ids ids.txt")
     assert (said["added"], said["replaced"]) == (0, 2)
     assert ids_of(Path("e.kin")) == ["1.0", "2.0", "abc"]
 
@@ -214,20 +212,20 @@ def test_an_index_of_numbers_takes_numbers_alone(
     if ending == "csv" and "\n\n" in content:
         removed = [3, 7]  # no row of a table
     if isinstance(removed, str):
-        said = run("remove", "index.kin", "--ids", name)
+        said = run("update", "index.kin", "--remove", name)
         assert said.code == 2
         assert removed in said.err
         assert Path("index.kin").read_bytes() == before
     else:
-        succeed(run, f"remove index.kin --ids {name}")
+        succeed(run, f"update index.kin --remove {name}")
         assert sorted(set(range(120)) - set(ids_of(Path("index.kin")))) == removed  # type: ignore[type-var]
 
 
 def test_names_on_the_command_line_keep_their_spaces(run: Run, folder: Path) -> None:
     HammingIndex.from_codes(equal_codes(3), ids=[" lead", "lead", "b"]).save("e.kin")
-    assert "no row with the id ' b'" in run("remove", "e.kin", "--ids", "lead, b").err
-    succeed(run, "remove e.kin --ids b")
-    assert run("remove", "e.kin", "--ids", " lead").code == 0
+    assert "no row with the id ' b'" in run("update", "e.kin", "--remove", "lead, b").err
+    succeed(run, "update e.kin --remove b")
+    assert run("update", "e.kin", "--remove", " lead").code == 0
     assert ids_of(Path("e.kin")) == ["lead"]
 
 
@@ -247,6 +245,7 @@ def test_files_with_types(tmp_path: Path) -> None:
     ):
         for name in ("i.json", "i.npy", "i.npz", "i.parquet"):
             path = tmp_path / name
+            spec = f"{path}:id" if name.endswith(("npz", "parquet")) else path
             if name == "i.json":
                 path.write_text(json.dumps(values))
             elif name == "i.npy":
@@ -257,18 +256,18 @@ def test_files_with_types(tmp_path: Path) -> None:
                 parquet.write_table(pyarrow.table({"id": values, "x": [1, 2]}), path)
             if found is None:
                 with pytest.raises(KinhashError):
-                    open_ids(str(path), kind=kind)  # type: ignore[arg-type]
+                    read_table(spec).ids(kind)
             else:
-                assert open_ids(str(path), kind=kind).tolist() == found, (name, values)  # type: ignore[arg-type]
+                assert read_table(spec).ids(kind).tolist() == found, (name, values)
     (tmp_path / "i.json").write_text(json.dumps(["a", "\ud800"]))
     with pytest.raises(KinhashError, match="valid Unicode"):
-        open_ids(str(tmp_path / "i.json"))
+        read_table(tmp_path / "i.json").ids()
 
 
 def test_a_payload_of_names_that_look_like_numbers(run: Run, folder: Path) -> None:
     save_codes(equal_codes(3), "c.kin")
     Path("rows.csv").write_text("Id,year\n1e1,7\n+5,8\n1.50,9\n")
-    argv = "index c.kin --ids rows.csv --id-column Id --payload rows.csv -o e.kin"
+    argv = "index c.kin --ids rows.csv:Id --payload rows.csv -o e.kin"
     assert json.loads(succeed(run, f"{argv} --json"))["payload"] == ["year"]
     assert ids_of(Path("e.kin")) == ["+5", "1.50", "1e1"]
     Path("turned.csv").write_text("Id,year\n10,7\n+5,8\n1.50,9\n")
@@ -282,7 +281,7 @@ def test_the_table_of_groups_names_the_rows_too(run: Run, folder: Path) -> None:
     succeed(run, "dedup e.kin --radius 0 -o g.csv")
     with open("g.csv", newline="", encoding="utf-8") as file:
         assert [row[0] for row in csv.reader(file)] == ["id", *sorted(names)]
-    succeed(run, "remove e.kin --ids g.csv --id-column id")
+    succeed(run, "update e.kin --remove g.csv:id")
     assert ids_of(Path("e.kin")) == []
 
 
@@ -293,5 +292,5 @@ def test_fit_writes_the_ids_as_they_are(run: Run, folder: Path) -> None:
     succeed(run, "fit X.npy --labels y.txt --bits 8 --ids ids.csv -o m.kin --codes c.kin --json")
     assert load_codes("c.kin").ids.tolist() == names
     succeed(run, "index c.kin -o e.kin")
-    succeed(run, "remove e.kin --ids ids.csv")
+    succeed(run, "update e.kin --remove ids.csv")
     assert ids_of(Path("e.kin")) == []

@@ -74,8 +74,8 @@ def test_during_encode(folder: Path) -> None:
 PROGRAM = """
 import os, sys
 from kinhash.cli import main
-from kinhash.cli import files
-import kinhash.codes.container as container
+from kinhash.cli import inputs
+import kinhash._internal.container as container
 
 {how}
 
@@ -88,7 +88,7 @@ def slow(*args):
     print("now", flush=True)
     while True:
         square @ square  # many seconds during which Python sees no signal
-files.open_codes = slow
+inputs.open_codes = slow
 """
 LONG_WRITE = """
 import threading

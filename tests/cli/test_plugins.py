@@ -11,7 +11,7 @@ import pytest
 
 from kinhash import cli
 from kinhash.errors import MissingExtra, UnknownName
-from kinhash.hashers.model_file import BENCH_HASHERS, HASHERS
+from kinhash.files import BENCH_HASHERS, HASHERS
 
 from .conftest import Run
 
@@ -52,7 +52,7 @@ def test_ours_cannot_be_replaced(run: Run, plugged) -> None:
 @pytest.mark.parametrize("value", ["nothing_here", "NOT_A_COMMAND"])
 def test_a_broken_plugin_breaks_nothing_else(run: Run, plugged, value: str) -> None:
     plugged(hello=value)
-    assert "Learn codes from your rows" in run("--help").out
+    assert "Learn codes from rows" in run("--help").out
     said = run("hello")
     assert said.code == 2
     assert "The command 'hello'" in said.err

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinhash.datasets import open_labels
+from kinhash.data import read_table
 from kinhash.errors import DamagedFile
 
 from .conftest import Run
@@ -56,7 +56,7 @@ def test_all_closed_at_once(folder: Path) -> None:
         "fit X.npy --labels loop.npy -o a.kin",
         "fit X.npy --labels y.txt -o loop.kin",
         "fit X.npy --labels y.txt -o loop.kin/a.kin",
-        "fit X.npy --labels y.txt --held-out-by loop.npy -o a.kin",
+        "fit X.npy --labels y.txt --looks-from loop.npy -o a.kin",
         "encode loop.kin X.npy -o a.kin",
         "index db.kin --ids loop.npy -o a.kin",
         "search index.kin loop.kin",
@@ -84,11 +84,11 @@ def test_labels_that_are_no_characters(point: int, order: str, name: str, tmp_pa
         np.savez(tmp_path / name, y=labels)
     else:
         np.save(tmp_path / name, labels)
-    with pytest.raises(DamagedFile, match="labels in valid Unicode"):
-        open_labels(tmp_path / name)
+    with pytest.raises(DamagedFile, match="text in valid Unicode"):
+        read_table(tmp_path / name).labels()
 
 
 def test_labels_of_either_byte_order(tmp_path: Path) -> None:
     for order in "<>":
         np.save(tmp_path / "y.npy", np.array(["é", "😀", ""]).astype(f"{order}U3"))
-        assert open_labels(tmp_path / "y.npy").names.tolist() == ["é", "😀"]
+        assert read_table(tmp_path / "y.npy").labels().tolist() == ["é", "😀", ""]

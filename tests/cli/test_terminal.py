@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinhash import Codes, EnergyHasher, HammingIndex
+from kinhash import Codes, EnergyHasher, HammingIndex, save_codes
 from kinhash.cli import terminal
-from kinhash.codes.codes_file import save_codes
 
 from .conftest import Run, three_classes
 

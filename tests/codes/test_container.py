@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from kinhash._internal import container
+from kinhash._internal.container import container_kind, read_container, write_container
 from kinhash._internal.digest import tree_digest
-from kinhash.codes import container
-from kinhash.codes.container import container_kind, read_container, write_container
 from kinhash.errors import FileProblem, InvalidInput
 
 DTYPES = ["?", "u1", "i1", "u2", "i2", "f2", "u4", "i4", "f4", "u8", "i8", "f8"]
@@ -417,7 +417,7 @@ def test_a_link_stays_a_link_and_an_open_map_stays_valid(small, tmp_path):
 
 SAVER = """
 import sys, numpy as np
-from kinhash.codes.container import write_container
+from kinhash._internal.container import write_container
 print("ready", flush=True)
 while True:
     for value in (1, 2):

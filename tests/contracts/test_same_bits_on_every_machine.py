@@ -15,14 +15,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from kinhash import EnergyHasher, load
-from kinhash.encoders.expected_labels import ExpectedLabels
-from kinhash.encoders.features import RBF, Both
-from kinhash.encoders.ridge import Ridge
-from kinhash.hashers.model_file import HASHERS
-from kinhash.solvers import SOLVERS
+from kinhash import EMKSH, EnergyHasher, load
+from kinhash.files import HASHERS
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("quick_fits")]
 
 CORES = ("Haswell", "Zen", "SkylakeX", "Sandybridge", "Nehalem", "Prescott")
 HOLDS = 40  # rows beside the boundary, for every model
@@ -59,36 +55,22 @@ def data(n=300, p=256, k=5):
     return X, y, [{int(c), int(c + i) % k} for i, c in enumerate(y)]
 
 
-def product(solver="spectral", n_bits=16, **settings):
-    solver = SOLVERS[solver](n_anchors=60)
-    return EnergyHasher(n_bits, solver=solver, random_state=0, **settings)
-
-
-def expected(**settings):
-    """Expected labels with nothing left to choose."""
-    return ExpectedLabels(**({"features": "plain", "penalty": 1.0} | settings))
-
-
-BETWEEN = 0.6 ** np.abs(np.subtract.outer(np.arange(5), np.arange(5))) * 2 - 1
 MODELS = {
-    "linear": lambda: product(encoder="ridge"),
-    "rbf": lambda: product(encoder=Ridge(features=RBF(n_centers=60))),
-    "expected": lambda: product(encoder=expected()),
-    "expected, graded tags": lambda: product(encoder=expected(), alike=0),
-    "expected, any tag": lambda: product(encoder=expected(), alike=0, kinship="any"),
-    "expected, matrix": lambda: product(encoder=expected(), alike=0, kinship=BETWEEN),
-    "expected, rbf": lambda: product(encoder=expected(features=RBF(n_centers=60))),
-    "expected, both": lambda: product(encoder=expected(features=Both(n_centers=60))),
-    "expected, polish": lambda: product("coordinate", encoder=expected()),
-    "expected, solve": lambda: product("linearized", encoder=expected()),
-    "stacked": lambda: product(alike=0.5, encoder=expected()),
+    "linear": lambda X, y, tags: EMKSH(16, random_state=0).fit(X, y),
+    "learned": lambda X, y, tags: EnergyHasher(16, random_state=0).fit(X, y),
+    "learned, tags": lambda X, y, tags: EnergyHasher(16, random_state=0).fit(X, tags),
+    "learned, looks": lambda X, y, tags: EnergyHasher(16, random_state=0).fit(X),
+    "learned, scales": lambda X, y, tags: EnergyHasher(16, random_state=0).fit(X * SCALES + 700, y),
 }
+SCALES = 10.0 ** (np.arange(256) % 5 - 2)
 if "KSH" in HASHERS:  # where kinhash-bench is installed: maps that only rivals have
     MODELS |= {
-        "gaussian": lambda: HASHERS["KSH"](8, random_state=0, n_anchors=50),
-        "root rbf": lambda: HASHERS["SCDH"](8, random_state=0, n_centers=50),
-        "periodic": lambda: HASHERS["SpectralHashing"](16, random_state=0),
-        "trees": lambda: HASHERS["FastHash"](4, random_state=0, n_rounds=4, n_partners=20),
+        "gaussian": lambda X, y, tags: HASHERS["KSH"](8, random_state=0, n_anchors=50).fit(X, y),
+        "root rbf": lambda X, y, tags: HASHERS["SCDH"](8, random_state=0, n_centers=50).fit(X, y),
+        "periodic": lambda X, y, tags: HASHERS["SpectralHashing"](16, random_state=0).fit(X, y),
+        "trees": lambda X, y, tags: HASHERS["FastHash"](4, random_state=0, n_rounds=4, n_partners=20).fit(
+            X, y
+        ),
     }
 
 
@@ -113,10 +95,11 @@ def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     X, y, tags = data()
     for name, make in MODELS.items():
-        make().fit(X, tags if "tag" in name else y).save(folder / f"{name}.kin")
-        rows = on_the_boundary(load(folder / f"{name}.kin"), X)
+        make(X, y, tags).save(folder / f"{name}.kin")
+        asked = X * SCALES + 700 if name == "learned, scales" else X
+        rows = on_the_boundary(load(folder / f"{name}.kin"), asked)
         assert len(rows) >= 10, name
-        np.save(folder / f"{name}.npy", np.concatenate([rows, X]))
+        np.save(folder / f"{name}.npy", np.concatenate([rows, asked]))
     return folder
 
 

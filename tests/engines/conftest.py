@@ -17,13 +17,10 @@ NEEDS = {
     "duckdb": ["duckdb"],
     "faiss": ["faiss"],
     "lance": ["lancedb"],
-    "milvus": ["pymilvus", "milvus_lite"],
     "parquet": ["pyarrow", "duckdb"],
     "pgvector": ["psycopg"],
     "postgres": ["psycopg"],
-    "usearch": ["usearch"],
 }
-SUFFIX = {"milvus": ".db"}  # milvus-lite knows its files by this ending
 
 NewTarget = Callable[[str], str]
 
@@ -64,6 +61,6 @@ def new_target(tmp_path: Path, request: pytest.FixtureRequest) -> NewTarget:
         if name in ("postgres", "pgvector"):
             server: PostgresServer = request.getfixturevalue(f"{name}_server")
             return server.new_schema()
-        return str(tmp_path / f"{name}{next(numbers)}{SUFFIX.get(name, '')}")
+        return str(tmp_path / f"{name}{next(numbers)}")
 
     return make

@@ -34,9 +34,4 @@ def run_statement(
             np.ravel(np.asarray(names[column])).astype(np.int64).tolist() for column in ("ids", "distances")
         )
         rows = list(zip(*flat, strict=True))
-        if name == "milvus":
-            names["client"].close()  # type: ignore[attr-defined]
-            from milvus_lite.server_manager import server_manager_instance
-
-            server_manager_instance.release_server(target)
     return [row[0] for row in rows], [row[1] for row in rows]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinhash import BitLayout, Codes
+from kinhash import Codes
 from kinhash.engines import ENGINES, base, check, search, statement, write
 from kinhash.errors import (
     CodesMismatch,
@@ -23,12 +23,12 @@ from kinhash.errors import (
     UnknownName,
 )
 
-from .cases import ANSWERING, DOCUMENTS, LOCAL, NEW, OLD, asked_of, assert_answers, clustered, contents
+from .cases import LOCAL, NEW, OLD, asked_of, assert_answers, clustered, contents
 from .conftest import NewTarget
 from .servers import has_pgvector, postgres_folders
 
 ALL = list(ENGINES)
-TABLES = ["duckdb", "sqlite", "postgres", "pgvector", "lance", "milvus"]
+TABLES = ["duckdb", "sqlite", "postgres", "pgvector", "lance"]
 
 
 # ---- at the door ---------------------------------------------------------------------------------
@@ -95,16 +95,10 @@ def test_k_and_code_are_checked(tmp_path: Path) -> None:
         write("sqlite", OLD.bits().astype(float), tmp_path / "x")
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_server_we_cannot_ask_is_not_searched(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="does not speak to its server"):
-        search(name, tmp_path, OLD, 3)
-
-
 # ---- engine absent -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ANSWERING)
+@pytest.mark.parametrize("name", ALL)
 def test_a_missing_engine_names_its_extra(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(module: str) -> ModuleType:
         raise ImportError(module)
@@ -135,13 +129,7 @@ def test_what_is_there_stays_unless_told(name: str, new_target: NewTarget, tmp_p
     with pytest.raises(InvalidInput, match=r"already.*--overwrite"):
         write(name, NEW, target)
     assert_answers(name, target, OLD, asked_of(OLD, 3), 60)
-    if name != "milvus":  # which notes on disk that it was opened
-        assert contents(tmp_path) == before
-    if name == "milvus":
-        with pytest.raises(InvalidInput, match="milvus-lite cannot rename"):
-            write(name, NEW, target, overwrite=True)
-        assert_answers(name, target, OLD, asked_of(OLD, 3), 60)
-        return
+    assert contents(tmp_path) == before
     write(name, NEW, target, overwrite=True)
     assert_answers(name, target, NEW, asked_of(NEW, 3), 60)
     assert len(contents(tmp_path)) == len(before) or name == "lance"
@@ -166,10 +154,9 @@ def test_codes_of_another_length_or_model_are_refused(name: str, new_target: New
     other = Codes(OLD.packed, 32, OLD.ids, model_id="f" * 32)
     with pytest.raises(CodesMismatch, match=r"40 bits.*32 bits"):
         check(name, longer, target)
-    if name not in ("faiss", "usearch"):  # whose files know no model
+    if name != "faiss":  # whose files know no model and whole bytes only
         with pytest.raises(CodesMismatch, match="one model"):
             check(name, other, target)
-    if name != "faiss":  # whose files know whole bytes only
         with pytest.raises(CodesMismatch, match="31 bits"):
             check(name, Codes.from_bits(OLD.bits()[:, :31]), target)
 
@@ -242,10 +229,9 @@ def closed_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.mark.parametrize("name", ["postgres", "pgvector", "milvus"])
+@pytest.mark.parametrize("name", ["postgres", "pgvector"])
 def test_a_server_that_is_down_is_one_error(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    scheme = "http" if name == "milvus" else "postgresql"
-    target = f"{scheme}://me:secret@127.0.0.1:{closed_port()}/x"
+    target = f"postgresql://me:secret@127.0.0.1:{closed_port()}/x"
     for act in (lambda: write(name, OLD, target), lambda: search(name, target, OLD, 3)):
         with pytest.raises(EngineProblem, match=r"could not be (written|searched)") as raised:
             act()
@@ -255,7 +241,7 @@ def test_a_server_that_is_down_is_one_error(name: str, caplog: pytest.LogCapture
 
 
 def test_passwords_are_not_shown() -> None:
-    from kinhash.engines.run import without_password
+    from kinhash.engines import without_password
 
     assert without_password("postgresql://me:s3:c@ret@host/db") == "postgresql://me:***@host/db"
     assert without_password("host=a password='x y' user=b") == "host=a password=*** user=b"
@@ -271,7 +257,6 @@ def test_a_refusal_shows_no_password() -> None:
         lambda: base.EngineFacts(3, OLD.n_bits, "other").require(
             Codes(OLD.packed, OLD.n_bits, model_id=model), place
         ),
-        lambda: base.EngineFacts(3, OLD.n_bits, fields=BitLayout(alike=3)).require(OLD, place),
         lambda: base.EngineFacts.from_note(None, 3, place),
     )
     for refuse in refusals:

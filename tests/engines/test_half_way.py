@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -17,12 +16,12 @@ from kinhash import Codes
 from kinhash.engines import ENGINES, check, search, write
 from kinhash.errors import EngineProblem, InvalidInput
 
-from .cases import DOCUMENTS, LOCAL, NEW, OLD, asked_of, assert_answers, contents
+from .cases import LOCAL, NEW, OLD, asked_of, assert_answers, contents
 from .conftest import NewTarget, absent
 from .servers import server_or_skip
 
 
-@pytest.mark.parametrize("name", ["duckdb", "sqlite", "postgres", "pgvector", "milvus", *DOCUMENTS])
+@pytest.mark.parametrize("name", ["duckdb", "sqlite", "postgres", "pgvector"])
 @pytest.mark.parametrize("fault", [(OSError, 28, "No space left on device"), (KeyboardInterrupt,)])
 def test_a_fault_after_the_first_block_leaves_nothing(
     name: str, fault: tuple[Any, ...], new_target: NewTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -43,8 +42,6 @@ def test_a_fault_after_the_first_block_leaves_nothing(
     with pytest.raises((InvalidInput, EngineProblem)):
         check(name, NEW, target)
     write(name, OLD, target)
-    if name == "milvus":
-        return  # which cannot overwrite here
     with monkeypatch.context() as patch:
         patch.setattr(module, "block_slices", blocks)
         with pytest.raises((EngineProblem, KeyboardInterrupt)):
@@ -73,7 +70,6 @@ for name in names:
             said[f"{name}-{place}"] = type(error).__name__ + ": " + str(error)
 sys.stdout.write(json.dumps(said))
 """
-DISK_FILES = [name for name in LOCAL if name != "milvus"]  # whose files another process writes
 
 
 class FullDisk(NamedTuple):
@@ -88,7 +84,7 @@ def full_disk(tmp_path_factory: pytest.TempPathFactory) -> FullDisk:
     if os.name == "nt":
         pytest.skip("limits on the size of files are a matter of Unix")
     home = tmp_path_factory.mktemp("full")
-    names = [name for name in DISK_FILES if not absent(name)]
+    names = [name for name in LOCAL if not absent(name)]
     before = {}
     for name in names:
         for place in ("new", "old"):
@@ -102,7 +98,7 @@ def full_disk(tmp_path_factory: pytest.TempPathFactory) -> FullDisk:
 
 
 @pytest.mark.parametrize("place", ["new", "old"])
-@pytest.mark.parametrize("name", DISK_FILES)
+@pytest.mark.parametrize("name", LOCAL)
 def test_a_disk_that_fills_up_leaves_what_was_there(name: str, place: str, full_disk: FullDisk) -> None:
     """Real writes of the engine's own files fail, not those of a stand-in."""
     key = f"{name}-{place}"
@@ -133,50 +129,3 @@ def test_a_database_server_out_of_space_leaves_what_was_there(name: str) -> None
             search(name, target, OLD, 3, table="others")
     finally:
         server.stop()
-
-
-class MilvusStandIn:
-    """Knows collections by name and number of rows; one kind of call may fail. No server runs here."""
-
-    def __init__(self, fails: str | None, problem: Exception) -> None:
-        self.collections, self._fails, self._problem = {"codes": 50}, fails, problem
-        self.create_schema = self.prepare_index_params = self.close = MagicMock()
-
-    def _may_fail(self, call: str) -> None:
-        if call == self._fails:
-            self._fails = None
-            raise self._problem
-
-    def has_collection(self, name: str) -> bool:
-        return name in self.collections
-
-    def create_collection(self, name: str, **more: Any) -> None:
-        self.collections[name] = 0
-
-    def insert(self, name: str, rows: list[Any]) -> None:
-        self.collections[name] += len(rows)
-        self._may_fail("insert")
-
-    def drop_collection(self, name: str) -> None:
-        del self.collections[name]
-
-    def rename_collection(self, old: str, new: str) -> None:
-        if old != "codes":
-            self._may_fail("rename")
-        self.collections[new] = self.collections.pop(old)
-
-
-@pytest.mark.parametrize("fails", [None, "insert", "rename"])
-def test_a_milvus_server_replaces_a_collection_when_the_new_one_is_complete(
-    fails: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The order of calls, on a stand-in: milvus-lite cannot rename."""
-    milvus = pytest.importorskip("pymilvus", reason="pymilvus is not installed")
-    client = MilvusStandIn(fails, milvus.MilvusException(message="no space left"))
-    monkeypatch.setattr(milvus, "MilvusClient", lambda target: client)
-    if fails:
-        with pytest.raises(EngineProblem, match="no space left"):
-            write("milvus", NEW, "http://nowhere", overwrite=True)
-    else:
-        write("milvus", NEW, "http://nowhere", overwrite=True)
-    assert client.collections == {"codes": 50 if fails else 300}

@@ -7,9 +7,9 @@ import pytest
 from page_reading import facts
 
 import kinhash
-from kinhash import BitLayout, Codes, EnergyHasher, HammingIndex
-from kinhash.explorer.label_errors import by_features, by_neighbors
-from kinhash.supervision import read_labels
+from kinhash import Codes, EnergyHasher, HammingIndex
+from kinhash.explorer.doubts import judge_labels
+from kinhash.labels import read_labels
 
 
 def flipped_data(n=600, n_flipped=30, seed=0):
@@ -26,9 +26,9 @@ def share(doubts, wrong):
     return np.isin(doubts.ranked()[: len(wrong)], wrong).mean()
 
 
-def test_flipped_labels_come_first_by_features():
+def test_flipped_labels_come_first_judge_labels():
     X, given, wrong, y = flipped_data()
-    doubts = by_features(X, read_labels(given), 0)
+    doubts = judge_labels(X, read_labels(given), 0)
     assert share(doubts, wrong) > 0.8
     assert (doubts.expected[wrong] == y[wrong]).mean() > 0.85
     assert doubts.can_judge
@@ -41,7 +41,7 @@ def test_chances_are_those_of_rows_the_judge_did_not_see():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 1500)
     X = rng.normal(size=(1500, 150)) + 1.2 * np.eye(150)[y]
-    doubts = by_features(X, read_labels(y), 0)
+    doubts = judge_labels(X, read_labels(y), 0)
     first = np.maximum(doubts.given, doubts.chance)
     right = doubts.given > doubts.chance
     for low, high in ((0.4, 0.55), (0.55, 0.7), (0.7, 0.85)):
@@ -51,13 +51,12 @@ def test_chances_are_those_of_rows_the_judge_did_not_see():
 
 
 @pytest.mark.parametrize("kind", ["classes", "tags"])
-@pytest.mark.parametrize("features", [True, False])
-def test_labels_that_mean_nothing_cannot_be_judged_and_the_page_says_so(kind, features):
+def test_labels_that_mean_nothing_cannot_be_judged_and_the_page_says_so(kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 20))
     given = rng.integers(0, 4, 400) if kind == "classes" else rng.random((400, 4)) < 0.3
     codes = Codes.from_bits(X > 0)
-    page = kinhash.explore(codes, given, features=X if features else None)
+    page = kinhash.explore(codes, given, features=X)
     told = facts(page.html)["doubts"]
     assert "These labels cannot be judged" in told["how"]
     assert "rows" not in told
@@ -69,51 +68,14 @@ def test_a_row_is_judged_by_models_that_did_not_see_it():
     """Noise has nothing to do with labels: a model that had seen a row would expect its label."""
     rng = np.random.default_rng(0)
     X, given = rng.normal(size=(120, 300)), rng.integers(0, 2, 120)
-    doubts = by_features(X, read_labels(given), 0)
+    doubts = judge_labels(X, read_labels(given), 0)
     assert 0.3 < (doubts.given > doubts.chance).mean() < 0.7
 
 
-def test_learned_codes_are_judged_by_their_alike_bits():
-    X, given, wrong, _ = flipped_data()
-    hasher = EnergyHasher(64, alike=0.75, random_state=0).fit(X, given)
-    labels = read_labels(given)
-    doubts = by_neighbors(hasher.codes_, labels, learned=True)
-    assert "alike bits" in doubts.how
-    assert share(doubts, wrong) > 0.6
-
-
-def test_mapped_codes_of_new_rows_are_judged_by_all_their_bits():
-    X, given, wrong, _ = flipped_data()
-    hasher = EnergyHasher(64, alike=0.75, random_state=0).fit(X[:300], given[:300])
-    doubts = by_neighbors(hasher.encode(X[300:]), read_labels(given[300:]), learned=False)
-    assert share(doubts, wrong[wrong >= 300] - 300) > 0.5  # of fourteen; chance is .05
-
-
-def test_mapped_codes_are_judged_by_their_look_alike_bits_if_they_have_any():
-    """A map with centers at its rows gives them back the labels they were fitted with."""
-    X, given, wrong, _ = flipped_data()
-    codes = EnergyHasher(64, alike=0.75, encoder="expected", random_state=0).fit(X, given).encode(X)
-    told = facts(kinhash.explore(codes, given).html)["doubts"]
-    assert "alike bits" in told["how"]
-    listed = [row for row, *_ in told["rows"]][: len(wrong)]
-    assert np.isin(listed, wrong).mean() > 0.5
-
-
-def test_an_index_knows_that_some_of_its_rows_were_learned():
-    """Also after a file, and with mapped rows among them."""
-    X, given, wrong, _ = flipped_data()
-    hasher = EnergyHasher(64, alike=0.75, random_state=0).fit(X, given)
-    index = HammingIndex.from_codes(hasher.codes_[:500])
-    index.add(hasher.encode(X[500:]))
-    page = kinhash.explore(index, given)
-    assert page.summary["codes_made_from_labels"]
-    listed = [row for row, *_ in facts(page.html)["doubts"]["rows"]][: len(wrong)]
-    assert np.isin(listed, wrong).mean() > 0.55
-
-
+@pytest.mark.filterwarnings("ignore:.*constant on the training rows")
 def test_codes_say_themselves_whether_labels_made_them():
     X, given, _, _ = flipped_data()
-    hasher = EnergyHasher(64, alike=0.75, random_state=0).fit(X, given)
+    hasher = EnergyHasher(64, random_state=0).fit(X, given)
     mapped = hasher.encode(X)
     assert kinhash.explore(hasher.codes_, given).summary["codes_made_from_labels"]
     assert not kinhash.explore(mapped, given).summary["codes_made_from_labels"]
@@ -122,15 +84,14 @@ def test_codes_say_themselves_whether_labels_made_them():
     assert not page.summary["codes_made_from_labels"]  # the model gives the same codes
 
 
-@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
-def test_codes_made_of_labels_alone_doubt_nothing_and_the_page_says_why():
+def test_without_features_no_row_is_called_mislabeled_and_the_page_says_what_to_pass():
     X, given, _, _ = flipped_data()
-    codes = EnergyHasher(8, alike=0, random_state=0).fit(X, given).codes_
-    assert by_neighbors(codes, read_labels(given), learned=True) is None
-    page = kinhash.explore(codes, given)
-    assert "made from the labels alone" in page.html
-    assert page.summary["codes_made_from_labels"]
+    page = kinhash.explore(Codes.from_bits(X > 1), given)
+    told = facts(page.html)["doubts"]
+    assert "rows" not in told
+    assert "--features FILE" in told["how"]
     assert page.summary["probably_mislabeled"] is None
+    assert page.summary["labels_judged"] == told["how"]
 
 
 def test_missing_and_wrong_tags_are_told_apart():
@@ -139,7 +100,7 @@ def test_missing_and_wrong_tags_are_told_apart():
     X = rng.normal(size=(500, 6)) + 5 * truth @ np.eye(3, 6)
     given = truth.copy()
     given[:10, 0] = ~given[:10, 0]
-    doubts = by_features(X, read_labels(given.astype(int)), 0)
+    doubts = judge_labels(X, read_labels(given.astype(int)), 0)
     first = doubts.ranked()[:10]
     assert np.isin(first, np.arange(10)).mean() >= 0.8
     hit = first[first < 10]
@@ -152,7 +113,7 @@ def test_a_rare_tag_is_no_wonder():
     rng = np.random.default_rng(0)
     given = np.column_stack([rng.random(600) < 0.5, np.arange(600) % 50 == 0]).astype(int)
     X = rng.normal(size=(600, 4)) + 6 * given[:, :1]
-    doubts = by_features(X, read_labels(given), 0)
+    doubts = judge_labels(X, read_labels(given), 0)
     assert len(doubts.ranked()) <= 6
 
 
@@ -160,14 +121,14 @@ def test_a_label_of_very_few_rows_is_not_doubted():
     X, given, _, _ = flipped_data()
     names = np.array(["a", "b", "c"], object)[given]
     names[[3, 77]] = "rare"
-    doubts = by_features(X, read_labels(names), 0)
+    doubts = judge_labels(X, read_labels(names), 0)
     assert not np.isin([3, 77], doubts.ranked()).any()
 
 
 def test_many_labels_are_judged_block_by_block(monkeypatch):
     X, given, wrong, _ = flipped_data()
     monkeypatch.setattr("kinhash.metrics.label_model.MOST_CHANCES", 100)
-    doubts = by_features(X, read_labels(given), 0)
+    doubts = judge_labels(X, read_labels(given), 0)
     assert not np.isnan(doubts.given).any()
     assert share(doubts, wrong) > 0.7
 
@@ -175,7 +136,6 @@ def test_many_labels_are_judged_block_by_block(monkeypatch):
 def test_rows_without_a_label_are_never_doubted():
     X, given, _, _ = flipped_data()
     labels = read_labels([None if k % 4 == 0 else int(c) for k, c in enumerate(given)])
-    codes = Codes.from_bits(X > 1, fields=BitLayout())
-    for doubts in (by_features(X, labels, 0), by_neighbors(codes, labels, learned=False)):
-        assert np.isnan(doubts.given[::4]).all()
-        assert not (doubts.ranked() % 4 == 0).any()
+    doubts = judge_labels(X, labels, 0)
+    assert np.isnan(doubts.given[::4]).all()
+    assert not (doubts.ranked() % 4 == 0).any()

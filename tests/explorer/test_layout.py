@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash import BitLayout, Codes
-from kinhash.explorer.layout import layout
-from kinhash.explorer.pull import LARGEST_STEP, NEAR, settle
+from kinhash import Codes
+from kinhash.explorer.layout import LARGEST_STEP, NEAR, layout, settle
 
 
 def clusters(n=300, seed=0):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
     centers = rng.integers(0, 2, (3, 48))
-    return Codes.from_bits(
-        centers[y] ^ (rng.random((n, 48)) < 0.05), fields=BitLayout(alike=8, kin_weight=2)
-    ), y
+    return Codes.from_bits(centers[y] ^ (rng.random((n, 48)) < 0.05)), y
 
 
 def plain_settle(places, heads, tails, n_steps, n_pushed, gravity, seed):

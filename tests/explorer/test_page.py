@@ -11,7 +11,7 @@ import pytest
 from page_reading import array, elements, facts
 
 import kinhash
-from kinhash import BitLayout, Codes, HammingIndex
+from kinhash import Codes, EnergyHasher, HammingIndex
 from kinhash.errors import CodesMismatch, InvalidInput
 from kinhash.explorer.page import as_json
 
@@ -25,10 +25,8 @@ HOSTILE = [
 ]
 
 
-def some_codes(n=60, n_bits=20, fields=None, seed=0):
-    rng = np.random.default_rng(seed)
-    fields = fields or BitLayout(alike=8, kin_weight=3)
-    return Codes.from_bits(rng.integers(0, 2, (n, n_bits)), fields=fields)
+def some_codes(n=60, n_bits=20, seed=0):
+    return Codes.from_bits(np.random.default_rng(seed).integers(0, 2, (n, n_bits)))
 
 
 def test_codes_labels_and_texts_come_back_as_they_were():
@@ -36,7 +34,7 @@ def test_codes_labels_and_texts_come_back_as_they_were():
     y = [["a", "b", None][k % 3] for k in range(60)]
     page = kinhash.explore(codes, y, text=[f"text {k}" for k in range(60)]).html
     told = facts(page)
-    assert (told["rows"], told["bits"], told["kinBits"], told["kinWeight"]) == (60, 20, 12, 3)
+    assert (told["rows"], told["bits"]) == (60, 20)
     assert told["ids"] is None
     assert told["texts"][7] == "text 7"
     words = array(page, "codes", np.uint8).reshape(60, 4)
@@ -57,7 +55,7 @@ def test_tags_come_back_as_they_were():
 
 def test_rows_stand_in_the_order_of_ids_with_all_that_belongs_to_them():
     codes = some_codes(5)
-    named = Codes(codes.packed, 20, np.array(["d", "b", "e", "a", "c"]), fields=codes.fields)
+    named = Codes(codes.packed, 20, np.array(["d", "b", "e", "a", "c"]))
     page = kinhash.explore(named, list("DBEAC"), text=list("dbeac")).html
     told = facts(page)
     assert told["ids"] == list("abcde")
@@ -73,9 +71,7 @@ def test_an_index_with_ids_of_its_own_asks_which_row_is_which():
     with pytest.raises(InvalidInput, match="ids of its own"):
         kinhash.explore(index, [1, 2, 3, 4])
     by_ids = kinhash.explore(index, list("DBAC"), ids=["d", "b", "a", "c"]).html
-    by_codes = kinhash.explore(
-        Codes(codes.packed, 20, np.array(["d", "b", "a", "c"]), fields=codes.fields), list("DBAC")
-    ).html
+    by_codes = kinhash.explore(Codes(codes.packed, 20, np.array(["d", "b", "a", "c"])), list("DBAC")).html
     assert by_ids == by_codes
     with pytest.raises(InvalidInput, match="'q'"):
         kinhash.explore(index, list("DBAC"), ids=["d", "b", "a", "q"])
@@ -181,7 +177,7 @@ def test_few_rows_make_a_page_too(n):
     [
         ({"labels": [1, 2]}, "2 labels came with 12 codes"),
         ({"text": ["a"]}, "1 texts came with 12 codes"),
-        ({"ids": [1, 1] * 6}, "came twice"),
+        ({"ids": [1, 1] * 6}, "comes twice"),
         ({"features": np.zeros((3, 2))}, "3 rows of features"),
         ({"model": object()}, "model came without features"),
         ({"n_rows": 50_001}, "n_rows"),
@@ -198,6 +194,19 @@ def test_a_model_of_other_codes_is_refused():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 5)), np.arange(80) % 2
     X[:, 0] += 4 * y
-    hasher = kinhash.EnergyHasher(8, alike=0, random_state=0).fit(X, y)
+    hasher = EnergyHasher(8, random_state=0).fit(X, y)
     with pytest.raises(CodesMismatch):
         kinhash.explore(some_codes(80), y, model=hasher, features=X)
+
+
+@pytest.mark.parametrize("learned", [True, False])
+def test_every_figure_says_whose_rows_it_is_about(learned):
+    codes = some_codes()
+    codes = Codes(codes.packed, 20, learned=learned)
+    page = kinhash.explore(codes, np.arange(60) % 3).html
+    told = facts(page)["caveat"]
+    assert ("learned from these labels" in told) == learned
+    assert "new rows do worse" in told
+    source = page[page.index("function verdict") : page.index("function bitsTable")]
+    for title in ("The first answers", "How far apart", "How many of the first", "Whose rows"):
+        assert f'judged("{title}' in source

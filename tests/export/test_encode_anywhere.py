@@ -45,7 +45,8 @@ def test_codes_and_answers_without_kinhash(tmp_path, monkeypatch):
 
 
 def test_the_page_says_what_the_code_says():
-    from kinhash.models.onnx import IR_VERSION, OPSET
+    from kinhash.models import OPSET
+    from kinhash.models.onnx import IR_VERSION
 
     text = PAGE.read_text("utf-8")
     assert f"opset {OPSET} (IR version {IR_VERSION})" in text

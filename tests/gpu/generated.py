@@ -8,8 +8,7 @@ import time
 
 import numpy as np
 
-from kinhash import BitLayout, Codes, HammingIndex
-from kinhash.index.neighbors import Neighbors
+from kinhash import Codes, HammingIndex
 
 
 def compare_one(seed: int, to_gpu, most_rows: int = 400) -> dict:
@@ -18,13 +17,12 @@ def compare_one(seed: int, to_gpu, most_rows: int = 400) -> dict:
     n_bits = int(rng.integers(1, 65) if rng.random() < 0.6 else rng.integers(65, 129))  # one or two words
     n_rows = int(rng.choice([0, rng.integers(1, 12), rng.integers(12, most_rows)], p=[0.02, 0.18, 0.8]))
     n_queries = int(rng.choice([0, 1, rng.integers(2, 20), rng.integers(20, 60)], p=[0.02, 0.3, 0.5, 0.18]))
-    fields = _fields(rng, n_bits)
     alive = n_bits if rng.random() < 0.5 else int(rng.integers(1, min(n_bits, 6) + 1))  # few give many ties
 
     def draw(n: int) -> Codes:
         bits = np.zeros((n, n_bits), np.uint8)
         bits[:, :alive] = rng.random((n, alive)) < rng.choice([0.1, 0.5])
-        return Codes(np.packbits(bits, axis=1), n_bits, fields=fields)
+        return Codes(np.packbits(bits, axis=1), n_bits)
 
     ids = None
     if rng.random() < 0.3:
@@ -32,7 +30,7 @@ def compare_one(seed: int, to_gpu, most_rows: int = 400) -> dict:
     elif rng.random() < 0.2:
         ids = [f"row {i:08d} of a long name" for i in rng.permutation(n_rows)]
     payload = {"kind": rng.integers(0, 4, n_rows)} if rng.random() < 0.4 else None
-    index = HammingIndex(n_bits, fields=fields)
+    index = HammingIndex(n_bits)
     index.add(draw(n_rows), ids, payload)
     other = to_gpu(index)
     if ids is None and rng.random() < 0.3:
@@ -49,7 +47,7 @@ def compare_one(seed: int, to_gpu, most_rows: int = 400) -> dict:
     queries = draw(n_queries)
     if len(index) and n_queries and rng.random() < 0.5:
         packed = index.codes().packed
-        queries = Codes(packed[rng.integers(0, len(packed), n_queries)], n_bits, fields=fields)
+        queries = Codes(packed[rng.integers(0, len(packed), n_queries)], n_bits)
     k = int(rng.choice([0, 1, rng.integers(1, 30), rng.integers(30, 500)], p=[0.03, 0.2, 0.5, 0.27]))
     asked = {"where": _where(rng, index, n_queries)}
     if len(index) and rng.random() < 0.3:
@@ -60,29 +58,19 @@ def compare_one(seed: int, to_gpu, most_rows: int = 400) -> dict:
         asked["margins"] = signs * np.where(
             rng.random(signs.shape) < 0.2, 0.5, rng.random(signs.shape) + 1e-3
         )
-        if 0 < fields.alike < n_bits:
-            asked["margins_of"] = [None, "kin", "alike"][rng.integers(0, 3)]
     same(index.search(queries, k, **asked), other.search(queries, k, **asked))
-    radius = int(rng.integers(0, fields.max_distance(n_bits) // 2 + 2))
+    radius = int(rng.integers(0, n_bits // 2 + 2))
     where = asked["where"] if not isinstance(asked["where"], list) else None
     same(index.search_radius(queries, radius, where=where), other.search_radius(queries, radius, where=where))
     return {"n_bits": n_bits, "n_rows": len(index), "n_queries": n_queries, "k": k, **asked}
 
 
-def same(one: Neighbors, two: Neighbors) -> None:
-    """Equal ids, distances and splits."""
+def same(one, two) -> None:
+    """Equal ids, distances and counts."""
     assert one.ids.tolist() == two.ids.tolist()
     assert one.distances.tolist() == two.distances.tolist()
     assert one.distances.dtype == two.distances.dtype
-    assert (one.splits is None) == (two.splits is None)
-    assert one.splits is None or one.splits.tolist() == two.splits.tolist()
-
-
-def _fields(rng: np.random.Generator, n_bits: int) -> BitLayout:
-    if rng.random() < 0.5:
-        return BitLayout()
-    kin, alike = (int(rng.integers(1, 16)) for _ in range(2))
-    return BitLayout(int(rng.integers(0, n_bits + 1)), kin, alike)
+    assert one.counts.tolist() == two.counts.tolist()
 
 
 def _where(rng: np.random.Generator, index: HammingIndex, n_queries: int):

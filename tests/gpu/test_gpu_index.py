@@ -10,13 +10,11 @@ from brute_force import check_one
 from generated import compare_one, same
 
 import kinhash
-from kinhash import BitLayout, Codes, HammingIndex, gpu
+from kinhash import Codes, HammingIndex, gpu
 from kinhash.errors import InvalidInput, MissingExtra, NotEnoughMemory
-from kinhash.gpu import device, search
+from kinhash.gpu import Queries, device, search
 from kinhash.gpu.numpy_reference import Twin
-from kinhash.gpu.queries import Queries
-from kinhash.index import gpu_segment
-from kinhash.index.gpu_index import GpuIndex
+from kinhash.index import GpuIndex, gpu_segment
 
 HAS_CUPY = importlib.util.find_spec("cupy") is not None
 
@@ -44,11 +42,9 @@ def twins(monkeypatch):
     return put
 
 
-def _index(n: int = 300, n_bits: int = 40, seed: int = 0, fields: BitLayout = BitLayout()) -> HammingIndex:  # noqa: B008
+def _index(n: int = 300, n_bits: int = 40, seed: int = 0) -> HammingIndex:
     rng = np.random.default_rng(seed)
-    return HammingIndex.from_codes(
-        Codes(rng.integers(0, 256, (n, n_bits // 8), np.uint8), n_bits, fields=fields)
-    )
+    return HammingIndex.from_codes(Codes(rng.integers(0, 256, (n, n_bits // 8), np.uint8), n_bits))
 
 
 @pytest.mark.parametrize("block", range(8))
@@ -107,10 +103,10 @@ def test_masks_are_put_beside_the_codes_without_copying_these(twins, monkeypatch
 
 
 def test_saved_and_loaded_and_pickled(twins, tmp_path):
-    index = _index(fields=BitLayout(16, 4, 1))
+    index = _index()
     moved = index.to_gpu()
     moved.save(tmp_path / "index.kin")
-    queries = Codes(_index(9, seed=1).codes().packed, 40, fields=BitLayout(16, 4, 1))
+    queries = Codes(_index(9, seed=1).codes().packed, 40)
     for other in (
         HammingIndex.load(tmp_path / "index.kin"),
         GpuIndex.load(tmp_path / "index.kin"),
@@ -201,11 +197,9 @@ def test_a_pickled_index_keeps_its_cards(twins):
     assert len(moved._cards.cards) == 1
 
 
-def test_vectors_look_again(twins):
-    rng, index = np.random.default_rng(0), _index()
-    vectors, queries = rng.normal(size=(300, 3)), _index(5, seed=1).codes()
-    asked = {"k": 4, "vectors": (rng.normal(size=(5, 3)), vectors), "rerank": "ties"}
-    same(index.search(queries, **asked), index.to_gpu().search(queries, **asked))
+def test_codes_too_wide_for_a_card_are_refused(twins):
+    with pytest.raises(InvalidInput, match="at most 1024 bits"):
+        _index(3, 1032).to_gpu()
 
 
 @pytest.mark.parametrize("numbers", [[1], [-1], ["0"], [], [0, 0]])
@@ -245,7 +239,7 @@ def test_a_failed_limit_is_counted_and_many_ties_are_taken_from_the_front(monkey
     words[1:4] = 0
     rows = twin.rows(words)
     keys = search.nearest(twin, rows, Queries(np.zeros((1, 1), np.uint64), None, 64), 10)
-    assert (keys[0] & np.uint64(search.ROW)).tolist() == [1, 2, 3, 0, 4, 5, 6, 7, 8, 9]
+    assert (keys[0] & np.uint64(gpu.ROW)).tolist() == [1, 2, 3, 0, 4, 5, 6, 7, 8, 9]
     assert calls
 
 

@@ -1,215 +1,197 @@
-"""Adding, replacing and removing rows, against a dictionary."""
+"""Changes: all or nothing, true about learned rows after any history, unknown ids refused."""
 
 from __future__ import annotations
 
-import copy
-import tempfile
-from pathlib import Path
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from kinhash.errors import InvalidInput
-from kinhash.index import HammingIndex
+from kinhash import Codes, HammingIndex
+from kinhash.errors import CodesMismatch, InvalidInput, KinhashWarning
+from kinhash.index import ListColumn, recoded
 
-from .oracle import IDS, STRINGS, brute_force, random_codes
+ROWS = np.arange(8, dtype=np.uint8)[:, None]
 
 
-class Changes(RuleBasedStateMachine):
-    """An index and a dictionary from id to code must agree after every step."""
-
-    @initialize(
-        kind=st.sampled_from(list(IDS)), seed=st.integers(0, 2**32), n_bits=st.sampled_from([6, 64, 70])
-    )
-    def start(self, kind, seed, n_bits):
-        self.rng = np.random.default_rng(seed)
-        self.name, self.strings = IDS[kind], kind in STRINGS
-        self.n_bits = n_bits
-        self.index = HammingIndex(n_bits)
-        self.rows: dict = {}
-        self.largest = -1
-
-    def fresh(self, numbers):
-        return [self.name(number) for number in numbers]
-
-    def codes(self, count):
-        return (
-            random_codes(self.rng, count, self.n_bits, 6, 0.03)
-            if count
-            else np.empty((0, -(-self.n_bits // 8)), np.uint8)
-        )
-
-    def note(self, ids, codes):
-        for i, code in zip(ids, codes, strict=True):
-            self.rows[i] = (code, int(code[0]))
-        if not self.strings:
-            self.largest = max([self.largest, *ids])
-
-    @rule(numbers=st.lists(st.integers(-50, 400), unique=True, max_size=30))
-    def add(self, numbers):
-        ids = self.fresh(numbers)
-        codes = self.codes(len(ids))
-        payload = {"first": codes[:, 0]}
-        if set(ids) & set(self.rows):
-            with pytest.raises(InvalidInput, match="already"):
-                self.index.add(codes, ids, payload)
-        else:
-            self.index.add(codes, ids, payload)
-            self.note(ids, codes)
-
-    @rule(count=st.integers(0, 5))
-    def add_numbered(self, count):
-        codes = self.codes(count)
-        if not self.strings and count and self.largest + count >= 2**63:
-            with pytest.raises(InvalidInput, match="no numbers"):
-                self.index.add(codes, payload={"first": codes[:, 0]})
-        elif not self.strings:
-            ids = self.index.add(codes, payload={"first": codes[:, 0]})
-            assert ids.tolist() == list(range(self.largest + 1, self.largest + 1 + count))
-            self.note(ids.tolist(), codes)
-
-    @rule(numbers=st.lists(st.integers(-50, 400), unique=True, max_size=30))
-    def upsert(self, numbers):
-        ids = self.fresh(numbers)
-        codes = self.codes(len(ids))
-        self.index.upsert(codes, ids, {"first": codes[:, 0]})
-        self.note(ids, codes)
-
-    @rule(share=st.floats(0, 1), data=st.data())
-    def remove(self, share, data):
-        ids = [i for i in self.rows if self.rng.random() < share]
-        self.index.remove(ids)
-        for i in ids:
-            del self.rows[i]
-        with pytest.raises(InvalidInput, match="no row"):
-            self.index.remove([*list(self.rows)[:1], "nobody" if self.strings else 99_999])
-        for i in list(self.rows)[:1]:
-            with pytest.raises(InvalidInput, match="came twice"):
-                self.index.remove([i, i])
-
-    @rule()
-    def compact(self):
-        self.index.compact()
-        assert self.index.stats().n_segments <= 1
-
-    @rule(mmap=st.booleans())
-    def save_and_open(self, mmap):
-        with tempfile.TemporaryDirectory() as folder:
-            self.index.save(Path(folder) / "index.kin")
-            self.index = HammingIndex.load(Path(folder) / "index.kin", mmap=mmap)
-
-    @rule(k=st.integers(0, 40), passing=st.floats(0, 1))
-    def search(self, k, passing):
-        ids = sorted(self.rows)
-        packed = np.array([self.rows[i][0] for i in ids], np.uint8).reshape(len(ids), -1 if ids else 0)
-        queries = self.codes(3)
-        found = self.index.search(queries, k)
-        truth = brute_force(packed, ids, queries, k) if ids else ([[]] * 3, [[]] * 3)
-        assert (found.ids.tolist(), found.distances.tolist()) == truth
-        mask = self.rng.random(len(ids)) < passing
-        wanted = [i for i, ok in zip(ids, mask, strict=True) if ok]
-        truth = brute_force(packed[mask], wanted, queries, k) if wanted else ([[]] * 3, [[]] * 3)
-        for where in (mask, wanted):
-            found = self.index.search(queries, k, where=where)
-            assert (found.ids.tolist(), found.distances.tolist()) == truth
-        radius = self.n_bits // 4
-        for i, row in enumerate(self.index.search_radius(queries, radius)):
-            near = [int(np.bitwise_count(code ^ queries[i]).sum()) for code in packed]
-            assert row.ids.tolist() == [i for _, i in sorted(zip(near, ids, strict=True)) if _ <= radius]
-
-    @rule()
-    def search_payload(self):
-        if self.rows:
-            value = next(iter(self.rows.values()))[1]
-            found = self.index.search(self.codes(1), 1000, where={"first": value})
-            assert sorted(found.ids[0].tolist()) == sorted(
-                i for i, row in self.rows.items() if row[1] == value
-            )
-
-    @invariant()
-    def sizes_agree(self):
-        assert len(self.index) == len(self.rows)
-        assert self.index.ids.tolist() == sorted(self.rows)
-        assert self.index.ids.dtype.kind in "iT"
-        assert self.index.stats().n_segments <= 2 + np.log2(1 + len(self.rows))
+def rows(*numbers, learned=False, model="m"):
+    return Codes(ROWS[list(numbers)], 8, ids=np.array(numbers), model_id=model, learned=learned)
 
 
-Changes.TestCase.settings = settings(max_examples=40, stateful_step_count=15)
-test_changes = Changes.TestCase
+def learned_of(index):
+    codes = index.codes()
+    return dict(zip(codes.ids.tolist(), codes.learned_rows().tolist(), strict=True))
 
 
-@pytest.mark.slow
-def test_many_changes():
-    from hypothesis.stateful import run_state_machine_as_test
-
-    run_state_machine_as_test(
-        Changes, settings=settings(max_examples=2000, stateful_step_count=30, deadline=None)
-    )
-
-
-def test_one_by_one_equals_all_at_once():
-    rng = np.random.default_rng(0)
-    packed = random_codes(rng, 300, 64, 20, 0.05)
-    index = HammingIndex(64)
-    for row in packed:
-        index.add(row[None])
-    at_once = HammingIndex.from_codes(packed)
-    np.testing.assert_array_equal(index.search(packed, 50).ids, at_once.search(packed, 50).ids)
-    assert index.stats().n_segments < 10
-
-
-def test_refusals_change_nothing():
-    index = HammingIndex.from_codes(np.zeros((3, 1), np.uint8), payload={"a": [1, 2, 3]})
-    one, two = np.zeros((1, 1), np.uint8), np.zeros((2, 1), np.uint8)
-    for attempt in (
-        lambda: index.add(one, [1], {"a": [1]}),
-        lambda: index.add(two, [7, 7], {"a": [1, 2]}),
-        lambda: index.upsert(two, [7, 7], {"a": [1, 2]}),
-        lambda: index.add(one, ["x"], {"a": [1]}),
-        lambda: index.add(one, [1.5], {"a": [1]}),
-        lambda: index.add(one, [7, 8], {"a": [1]}),
-        lambda: index.add(one, [7]),
-        lambda: index.add(one, [7], {"b": [1]}),
-        lambda: index.add(one, [7], {"a": ["text"]}),
-        lambda: index.add(one, [2**63], {"a": [1]}),
-        lambda: index.add(one, [[7]], {"a": [1]}),
-        lambda: index.remove([0, 9]),
-        lambda: index.remove(["x"]),
-        lambda: index.remove([1, 1]),
-    ):
-        with pytest.raises(InvalidInput):
-            attempt()
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        (True, False, "2 mapped rows joined an index of 3 learned rows"),
+        (False, True, "2 learned rows joined an index of 3 mapped rows"),
+        (True, np.array([True, False]), "1 mapped rows joined an index of 3 learned rows"),
+    ],
+)
+def test_a_warning_turned_into_an_error_changes_nothing(first, second, says):
+    """The warning came after the commit: an ``add`` that raised had happened."""
+    index = HammingIndex.from_codes(rows(0, 1, 2, learned=first))
+    for change in (index.add, index.upsert):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(KinhashWarning, match=says):
+                change(rows(5, 6, learned=second))
         assert index.ids.tolist() == [0, 1, 2]
-    strings = HammingIndex.from_codes(two, ids=["b", "a"])
-    with pytest.raises(InvalidInput):
-        strings.add(one)
-    with pytest.raises(InvalidInput):
-        HammingIndex.from_codes(one, ids=["\ud800"])
+        assert index.codes().learned is first
+    with pytest.warns(KinhashWarning, match=says) as caught:
+        index.add(rows(5, 6, learned=second))
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a mixture is said once
+        index.add(rows(7, learned=first))
+    assert index.ids.tolist() == [0, 1, 2, 5, 6, 7]
 
 
-def test_numbers_are_not_used_again():
-    index = HammingIndex.from_codes(np.zeros((3, 1), np.uint8))
+def test_learned_is_true_of_each_row_after_any_history(tmp_path):
+    """It never became False again after the learned rows had gone."""
+    index = HammingIndex.from_codes(rows(0, 1, 2, 3, learned=np.array([True, False, True, False])))
+    assert learned_of(index) == {0: True, 1: False, 2: True, 3: False}
+    index.save(tmp_path / "i.kin")
+    assert learned_of(HammingIndex.load(tmp_path / "i.kin")) == learned_of(index)
+    index.remove([0])
+    index.upsert(rows(2, 5))
+    assert index.codes().learned is False
+    assert index.stats().n_learned == 0
+    index.upsert(rows(1, 2, 3, 5, learned=True))
+    assert index.codes().learned is True
+    assert recoded(index, rows(1, 2, 3, 5)).codes().learned is False
+
+
+@pytest.mark.parametrize("payload", [None, {"x": [1]}])
+def test_an_empty_index_takes_the_model_of_its_first_codes(payload):
+    index = HammingIndex(8)
+    index.add(rows(1), payload=payload)
+    assert index.model_id == "m"
+    with pytest.raises(CodesMismatch, match="model"):
+        index.add(rows(2, model="other"), payload=payload)
+    assert index.model_id == "m"
+    index.remove([1])
+    assert index.search(rows(1), 2).counts.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda i: i.add(rows(1), None, {"x": [1]}), "a row with the id 1 already"),
+        (lambda i: i.add(ROWS[:2], [8, 8], {"x": [1, 2]}), "The id 8 came twice"),
+        (lambda i: i.add(ROWS[:2], [8]), "1 ids came with 2 codes"),
+        (lambda i: i.add(ROWS[:1], ["a"]), "Numbers and strings"),
+        (lambda i: i.add(ROWS[:1], [8], {"y": [1]}), "The payload has the columns"),
+        (lambda i: i.add(ROWS[:1], [8], {"x": ["a"]}), "The payload has the columns"),
+        (lambda i: i.add(ROWS[:1], [2.5]), "values of type"),
+        (lambda i: i.add(ROWS[:1], [2**63], {"x": [1]}), "integers from"),
+        (lambda i: i.upsert(ROWS[:1]), "Rows came without ids"),
+        (lambda i: i.remove([0, 17]), "no row with the id 17"),
+        (lambda i: i.remove([0, 0]), "The id 0 came twice"),
+        (lambda i: i.remove(["a"]), "Numbers and strings"),
+        (lambda i: i.update([17], {"x": [1]}), "no row with the id 17"),
+        (lambda i: i.update([0, 0], {"x": [1, 2]}), "The id 0 came twice"),
+        (lambda i: i.update([0], {"z": [1]}), "The payload has the columns"),
+        (lambda i: i.update([0], {"x": ["a"]}), "The payload has the columns"),
+        (lambda i: i.update([0], {"x": [1, 2]}), "one value for each of the 1 rows"),
+        (lambda i: i.search(ROWS[:2], 1, exclude=[0, 17]), "no row with the id 17"),
+        (lambda i: i.search(ROWS[:2], 1, exclude=[0]), "1 entries for 2 queries"),
+        (lambda i: i.search(ROWS[:2], -1), "k is -1"),
+        (lambda i: i.search(ROWS[:2], 1.5), "k is 1.5"),
+        (lambda i: i.search(None, 1), "No codes came"),
+        (lambda i: i.search(np.zeros((2, 2), np.uint8), 1), "16 bits came to an index of 8"),
+        (lambda i: i.search(None, 1, margins=np.zeros((2, 9))), "margins came with shape"),
+        (lambda i: i.search(None, 1, margins=np.full((2, 8), np.nan)), "not finite"),
+        (lambda i: i.search(ROWS[:3], 1, margins=np.zeros((2, 8))), "another number of codes"),
+        (lambda i: i.search_radius(ROWS[:2], -1), "r is -1"),
+    ],
+)
+def test_what_is_refused_changes_nothing(change, says):
+    index = HammingIndex.from_codes(rows(0, 1, 2), payload={"x": [5, 6, 7]})
+    with pytest.raises(InvalidInput, match=says):
+        change(index)
+    assert index.ids.tolist() == [0, 1, 2]
+    assert index.payload["x"].tolist() == [5, 6, 7]
+
+
+def test_rows_without_ids_are_numbered_on():
+    index = HammingIndex.from_codes(ROWS[:3])
     index.remove([2])
-    assert index.add(np.zeros((1, 1), np.uint8)).tolist() == [3]
-    index.remove([0, 1, 3])
-    assert len(index) == 0
-    assert index.add(np.zeros((1, 1), np.uint8), ["now strings"]).tolist() == ["now strings"]
+    assert index.add(ROWS[:2]).tolist() == [3, 4]
+    assert index.add(ROWS[:1], [100]).tolist() == [100]
+    assert index.add(ROWS[:1]).tolist() == [101]
+    assert index.add(ROWS[:0]).tolist() == []
 
 
-def test_strings_of_every_kind_keep_their_order():
-    ids = ["", "a", "a\0", "a\0b", "é", "\U0001f600", "z" * 300, "10", "9"]
-    index = HammingIndex.from_codes(np.zeros((len(ids), 1), np.uint8), ids=ids)
-    assert index.search(np.zeros((1, 1), np.uint8), 99).ids[0].tolist() == sorted(ids)
+def test_an_empty_batch_needs_no_types():
+    index = HammingIndex.from_codes(rows(0, 1), payload={"x": ["a", "b"], "t": [["u"], []]})
+    index.add(ROWS[:0], [], {"x": [], "t": []})
+    assert len(index) == 2
+    index.add(ROWS[:1], [9], {"x": ["c"], "t": [[]]})
+    assert index.payload["t"].tolist() == [["u"], [], []]
+    assert isinstance(index.payload["t"], ListColumn)
 
 
-def test_an_index_with_string_ids_can_be_copied_deeply():
-    """NumPy before 2.2.5 ends the process here."""
-    ids = [f"a rather long id {k}" for k in range(50)]
-    index = HammingIndex.from_codes(np.arange(50, dtype=np.uint8)[:, None], ids=ids)
-    other = copy.deepcopy(index)
-    index.remove(ids[:49])
-    assert other.ids.tolist() == sorted(ids)
-    assert other.search(np.zeros((1, 1), np.uint8), 1).ids.tolist() == [[ids[0]]]
+def test_odd_ids_survive(tmp_path):
+    names = ["", "a\0", "a", "é" * 40, "z" * 16, "z" * 16 + "\0"]
+    index = HammingIndex.from_codes(ROWS[:6], ids=names)
+    index.save(tmp_path / "i.kin")
+    for one in (index, HammingIndex.load(tmp_path / "i.kin")):
+        found = one.search(ROWS[:6], 1)
+        assert found.ids[:, 0].tolist() == names
+        assert one.search(ROWS[:6], 1, where=["a\0"]).ids.tolist() == [["a\0"]] * 6
+        one.remove(["a"])
+        assert one.ids.tolist() == sorted(set(names) - {"a"})
+
+
+def test_hex_text_and_signed_bytes_search_the_same():
+    index = HammingIndex.from_codes([row.tobytes().hex() for row in ROWS])
+    signed = (ROWS.astype(np.int16) - 128).astype(np.int8)
+    for queries in (ROWS, signed, Codes(ROWS, 8), [row.tobytes().hex() for row in ROWS]):
+        assert index.search(queries, 1).ids[:, 0].tolist() == list(range(8))
+    odd = HammingIndex.from_codes(ROWS << 3, n_bits=5)
+    assert odd.search(ROWS << 3, 1).distances.tolist() == [[0]] * 8
+
+
+def test_scores_run_from_one_to_minus_one():
+    index = HammingIndex.from_codes(np.array([[0], [255], [15]], np.uint8))
+    found = index.search(np.zeros((1, 1), np.uint8), 4)
+    assert found.scores[0, :3].tolist() == [1.0, 0.0, -1.0]
+    assert np.isnan(found.scores[0, 3])
+    found = index.search(None, 3, margins=np.full((1, 8), -0.5))
+    assert found.scores.tolist() == [[1.0, 0.0, -1.0]]
+    assert found.distances.tolist() == [[0.0, 2.0, 4.0]]
+
+
+def test_readers_see_whole_states_while_a_writer_works(tmp_path):
+    """Rows come and go in pairs; a search or a file never holds half a pair."""
+    index, stop = HammingIndex(8), threading.Event()
+
+    def write():
+        for number in range(120):
+            index.add(ROWS[:2], [2 * number, 2 * number + 1])
+            if number % 3 == 2:
+                index.remove([2 * number - 2, 2 * number - 1])
+        stop.set()
+
+    def read(_):
+        seen = 0
+        while not stop.is_set():
+            found = index.search_radius(ROWS[:1], 8)
+            assert len(found.ids) % 2 == 0
+            index.save(tmp_path / f"{threading.get_ident()}.kin")
+            saved = HammingIndex.load(tmp_path / f"{threading.get_ident()}.kin")
+            assert len(saved) % 2 == 0
+            seen += 1
+        return seen
+
+    with ThreadPoolExecutor(3) as pool:
+        readers = [pool.submit(read, k) for k in range(2)]
+        pool.submit(write).result()
+        assert all(reader.result() > 0 for reader in readers)
+    assert len(index) == 160

@@ -18,7 +18,7 @@ tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not install
 
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding  # noqa: E402
 
-from kinhash.integrations.sentence_transformers import KinhashModule, to_dense  # noqa: E402
+from kinhash.integrations.sentence_transformers import KinhashModule  # noqa: E402
 
 WORDS = [f"word{k}" for k in range(60)]
 RNG = np.random.default_rng(0)
@@ -48,18 +48,11 @@ def hasher(embeddings):
     return EnergyHasher(20, random_state=0).fit(embeddings, LABELS)
 
 
-@pytest.fixture(scope="module")
-def ridge(embeddings):
-    return EnergyHasher(20, encoder="ridge", random_state=0).fit(embeddings, LABELS)
-
-
 def coder(base, module):
     return st.SentenceTransformer(modules=[*base, module], device="cpu")
 
 
-@pytest.mark.parametrize("kind", ["hasher", "ridge"])
-def test_encode_gives_the_codes_of_the_hasher(base, embeddings, kind, request):
-    hasher = request.getfixturevalue(kind)
+def test_encode_gives_the_codes_of_the_hasher(base, embeddings, hasher):
     ours = hasher.encode(embeddings).packed
     packed = coder(base, KinhashModule(hasher))
     for size in (1, 7, 256):
@@ -115,26 +108,9 @@ def test_it_saves_and_loads_with_the_model(base, hasher, tmp_path, output):
         KinhashModule.load(str(tmp_path / "model"), subfolder=listed[-1]["path"])
 
 
-def test_a_linear_hasher_is_a_plain_dense_layer(base, embeddings, ridge, tmp_path):
-    model = coder(base, to_dense(ridge))
-    model.save(str(tmp_path / "model"))
-    assert "kinhash" not in (tmp_path / "model/modules.json").read_text()
-    model = st.SentenceTransformer(str(tmp_path / "model"), device="cpu")  # needs no trust
-    margins, ours = model.encode(TEXTS), ridge.decision_function(embeddings)
-    np.testing.assert_allclose(margins, ours, atol=2e-3 * np.abs(ours).max())
-    firm = np.abs(ours) > 2e-3 * np.abs(ours).max()
-    assert firm.mean() > 0.98
-    codes = model.encode(TEXTS, precision="ubinary")
-    np.testing.assert_array_equal(np.unpackbits(codes, axis=1, count=20)[firm], (ours > 0)[firm])
-
-
 def test_refusals(hasher):
-    with pytest.raises(InvalidInput, match="not linear"):
-        to_dense(hasher)
     with pytest.raises(InvalidInput, match="not fitted"):
         KinhashModule(EnergyHasher())
-    with pytest.raises(InvalidInput, match="not fitted"):
-        to_dense(EnergyHasher())
     with pytest.raises(InvalidInput, match="output"):
         KinhashModule(hasher, output="floats")
 

@@ -13,9 +13,8 @@ import time
 import numpy as np
 import pytest
 
-from kinhash._internal import compile, compile_queue
-from kinhash._internal.compile import compiled_kernels, njit
-from kinhash._internal.compile_queue import QUEUE
+from kinhash._internal import compile
+from kinhash._internal.compile import _queue, njit
 from kinhash.errors import InvalidInput
 
 
@@ -23,10 +22,10 @@ from kinhash.errors import InvalidInput
 def behind(monkeypatch):
     """Kernels compile behind their twins, at once."""
     monkeypatch.setenv(compile.VARIABLE, "behind")
-    monkeypatch.setattr(compile_queue, "HEAD_START", 0.0)
+    monkeypatch.setattr(compile, "HEAD_START", 0.0)
     yield
     deadline = time.monotonic() + 60
-    while QUEUE._tasks and time.monotonic() < deadline:
+    while _queue._tasks and time.monotonic() < deadline:
         time.sleep(0.01)
 
 
@@ -78,23 +77,23 @@ def test_the_twin_answers_until_the_kernel_does(behind):
 
 
 def test_a_kernel_is_asked_for_once(behind, monkeypatch):
-    monkeypatch.setattr(compile_queue, "HEAD_START", 0.2)
+    monkeypatch.setattr(compile, "HEAD_START", 0.2)
     both, compiled = Both(), []
-    compile_kernel = both.kernel.compile
-    monkeypatch.setattr(both.kernel, "compile", lambda types: (compiled.append(types), compile_kernel(types)))
+    compile_now = compile._Task.compile
+    monkeypatch.setattr(compile._Task, "compile", lambda task: (compiled.append(task), compile_now(task)))
     workers = [threading.Thread(target=both) for _ in range(8)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
     until(lambda: both.compiled)
-    until(lambda: not QUEUE._tasks)
+    until(lambda: not _queue._tasks)
     assert len(compiled) <= 8 + 1  # a look into the cache each at most, and one compilation
     assert both.twins == 8
 
 
 def test_much_work_waits_for_the_kernel(behind, monkeypatch):
-    monkeypatch.setattr(compile_queue, "HEAD_START", 60.0)  # cut short by those who wait
+    monkeypatch.setattr(compile, "HEAD_START", 60.0)  # cut short by those who wait
     both = Both(steps=lambda x, out: compile.MOST_STEPS + 1)
     both()
     assert (both.twins, both.compiled) == (0, 1)
@@ -109,13 +108,6 @@ def test_sizes_of_arrays_are_work(behind, monkeypatch):
     more = Both()
     more(51)
     assert more.twins == 0
-
-
-def test_measurements_wait_for_kernels(behind):
-    both = Both()
-    with compiled_kernels():
-        both()
-    assert (both.twins, both.compiled) == (0, 1)
 
 
 @pytest.mark.parametrize(("mode", "twins", "compiled"), [("first", 0, 1), ("never", 1, 0)])
@@ -153,8 +145,7 @@ def test_children_compile_although_the_parent_was_compiling(behind):
 
     def child(pipe):
         both[-1]()
-        with compiled_kernels():
-            both[-1](dtype=np.float32)
+        until(lambda: both[-1].compiled)
         pipe.send(both[-1].compiled)
 
     for one in both:
@@ -176,12 +167,12 @@ import logging, sys, time
 logging.basicConfig(level=logging.INFO, format="%(name)s %(levelname)s")
 import numpy as np
 from kinhash import HammingIndex
-from kinhash.index.kernels.top_k import top_k
-from kinhash._internal.compile_queue import QUEUE
+from kinhash.index.kernels import top_k
+from kinhash._internal.compile import _queue
 codes = np.arange(1000, dtype=np.uint64).view(np.uint8).reshape(-1, 8)
 found = HammingIndex.from_codes(codes).search(codes[:20], k=7)
 wait = float(sys.argv[1])
-while QUEUE._tasks and wait > 0:
+while _queue._tasks and wait > 0:
     time.sleep(0.1)
     wait -= 0.1
 print(found.ids.sum(), found.distances.sum(), len(top_k.signatures))
@@ -221,3 +212,37 @@ def test_nothing_is_logged_where_kernels_come_first(behind, caplog, monkeypatch)
     with caplog.at_level(logging.INFO, "kinhash"):
         Both()()
     assert not caplog.records
+
+
+SLOW = pytest.mark.slow  # each compiles twice
+
+
+@pytest.mark.parametrize(
+    ("mode", "damage"),
+    [
+        ("first", "truncated"),
+        pytest.param("behind", "noise", marks=SLOW),
+        pytest.param("behind", "truncated", marks=SLOW),
+        pytest.param("first", "index", marks=SLOW),
+    ],
+)
+def test_a_cache_that_cannot_be_read_counts_as_absent_and_is_written_anew(tmp_path, mode, damage):
+    """Every search failed with an UnpicklingError."""
+    answer, _, _, _ = run(tmp_path, 0, KINHASH_COMPILE="first")
+    ending = "*.nbi" if damage == "index" else "*.nbc"
+    for path in tmp_path.rglob(ending):
+        raw = path.read_bytes()
+        path.write_bytes(b"\x80" + bytes(200) if damage == "noise" else raw[: len(raw) // 2])
+    again, compiled, _, _ = run(tmp_path, 200, KINHASH_COMPILE=mode)
+    assert (again, compiled) == (answer, 1)
+    third, compiled, said, _ = run(tmp_path, 0, KINHASH_COMPILE=mode)
+    assert (third, compiled) == (answer, 1)
+    assert not any("WARNING" in line for line in said)  # what was written anew is read
+
+
+def test_no_private_attribute_of_numba_is_used():
+    import inspect
+    import re
+
+    source = inspect.getsource(compile)
+    assert not re.search(r"(dispatcher|kernel|global_compiler_lock|numba|event)\._[a-z]", source)

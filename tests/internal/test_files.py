@@ -11,11 +11,9 @@ import sys
 import numpy as np
 import pytest
 
-from kinhash import Codes
+from kinhash._internal.container import read_container, write_container
 from kinhash._internal.files import keeping_others_out
-from kinhash.codes.container import read_container, write_container
-from kinhash.datasets.arrays import read_npz, write_npz
-from kinhash.engines import write as write_codes
+from kinhash._internal.reading import read_npz, write_npz
 from kinhash.errors import FileProblem
 
 fcntl = pytest.importorskip("fcntl")
@@ -116,7 +114,7 @@ def test_a_folder_that_cannot_be_read_is_no_failure(write, tmp_path, monkeypatch
 
 SAVER = """
 import os, sys, time, numpy as np
-from kinhash.codes.container import write_container
+from kinhash._internal.container import write_container
 def wait(handle):
     print("writing", flush=True)
     time.sleep(600)
@@ -181,18 +179,6 @@ def test_what_was_left_of_a_read_only_file_goes_with_the_next(tmp_path, monkeypa
         os.close(handle)
 
 
-def test_folders_left_by_a_killed_export_go_with_the_next(tmp_path):
-    """The old folder is kept as long as no new one has taken its place."""
-    target, left = tmp_path / "docs", ".docs.0123456789ab.kinhash"
-    (tmp_path / f"{left}-tmp").mkdir()
-    (tmp_path / f"{left}-tmp" / "part").touch()
-    (tmp_path / f"{left}-old").mkdir()
-    write_codes("vespa", Codes(CODES, 8), target)
-    assert names(tmp_path) == [f"{left}-old", "docs"]
-    write_codes("vespa", Codes(CODES, 8), target, overwrite=True)
-    assert names(tmp_path) == ["docs"]
-
-
 def test_two_writers_in_one_process_do_not_disturb_each_other(tmp_path, monkeypatch):
     """The second save begins and ends while the first is under way."""
     path, real, nested = tmp_path / "f.npz", os.fsync, []
@@ -208,35 +194,3 @@ def test_two_writers_in_one_process_do_not_disturb_each_other(tmp_path, monkeypa
     assert nested
     assert len(read_npz(path)["x"]) == 5
     assert names(tmp_path) == ["f.npz"]
-
-
-@pytest.mark.parametrize("step", ["first rename", "second rename", "removal"])
-def test_ctrl_c_while_a_folder_is_replaced_leaves_one_folder(tmp_path, monkeypatch, step):
-    """Interrupted right after a step is done: the old folder or the new one, and nothing beside it."""
-    from kinhash._internal import files
-
-    target = tmp_path / "docs"
-    target.mkdir()
-    (target / "a").write_text("old")
-    steps = []
-
-    def interrupted(real, name):
-        def play(*args, **more):
-            done = real(*args, **more)
-            steps.append(name)
-            if f"{['first', 'second'][steps.count('rename') - 1]} {name}" == step or name == step:
-                monkeypatch.undo()
-                raise KeyboardInterrupt
-            return done
-
-        return play
-
-    if step == "removal":
-        monkeypatch.setattr(files.shutil, "rmtree", interrupted(lambda *args, **more: None, "removal"))
-    else:
-        monkeypatch.setattr(files.os, "rename", interrupted(os.rename, "rename"))
-    with pytest.raises(KeyboardInterrupt), files.replacing_folder(target) as folder:
-        (folder / "a").write_text("new")
-    assert names(tmp_path) == ["docs"]
-    assert (target / "a").read_text() == ("old" if step == "first rename" else "new")
-    assert not files._unfinished

@@ -13,7 +13,7 @@ import pytest
 from kinhash import EMKSH, HammingIndex
 from kinhash._internal import blas
 from kinhash._internal.blocks import keep_threads, map_blocks, single_blas_thread
-from kinhash.index import segment as segment_module
+from kinhash.index import segments
 
 pytestmark = [
     pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here"),
@@ -154,29 +154,29 @@ def test_a_child_adds_to_an_index_that_another_thread_was_adding_to():
 
 
 def test_a_child_builds_the_tables_that_another_thread_was_building(monkeypatch):
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 256, (500, 2), dtype=np.uint8)
-    (segment,) = HammingIndex.from_codes(codes)._state.segments
-    inside, leave, parent, build = (
-        threading.Event(),
-        threading.Event(),
-        os.getpid(),
-        segment_module.build_tables,
-    )
+    for name in ("FEW_CODES", "BUILDING", "PROBING"):
+        monkeypatch.setattr(segments, name, 0)
+    codes = np.random.default_rng(0).integers(0, 256, (500, 2), dtype=np.uint8)
+    inside, leave, parent = threading.Event(), threading.Event(), os.getpid()
+    within = int((np.bitwise_count(codes ^ codes[0]).sum(axis=1) <= 3).sum())
+    index, build = HammingIndex.from_codes(codes), segments.Segment._build_tables
 
-    def slow(*arguments):
+    def slow(segment, n_chunks):
         if os.getpid() == parent:
             inside.set()
             leave.wait(60)
-        return build(*arguments)
+        return build(segment, n_chunks)
 
-    build(segment.blocks, segment.n_codes, 2)  # compiled before the fork
-    monkeypatch.setattr(segment_module, "build_tables", slow)
-    worker = threading.Thread(target=segment.build_tables)
+    def search():
+        return len(index.search_radius(codes[:1], 3).ids)
+
+    assert len(HammingIndex.from_codes(codes).search_radius(codes[:1], 3).ids) == within  # compiles
+    monkeypatch.setattr(segments.Segment, "_build_tables", slow)
+    worker = threading.Thread(target=search)
     worker.start()
-    inside.wait(60)
+    assert inside.wait(60)
     try:
-        assert forked(lambda: segment.build_tables().codes.shape[1]) == [segment.n_codes]
+        assert forked(search) == [within]
     finally:
         leave.set()
         worker.join()

@@ -12,7 +12,6 @@ import pytest
 
 from kinhash import EnergyHasher
 from kinhash.errors import InvalidInput
-from kinhash.metrics.data import read_data
 
 N, P = 60, 5
 rng = np.random.default_rng(0)
@@ -63,11 +62,6 @@ def test_a_column_of_lists_is_the_matrix(name: str) -> None:
     model = fitted(frame)
     assert model.model_id_ == MODEL.model_id_
     np.testing.assert_array_equal(model.encode(frame[:9]).packed, MODEL.encode(X[:9]).packed)
-
-
-def test_protocols_and_advice_read_the_same_column() -> None:
-    for frame in (FRAMES["pandas"](), FRAMES["polars"]()):
-        assert read_data((frame, Y)).checksum == read_data((np.array(X.tolist()), Y)).checksum
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])

@@ -8,7 +8,7 @@ import pytest
 
 from kinhash import EMKSH
 from kinhash._internal.json import TEXT_OR_BRACKET, plain, require_shallow
-from kinhash.hashers.model_file import _plain_parameters
+from kinhash.files import _plain_parameters
 
 
 @pytest.mark.parametrize(

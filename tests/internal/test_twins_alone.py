@@ -10,7 +10,7 @@ WORK = """
 import hashlib
 import numpy as np
 from sklearn.datasets import load_digits
-from kinhash import BitLayout, Codes, EnergyHasher, HammingIndex
+from kinhash import EnergyHasher, HammingIndex
 
 X, y = load_digits(return_X_y=True)
 X, y, queries = X[:300], y[:300], X[300:340]
@@ -29,25 +29,24 @@ for labels in (y, np.array([y == y[0], y % 2 == 0, y > 6]).T.astype(int)):
         digest.update(hasher.encode(rows).packed.tobytes() + hasher.decision_function(rows).tobytes())
     search(HammingIndex.from_codes(hasher.codes_), hasher.encode(queries))
     index = HammingIndex.from_codes(hasher.encode(X[:200]))
-    index.prepare()
     search(index, hasher.encode(queries))
 rng = np.random.default_rng(0)
 for n_bytes in (8, 24):
     codes = rng.integers(0, 4, (500, n_bytes), dtype=np.uint8)
     search(HammingIndex.from_codes(codes), codes[:30])
     codes[:, : n_bytes // 2] = codes[rng.integers(0, 2, 500), : n_bytes // 2]
-    index = HammingIndex.from_codes(Codes(codes, 8 * n_bytes, fields=BitLayout(4 * n_bytes, 3, 1)))
-    index.prepare()
+    index = HammingIndex.from_codes(codes)
     search(index, codes[:30])
+    found = index.search(None, 10, margins=rng.normal(size=(30, 8 * n_bytes)), where=np.arange(500) % 3 > 0)
+    digest.update(found.ids.tobytes() + found.distances.tobytes())
 answer = digest.hexdigest()
 """
 
 ALONE = """
 print(answer)
-from kinhash.encoders import fit_kernels
-from kinhash.index.kernels import dedupe, grouped, radius, top_k
+from kinhash.index import kernels as index_kernels
 from kinhash.models import kernels
-for module in (dedupe, fit_kernels, grouped, kernels, radius, top_k):
+for module in (index_kernels, kernels):
     for name in module.__all__:
         assert not getattr(getattr(module, name), "signatures", None), name
 """

@@ -46,3 +46,12 @@ def ndcg(grades, top=None, exponential=False):
     discounts = 1 / np.log2(2 + np.arange(len(gains)))
     ideal = (np.sort(gains)[::-1] * discounts)[:top].sum()
     return (gains * discounts)[:top].sum() / ideal if ideal > 0 else np.nan
+
+
+def ap_found(grades, top):
+    """Divided by the relevant rows that stand among the first ``top``; 0 where none does."""
+    kin = np.asarray(grades) > 0
+    if not kin.any():
+        return np.nan
+    places = np.flatnonzero(kin[:top]) + 1
+    return (np.arange(1, len(places) + 1) / places).mean() if len(places) else 0.0

@@ -6,12 +6,18 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
 
-from kinhash import BitLayout, Codes
-from kinhash.metrics import average_precision_from_scores, near_kin_from_scores
-from kinhash.metrics.answers import AnswerSheet, hamming_scores, self_retrieval
+from kinhash import Codes, metrics
+from kinhash.errors import InvalidInput
+from kinhash.labels import read_labels
+from kinhash.metrics import AnswerSheet, answers, near_kin_from_scores, scores_by_label
+from kinhash.metrics.answers import FIRST_TEN, JACCARD, LOOKS, MAP, NDCG, SAME_TAGS, UNLABELED
 from kinhash.metrics.label_model import expected_jaccard, label_bytes, shared_label
-from kinhash.supervision import read_labels
 
 TAGS = [{"a"}, {"a", "b"}, {"b", "c"}, {"c"}, {"a", "b"}, {"a", "c"}, {"b"}]
 
@@ -41,35 +47,52 @@ def by_hand(scores, mine, theirs, k):
 
 @pytest.mark.parametrize("k", [2, 3, 10])
 def test_ties_count_as_the_mean_over_their_orders(k, monkeypatch):
-    monkeypatch.setattr("kinhash.metrics.answers.FIRST", k)
-    monkeypatch.setattr("kinhash.metrics.answers.BLOCK_NUMBERS", 10)  # several blocks of queries
+    monkeypatch.setattr(answers, "TEN", k)
+    monkeypatch.setattr(answers, "BLOCK_NUMBERS", 10)  # several blocks of queries
     scores = np.array([[2, 2, 2, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 1], [0, 3, 1, 1, 2, 0, 1]])
     mine = [{"a", "b"}, {"c"}, {"a"}]
     found = AnswerSheet(read_labels(mine), read_labels(TAGS)).of_scores(lambda rows: scores[rows])
     for i, query in enumerate(mine):
         expected = by_hand(scores[i], query, TAGS, k)
-        assert [found[name][i] for name in ("p10", "exact", "Jaccard", "nDCG")] == pytest.approx(expected)
-    oracle = average_precision_from_scores(scores, read_labels(mine), read_labels(TAGS))
-    np.testing.assert_allclose(found["mAP"], oracle)
+        assert [found[name][i] for name in (FIRST_TEN, SAME_TAGS, JACCARD, NDCG)] == pytest.approx(expected)
+    oracle = metrics.average_precision_from_scores(scores, read_labels(mine), read_labels(TAGS))
+    np.testing.assert_allclose(found[MAP], oracle)
 
 
-def test_codes_are_ranked_by_their_weighted_distance():
+def test_codes_are_ranked_by_their_distance():
     rng = np.random.default_rng(0)
-    codes = Codes.from_bits(rng.integers(0, 2, (7, 6)), fields=BitLayout(alike=3, kin_weight=3))
-    new = Codes.from_bits(rng.integers(0, 2, (3, 6)), fields=codes.fields)
+    codes, new = (Codes.from_bits(rng.integers(0, 2, (n, 6))) for n in (7, 3))
     distances = np.array([[new[i].distances(codes[j])[0] for j in range(7)] for i in range(3)])
-    np.testing.assert_array_equal(hamming_scores(new, codes)(np.array([2, 0])), -distances[[2, 0]])
+    np.testing.assert_array_equal(metrics.hamming_scores(new, codes)(np.array([2, 0])), -distances[[2, 0]])
     sheet = AnswerSheet(read_labels([{"a"}, {"b"}, {"c"}]), read_labels(TAGS))
     for name, values in sheet.of_codes(new, codes).items():
         np.testing.assert_array_equal(values, sheet.of_scores(lambda rows: -distances[rows])[name])
+
+
+def test_unlabeled_rows_take_places_and_are_not_judged(monkeypatch):
+    """Figures are those of the labeled rows among the answers, over all orders of the ties."""
+    monkeypatch.setattr(answers, "TEN", 3)
+    y = [0, None, 1, 0, None, 0]
+    scores = np.array([[2, 2, 2, 1, 1, 1], [0, 1, 0, 0, 1, 0]])
+    sheet = AnswerSheet(read_labels([0, 1]), read_labels(y))
+    found = sheet.of_scores(lambda rows: scores[rows])
+    for i, query in enumerate([0, 1]):
+        firsts = [[y[row] for row in order[:3]] for order in orders(scores[i])]
+        unknown = np.mean([first.count(None) for first in firsts])
+        relevant = np.mean([first.count(query) for first in firsts])
+        assert found[UNLABELED][i] == pytest.approx(unknown / 3)
+        assert found[FIRST_TEN][i] == pytest.approx(relevant / (3 - unknown))
+    known = [row for row in range(6) if y[row] is not None]
+    alone = metrics.average_precision_from_scores(scores[:, known], [0, 1], [y[row] for row in known])
+    np.testing.assert_allclose(found[MAP], alone)
 
 
 def test_classes_have_precision_alone_and_the_own_row_is_left_out():
     y = read_labels([0, 0, 1, 1, 1])
     scores = np.eye(5)
     found = AnswerSheet(y, y, own=np.arange(5)).of_scores(lambda rows: scores[rows])
-    assert set(found) == {"mAP", "p10"}
-    assert found["p10"] == pytest.approx(
+    assert set(found) == {MAP, FIRST_TEN}
+    assert found[FIRST_TEN] == pytest.approx(
         [0.1, 0.1, 0.2, 0.2, 0.2]
     )  # of ten places, as precision at 10 has it
 
@@ -82,7 +105,7 @@ def test_queries_without_a_relevant_row_are_nan():
 def test_a_random_order_has_the_share_of_relevant_rows():
     rng = np.random.default_rng(0)
     y = read_labels(rng.integers(0, 3, 60))
-    found = AnswerSheet(y[np.arange(5)], y).of_random_order()["p10"]
+    found = AnswerSheet(y[np.arange(5)], y).of_random_order()[FIRST_TEN]
     assert found == pytest.approx([(y.classes == y.classes[i]).mean() for i in range(5)])
 
 
@@ -92,13 +115,13 @@ def test_the_nearest_rows_are_those_of_near_kin():
     scores = rng.integers(0, 9, (20, 280))
     sheet = AnswerSheet(read_labels(y[:20]), read_labels(y[20:]), features=(X[:20], X[20:]))
     oracle = near_kin_from_scores(scores, y[:20], y[20:], X[:20], X[20:])
-    assert sheet.of_scores(lambda rows: scores[rows])["near"].mean() == pytest.approx(oracle.recall)
+    assert sheet.of_scores(lambda rows: scores[rows])[LOOKS].mean() == pytest.approx(oracle.recall)
 
 
 def test_a_row_finds_itself_as_often_as_it_is_first_among_its_ties():
     database = Codes.from_bits([[0, 0], [0, 0], [1, 1], [0, 1]])
     new = Codes.from_bits([[0, 0], [1, 1], [1, 1]])
-    assert self_retrieval(new, database, np.array([1, 2, 3])) == pytest.approx((1 / 2 + 1 + 0) / 3)
+    assert metrics.self_retrieval(new, database, np.array([1, 2, 3])).tolist() == [1 / 2, 1, 0]
 
 
 def test_classifier_rankings_are_the_probabilities_by_hand():
@@ -126,3 +149,159 @@ def test_bytes_of_the_true_labels():
     assert label_bytes(read_labels([0, 1, None])) == 1
     assert label_bytes(read_labels(np.arange(300))) == 2
     assert label_bytes(read_labels([{"a"}, {"a", "b"}])) == 2
+
+
+def test_levels_above_count_rows_below_the_same_node():
+    leaf, node = read_labels([0, 1, 2, 3]), read_labels([0, 0, 1, 1])
+    sheet = AnswerSheet(leaf, leaf, above=[AnswerSheet(node, node)])
+    found = sheet.of_scores(lambda rows: np.eye(4)[rows])
+    assert found[f"{FIRST_TEN}, 1 level up"].tolist() == [0.2] * 4
+
+
+@given(st.integers(0, 2**32), st.integers(1, 9))
+def test_top_k_takes_the_first_of_equal_scores(seed, k):
+    scores = np.random.default_rng(seed).integers(0, 3, (4, 7))
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(metrics.top_k(scores, k), expected)
+
+
+def test_mixture_is_the_share_of_mapped_rows_over_their_fair_share():
+    scores, mapped = np.array([[3, 2, 2, 1], [1, 1, 1, 1]]), np.array([True, False, True, False])
+    found = metrics.mixture(lambda rows: scores[rows], 2, mapped, k=2)
+    assert found == pytest.approx([(1 + 1 / 2) / 2 / 0.5, 1])
+
+
+def test_scores_of_labels_are_means_over_the_queries_that_carry_them():
+    scores = np.array([1.0, 0.2, np.nan, 0.6, 0.5])
+    found = scores_by_label(scores, None, read_labels(["a", "b", "c", "b", None]))
+    assert [(one.label, one.queries, one.other) for one in found] == [("b", 2, None), ("a", 1, None)]
+    assert found[0].score == pytest.approx(0.4)
+    tags = read_labels([{"a", "b"}, {"b"}, {"c"}, {"a"}, set()])
+    by_tag = {one.label: one for one in scores_by_label(scores, 1 - scores, tags)}
+    assert by_tag.keys() == {"a", "b"}
+    assert (by_tag["a"].score, by_tag["b"].other) == pytest.approx((0.8, 0.4))
+
+
+# -- look-alikes ----------------------------------------------------------------------------------
+
+
+def case(seed=0, n_queries=15, n_database=150, n_bits=24):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_queries + n_database, 9)) + 3
+    y = rng.integers(0, 4, len(X))
+    codes = Codes.from_bits(X @ rng.normal(size=(9, n_bits)) > 0)
+    return (codes[:n_queries], codes[n_queries:], y[:n_queries], y[n_queries:], X[:n_queries], X[n_queries:])
+
+
+def relevance(mine, theirs, X_query, X_database, most, own=False):
+    """The definition: relevant rows, by cosine around the mean of the database."""
+    mean, near = X_database.mean(axis=0), np.zeros((len(mine), len(theirs)), bool)
+    for i, (row, label) in enumerate(zip(X_query - mean, mine, strict=True)):
+        cosines = []
+        for j, other in enumerate(X_database - mean):
+            cosine = row @ other / np.linalg.norm(row) / np.linalg.norm(other)
+            cosines.append((label == theirs[j] and not (own and i == j), cosine, -j))
+        for kin, _, j in sorted(cosines, reverse=True)[:most]:
+            near[i, -j] = kin
+    return near
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_near_kin_is_what_its_definition_says(own):
+    queries, database, *rest = case(n_database=130)
+    if own:
+        queries, rest = database, [rest[1], rest[1], rest[3], rest[3]]
+    found = metrics.near_kin(queries, database, *rest, exclude_self=own)
+    expected = metrics.average_precision(queries, database, relevance(*rest, 20, own), exclude_self=own)
+    np.testing.assert_allclose(found.per_query, expected)
+    recall = metrics.evaluate(
+        queries, database, relevance(*rest, 10, own), None, "recall@100", exclude_self=own
+    )
+    assert found.recall == pytest.approx(recall.value)
+    distances = np.stack([database.distances(queries[[i] * len(database)]) for i in range(len(queries))])
+    orders_ = [np.lexsort((np.arange(len(row)), row)) for row in distances]
+    tens = {tuple(order[order != i][:10] if own else order[:10]) for i, order in enumerate(orders_)}
+    assert (found.distinct, found.n_queries) == (len(tens), len(queries))
+    assert "different first tens" in str(found)
+    floats = near_kin_from_scores(-distances, *rest, exclude_self=own)
+    assert (floats.recall, floats.distinct) == pytest.approx((found.recall, found.distinct))
+    np.testing.assert_allclose(floats.per_query, found.per_query)
+
+
+def test_codes_of_classes_alone_have_one_answer_for_each_class():
+    *looks, mine, theirs, X, Z = case()
+    words = np.random.default_rng(1).integers(0, 2, (4, 24))
+    blind = metrics.near_kin(*(Codes.from_bits(words[y]) for y in (mine, theirs)), mine, theirs, X, Z)
+    assert blind.distinct == len(set(mine))
+    assert metrics.near_kin(*looks, mine, theirs, X, Z).distinct > 2 * blind.distinct
+
+
+def test_tags_sparse_features_and_queries_without_relevant_rows():
+    queries, database, mine, theirs, *features = case()
+    mine, theirs = mine.copy(), theirs.copy()
+    mine[3], mine[4] = 9, 8
+    theirs[:2] = 8
+    found = metrics.near_kin(queries, database, mine, theirs, *features)
+    assert np.flatnonzero(np.isnan(found.per_query)).tolist() == [3]
+    np.testing.assert_allclose(
+        found.per_query[4], metrics.average_precision(queries[[4]], database, (theirs == 8)[None])[0]
+    )
+    tags = [[{int(c)} for c in y] for y in (mine, theirs)]
+    same = metrics.near_kin(queries, database, *tags, *features)
+    assert same.value == pytest.approx(found.value)
+    sparse = metrics.near_kin(queries, database, mine, theirs, *(sp.csr_array(X) for X in features))
+    assert 0 < sparse.value <= 1
+    with pytest.raises(InvalidInput, match="belongs together"):
+        metrics.near_kin(queries[:3], database, mine, theirs, *features)
+
+
+def test_some_queries_are_spread_over_all():
+    assert metrics.some_queries(20).tolist() == list(range(20))
+    chosen = metrics.some_queries(60_000)
+    assert (len(chosen), chosen[0], chosen[-1]) == (500, 0, 59_999)
+    assert np.diff(chosen).max() <= 121
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_unit_rows_of_any_scale(scale):
+    X = scale * np.array([[3.0, 4.0], [0.0, 0.0]])
+    for unit in (metrics.unit_rows(X), metrics.unit_rows(sp.csr_array(X)).toarray()):
+        np.testing.assert_allclose(unit, [[0.6, 0.8], [0, 0]], rtol=1e-6)
+    np.testing.assert_allclose(metrics.unit_rows(X, mean=X[0])[1], [-0.6, -0.8], rtol=1e-6)
+
+
+# -- pairs ----------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32), st.integers(2, 30))
+def test_order_of_pairs_by_brute_force(seed, m):
+    rng = np.random.default_rng(seed)
+    near, grades = rng.integers(0, 5, m), rng.integers(0, 3, m)
+    pairs = [(a, b) for a in range(m) for b in range(m) if grades[a] > grades[b]]
+    found = answers.order_of_pairs(near, grades)
+    if not pairs:
+        assert np.isnan(found).all()
+        return
+    assert found.mean() == pytest.approx(np.mean([(np.sign(near[a] - near[b]) + 1) / 2 for a, b in pairs]))
+    same = grades > 0
+    if same.any() and not same.all():
+        assert answers.order_of_pairs(near, same).mean() == pytest.approx(roc_auc_score(same, near))
+
+
+def test_the_spread_of_a_roc_curve_is_that_of_delong():
+    rng = np.random.default_rng(0)
+    same = rng.random(300) < 0.3
+    near = rng.normal(size=300) + same
+    values = answers.order_of_pairs(near, same)
+    wins = (near[same][:, None] > near[~same]).astype(float)
+    delong = wins.mean(axis=1).var() / same.sum() + wins.mean(axis=0).var() / (~same).sum()
+    assert values.var() / 300 == pytest.approx(delong)
+
+
+def test_ranks_and_wins():
+    rng = np.random.default_rng(0)
+    near, grades = rng.integers(0, 9, (2, 50))
+    assert answers.rank_products(near, grades).mean() == pytest.approx(spearmanr(near, grades).statistic)
+    assert answers.wins([3, 2, 1], [1, 2, 3]).tolist() == [1, 0.5, 0]
+    below, equal = metrics.strangers_below(np.array([2, 0]), np.array([1, 2, 2, 3]))
+    assert (below.tolist(), equal.tolist()) == ([1, 0], [2, 0])

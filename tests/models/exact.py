@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 LIFT = 1.5 * 2.0**52  # adding and subtracting it rounds to the nearest whole number, halves to even
 
 
@@ -19,9 +17,8 @@ def whole(x):
     return int(x)
 
 
-def place(v, shift, n, wrap=False):
-    found = (v + (1 << shift >> 1)) >> shift
-    return found % n if wrap else min(max(found, 0), n - 1)
+def place(v, shift, n):
+    return min(max((v + (1 << shift >> 1)) >> shift, 0), n - 1)
 
 
 def columns(step, x):
@@ -65,40 +62,20 @@ def similarities(step, u):
     return out
 
 
-def softmax(step, v):
-    odds = [int(step.table[place(max(v) - value, step.shift, len(step.table))]) for value in v]
-    return [whole(rint(one / sum(odds) * 2.0**24)) for one in odds]
-
-
-def lookup(step, v):
-    n = len(step.table)
-    return [int(step.table[place(value - step.low, step.shift, n, bool(step.wrap))]) for value in v]
-
-
-def tags(step, chances, logs):
-    out = []
-    for pattern in step.patterns.astype(bool):
-        own = np.flatnonzero(pattern)
-        none = int(step.table[place(sum(logs[t] for t in own), step.shift, len(step.table))])
-        common = sum(chances[t] for t in own)
-        union = sum(chances) - common + max(len(own), 1) * 2**16
-        out.append(whole(rint(common / union * 2.0**15)) - none if step.graded else 2**15 - 2 * none)
-    return out
+def clip(step, v):
+    return [min(max(value, step.low), step.high) for value in v]
 
 
 def join(step, *parts):
     return [value for part in parts for value in part]
 
 
-EXACT = {
-    each.__name__: each
-    for each in (columns, relative, unit, linear, similarities, softmax, lookup, tags, join)
-}
+STEPS = {each.__name__: each for each in (clip, columns, join, linear, relative, similarities, unit)}
 
 
 def run(model, row):
     """Whole scores of one row."""
     values = [row]
     for step in model.steps_:
-        values.append(EXACT[step.kind](step, *(values[i] for i in step.inputs)))
+        values.append(STEPS[step.kind](step, *(values[i] for i in step.inputs)))
     return values[-1]

@@ -1,102 +1,96 @@
-"""Maps of every kind with weights at random, and rows to give them."""
+"""Models of every kind with weights at random, what they round, and rows to give them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from kinhash.encoders.feature_transform import ColumnsAndRBF, Preparation, UnitRBF
-from kinhash.encoders.label_models import LinearLabels
-from kinhash.encoders.maps import (
-    ClassSimilarity,
-    ExpectedMap,
-    LinearMap,
-    StackedMap,
-    TagSimilarity,
-)
-from kinhash.solvers.readout import LinearReadout, PolishReadout, SolveReadout
-from kinhash_bench.baselines.gaussian import Gaussian
-from kinhash_bench.baselines.spectral_hashing import PeriodicMap
+from kinhash.models import SIMILARITY_BITS, Builder, Join, WholeMap, whole_network
 
-FEATURES = ("plain", "rbf", "root", "both", "gaussian")
-KINDS = ("linear", "periodic", "classes", "matrix", "tags", "graded", "stacked")
+KINDS = ("network", "before", "near", "linear", "rbf", "root", "raw", "joined")
 
 
-def preparation(rng, features, p):
-    """Columns of many sizes, and centers among such rows."""
-    size = 10.0 ** rng.uniform(-3, 3, p)
-    mean, c = size * rng.normal(size=p), int(rng.integers(1, 6))
-    centers = mean + size * rng.normal(size=(c, p))
-    width = float(rng.choice([0.2, 0.4, 1.5]))
-    if features == "plain":
-        return Preparation(mean, size)
-    if features == "both":
-        q = p + c
-        return (
-            Preparation(
-                np.concatenate([mean, rng.random(c)]),
-                np.concatenate([size, rng.uniform(0.1, 1, c)]),
-                ColumnsAndRBF(UnitRBF.of(centers, width).centers, width),
-            )
-            if q
-            else None
-        )
-    if features == "gaussian":
-        rbf = Gaussian(centers, float(np.linalg.norm(size)))
+def of_length_one(A):
+    n = np.linalg.norm(A, axis=1, keepdims=True)
+    return A / np.where(n > 0, n, 1.0)
+
+
+def made(seed, kind, p=7, d=3, h=5, size=1.0):
+    """A model, the scores it rounds as a function of rows, and rows around its columns (100, p)."""
+    rng = np.random.default_rng(seed)
+    spread = 10.0 ** rng.uniform(-3, 3, p)
+    mean = spread * rng.normal(size=p)
+    X = mean + 1.5 * spread * rng.normal(size=(100, p))
+    if kind in ("network", "before", "near"):
+        return *network(rng, kind, mean, spread, d, h, size), X
+    scale = size * 10.0 ** rng.uniform(-2, 2)
+    weights, constant = scale * rng.normal(size=(p, d)), scale * rng.normal(size=d)
+    builder = Builder(p)
+    if kind in ("linear", "joined"):
+        place, units = builder.affine(mean, spread, weights, constant)
+        n = 1
+        if kind == "joined":
+            n, place, units = 2, builder.add(Join((place, place))), np.tile(units, 2)
+        return builder.build(place, units), lambda X: np.tile((X - mean) / spread @ weights + constant, n), X
+    if kind == "raw":
+        centers, width, power = X[:p], float(np.linalg.norm(spread)), 2
+        near = builder.raw_similarities(centers, width)
     else:
-        rbf = UnitRBF.of(centers, width, 1 if features == "root" else 2)
-    return Preparation(rng.random(c), rng.uniform(0.1, 1, c), rbf)
+        centers, width, power = of_length_one(X[:p]), 0.4, 1 if kind == "root" else 2
+        near = builder.unit_similarities(centers, width, power)
+
+    def scores(X):
+        away = np.linalg.norm((X if kind == "raw" else of_length_one(X))[:, None] - centers, axis=2)
+        return np.exp(-(away**power) / (2 * width**2)) @ weights + constant
+
+    place, units = builder.linear(near, SIMILARITY_BITS, weights, constant)
+    return builder.build(place, units), scores, X
 
 
-def weights(rng, q, d):
-    scale = 10.0 ** rng.uniform(-2, 2)
-    return (scale * rng.normal(size=(q, d))).astype(np.float32), (scale * rng.normal(size=d)).astype(
-        np.float32
-    )
+def network(rng, kind, mean, spread, d, h, size):
+    p, inv = len(mean), 1 / spread
+    inv[: p // 3] = 0  # columns that are left out
+    more, inner = {}, lambda X: X
+    columns = p
+    if kind == "before":
+        columns, basis = 4, rng.normal(size=(p, 4))
+        more = {"before": (mean, inv, basis)}
+
+        def inner(X, mean=mean, inv=inv):
+            return ((X - mean) * inv) @ basis
+
+        mean, inv = rng.normal(size=4), rng.uniform(0.5, 1.5, 4)
+    if kind == "near":
+        m, origin = 3, mean
+        columns, centers = p + m, of_length_one(rng.normal(size=(m, p)) * spread)
+        more = {"near": (origin, centers, 0.5)}
+
+        def inner(X):
+            away = ((of_length_one(X - origin)[:, None] - centers) ** 2).sum(axis=2)
+            return np.hstack([X, np.exp(-away / 0.5)])
+
+        mean, inv = np.r_[mean, rng.random(m)], np.r_[inv, rng.uniform(1, 5, m)]
+    W, U = size * rng.normal(size=(columns, d)), rng.normal(size=(columns, h)) * 10.0 ** rng.uniform(-2, 2)
+    b, c, V = rng.normal(size=d), rng.normal(size=h), size * rng.normal(size=(h, d))
+    model = whole_network(mean, inv, W, b, U, c, V, **more)
+
+    def scores(X):
+        z = (inner(X) - mean) * inv
+        return z @ W + b + np.maximum(z @ U + c, 0) @ V
+
+    return model, scores
 
 
-def made(rng, kind, features, p, d, readout="linear"):
-    """A map of this kind from rows of p columns to d bits."""
-    prepared = preparation(rng, features, p)
-    q, t, m = len(prepared.mean), int(rng.integers(2, 6)), int(rng.integers(2, 7))
-    if kind == "linear":
-        return LinearMap(prepared, *weights(rng, q, d))
-    if kind == "periodic":
-        return PeriodicMap(prepared, *weights(rng, q, d))
-    if kind == "stacked":
-        other = LinearMap(preparation(rng, "plain", p), *weights(rng, p, 2))
-        return StackedMap((made(rng, "classes", features, p, d), other))
-    matrix, constant = rng.normal(size=(m, d)), rng.normal(size=d)
-    read = LinearReadout(matrix, constant)
-    if readout == "polish":
-        gram = rng.normal(size=(d, d))
-        read = PolishReadout(matrix, constant, gram @ gram.T, 0.3)
-    if readout == "solve":
-        coupling = rng.normal(size=(d, d))
-        coupling = -(coupling @ coupling.T)
-        np.fill_diagonal(coupling, 0.0)
-        read = SolveReadout(matrix, constant, coupling, 2.0, str(rng.choice(["row", "symmetric", "none"])))
-    link = "softmax" if kind in ("classes", "matrix") else "sigmoid"
-    labels = LinearLabels(*weights(rng, q, t), link)
-    if kind in ("tags", "graded"):
-        patterns = rng.integers(0, 2, (m, t)).astype(np.uint8)
-        expected = TagSimilarity(labels, patterns, kind == "graded")
-    else:
-        between = rng.uniform(-1, 1, (t, t)) if kind == "matrix" else None
-        expected = ClassSimilarity(labels, rng.integers(0, t, m), between)
-    return ExpectedMap(prepared, expected, read, np.zeros(d))
+def hard_rows(X, seed=0):
+    """Those rows, and some of them zero, huge, tiny, or without most of their entries; in either type."""
+    rng = np.random.default_rng(seed)
+    X = np.array(X, np.float64)
+    X[:20] *= 10.0 ** rng.choice([-300, -30, -3, 3, 30], (20, 1))
+    X[20:30] *= rng.random((10, X.shape[1])) < 0.2
+    X[30], X[31], X[32] = 0, 1e-310, 3e38
+    narrow = np.clip(X, -3e38, 3e38).astype(np.float32)
+    return narrow if rng.random() < 0.5 else X
 
 
-def rows(rng, found, n):
-    """Rows like those of the map, some of zeros, some far out, in float32 or float64."""
-    p = found.n_features
-    part = found.parts[0] if isinstance(found, StackedMap) else found
-    prepared = part.preparation
-    if prepared.rbf is None or len(prepared.mean) > len(prepared.rbf.centers):
-        X = prepared.mean[:p] + 2 * prepared.scale[:p] * rng.normal(size=(n, p))
-    else:
-        X = prepared.rbf.centers[rng.integers(0, len(prepared.rbf.centers), n)] + 0.3 * rng.normal(
-            size=(n, p)
-        )
-    X = X * 10.0 ** rng.choice([0, 0, 0, -30, 30], (n, 1))
-    X[rng.random(n) < 0.1] = 0
-    return X.astype(np.float32) if rng.random() < 0.5 else np.asarray(X, np.float64)
+def stored(model):
+    """The model as a file would give it back."""
+    return WholeMap.from_arrays({name: each.copy() for name, each in model.arrays().items()})

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
-import dataclasses
 import json
 import threading
 
@@ -13,13 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinhash.errors import InvalidInput
-from kinhash.index import ListColumn
 from kinhash.serve import jobs as room
-from kinhash.serve.batches import MOST_ROWS, Batches
-from kinhash.serve.jobs import EncodeJob, SearchJob, run
+from kinhash.serve.jobs import MOST_ROWS, Batches, EncodeJob, SearchJob, read_codes, run, write_codes
 from kinhash.serve.pair import Files, load_pair
-from kinhash.serve.texts import read_codes, write_codes
 
 from .conftest import P, rows_of
 
@@ -45,18 +39,6 @@ def test_two_indexes_of_one_model_are_searched_apart(loaded, pairs):
         assert [one["ids"] for one in json.loads(body)["results"]] == found.ids.tolist()
 
 
-def test_a_radius_needs_all_bits(loaded):
-    """As in the library: distances of kin bits alone are no distances of codes."""
-    model = copy.copy(loaded[0].model)
-    model.add_view("text", X, beside=X)
-    model.views_["text"].fitted_ = dataclasses.replace(model.views_["text"].fitted_, knows_looks=False)
-    pair = dataclasses.replace(loaded[0], model=model)
-    within, nearest = run([SearchJob(pair, X[:2], view="text", k=3, radius=r) for r in (5, None)])
-    assert isinstance(within, InvalidInput)
-    assert "no look-alike bits" in str(within)
-    assert len(json.loads(nearest)["results"]) == 2
-
-
 @st.composite
 def requests(draw):
     """What a job is made of, apart from the pair."""
@@ -78,7 +60,7 @@ def job_of(loaded, facts):
         return EncodeJob(pair, rows.astype(np.float64) if facts["k"] == 1 else rows, written="hex")
     if facts["kind"] == 1:
         return SearchJob(pair, BAD, k=facts["k"])
-    own = pair.ids.all()[facts["rows"]].tolist() if facts["exclude"] else None
+    own = pair.ids[facts["rows"]].tolist() if facts["exclude"] else None
     how = {"k": facts["k"], "where": facts["where"], "exclude": own, "columns": ("name",)}
     if facts["kind"] == 2:
         return SearchJob(pair, packed=pair.codes[facts["rows"]], **how)
@@ -140,7 +122,7 @@ def test_what_no_client_waits_for_is_not_computed(loaded, monkeypatch):
         going.wait(20)
         return run(jobs)
 
-    monkeypatch.setattr("kinhash.serve.batches.run", slowly)
+    monkeypatch.setattr("kinhash.serve.jobs.run", slowly)
 
     async def ask():
         batches = Batches(lambda _: None)
@@ -199,19 +181,10 @@ def test_a_mistake_in_a_large_answer_ends_its_request(loaded, monkeypatch):
     asyncio.run(ask())
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_numbers_that_json_does_not_have_are_null(dtype):
-    flat = np.array([0.1, np.nan, np.inf, -np.inf, 2], dtype)
-    expected = [float(flat[0]), None, None, None, 2.0]
-    assert room._values(flat) == expected
-    lists = ListColumn(flat, np.array([0, 2, 2, 5]))
-    assert room._values(lists) == [[], expected[:2], [], expected[2:]]
-
-
 def test_a_mistake_of_ours_ends_requests_and_not_the_service(loaded, monkeypatch):
     async def ask():
         batches = Batches(lambda _: None)
-        monkeypatch.setattr("kinhash.serve.batches.run", lambda jobs: 1 / 0)
+        monkeypatch.setattr("kinhash.serve.jobs.run", lambda jobs: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             await batches.answer(EncodeJob(loaded[0], X[:1]))
         monkeypatch.undo()

@@ -111,7 +111,8 @@ def test_a_stop_answers_what_is_in_progress(here):
 
 def test_a_stop_does_not_wait_for_ever(pairs, monkeypatch, caplog):
     """What is not answered in time, searches and uploads, gets 503 in the form of our errors."""
-    from kinhash.serve import batches, server
+    from kinhash.serve import jobs as batches
+    from kinhash.serve import server
 
     going, real = threading.Event(), batches.run
     monkeypatch.setattr(batches, "run", lambda jobs: (going.wait(20), real(jobs))[1])
@@ -152,7 +153,7 @@ def test_killed_in_the_middle_of_a_request(here):
             ran.wait()
             with suppress(ConnectionResetError):
                 assert read_all(open_one) == b""
-    options = ("--host", "0.0.0.0", "--max-rows", "3", "--max-k", "5", "--max-body", "5000")
+    options = ("--host", "0.0.0.0", "--limit", "rows=3", "--limit", "k=5", "--limit", "body_bytes=5000")
     with process(here, *options) as (port, ran):
         assert ask(port, "/search", BODY) == wanted
         assert ask(port, "/search", {"ids": [1, 2, 3, 4]})[0] == 422
@@ -240,7 +241,7 @@ def test_a_broken_upload_is_a_mistake_of_the_client(here, framing):
 
 
 def test_what_a_vanished_client_asked_for_is_not_computed(pairs, monkeypatch):
-    from kinhash.serve import batches
+    from kinhash.serve import jobs as batches
 
     app, going, real, computed = app_of(pairs / "a"), threading.Event(), batches.run, []
 
@@ -280,7 +281,7 @@ def test_a_slow_reader_does_not_hold_up_others(pairs):
 
 def test_more_requests_than_may_be_in_progress_are_refused(pairs, monkeypatch):
     app = app_of(pairs / "a", limits=Limits(concurrent=2))
-    from kinhash.serve import batches
+    from kinhash.serve import jobs as batches
 
     going, real = threading.Event(), batches.run
     monkeypatch.setattr(batches, "run", lambda jobs: (going.wait(20), real(jobs))[1])

@@ -7,8 +7,7 @@ import shutil
 
 import pytest
 
-from kinhash.serve.keeper import Keeper
-from kinhash.serve.pair import Files
+from kinhash.serve.pair import Files, Keeper
 
 from .conftest import app_of, listening, put, until
 
@@ -94,7 +93,7 @@ def test_files_may_be_overwritten_in_place(keeper, pairs, here):
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(keeper, heard, pairs, here, monkeypatch):
-    import kinhash.serve.keeper as room
+    import kinhash.serve.pair as room
 
     load = room.load_pair
 
@@ -116,7 +115,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(keeper, heard, pairs
 
 def test_a_mistake_while_loading_keeps_the_pair_and_the_thread(keeper, heard, monkeypatch):
     before = keeper.pair
-    monkeypatch.setattr("kinhash.serve.keeper.load_pair", lambda *_: 1 / 0)
+    monkeypatch.setattr("kinhash.serve.pair.load_pair", lambda *_: 1 / 0)
     keeper.wake()
     keeper.look()
     assert keeper.pair is before

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from kinhash.codes import Codes
-from kinhash.metrics import average_precision, code_health, mean_average_precision
-from kinhash.plugins import Floats, TieGroups, read_sides
-from kinhash.supervision import Labels
+from kinhash.labels import Labels
+from kinhash.metrics import TieGroups, average_precision, code_health, mean_average_precision, read_sides
+from kinhash.plugins import Floats
 
 __all__ = ["CUTS", "AtK", "Audit", "audit_codes"]
 
@@ -123,7 +123,7 @@ def _kin_counts(queries: Labels, database: Labels, alone: bool) -> tuple[int, An
     n_known = len(queries) - sides.n_unknown_queries
     for first in range(0, n_known, step):
         part = slice(first, min(first + step, n_known))
-        grades = sides.kin.grades(part) > 0
+        grades = sides.grades(part) > 0
         total = grades.sum(axis=1)
         if sides.own is not None:
             at = sides.own[part]

@@ -22,7 +22,7 @@ def test_the_reported_objective_is_the_one_in_the_docstring():
     X, y = classes(n=60)
     fitted = FSDH(6, nu=0.3, lam=2.0, lam_map=0.5, n_centers=20, random_state=0).fit(X, y)
     B, L = signs(fitted), one_hot(y)
-    phi = np.column_stack([fitted.fitted_.unrounded.preparation(X), np.ones(60)]).astype(float)
+    phi = np.column_stack([fitted.unrounded.preparation(X), np.ones(60)]).astype(float)
     W = np.linalg.solve(L.T @ L + 2 * np.eye(4), L.T @ B)
     P = np.linalg.solve(phi.T @ phi + 0.5 * np.eye(21), phi.T @ B)
     expected = ((B - L @ W) ** 2).sum() + 2 * (W**2).sum()

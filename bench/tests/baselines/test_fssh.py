@@ -36,10 +36,10 @@ def test_the_reported_objective_and_the_map_are_those_of_the_docstring():
     X, y = classes(n=60)
     fitted = FSSH(5, mu=3.0, theta=2.0, n_centers=10, n_rounds=4, random_state=0).fit(X, y)
     B, L = signs(fitted), one_hot(y)
-    Z = fitted.fitted_.unrounded.preparation(X).astype(float)
+    Z = fitted.unrounded.preparation(X).astype(float)
     np.testing.assert_allclose(Z.std(axis=0), 1, atol=1e-4)
     P = np.linalg.solve(Z.T @ Z + np.eye(10), Z.T @ B)
-    np.testing.assert_allclose(fitted.fitted_.unrounded.scores(X), Z @ P, atol=1e-3)
+    np.testing.assert_allclose(fitted.unrounded.scores(X), Z @ P, atol=1e-3)
     # Left alone with these codes, the factors cannot get below the best they could do together.
     assert fitted.report_.facts["objective"][-1] >= best_with_codes(Z, L, B, 3.0, 2.0) - 1e-6
 
@@ -62,7 +62,7 @@ def test_many_rounds_reach_what_exact_steps_reach():
     X, y = classes(n=60)
     settings = {"mu": 3.0, "theta": 2.0, "n_centers": 10, "n_rounds": 1500, "random_state": 0}
     fitted = FSSH(2, **settings).fit(X, y)
-    Z = fitted.fitted_.unrounded.preparation(X).astype(float)
+    Z = fitted.unrounded.preparation(X).astype(float)
     expected = best_with_codes(Z, one_hot(y), signs(fitted), 3.0, 2.0)
     assert fitted.report_.facts["objective"][-1] == pytest.approx(expected, rel=1e-4)
 

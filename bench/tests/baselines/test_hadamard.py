@@ -39,7 +39,7 @@ def test_tags_vote_and_the_first_breaks_ties():
 def test_the_map_is_least_squares_on_similarities():
     X, y = classes(n=60)
     fitted = HadamardHashing(8, n_centers=10, random_state=0).fit(X, y)
-    phi = fitted.fitted_.unrounded.preparation(X).astype(float)
+    phi = fitted.unrounded.preparation(X).astype(float)
     P = np.linalg.lstsq(phi, signs(fitted), rcond=None)[0]
     np.testing.assert_allclose(fitted.decision_function(X), phi @ P, atol=1e-2)
     X, y = tags()

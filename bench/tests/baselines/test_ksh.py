@@ -76,8 +76,8 @@ def test_every_bit_agrees_at_least_as_much_as_its_spectral_start():
 def test_the_kernel_is_centered_and_as_wide_as_the_mean_squared_distance():
     X, y = clusters(n=50)
     fitted = KSH(4, n_anchors=12, random_state=0).fit(X, y)
-    preparation = fitted.fitted_.unrounded.preparation
-    squared = ((X[:, None] - preparation.rbf.centers) ** 2).sum(axis=2)
+    preparation = fitted.unrounded.preparation
+    squared = ((X[:, None] - preparation.similarities.centers) ** 2).sum(axis=2)
     K = np.exp(-squared / (2 * squared.mean()))
     np.testing.assert_allclose(preparation(X), K - K.mean(axis=0), atol=1e-6)
     assert root_mean_square_distance(X, X[:3]) ** 2 == pytest.approx(
@@ -98,6 +98,7 @@ def test_a_stored_model_encodes_alike(tmp_path):
     assert np.array_equal(load(tmp_path / "ksh.kin").encode(X), fitted.encode(X))
 
 
+@pytest.mark.filterwarnings("ignore:.*bits change when the model is rounded")
 def test_pairs_are_enough():
     X, y = clusters()
     rng = np.random.default_rng(1)
@@ -108,10 +109,8 @@ def test_pairs_are_enough():
 
 
 def test_the_width_does_not_depend_on_blocks(monkeypatch):
-    from kinhash._internal.rows import Rows
-    from kinhash._internal.stages import Stages
-    from kinhash.hashers.base import Training
-    from kinhash.supervision import from_labels
+    from kinhash.paper import Training, from_labels
+    from kinhash.plugins import Rows, Stages
 
     X, y = clusters(n=1000)
     found = []
@@ -119,5 +118,5 @@ def test_the_width_does_not_depend_on_blocks(monkeypatch):
         monkeypatch.setattr(Rows, "block_rows", lambda self, size=size: size)
         training = Training(Rows(X), from_labels(y), None, np.random.default_rng(0), Stages())
         found.append(kernel_preparation(training, 10))
-    assert found[0].rbf.width == pytest.approx(found[1].rbf.width)
+    assert found[0].similarities.width == pytest.approx(found[1].similarities.width)
     np.testing.assert_allclose(found[0].mean, found[1].mean)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rival_cases import classes, tags
 
-from kinhash.supervision import from_labels, from_pairs
+from kinhash.paper import from_labels, from_pairs
 from kinhash_bench.baselines import LFH
 from kinhash_bench.baselines.lfh import Block, columns_step, row_step
 
@@ -114,7 +114,7 @@ def test_signs_of_the_factors_are_the_codes_and_ridge_onto_them_is_the_map():
     X, y = classes(n=80)
     fitted = LFH(4, n_rounds=3, random_state=0).fit(X, y)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    margins = fitted.fitted_.unrounded.scores(X).astype(float)
+    margins = fitted.unrounded.scores(X).astype(float)
     W = np.linalg.lstsq(Z, margins, rcond=None)[0]
     np.testing.assert_allclose(Z @ W, margins, atol=1e-3)  # no intercept
     assert ((margins > 0) == (np.unpackbits(fitted.codes_, axis=1)[:, :4] > 0)).mean() > 0.7

@@ -59,14 +59,6 @@ def test_no_rival_forms_a_matrix_of_all_pairs(name, make):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
-def test_nor_does_the_expected_map():
-    X, y = tag_sets()
-    # Similarities to 1,000 RBF centers, a row's 4,000 bytes, are held once, and for some blocks more.
-    assert peak_of(quick("RandomCodewords", map="expected"), X, y) < 4000 * N + N * N / 2
-
-
-@pytest.mark.slow
 def test_the_yardstick_sees_a_matrix_of_all_pairs():
     class Square:
         def fit(self, X, y):

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from kinhash.baselines import ITQ
 from kinhash.errors import MissingExtra
+from kinhash.paper import ITQ
 from kinhash_bench.baselines import BASELINES
 from kinhash_bench.baselines.metric_learners import (
     MetricPairs,

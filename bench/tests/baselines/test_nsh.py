@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kinhash.errors import InvalidInput
-from kinhash.supervision import read_labels
+from kinhash.labels import read_labels
 from kinhash_bench.baselines.nsh import NSH, leading_directions, orthonormal_rows, unit_labels
 
 # Uncentered label vectors may leave a bit on one side for all rows.

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsRegressor
 
-from kinhash.baselines import Baseline, Solved, Unsupervised
 from kinhash.errors import InvalidInput
 from kinhash.models import Map
-from kinhash.plugins import Training
+from kinhash.paper import Baseline, Solved, Training, Unsupervised
 from kinhash.testing import check_hasher
 from kinhash_bench.baselines import BASELINES, TwoStepBaseline
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash.plugins import Preparation, Rows, prepare_rows
+from kinhash.paper.maps import Preparation, prepare_rows
+from kinhash.plugins import Rows
 from kinhash_bench.baselines.row_sets import PreparedRows
 
 

@@ -49,8 +49,8 @@ def test_its_kernel_takes_plain_distances_and_its_map_is_ridge():
     X, y = classes(n=60)
     fitted = SCDH(6, n_centers=15, random_state=0).fit(X, y)
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    preparation = fitted.fitted_.unrounded.preparation
-    distance = np.linalg.norm(unit[:, None] - preparation.rbf.centers, axis=2)
+    preparation = fitted.unrounded.preparation
+    distance = np.linalg.norm(unit[:, None] - preparation.similarities.centers, axis=2)
     phi = np.column_stack([np.exp(-distance / (2 * 0.4**2)), np.ones(60)])
     np.testing.assert_allclose(preparation(X), phi[:, :-1], atol=2e-3)  # near 0, square roots of float32
     P = np.linalg.solve(phi.T @ phi + 0.1 * np.eye(16), phi.T @ signs(fitted))

@@ -81,7 +81,7 @@ def test_the_reported_objective_is_the_one_in_the_docstring():
     X, y = classes(n=60)
     fitted = SDH(6, nu=0.3, lam=2.0, lam_map=0.5, n_centers=20, random_state=0).fit(X, y)
     B, L = signs(fitted), one_hot(y)
-    phi = np.column_stack([fitted.fitted_.unrounded.preparation(X), np.ones(60)]).astype(float)
+    phi = np.column_stack([fitted.unrounded.preparation(X), np.ones(60)]).astype(float)
     W = np.linalg.solve(B.T @ B + 2 * np.eye(6), B.T @ L)
     P = np.linalg.solve(phi.T @ phi + 0.5 * np.eye(21), phi.T @ B)
     expected = ((L - B @ W) ** 2).sum() + 2 * (W**2).sum()
@@ -103,7 +103,7 @@ def test_weights_count_rows():
     fitted = step.fit(X, y, sample_weight=twice)
     doubled = np.concatenate([np.arange(30), np.arange(60)])
     B, L = signs(fitted)[doubled], one_hot(y)[doubled]
-    phi = np.column_stack([fitted.fitted_.unrounded.preparation(X[doubled]), np.ones(90)]).astype(float)
+    phi = np.column_stack([fitted.unrounded.preparation(X[doubled]), np.ones(90)]).astype(float)
     unit = 60 / 90  # weights have the mean 1
     P = np.linalg.solve(unit * phi.T @ phi + 0.01 * np.eye(21), unit * phi.T @ B)
     np.testing.assert_allclose(fitted.decision_function(X[doubled]), phi @ P, atol=5e-3)

@@ -36,7 +36,7 @@ def test_bits_are_signs_of_cosines_along_principal_components():
     sides, waves = fitted.report_.facts["sides"], fitted.report_.facts["waves"]
     low, length = V.min(axis=0), np.ptp(V, axis=0)
     angle = np.pi * waves * (V[:, sides] - low[sides]) / length[sides]
-    np.testing.assert_allclose(fitted.fitted_.unrounded.scores(X), np.sin(angle + np.pi / 2), atol=1e-3)
+    np.testing.assert_allclose(fitted.unrounded.scores(X), np.sin(angle + np.pi / 2), atol=1e-3)
 
 
 def test_the_first_wave_halves_the_longest_side():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from kinhash.encoders.feature_transform import Preparation
 from kinhash.models import WholeMap
+from kinhash.paper.maps import Preparation
 from kinhash_bench.baselines.trees import Steps, Trees, TreesMap
 
 RNG = np.random.default_rng(0)

@@ -9,10 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from kinhash import load
-from kinhash._internal.rows import Rows
-from kinhash._internal.stages import Stages
-from kinhash.hashers.base import Training
-from kinhash.supervision import from_labels, from_pairs, from_similarity
+from kinhash.paper import Training, from_labels, from_pairs, from_similarity
+from kinhash.plugins import Rows, Stages
 from kinhash_bench.baselines.pair_bits import LOSSES, ListedPairs, bit_weights
 from kinhash_bench.baselines.tsh import TSH, refined_bit, spectral_bit
 
@@ -113,7 +111,9 @@ def test_pairs_of_tags_listed_pairs_and_matrices_with_few_columns():
     found = set(zip(listed.rows[listed.first], listed.rows[listed.second], listed.S, strict=True))
     assert found == {(1, 3, 1.0), (1, 2, -1.0), (2, 7, 1.0)}
     S = np.where(np.arange(20)[:, None] % 3 == np.arange(8) % 3, 0.7, -0.4)
-    few = ListedPairs.draw(training(None, supervision=from_similarity(S, np.arange(8))), 4)
+    few = ListedPairs.draw(
+        training(None, supervision=from_similarity(S, np.arange(8), len(S), np.random.default_rng(0))), 4
+    )
     assert (few.first < 8).all()
     same = few.first % 3 == few.second % 3
     np.testing.assert_allclose(few.S, np.where(same, 0.7, -0.4))
@@ -141,7 +141,7 @@ def test_the_map_is_scikit_learns_svm():
 
     X, y = clusters()
     fitted = TSH(4, n_partners=20, random_state=0).fit(X, y)
-    gamma = 1 / (2 * fitted.fitted_.unrounded.preparation.rbf.width**2)
+    gamma = 1 / (2 * fitted.unrounded.preparation.similarities.width**2)
     bits = np.unpackbits(fitted.codes_, axis=1)[:, :4]
     for k in range(4):
         direct = SVC(C=1.0, gamma=gamma).fit(X, bits[:, k]).decision_function(X)

@@ -55,15 +55,14 @@ def test_a_penalty_is_chosen_that_noise_needs():
 def test_the_path_is_ridge_with_an_intercept():
     from sklearn.linear_model import Ridge
 
-    from kinhash._internal.rows import Rows
-    from kinhash._internal.stages import Stages
-    from kinhash.encoders.features import Plain, labeled_set
-    from kinhash.supervision import Training, from_labels
+    from kinhash.paper import Training, from_labels
+    from kinhash.plugins import Rows, Stages
+    from kinhash_bench.baselines.features import PLAIN, labeled_set
 
     X, y = classes(n=120)
     weights = np.random.default_rng(0).uniform(0.5, 2, 120)
     training = Training(Rows(X), from_labels(y, 120), weights, np.random.default_rng(0), Stages())
-    rows = labeled_set(training, Plain(), training.rng)
+    rows = labeled_set(training, PLAIN, training.rng)
     targets = np.random.default_rng(1).choice([-1.0, 1.0], (120, 5))
     for penalty, found in tuned._ridge_path(rows, targets):
         ridge = Ridge(alpha=penalty).fit(rows.features, targets, sample_weight=weights)

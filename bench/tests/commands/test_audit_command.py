@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from command_line import Run
 
-from kinhash.codes import Codes
-from kinhash.codes.codes_file import save_codes
+from kinhash.codes import Codes, save_codes
 
 BITS = np.random.default_rng(0).integers(0, 2, (60, 16))
 Y = np.random.default_rng(1).integers(0, 3, 60)

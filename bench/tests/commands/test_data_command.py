@@ -28,7 +28,7 @@ def test_data_lists_checks_and_prepares(run: Run, tmp_path: Path, monkeypatch: p
     states = json.loads(succeed(run, f"data check --data-home {tmp_path} --json"))["data_sets"]
     assert {entry["name"]: entry["state"] for entry in states}["digits"] == "built in"
     succeed(run, f"data prepare digits --data-home {tmp_path} -o digits.npz")
-    succeed(run, "fit digits.npz --labels digits.npz --bits 8 --held-out 20 -o m.kin")
+    succeed(run, "fit digits.npz:features --labels digits.npz:labels --bits 8 --held-out 20 -o m.kin")
     said = run("data", "prepare", "cifar10", "--data-home", tmp_path)
     assert said.code == 2
     assert "cifar10 lacks" in said.err
@@ -47,7 +47,6 @@ def test_data_alone_prints_its_help(run: Run) -> None:
     [
         ("data prepare cifar", "Did you mean 'cifar10'?"),
         ("bench smoke --bits 63 -o out.kin", "no length of this task called '63'"),
-        ("fit X.npy --labels y.txt --method sdh -o m.kin", "Did you mean 'SDH'?"),
         ("report loop.kin -o a.html", "Error: loop"),
     ],
 )
@@ -73,14 +72,4 @@ def test_audit_notices_classes_that_look_like_tags(
     Path("y.txt").write_text("\n".join(["red", "blue;round", "round", "blue;red"] * 30) + "\n")
     said = run("audit", "codes.npy", "y.txt")
     assert said.code == 0, said.err
-    assert "60 classes in y.txt look like several tags" in said.err
-
-
-def test_a_rival_is_fitted_by_its_name(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    y = np.arange(120) % 3
-    np.save("X.npy", np.random.default_rng(0).normal(size=(120, 6)) + 4 * np.eye(6)[y])
-    np.savetxt("y.txt", y, fmt="%d")
-    result = json.loads(succeed(run, "fit X.npy --labels y.txt --method COSDISH --bits 4 -o m.kin --json"))
-    assert result["verdict"]["lines"][0]["name"] == "codes, learned database"
-    assert json.loads(succeed(run, "info m.kin --json"))["method"] == "COSDISH"
+    assert "Classes in y.txt look like several tags" in said.err

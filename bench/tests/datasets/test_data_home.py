@@ -15,8 +15,8 @@ import pytest
 from compact_cases import compact_arrays
 from official import write_cifar10, write_espgame, write_mnist
 
-from kinhash._internal.registry import Table
 from kinhash.errors import DamagedFile, FileProblem, InvalidInput, MissingExtra
+from kinhash.plugins import Table
 from kinhash_bench.datasets import (
     DATASETS,
     Facts,

@@ -9,8 +9,8 @@ import pytest
 from metric_oracles import ap
 
 from kinhash.codes import Codes
+from kinhash.labels import read_labels
 from kinhash.metrics import mean_average_precision
-from kinhash.supervision import read_labels
 from kinhash_bench.audit import audit_codes
 
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from kinhash.errors import InvalidInput
-from kinhash.supervision import read_labels
+from kinhash.labels import read_labels
 from kinhash_bench.datasets import DATASETS, Dataset, load
 from kinhash_bench.protocols import cosine_ranking
 

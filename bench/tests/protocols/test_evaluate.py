@@ -12,11 +12,10 @@ import scipy.sparse as sp
 from protocol_methods import SignBits, blobs
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from kinhash import EMKSH, BitLayout, EnergyHasher
+from kinhash import EMKSH, EnergyHasher
 from kinhash.codes import Codes, unpack_bits
 from kinhash.errors import CodesMismatch, InvalidInput, KinhashWarning, UnknownName
-from kinhash.metrics import mean_average_precision, near_kin, near_kin_from_scores
-from kinhash.metrics.nearest_kin import NearestKin
+from kinhash.metrics import NearestKin, mean_average_precision, near_kin, near_kin_from_scores
 from kinhash_bench import datasets
 from kinhash_bench.protocols import PROTOCOLS, Cosine, Partition, Protocol, evaluate, nearest_kin_of
 
@@ -64,27 +63,6 @@ def test_nearest_kin_found_beforehand_are_those_of_the_evaluation(protocol, monk
         again = evaluate(method, data, protocol, 1, nearest=known)
         for which, near in record.near_kin.items():
             np.testing.assert_array_equal(again.near_kin[which].per_query, near.per_query)
-
-
-@pytest.mark.parametrize("protocol", ["paper", "pairs"])
-def test_bits_count_what_their_fields_say(protocol):
-    """Codes with fields score as plain codes in which a bit that counts three stands three times."""
-    X, y = blobs()
-
-    class Weighted(SignBits):
-        def encode(self, X):
-            return Codes(super().encode(X), self.n_bits, fields=BitLayout(alike=2, kin_weight=3))
-
-    class Repeated(SignBits):
-        def encode(self, X):
-            bits = unpack_bits(super().encode(X), 4)
-            return np.packbits(np.repeat(bits, [3, 3, 1, 1], axis=1), axis=1)
-
-    weighted = evaluate(Weighted(4, learns=False), (X, y), protocol)
-    repeated = evaluate(Repeated(8, learns=False), (X, y), protocol)
-    plain = evaluate(SignBits(4, learns=False), (X, y), protocol)
-    assert weighted.mapped.per_query.tolist() == repeated.mapped.per_query.tolist()
-    assert weighted.mapped.value != plain.mapped.value
 
 
 @pytest.mark.parametrize("method", [SignBits(), Cosine()])

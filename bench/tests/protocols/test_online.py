@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kinhash import EMKSH, EnergyHasher
+from kinhash import EMKSH
 from kinhash.errors import InvalidInput
 from kinhash.metrics import mean_average_precision
+from kinhash_bench.baselines import HMOH
 from kinhash_bench.protocols import PROTOCOLS, evaluate_online
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
@@ -21,14 +22,14 @@ def rows(n=300):
 
 def test_each_step_searches_the_rows_so_far():
     X, y = rows()
-    record = evaluate_online(EMKSH(8, random_state=0), (X, y), "paper", 1, n_batches=3)
+    record = evaluate_online(HMOH(8, random_state=0), (X, y), "paper", 1, n_batches=3)
     split = PROTOCOLS["paper"].partition(y, 1)
     assert [step.n_rows for step in record.steps] == [60, 120, 180]
     assert (record.protocol, record.protocol_digest, record.partition) == ("paper", "f0eb1beaca68", 1)
     from kinhash_bench.protocols.partition import random_order
 
     order = split.train[random_order(180, 0, 1)]
-    hasher, kept = EMKSH(8, random_state=0), []
+    hasher, kept = HMOH(8, random_state=0), []
     for step, batch in zip(record.steps, np.split(order, 3), strict=True):
         hasher.partial_fit(X[batch], y[batch])
         kept.append(np.asarray(hasher.encode(X[batch])))
@@ -44,6 +45,6 @@ def test_each_step_searches_the_rows_so_far():
     assert "180" in str(record)
 
 
-def test_settings_that_need_all_rows_are_refused():
+def test_methods_that_need_all_rows_are_refused():
     with pytest.raises(InvalidInput, match="batches"):
-        evaluate_online(EnergyHasher(8), rows())
+        evaluate_online(EMKSH(8), rows())

@@ -19,17 +19,18 @@ def test_every_figure_is_that_of_its_metric(exclude_self):
     args = codes[queries], codes, y[queries], y
     found = ranking_profile(*args, exclude_self=exclude_self)
     own = {"exclude_self": exclude_self}
-    curve = metrics.precision_at_recall(*args, recall=RECALLS, **own)
-    np.testing.assert_allclose(found.ranked_precision, curve.precision)
+    ranking = metrics.read_ranking(*args, None, exclude_self)
+    curves = [groups.precision_at_recall(RECALLS) for _, groups in metrics.query_blocks(ranking)]
+    np.testing.assert_allclose(found.ranked_precision, np.nanmean(np.concatenate(curves), axis=0))
     for k, value in found.precision_at.items():
         assert value == pytest.approx(metrics.precision_at_k(*args, k=k, **own).value)
     assert list(found.map_at) == [1000]
     assert found.map_at[1000] == pytest.approx(metrics.mean_average_precision(*args, top=1000, **own))
     by_found = metrics.mean_average_precision(*args, top=1000, divide_by="found", **own)
     assert found.map_at_found[1000] == pytest.approx(by_found)
-    near = metrics.precision_within_radius(*args, radius=2, **own)
-    assert found.within_radius == pytest.approx(near.value)
-    assert found.empty == pytest.approx(near.n_empty / len(args[0]))
+    curve = metrics.precision_recall_curve(*args, **own)
+    assert found.within_radius == pytest.approx(curve.precision[2])
+    assert found.empty == pytest.approx(curve.empty[2])
 
 
 def test_nothing_to_find_has_no_profile():

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from kinhash.errors import InvalidInput, UnknownName
-from kinhash.metrics.mean_score import NO_KIN
-from kinhash.metrics.tie_groups import TIES
+from kinhash.metrics import NO_KIN, TIES
 from kinhash_bench.protocols import PROTOCOLS, Protocol
 from kinhash_bench.protocols.protocol import CHOICES
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kinhash.baselines import LSH
 from kinhash.errors import FileProblem, InvalidInput
 from kinhash.metrics import mean_average_precision
+from kinhash.paper import LSH
 from kinhash_bench.protocols import PROTOCOLS, evaluate, given_partition
 
 CIFAR = np.arange(60_000) % 10

@@ -124,7 +124,7 @@ def test_the_count_of_wins() -> None:
             steady + 0.3,
             n_bits=32,
             label="EnergyHasher, rbf",
-            given={"encoder": "expected", "encoder__features": "rbf"},
+            given={"features": "rbf"},
         ),
     ]
     found = {v.n_bits: v for v in verdicts(rows, other_maps=False)}
@@ -134,7 +134,7 @@ def test_the_count_of_wins() -> None:
         (False, False),
     ]
     assert "first or level with the first in 2 of 3 (67%) cells against rivals" in wins_sentence(rows)
-    assert "no rival's codes were run with our encoder" in wins_sentence(rows)
+    assert "no rival's codes were run with another map" in wins_sentence(rows)
     assert "paper 2 of 3 (67%); inductive not run" in wins_sentence(rows)
     lost = next(table for table in make_report(rows).tables if table.name == "wins-lost")
     ((where, entries),) = lost.rows
@@ -146,15 +146,15 @@ def test_the_count_of_wins() -> None:
 def test_the_count_names_the_settings_that_ours_had_in_all_cells() -> None:
     steady = np.full(50, 0.6)
     rival = row("SDH", steady - 0.1)
-    alone = row("EnergyHasher", steady, given={"alike": 0}, label="EnergyHasher")
+    alone = row("EnergyHasher", steady, given={"looks": 0}, label="EnergyHasher")
     plain = row("EnergyHasher", steady, first=1)
-    assert "EnergyHasher with alike = 0 is first" in wins_sentence([*alone, *rival])
+    assert "EnergyHasher with looks = 0 is first" in wins_sentence([*alone, *rival])
     assert "EnergyHasher as it comes is first" in wins_sentence([*plain, *row("SDH", steady - 0.1, first=1)])
     assert "EnergyHasher with settings that differ between cells is first" in wins_sentence(
         [*alone, *plain, *rival]
     )
     count = next(table for table in make_report([*alone, *rival]).tables if table.name == "wins-count")
-    assert "takes part with alike = 0" in count.notes[0]
+    assert "takes part with looks = 0" in count.notes[0]
 
 
 def test_one_length_is_said_once_and_several_in_every_row() -> None:
@@ -172,20 +172,20 @@ def test_one_length_is_said_once_and_several_in_every_row() -> None:
 @pytest.mark.parametrize("section", ["maps-x", "a task of one's own"])
 def test_other_maps_on_rivals_codes_count_apart(section: str) -> None:
     steady = np.full(50, 0.6)
-    other = row("SDH", steady + 0.1, given={"map": "expected"}, label="SDH, expected map")
+    other = row("SDH", steady + 0.1, given={"map": "tuned"}, label="SDH, tuned map")
     rows = [
         *row("EnergyHasher", steady),
         *row("SDH", steady - 0.1),
         *(replace(one, sections=(section,)) for one in other),
     ]
     assert [v.won for v in verdicts(rows, other_maps=False)] == [True]
-    assert [(v.won, v.rival) for v in verdicts(rows, other_maps=True)] == [(False, "SDH, expected map")]
+    assert [(v.won, v.rival) for v in verdicts(rows, other_maps=True)] == [(False, "SDH, tuned map")]
     own = [replace(one, given={"map": "own"}, label="SDH") for one in other]
     assert [v.won for v in verdicts([*rows[:1], *own], other_maps=False)] == [False]
     elsewhere = [*row("EnergyHasher", steady, n_bits=32), *row("SDH", steady - 0.1, n_bits=32)]
     sentence = wins_sentence([*rows, *elsewhere])
-    assert "2 of 2 (100%) cells against rivals with encoders of their own" in sentence
-    assert "0 of 1 (0%) against their codes with other encoders" in sentence  # only where these were run
+    assert "2 of 2 (100%) cells against rivals with maps of their own" in sentence
+    assert "0 of 1 (0%) against their codes with other maps" in sentence  # only where these were run
 
 
 def test_scores_stand_beside_a_difference_on_the_partitions_it_was_taken_on() -> None:

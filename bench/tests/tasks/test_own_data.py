@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinhash.baselines import LSH
 from kinhash.errors import FileProblem, InvalidInput, UnknownName
 from kinhash.metrics import mean_average_precision
+from kinhash.paper import LSH
 from kinhash_bench.tasks import Store, plan, read_task, run, run_cell
 from kinhash_bench.tasks.custom_data import load_own
 

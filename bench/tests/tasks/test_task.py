@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from kinhash.encoders.expected_labels import ExpectedLabels
-from kinhash.encoders.features import RBF
 from kinhash.errors import FileProblem, InvalidInput, KinhashError, UnknownName
 from kinhash_bench.tasks import named_tasks, read_task
 from kinhash_bench.tasks.methods import make_method
@@ -64,17 +62,11 @@ vary_protocol = {n_queries = [50, 60]}
     }
 
 
-def test_settings_of_parts_are_given_by_flat_names() -> None:
-    given = {"encoder": "expected", "encoder__features": "rbf", "encoder__features__n_centers": 3000}
-    made = make_method("EnergyHasher", given, 16, 7)
-    assert (made.n_bits, made.random_state, made.solver) == (16, 7, "auto")
-    assert isinstance(made.encoder, ExpectedLabels)
-    assert isinstance(made.encoder.features, RBF)
-    assert made.encoder.features.n_centers == 3000
-    assert make_method("EnergyHasher", given, 16, 7).encoder is not made.encoder
-    trees = {"encoder": "regressor", "encoder__estimator": "@boosted-regression-trees"}
-    assert make_method("EnergyHasher", trees, 16, 7).encoder.estimator.random_state == 7
-    assert make_method("LabelModel", {"features": "plain"}, None, 3).random_state == 3
+def test_settings_and_a_seed_reach_the_method() -> None:
+    made = make_method("EnergyHasher", {"looks": 0, "kinship": "any"}, 16, 7)
+    assert (made.n_bits, made.random_state, made.looks, made.kinship) == (16, 7, 0, "any")
+    mapped = make_method("SDH", {"map": "@boosted-regression-trees"}, 16, 7)
+    assert mapped.map.random_state == 7
 
 
 def test_part_of_a_task(tmp_path: Path) -> None:
@@ -114,14 +106,7 @@ def test_part_of_a_task(tmp_path: Path) -> None:
         ('given = {map = "linear"}|given = {mop = "linear"}', "Did you mean 'map'"),
         ("bits = [8, 16]|vary = {clib = [1.0]}", "Did you mean 'clip'"),
         ("bits = [8, 16]|vary = {n_bits = [8]}", "no parameter of EMKSH called 'n_bits'"),
-        (
-            '"EMKSH", {|{name = "EnergyHasher", given = {encoder__features = "rbf"}}, {',
-            "encoder__features was set, and encoder is 'auto'",
-        ),
-        (
-            '"EMKSH", {|{name = "EnergyHasher", given = {encoder = "ridge", encoder__alhpa = 1.0}}, {',
-            "Did you mean 'alpha'",
-        ),
+        ('"EMKSH", {|{name = "EnergyHasher", given = {look = 1}}, {', "Did you mean 'looks'"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, change: str, word: str) -> None:
@@ -167,6 +152,6 @@ def test_deep_nesting_is_refused(how: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", ["nan", "-inf", "inf", "+nan"])
 def test_numbers_in_a_task_are_finite(number: str, tmp_path: Path) -> None:
-    text = GOOD.replace('"EMKSH", "Cosine"', f'{{name = "EnergyHasher", given = {{alike = {number}}}}}')
+    text = GOOD.replace('"EMKSH", "Cosine"', f'{{name = "EnergyHasher", given = {{looks = {number}}}}}')
     with pytest.raises(InvalidInput, match="finite"):
         read_task(written(tmp_path, text))

@@ -1,4 +1,4 @@
-"""Files and folders that appear under their name when they are complete, or not at all.
+"""Files that appear under their name when they are complete, or not at all.
 
 A temporary one is made beside the target, brought to the disk and renamed. It is locked as long as its
 process lives. An unlocked one was left behind by a process that was killed. The next write to the same
@@ -15,7 +15,6 @@ import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from ..errors import FileProblem
 
@@ -32,11 +31,10 @@ __all__ = [
     "remove_unfinished",
     "replace_file",
     "replacing_file",
-    "replacing_folder",
 ]
 
 PathLike = str | os.PathLike[str]
-TEMPORARY, OLD = ".kinhash-tmp", ".kinhash-old"
+TEMPORARY = ".kinhash-tmp"
 BACKUP = ".bak"  # backups of a file are called NAME.bak, NAME.bak2, NAME.bak3, ...
 
 _unfinished: set[str] = set()  # temporary files and folders of this process
@@ -99,45 +97,6 @@ def keeping_others_out(path: PathLike) -> Iterator[None]:
     finally:
         if lock is not None:
             os.close(lock)
-
-
-@contextlib.contextmanager
-def replacing_folder(path: PathLike) -> Iterator[Path]:
-    """A new folder for files, which takes the place of ``path`` once the block ends without an error.
-
-    Two renames: a process killed between them leaves the old folder under a name that ends in ``-old``.
-    An `OSError` is the caller's to explain.
-    """
-    target = os.path.abspath(path)
-    with _beside(target, os.mkdir) as temporary:
-        yield Path(temporary)
-        for entry in [*os.scandir(temporary), temporary]:
-            _sync(os.fspath(entry))
-        old = temporary.removesuffix(TEMPORARY) + OLD
-        try:
-            if os.path.exists(target):
-                os.rename(target, old)
-            os.rename(temporary, target)
-        except BaseException:
-            if os.path.exists(old) and not os.path.exists(target):
-                os.rename(old, target)
-            raise
-        finally:
-            _sync_folder(os.path.dirname(target))
-            if os.path.exists(target):
-                _remove_even_interrupted(old)
-
-
-def _remove_even_interrupted(path: str) -> None:
-    """Remove a folder; Ctrl-C is raised once it is gone."""
-    _unfinished.add(path)
-    try:
-        _remove(path)
-    except BaseException:
-        _remove(path)
-        raise
-    finally:
-        _unfinished.discard(path)
 
 
 def expect_plain_file(path: PathLike) -> os.stat_result | None:
@@ -223,18 +182,14 @@ def _lock(path: str, wait: bool) -> int | None:
 
 
 def _remove_left_behind(target: str) -> None:
-    """Remove temporaries of this target and of its backups that no living process holds, and old folders
-    that have a new one."""
+    """Remove temporaries of this target and of its backups that no living process holds."""
     folder, name = os.path.split(target)
-    random = r"\.[0-9a-f]{12}"
-    ends = rf"(?:{re.escape(BACKUP)}[0-9]*)?{random}{TEMPORARY}|{random}{OLD}"
-    form = re.compile(rf"{re.escape(f'.{name}')}(?:{ends})")
+    form = re.compile(rf"{re.escape(f'.{name}')}(?:{re.escape(BACKUP)}[0-9]*)?\.[0-9a-f]{{12}}{TEMPORARY}")
     try:
         found = list(filter(form.fullmatch, os.listdir(folder)))
     except OSError:  # a folder one may write to and not list
         return
-    endings = (TEMPORARY, OLD) if os.path.exists(target) else (TEMPORARY,)
-    for path in (os.path.join(folder, other) for other in found if other.endswith(endings)):
+    for path in (os.path.join(folder, other) for other in found):
         with contextlib.suppress(OSError):  # BlockingIOError: another process is writing it
             lock = _lock(path, wait=False)
             if lock is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .types import Array, Floats, Floats32, Rng
 
-__all__ = ["Adam", "fit_rotation", "jittered_cholesky", "sigmoid"]
+__all__ = ["fit_rotation", "jittered_cholesky", "sigmoid"]
 
 
 def jittered_cholesky(
@@ -64,25 +64,6 @@ def fit_rotation(
 def _nearest_rotation(matrix: Floats | Floats32) -> Any:
     left, _, right = np.linalg.svd(matrix, full_matrices=False)
     return left @ right
-
-
-class Adam:
-    """Moves several arrays of weights in place; ``decays`` say how much is kept of each running mean."""
-
-    def __init__(self, weights: Sequence[Array], decays: tuple[float, float]) -> None:
-        self.weights, self.decays, self.t = weights, decays, 0
-        self.means = [np.zeros_like(w) for w in weights]
-        self.squares = [np.zeros_like(w) for w in weights]
-
-    def move(self, gradients: Sequence[Array], step: float) -> None:
-        """One step against the gradients, an array for each array of weights."""
-        self.t += 1
-        slow, slower = self.decays
-        size = step * np.sqrt(1 - slower**self.t) / (1 - slow**self.t)
-        for w, m, s, g in zip(self.weights, self.means, self.squares, gradients, strict=True):
-            m += (1 - slow) * (g - m)
-            s += (1 - slower) * (g * g - s)
-            w -= size * m / (np.sqrt(s) + 1e-8)
 
 
 def sigmoid(x: Array) -> Array:

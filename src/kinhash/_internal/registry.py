@@ -1,6 +1,6 @@
 """Names to things, imported only when asked for.
 
-A row is ``"ksh": "kinhash.energies.ksh:KSH"``. What is in a table is in the API, the command
+A row is ``"ksh": "kinhash.paper.energies:KSH"``. What is in a table is in the API, the command
 line, the common tests and the docs; other packages add rows through an entry point group.
 """
 

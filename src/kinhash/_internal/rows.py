@@ -17,9 +17,6 @@ __all__ = ["PickedRows", "Rows"]
 class Rows:
     """Rows of a checked matrix X (n, p): dense (memory map included) or CSR."""
 
-    # True where columns have the sizes they should keep, and are centered but never standardized.
-    kept_sizes = False
-
     def __init__(self, X: Features) -> None:
         self.X = sp.csr_array(X) if sp.issparse(X) else X
         self.shape: tuple[int, int] = (int(X.shape[0]), int(X.shape[1]))

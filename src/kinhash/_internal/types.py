@@ -10,8 +10,8 @@ import numpy.typing as npt
 from .aliases import Facts, Features, LabelsLike, Matrix
 
 __all__ = [
-    "Array", "Bools", "Bytes", "Distances", "Facts", "Features", "Floats", "Floats32", "Ints", "LabelsLike",
-    "Matrix", "Numbers", "Numbers32", "Rng", "Seed", "Words",
+    "Array", "Bools", "Bytes", "Distances", "Facts", "Features", "Floats", "Floats32", "Ints", "Ints32",
+    "LabelsLike", "Matrix", "Numbers", "Numbers32", "Rng", "Seed", "Words",
 ]  # fmt: skip
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -22,6 +22,7 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Words: TypeAlias = npt.NDArray[np.uint64]  # of codes
 Numbers32: TypeAlias = npt.NDArray[np.uint32]  # of rows and codes
+Ints32: TypeAlias = npt.NDArray[np.int32]
 Distances: TypeAlias = npt.NDArray[np.uint16]
 Rng: TypeAlias = np.random.Generator
 Seed: TypeAlias = int | Rng | np.random.RandomState | None

@@ -36,16 +36,17 @@ __all__ = [
     "in_order_of",
     "is_integer",
     "make_rng",
-    "weight_unit",
 ]
 
 FRAMES = ("pandas", "polars", "pyarrow")
-MAX_BITS = 1024
+MAX_BITS = 16384
 CHECK_ROWS = 65536
 
 
 def as_matrix(X: Features) -> Features:
     """X as something NumPy and scikit-learn take."""
+    if np.ma.isMaskedArray(X):
+        X = _without_mask(X)
     if hasattr(X, "detach") and hasattr(X, "cpu"):
         X = _from_tensor(X)
     if isinstance(X, np.ndarray) and _is_small_float(X.dtype):
@@ -63,6 +64,18 @@ def as_matrix(X: Features) -> Features:
             "Pass the column that holds the features",
         )
     return _lists(X[found[0]], found[0]) if found else X
+
+
+def _without_mask(X: Features) -> Array:
+    """A masked array of which nothing is masked as a plain one."""
+    n_masked = int(np.ma.getmaskarray(X).sum())
+    if n_masked:
+        raise InvalidInput(
+            f"X is a masked array of which {n_masked:,} values are masked",
+            "finite numbers only",
+            "Drop or impute such rows, for example with X.filled and sklearn.impute.SimpleImputer",
+        )
+    return np.asarray(X.data)
 
 
 def column_names(X: Features) -> list[str] | None:
@@ -187,7 +200,9 @@ def _shortened(message: str) -> str:
 def _validated(estimator: Any, X: Features, reset: bool, names_checked: bool) -> Matrix:
     from sklearn.utils.validation import check_array, validate_data
 
+    # A fit needs rows; encoding none gives no codes.
     options = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
+    options["ensure_min_samples"] = 1 if reset else 0
     if names_checked:  # and with them the number of columns
         return check_array(X, estimator=estimator, input_name="X", **options)
     return validate_data(estimator, X, reset=reset, **options)
@@ -306,10 +321,10 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     raise UnknownName.among(f"value of {name}", value, [str(choice) for choice in choices])
 
 
-def check_weights(weights: Numbers | None, n_rows: int, unit: float | None = None) -> Floats | None:
-    """Row weights: one non-negative number per row, not all zero, in units of ``unit``.
+def check_weights(weights: Numbers | None, n_rows: int) -> Floats | None:
+    """Row weights: one non-negative number per row, not all zero, in units of their mean (zeros left out).
 
-    The unit is their mean (zeros left out) if none is given: weights say how much rows count beside each
+    Weights say how much rows count beside each
     other, so that a common factor changes nothing, and equal ones are none. Rows of weight 0 are as good as
     absent.
     """
@@ -330,21 +345,13 @@ def check_weights(weights: Numbers | None, n_rows: int, unit: float | None = Non
             "finite weights of at least 0, some above 0",
             "Set the weight of rows you do not want to 0",
         )
-    if unit is None and (array == array[0]).all():
+    if (array == array[0]).all():
         return None  # sums with and without factors of 1 may differ in last digits
-    return _rounded(array / (weight_unit(array) if unit is None else unit))
-
-
-def weight_unit(weights: Floats) -> float:
-    """Mean of the weights that are not 0, found without overflow."""
-    present = weights[weights > 0]
-    peak = float(present.max())
-    return max(peak * float((present / peak).mean()), float(np.finfo(np.float64).tiny))
-
-
-def _rounded(values: Floats) -> Floats:
-    """To 40 binary digits: what a common factor did to the last ones is gone."""
-    fraction, exponent = np.frexp(values)
+    present = array[array > 0]
+    peak = float(present.max())  # first, so that the mean does not overflow
+    mean = max(peak * float((present / peak).mean()), float(np.finfo(np.float64).tiny))
+    fraction, exponent = np.frexp(array / mean)
+    # To 40 binary digits: what a common factor did to the last ones is gone.
     return np.ldexp(np.rint(np.ldexp(fraction, 40)), exponent - 40)
 
 

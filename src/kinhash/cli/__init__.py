@@ -23,12 +23,22 @@ from .. import __version__
 from .._internal.aliases import Facts
 from .._internal.files import remove_unfinished
 from ..errors import KinhashError, KinhashWarning, MissingExtra, UnknownName
-from .process import INTERRUPTED, open_closed_streams, stopped, stopping_within_a_second, was_interrupted
-from .terminal import bar, counted, emit, json_option, table, visible
+from .terminal import (
+    INTERRUPTED,
+    bar,
+    counted,
+    emit,
+    json_option,
+    open_closed_streams,
+    stopped,
+    stopping_within_a_second,
+    table,
+    visible,
+    was_interrupted,
+)
 
 if TYPE_CHECKING:
-    from .files import expect_output, open_codes
-    from .supervision_options import read_some_labels
+    from .inputs import expect_output, open_codes, read_labels
 
 # The command line, and what commands of other packages print and read with.
 __all__ = [
@@ -42,33 +52,29 @@ __all__ = [
     "kinhash",
     "main",
     "open_codes",
-    "read_some_labels",
+    "read_labels",
     "table",
     "visible",
 ]
 
 # One row per command: the function (in the file of that name), and its line in `kinhash --help`.
 COMMANDS = {
-    "fit": ("fit:fit", "Learn codes from your rows and labels, and judge them."),
-    "advise": ("advise:advise", "Say how many bits your rows need, and what codes lose."),
+    "fit": ("fit:fit", "Learn codes from rows and what is known about them, and judge the codes."),
     "encode": ("encode:encode", "Give every row of a matrix its code."),
-    "info": ("info:info", "Say what is in a kinhash file, after verifying it."),
     "index": ("index:index", "Make codes searchable: one exact index file."),
-    "add": ("add:add", "Add rows to an index file."),
-    "upsert": ("add:upsert", "Add rows to an index file, or replace those with the same ids."),
-    "remove": ("remove:remove", "Remove rows from an index file."),
+    "update": ("update:update", "Add, replace or remove rows of an index, or change their payload."),
+    "search": ("search:search", "Find the nearest rows of an index."),
     "dedup": ("dedup:dedup", "Find groups of rows that are nearly the same."),
     "migrate": (
         "migrate:migrate",
         "Encode an index anew with another model, and compare before it is switched.",
     ),
-    "search": ("search:search", "Find the nearest rows of an index."),
-    "serve": ("serve:serve", "Serve a model and an index over HTTP, read-only."),
+    "eval": ("eval:eval_command", "Score codes against labels, ties counted exactly."),
     "explore": ("explore:explore", "Make one offline page to look at codes, neighbors and labels."),
-    "export": ("export:export", "Write codes to FAISS, DuckDB, PostgreSQL and other engines."),
-    "eval": ("eval:evaluate", "Score codes against labels, ties counted exactly."),
-    "warm": ("warm:warm", "Compile kernels ahead of time, for images of containers."),
-    "demo": ("demo:demo", "Learn, judge and picture codes of handwritten digits."),
+    "export": ("export:export", "Write codes to FAISS, DuckDB, PostgreSQL and others, or a model to ONNX."),
+    "serve": ("serve:serve", "Serve a model and an index over HTTP, read-only."),
+    "info": ("info:info", "Say what is in a file, or what is installed; compile kernels ahead of time."),
+    "demo": ("demo:demo", "Learn, judge and show codes of handwritten digits."),
 }
 # Commands of other packages: click commands under this group of entry points.
 PLUGINS = "kinhash.commands"
@@ -168,9 +174,8 @@ def kinhash() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    homes = {"expect_output": "files", "open_codes": "files", "read_some_labels": "supervision_options"}
-    if name in homes:
-        return getattr(import_module(f".{homes[name]}", __name__), name)
+    if name in ("expect_output", "open_codes", "read_labels"):
+        return getattr(import_module(".inputs", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

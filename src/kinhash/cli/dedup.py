@@ -8,40 +8,26 @@ from typing import TYPE_CHECKING
 import click
 
 from .._internal.aliases import Facts
-from .terminal import counted, emit, json_option
+from .terminal import counted, emit, json_option, output_option
 
 if TYPE_CHECKING:
-    from ..codes import Codes
-    from ..index import HammingIndex, NearDuplicates
-
-__all__ = ["dedup"]
+    from ..index import NearDuplicates
 
 HEADINGS = ("id", "group", "kept", "distance to kept")
 
 
 @click.command()
 @click.argument("codes")
-@click.option(
-    "--radius", type=click.IntRange(0), required=True, help="Largest weighted distance; 0 for equal codes."
-)
+@click.option("--radius", type=click.IntRange(0), required=True, help="Largest distance; 0 for equal codes.")
 @click.option(
     "--keep", type=click.Choice(["first", "last"]), default="first", show_default=True, help="Of each group."
 )
-@click.option("-o", "--output", metavar="FILE", help=f"The groups as CSV: {', '.join(HEADINGS)}.")
+@output_option(f"The groups as CSV: {', '.join(HEADINGS)}.", required=False)
 @click.option(
-    "--dropped", metavar="FILE", help="Ids that are not kept, for `kinhash remove`: a .txt or .csv."
+    "--dropped", metavar="FILE", help="Ids that are not kept, for `kinhash update --remove`: a .txt or .csv."
 )
-@click.option("--bits", "n_bits", type=int, help="Length of the codes in a .npy, if not 8 per byte.")
 @json_option
-def dedup(
-    codes: str,
-    radius: int,
-    keep: str,
-    output: str | None,
-    dropped: str | None,
-    n_bits: int | None,
-    as_json: bool,
-) -> None:
+def dedup(codes: str, radius: int, keep: str, output: str | None, dropped: str | None, as_json: bool) -> None:
     """Find the rows of CODES (codes or an index) that are nearly the same, exactly.
 
     Two rows are in one group if a chain of rows leads from one to the other, each within the radius of the
@@ -51,16 +37,16 @@ def dedup(
     Examples:
       kinhash dedup index.kin --radius 2 -o groups.csv
       kinhash dedup index.kin --radius 2 --dropped dropped.txt
-      kinhash remove index.kin --ids dropped.txt
+      kinhash update index.kin --remove dropped.txt
     """
-    from ..datasets import ids_as_text
+    from ..data import ids_as_text
     from ..index import near_duplicates
-    from .files import expect_output
+    from .inputs import expect_output, open_database
 
     expect_output(output, codes)
     expect_output(dropped, codes)
     start = time.perf_counter()
-    found = near_duplicates(_opened(codes, n_bits), radius, keep=keep)
+    found = near_duplicates(open_database(codes), radius, keep=keep)
     listed = "" if dropped is None else ids_as_text(found.dropped.tolist(), dropped)
     if output is not None:
         _write(output, _table(found))
@@ -70,20 +56,9 @@ def dedup(
     emit({"codes": codes, **result}, _text(result, keep), as_json)
 
 
-def _opened(path: str, n_bits: int | None) -> Codes | HammingIndex:
-    """Codes in the order of their rows, or an index."""
-    from ..codes import container_kind
-    from ..index import HammingIndex
-    from .files import open_codes
-
-    if path.lower().endswith(".npy") or container_kind(path) == "codes":
-        return open_codes(path, n_bits)
-    return HammingIndex.load(path)
-
-
 def _table(found: NearDuplicates) -> str:
     """The groups as CSV."""
-    from ..datasets import csv_field
+    from ..data import csv_field
 
     columns = (found.ids, found.groups, found.kept.astype(int), found.distances)
     rows = [HEADINGS, *zip(*(column.tolist() for column in columns), strict=True)]

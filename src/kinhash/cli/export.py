@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from typing import Any
@@ -10,14 +11,10 @@ import click
 
 from .._internal.types import Array, Facts
 from ..engines import ENGINES
-from ..errors import KinhashWarning, MissingExtra
-from .process import now_complete
-from .terminal import counted, emit, json_option
-from .views import view_option
+from ..errors import FileProblem, KinhashWarning, MissingExtra
+from .terminal import counted, emit, json_option, now_complete, refuse_given
 
-__all__ = ["export"]
-
-OF_CODES = ("table", "n_bits", "ids", "id_column")  # options without effect on a model
+CHECKED = 20  # queries whose answers are compared with ours; for ONNX, rows whose codes are
 
 
 @click.command()
@@ -26,115 +23,73 @@ OF_CODES = ("table", "n_bits", "ids", "id_column")  # options without effect on 
     "--to",
     "engine",
     required=True,
-    metavar="NAME",
-    help=f"One of {', '.join(ENGINES)} for codes; onnx for a model.",
+    type=click.Choice([*ENGINES, "onnx"]),
+    help="An engine for codes; onnx for a model.",
 )
 @click.option(
-    "-o",
-    "--output",
-    "--dsn",
-    "target",
-    required=True,
-    metavar="TARGET",
+    "-o", "--output", "--dsn", "target", required=True, metavar="TARGET",
     help="A file, a folder or a connection, as the engine has it.",
-)
+)  # fmt: skip
 @click.option("--table", default="codes", show_default=True, help="Table, collection or index to make.")
-@click.option("--bits", "n_bits", type=int, help="Length of the codes in a .npy, if not 8 per byte.")
-@click.option("--ids", metavar="FILE", help="Ids of the rows; default: those in CODES, or row numbers.")
-@click.option("--id-column", metavar="NAME", help="The column of the file of ids.")
-@click.option("--overwrite", is_flag=True, help="Replace what is there.")
-@view_option
-@click.option("--double", is_flag=True, help="ONNX: rows come as float64, not as float32.")
 @click.option(
-    "--check",
-    "n_queries",
-    type=click.IntRange(0),
-    default=20,
-    show_default=True,
-    help="Queries whose answers are compared with ours; for ONNX, rows whose codes are. 0 for none.",
+    "--ids", metavar="FILE[:COLUMN]", help="Ids of the rows; default: those in CODES, or row numbers."
 )
+@click.option("--overwrite", is_flag=True, help="Replace what is there.")
 @json_option
 def export(
-    codes: str,
-    engine: str,
-    target: str,
-    view: str | None,
-    double: bool,
-    overwrite: bool,
-    n_queries: int,
-    as_json: bool,
-    **more: Any,
+    codes: str, engine: str, target: str, table: str, ids: str | None, overwrite: bool, as_json: bool
 ) -> int:
     """Write CODES to an engine, print the statement that searches them there, and check its answers.
 
-    With --to onnx, write a model in place of codes: services in other languages can then encode rows.
+    With --to onnx, write a MODEL[:VIEW] in place of codes: services in other languages can then encode rows.
 
     \b
     Examples:
       kinhash export db.kin --to duckdb -o my.duckdb
       kinhash export db.kin --to postgres --dsn postgresql://me@localhost/shop --table shoes
-      kinhash export db.kin --to elasticsearch -o elastic/
       kinhash export model.kin --to onnx -o model.onnx
-      kinhash export model.kin --to onnx --view text -o text.onnx
+      kinhash export model.kin:text --to onnx -o text.onnx
     """
-    from .onnx import export_onnx, refuse_options
-
     if engine == "onnx":
-        refuse_options(OF_CODES, "on a model that is exported to ONNX")
-        return export_onnx(codes, target, double, overwrite, n_queries, as_json, view)
-    refuse_options(("double", "view"), "on codes")
-    return _export_codes(codes, engine, target, overwrite, n_queries, as_json, **more)
+        refuse_given(("table", "ids"), "on a model that is exported to ONNX")
+        return _export_model(codes, target, overwrite, as_json)
+    from ..engines import check, statement, without_password, write
+    from .inputs import expect_output, open_codes, read_ids
 
-
-def _export_codes(
-    codes: str,
-    engine: str,
-    target: str,
-    overwrite: bool,
-    n_queries: int,
-    as_json: bool,
-    *,
-    table: str,
-    n_bits: int | None,
-    ids: str | None,
-    id_column: str | None,
-) -> int:
-    from ..engines import statement, without_password, write
-    from .files import expect_output, open_codes, read_ids
-
-    kind = ENGINES[engine]
-    if kind.file:
+    if ENGINES[engine].file:
         expect_output(target, codes, ids)
     start = time.perf_counter()
-    found = open_codes(codes, n_bits)
-    numbers = _numbers(read_ids(ids, id_column, len(found)))
+    found = open_codes(codes)
+    numbers = _numbers(read_ids(ids, len(found)))
     rows = write(engine, found, target, ids=numbers, table=table, overwrite=overwrite)
     text = statement(engine, found, target, table=table) if rows else None
     outcome = None
-    if n_queries:
-        from ..engines import check
-
-        unchecked = f"{without_password(target)} is written, and its answers are not checked."
-        now_complete(unchecked)
-        try:
-            outcome = check(engine, found, target, ids=numbers, table=table, n_queries=n_queries)
-        except MissingExtra as missing:  # some engines write with less than they search with
-            warnings.warn(f"{unchecked} {missing}", KinhashWarning, stacklevel=2)
-    seconds = time.perf_counter() - start
-    result = {
+    unchecked = f"{without_password(target)} is written, and its answers are not checked."
+    now_complete(unchecked)
+    try:
+        outcome = check(engine, found, target, ids=numbers, table=table, n_queries=CHECKED)
+    except MissingExtra as missing:  # some engines write with less than they search with
+        warnings.warn(f"{unchecked} {missing}", KinhashWarning, stacklevel=2)
+    result: Facts = {
         "engine": engine,
         "target": without_password(target),
         "table": table,
         "rows": rows,
         "n_bits": found.n_bits,
-        "fields": found.fields.as_dict(),
-        "stored_bits": found.n_bits if kind.weighs else found.max_distance,
         "model_id": found.model_id,
         "statement": text,
         "check": None if outcome is None else {**vars(outcome), "passed": outcome.passed},
-        "seconds": seconds,
+        "seconds": time.perf_counter() - start,
     }
-    emit(result, _text(result, outcome, _note(found, kind.weighs)), as_json)
+    lines = [
+        f"{counted(rows, 'code')} of {found.n_bits} bits written to {result['target']} for {engine}. "
+        f"({result['seconds']:.1f} s)"
+    ]
+    if text:
+        lines += ["", "The 10 rows nearest to the first code:", "", text, ""]
+    if outcome is not None:
+        lines.append(str(outcome))
+    emit(result, "\n".join(lines), as_json)
     return 0 if outcome is None or outcome.passed else 1
 
 
@@ -152,27 +107,57 @@ def _numbers(ids: Array | None) -> Array | None:
     return np.array(numbers, object) if same else ids  # the door says which are too large
 
 
-def _note(codes: Any, weighs: bool) -> str:
-    """What the bits count, and what a query must look like where the engine cannot count so."""
-    from ..codes import KIN_ONLY
+def _export_model(model: str, path: str, overwrite: bool, as_json: bool) -> int:
+    """Write the ONNX file of a model, and compare its codes of some rows with ours."""
+    from ..models import OPSET, to_onnx
+    from .inputs import expect_output, open_model
 
-    said = f"{codes.fields.describe(codes.n_bits)}."
-    if codes.fields.plain or weighs:
-        return "" if codes.fields == KIN_ONLY else said
-    return (
-        f"{said} The engine counts plain bits, so each bit stands there as often as it counts: "
-        f"{codes.max_distance} bits per row. Queries must be the same: codes.repeated()."
+    expect_output(path, model, model.rpartition(":")[0] or None)
+    if os.path.exists(path) and not overwrite:
+        raise FileProblem(f"{path} exists already", "a new name", "Pass --overwrite, or another name")
+    start = time.perf_counter()
+    hasher, view = open_model(model)
+    hasher = hasher if view is None else hasher.view(view)
+    to_onnx(hasher, path)
+    now_complete(f"{path} is written, and its codes are not checked.")
+    passed = _same_codes(hasher, path)
+    result: Facts = {
+        "model": model,
+        "target": path,
+        "input": ["X", "float32", int(hasher.n_features_in_)],
+        "n_bits": int(hasher.n_bits),
+        "model_id": hasher.model_id_,
+        "opset": OPSET,
+        "bytes": os.path.getsize(path),
+        "check": {"n_rows": CHECKED, "passed": passed},
+        "seconds": time.perf_counter() - start,
+    }
+    text = (
+        f"{path} written: ONNX, opset {OPSET}, {result['bytes'] / 1e3:,.0f} kB. ({result['seconds']:.1f} s)\n"
+        f"Input X ({result['input'][2]} columns, float32); outputs codes (packed bits) and margins.\n"
+        f"Checked {CHECKED} rows in onnxruntime: codes and margins {'equal' if passed else 'differ from'} ours."
     )
+    emit(result, text, as_json)
+    return 0 if passed else 1
 
 
-def _text(result: Facts, outcome: object, note: str) -> str:
-    lines = [
-        f"{counted(result['rows'], 'code')} of {result['n_bits']} bits written to {result['target']} for "
-        f"{result['engine']}. ({result['seconds']:.1f} s)"
-    ]
-    lines += [note] if note else []
-    if result["statement"]:
-        lines += ["", "The 10 rows nearest to the first code:", "", result["statement"], ""]
-    if outcome is not None:
-        lines.append(str(outcome))
-    return "\n".join(lines)
+def _same_codes(hasher: Any, path: str) -> bool:
+    """Whether onnxruntime gives random rows our codes and margins, in one batch and the first one alone."""
+    import numpy as np
+
+    try:
+        import onnxruntime
+    except ImportError:
+        raise MissingExtra.of("onnxruntime", "onnx") from None
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    rows = np.random.default_rng(0).normal(size=(CHECKED, hasher.n_features_in_)).astype(np.float32)
+    same = []
+    for some in (rows, rows[:1]):
+        codes, margins = session.run(["codes", "margins"], {"X": some})
+        with warnings.catch_warnings():  # random rows may be unlike those of the fit, and have no names
+            warnings.simplefilter("ignore")
+            same += [
+                np.array_equal(codes, hasher.encode(some).packed),
+                np.array_equal(margins, hasher.decision_function(some)),
+            ]
+    return all(same)

@@ -3,196 +3,432 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+import warnings
+from collections import Counter
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
+import scipy.sparse as sp
 
-from .._internal.aliases import Facts
-from .held_out import USUAL, read_held_out
+from .._internal.types import Array, Facts, Features, Ints
+from .._internal.validation import check_finite
+from ..data import read_table, split_column
+from ..errors import DamagedFile, InvalidInput, KinhashWarning
+from ..hasher import EnergyHasher
+from ..labels import labels_of_levels
+from ..labels import read_labels as read_labels_of
+from ..metrics import (
+    Comparison,
+    Split,
+    compare,
+    compare_bits,
+    compare_pairs,
+    compare_triplets,
+    compare_views,
+    hold_out,
+    hold_out_pairs,
+)
+from .inputs import (
+    Named,
+    codes_with_labels,
+    expect_output,
+    joined,
+    known_rows,
+    read_features,
+    read_ids,
+    read_labels,
+    write_codes,
+)
 from .terminal import (
-    array_option,
     bar,
     counted,
     emit,
-    header_option,
     json_option,
-    separator_option,
+    output_option,
     talk,
     unless_talked,
-    wrapped,
+    visible,
 )
-from .verdict import shortfalls
-from .views import add_views
 
-__all__ = ["fit"]
+ENDS = ("left", "right", "anchor", "nearer", "further")
+ENERGIES = ("rank", "ksh", "lfh", "bre", "splh", "exph")
+OF_ROWS, OF_LINKS = ("labels", "tags", "tree"), ("pairs", "clicks", "triplets", "similarity")
+FEWEST = 20  # rows below which an order says nothing
 
-# Where in a fit its stages begin, as they were measured on 60,000 rows of 256 columns.
-STAGE_BEGINS = {
-    "narrowing": 0.0, "solver": 0.0, "tuning": 0.02, "features": 0.4, "label model": 0.5, "encoder": 0.5,
-    "map": 0.5, "pairs": 0.6, "partners": 0.7, "codes": 0.8, "sampled pairs": 0.82, "training codes": 0.85,
-    "look-alike bits": 0.9,
-}  # fmt: skip
-SETTING = "Any parameter of the method, or of a part of it: solver=coordinate, solver__n_sweeps=5."
+
+class HeldOut(NamedTuple):
+    """At most ``n`` rows at random, or exactly the last ones."""
+
+    n: int
+    last: bool = False
+
+
+def read_held_out(ctx: click.Context, param: click.Parameter, value: str) -> HeldOut:
+    """``500`` or ``last:500``."""
+    order, _, number = value.rpartition(":")
+    if order not in ("", "last") or not number.isdecimal() or (order and int(number) == 0):
+        raise click.BadParameter(f"{value!r} is neither a number of rows, such as 500, nor last:500.")
+    return HeldOut(int(number), order == "last")
 
 
 @click.command()
 @click.argument("features")
+@click.option("--labels", metavar="FILE[:COLUMN]", help="One class per row; empty where it is unknown.")
 @click.option(
-    "--labels",
-    metavar="FILE",
-    help="One class per row (.txt, .csv, .npy, .npz, .json, .parquet), or a column of FEATURES.",
+    "--tags", metavar="FILE[:COLUMN]", help="The tags of each row: lists, a;b in text, or a 0/1 matrix."
 )
-@click.option("--tags", metavar="FILE", help="The tags of each row: text, JSON lists, or a 0/1 matrix.")
+@click.option("--tree", metavar="FILE[:COLUMN]", help="Labels that are paths such as sport/shoes/trail.")
 @click.option(
-    "--pairs",
-    metavar="FILE",
-    help="Lines of row, row for similar rows (clicks); or row, row, verdict: 1 similar, -1 not, or a grade "
-    "in between; a fourth column weighs pairs. The first row is 0.",
+    "--pairs", metavar="FILE", help="Lines of row, row, verdict (1 similar, -1 not, or between), weight."
 )
+@click.option("--clicks", metavar="FILE", help="Lines of row, row, weight: similar rows. The first row is 0.")
 @click.option("--triplets", metavar="FILE", help="Lines of row, nearer row, further row.")
 @click.option(
     "--similarity", metavar="FILE", help="A matrix from -1 to 1 between rows, 0: unknown (.npz, .npy)."
 )
 @click.option(
-    "--label-weight", type=float, default=1.0, help="How much labels count beside pairs.  [default: 1]"
-)
-@add_views
-@click.option("--label-column", metavar="NAME", help="The column with the labels; alone, of FEATURES itself.")
-@click.option("--leave-out", metavar="NAME", multiple=True, help="A column of FEATURES that is no feature.")
-@separator_option
-@click.option("--method", metavar="NAME", default="EnergyHasher", show_default=True, help="How to learn.")
-@click.option("--bits", "n_bits", type=int, default=64, show_default=True, help="Length, from 1 to 1024.")
+    "--view", "views", metavar="NAME=FILE", multiple=True,
+    help="Other features of the same rows, for the same codes: text=captions.npy. May be repeated.",
+)  # fmt: skip
+@click.option("--ids", metavar="FILE[:COLUMN]", help="Ids of the rows, kept in the file of --codes.")
 @click.option(
-    "--kinship",
-    metavar="NAME",
-    help="How similar two rows are: any (a shared tag), graded (the more tags, the more similar; the default "
-    "for tags), tree (labels are paths such as sport/shoes), or a file: lines of name, parent, or a matrix "
-    "between the classes in sorted order.",
+    "--bits", default="64", show_default=True, metavar="N[,N]", help="Length; several: print a table."
 )
+@click.option("--energy", type=click.Choice(ENERGIES), help="What is minimized.  [default: rank]")
+@click.option("--looks", type=click.FloatRange(0), help="How much looks count beside labels.  [default: 0.5]")
+@click.option("--trust", type=click.FloatRange(0, 1), help="How much a row's label counts.  [default: 0.3]")
+@click.option("--looks-from", metavar="FILE[:COLUMN]", help="Other features by which rows look alike.")
 @click.option(
-    "--alike",
-    type=float,
-    help="Share of the bits that rank rows of the same label by their looks; 0 to 0.95 [default: 0.5].",
-)
-@click.option(
-    "--kin-weight",
-    type=int,
-    help="What a bit of the labels counts where a bit of the looks counts 1; 1 to 15 [default: 3].",
-)
-@click.option(
-    "--trust",
-    type=float,
-    help="How much a row's label counts against its features in its code; 0 to 1 [default: 0.4].",
-)
-@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help=SETTING)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same bits.")
-@click.option(
-    "--held-out",
-    callback=read_held_out,
-    metavar="N",
-    default=str(USUAL),
-    show_default=True,
-    help="Rows to hold out as queries: N at random, a tenth at most; last:500 for the last 500 rows; "
-    "0 learns from all rows and judges nothing.",
-)
-@click.option(
-    "--held-out-by",
-    metavar="NAME",
-    help="Hold out the latest rows by this column of FEATURES (no feature then) or file of times.",
-)
-@array_option
-@click.option(
-    "--ids",
-    metavar="FILE",
-    help="Ids of the rows, kept in the file of --codes: a file, or a column of FEATURES.",
-)
-@click.option("--id-column", metavar="NAME", help="The column with the ids; alone, of FEATURES itself.")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Where the model goes, e.g. model.kin.")
+    "--held-out", callback=read_held_out, metavar="N", default="1000", show_default=True,
+    help="Rows held out as queries: N at random, a tenth at most; last:500 for the last rows; 0 for none.",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same codes.")
+@output_option("Where the model goes, e.g. model.kin.", required=False)
 @click.option("--codes", metavar="FILE", help="Where the learned codes of the rows go, e.g. db.kin.")
-@header_option
 @json_option
-def fit(features: str, output: str, codes: str | None, as_json: bool, **options: Any) -> None:
-    """Learn codes from the rows of FEATURES (.npy, .npz, .csv, .parquet, .svm) and their labels.
+def fit(
+    features: str, bits: str, output: str | None, codes: str | None, as_json: bool, **options: Any
+) -> None:
+    """Learn codes from the rows of FEATURES (.npy, .npz, .csv, .parquet, .svm), with what is known about them.
 
-    Ends with a quality report on your data: held-out rows are the queries. It compares with float cosine
-    search, sign bits and LSH.
+    Without labels, tags or pairs, codes learn the looks of the rows alone. Ends with a comparison on held-out
+    rows. FILE:COLUMN names a column, an array of a .npz, or several (table.csv:width,height); :COLUMN is a
+    column of FEATURES, which is no feature then.
 
     \b
     Examples:
-      kinhash fit X.npy --labels y.txt --bits 64 -o model.kin --codes db.kin
-      kinhash fit table.csv --label-column species --leave-out name -o model.kin
-      kinhash fit rows.parquet --features embedding --labels label --ids id -o model.kin --codes db.kin
-      kinhash fit X.npy --tags tags.txt -o model.kin
-      kinhash fit X.npy --labels paths.txt --kinship tree -o model.kin
-      kinhash fit X.npy --pairs clicks.csv -o model.kin
+      kinhash fit X.npy --labels y.txt -o model.kin --codes db.kin
+      kinhash fit X.npy -o model.kin
+      kinhash fit table.csv:-name --labels :species -o model.kin
+      kinhash fit rows.parquet:embedding --labels :label --ids :id -o model.kin --codes db.kin
+      kinhash fit X.npy --clicks clicks.csv --labels some.txt -o model.kin
       kinhash fit pictures.npy --view text=captions.npy --tags tags.txt -o model.kin
-      kinhash fit X.npy --pairs pairs.csv --labels some.txt -o model.kin
-      kinhash fit log.csv --labels topic --held-out-by date -o model.kin
-      kinhash fit X.npy --labels y.txt --set encoder=expected --set encoder__features=plain -o model.kin
+      kinhash fit X.npy --labels y.txt --bits 16,32,64,128
     """
+    lengths = _lengths(bits)
+    options = _of_features(features, options)
+    _expect_sense(options, lengths, output, codes)
+    inputs = [options[name] for name in (*OF_ROWS, *OF_LINKS, "ids", "looks_from")]
+    inputs += [view.partition("=")[2] for view in options["views"]]
+    expect_output(output, features, *inputs)
+    expect_output(codes, features, *inputs)
     start = time.perf_counter()
-    with bar("starting", 1) as move:
-        done = _work(features, output, codes, options, move)
-    seconds = done.result["seconds"]
-    total = time.perf_counter() - start
-    seconds |= {"starting": total - sum(seconds.values()), "total": total}
-    emit(done.result, _text(done.result, done.verdict), as_json)
-    if not as_json:
+    with bar("reading", 1) as move:
+        given = _read(features, options)
+        talk(given["read"])
+        seconds = {"reading": time.perf_counter() - start}
+        result: Facts = {"features": features, "read": given["read"], "rows": len(given["rows"])}
+        if len(lengths) > 1:
+            move(0.1, "learning")
+            verdict = _compare_bits(given, options, lengths)
+            texts, result["verdict"] = [str(verdict)], verdict.as_dict()
+        else:
+            move(0.1, f"learning {lengths[0]} bits")
+            hasher, train, facts, texts = _learn(given, options, lengths[0], move)
+            seconds |= facts.pop("seconds")
+            hasher.save(output)
+            result |= {**facts, "model": output, "model_id": hasher.model_id_}
+            texts.append(f"Model {hasher.model_id_[:12]} ({lengths[0]} bits) written to {output}.")
+        if codes is not None:
+            move(1, "encoding")
+            found = _all_codes(hasher, given, train)
+            write_codes(found, codes)
+            learned = int(np.sum(np.broadcast_to(found.learned, len(found))))
+            result |= {"codes": codes, "learned_codes": learned}
+            texts.append(f"{counted(len(found), 'code')} written to {codes}, {learned:,} of them learned.")
+    result["seconds"] = {**seconds, "total": time.perf_counter() - start}
+    texts.append(f"Seconds: {result['seconds']['total']:.1f}.")
+    emit(result, "\n".join([*unless_talked(given["read"]), *texts]), as_json)
+    if output is not None and not as_json:
         talk(f"Next: kinhash encode {output} NEW_ROWS -o codes.kin")
 
 
-def _work(features: str, output: str, codes: str | None, options: Facts, move: Any) -> Any:
-    from .files import expect_output
-    from .fitting import Request, run
+# ---- options -----------------------------------------------------------------------------------
 
-    inputs = [
-        options[name]
-        for name in ("labels", "tags", "pairs", "triplets", "similarity", "kinship", "ids", "held_out_by")
-    ]
-    inputs += [view.partition("=")[2] or None for view in options["views"]]
-    expect_output(output, features, *inputs)
-    expect_output(codes, features, *inputs)
+
+def _lengths(text: str) -> list[int]:
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if not word.isdecimal() or int(word) < 1:
+            raise click.UsageError(f"--bits {text}: {word!r} is not a number of bits.")
+    return [int(word) for word in words]
+
+
+def _of_features(features: str, options: Facts) -> Facts:
+    """The options with ``:COLUMN`` written out: a column of FEATURES."""
+    path = split_column(features)[0]
+    names = (*OF_ROWS, "ids", "looks_from")
+    out = {name: f"{path}{options[name]}" for name in names if (options[name] or "").startswith(":")}
+    return {**options, **out}
+
+
+def _expect_sense(options: Facts, lengths: list[int], output: str | None, codes: str | None) -> None:
+    """Refuse options that exclude each other, or have no effect."""
+    of_rows = [name for name in OF_ROWS if options[name]]
+    of_links = [name for name in OF_LINKS if options[name]]
+    for given in (of_rows, of_links):
+        if len(given) > 1:
+            raise click.UsageError(f"Pass one of {' and '.join('--' + name for name in given)}, not both.")
+    if options["trust"] is not None and not of_rows:
+        raise click.UsageError("--trust is about labels: pass --labels, --tags or --tree, too.")
+    if options["looks_from"] and of_links:
+        raise click.UsageError(f"--looks-from has no effect with --{of_links[0]}. Leave it out.")
+    if of_links and of_links[0] != "similarity" and options["held_out"].last:
+        raise click.UsageError("Pairs are held out at random: leave last: away.")
+    if options["ids"] and codes is None:
+        raise click.UsageError("--ids has no effect without --codes FILE.")
+    if len(lengths) > 1 and (output or codes):
+        raise click.UsageError("Several --bits print a table and write nothing: leave -o and --codes out.")
+    if len(lengths) > 1 and (of_links or options["views"] or options["looks_from"] or options["tree"]):
+        raise click.UsageError(
+            "Several --bits are compared for labels, tags or looks alone: pass one length."
+        )
+    if len(lengths) == 1 and output is None:
+        raise click.UsageError("Missing option '-o': where the model goes, such as -o model.kin.")
     if codes is not None and codes == output:
         raise click.UsageError("The model and the codes cannot be one file.")
-    move(0, "reading")
-    request = Request(features, output, codes, **options)
-    farthest = 0.0
-
-    def begin(stage: str) -> None:
-        nonlocal farthest
-        farthest = max(farthest, STAGE_BEGINS.get(stage, 0.98))
-        move(farthest, stage)
-
-    return run(request, begin, talk)
 
 
-def _text(result: Facts, verdict: Any) -> str:
-    from ..metrics import verdict as sentences
+# ---- reading -----------------------------------------------------------------------------------
 
-    seconds = result["seconds"]
-    lines = unless_talked(result["read"])
-    if verdict is not None:
-        kept = f"Held out: {result['held_out']}."
-        lines += [str(verdict), kept, "", *map(wrapped, sentences(verdict)), *shortfalls(verdict)]
+
+def _read(features: str, options: Facts) -> Facts:
+    """Everything that the files hold, checked before the fit."""
+    path = split_column(features)[0]
+    own = [split_column(options[name] or "") for name in (*OF_ROWS, "ids", "looks_from")]
+    without = [name for file, columns in own if file == path for name in columns or ()]
+    matrix = read_table(features).features(without)
+    try:
+        X = matrix.read()
+    except DamagedFile as error:
+        if matrix.column_names is None:
+            raise
+        remedy = f"Leave out columns that are no features: {path}:-COLUMN, or --labels :COLUMN"
+        raise DamagedFile(error.wrong, error.expected, remedy) from error
+    with Named(features):
+        check_finite(X)
+    n = X.shape[0]
+    y = read_labels(options["labels"] or options["tree"], options["tags"], n)
+    links, what = _links(options, n)
+    ids = read_ids(options["ids"], n)
+    _expect_different(ids, options["ids"])
+    views = {}
+    for one in options["views"]:
+        name, _, file = one.partition("=")
+        if not file or name in views:
+            raise click.UsageError(
+                f"--view {one}: pass NAME=FILE, each name once, such as text=captions.npy."
+            )
+        views[name] = read_features(file, n, "rows")
+    looks_from = None if options["looks_from"] is None else read_features(options["looks_from"], n, "rows")
+    size = f"{counted(n, 'row')} × {counted(X.shape[1], 'column')}"
+    read = ", ".join(part for part in (size, what, _labels_in_words(y)) if part) + "."
+    if matrix.column_names is not None:
+        names = list(matrix.column_names)
+        shown = ", ".join(visible(name[:40], one_line=True) for name in names[:8])
+        read += f" Features: {shown}" + (f" and {len(names) - 8:,} more." if len(names) > 8 else ".")
+    _warn_of_ids(X, matrix.column_names)
+    return {
+        "X": X, "y": y, "links": links, "ids": ids, "views": views, "looks_from": looks_from,
+        "names": matrix.column_names, "read": read, "rows": range(n),
+    }  # fmt: skip
+
+
+def _links(options: Facts, n_rows: int) -> tuple[Facts | None, str]:
+    """Arguments of the method that learns from what is known between rows, and what was read in words."""
+    if spec := options["clicks"]:
+        left, right = read_table(spec).links(2, n_rows).rows.T
+        return {"left": left, "right": right}, counted(len(left), "click")
+    if spec := options["pairs"]:
+        found = read_table(spec).links(2, n_rows, ("verdict", "weight"))
+        left, right = found.rows.T
+        facts = {"left": left, "right": right, "same": found.verdicts, "weight": found.weights}
+        return {name: value for name, value in facts.items() if value is not None}, counted(len(left), "pair")
+    if spec := options["triplets"]:
+        anchor, nearer, further = read_table(spec).links(3, n_rows).rows.T
+        return {"anchor": anchor, "nearer": nearer, "further": further}, counted(len(anchor), "triplet")
+    if spec := options["similarity"]:
+        S = read_features(spec, n_rows, "rows")
+        if S.shape[1] != n_rows:
+            raise InvalidInput(f"{spec} has {S.shape[1]:,} columns for {n_rows:,} rows", "a square matrix")
+        return {"S": S}, "similarities"
+    return None, ""
+
+
+def _labels_in_words(y: Any) -> str:
+    """How many labels there are, and on how many rows: ``25 tags, 2.1 a row; 12 rows without a label``."""
+    if y is None:
+        return ""
+    known = int(known_rows(y).sum())
+    unknown = len(known_rows(y)) - known
+    if y.ndim == 2:
+        said = f"{y.shape[1]:,} tags, {(y != 0).sum() / max(1, known):.1f} a row"
     else:
-        lines.append(result["why_no_verdict"])
-    lines += [wrapped(line) for line in result["view_sentences"]]
-    lines.append(
-        f"Distinct codes: {result['unique_codes']:,} {result['codes_are']} "
-        f"on {counted(result['training_rows'], 'row')}"
-        + (
-            f"; {verdict.facts['unique_codes_mapped']:,} mapped on {verdict.facts['database_rows']:,}."
-            if verdict is not None
-            and "unique_codes_mapped" in verdict.facts
-            and result["codes_are"] != "mapped"  # those would be the same codes once more
-            else "."
+        values = [one for one in y.tolist() if one is not None and one == one]
+        tags = any(isinstance(one, (set, frozenset)) for one in values)
+        counts = Counter(one for row in values for one in (row if tags else [row]))
+        names = ", ".join(visible(str(name)[:40], one_line=True) for name in sorted(counts, key=str)[:5])
+        said = (
+            f"{len(counts):,} {'tags' if tags else 'classes'} ({names}{', ...' if len(counts) > 5 else ''})"
         )
+    return said + (f"; {counted(unknown, 'row')} without a label" if unknown else "")
+
+
+def _expect_different(ids: Array | None, spec: str | None) -> None:
+    """Refuse ids that stand twice, before the fit: no index could hold them."""
+    if ids is None:
+        return
+    names = ids.tolist()
+    again = [name for name, times in Counter(names).items() if times > 1]
+    if again:
+        first, second = [place for place, name in enumerate(names) if name == again[0]][:2]
+        raise InvalidInput(
+            f"{spec} holds the id {again[0]!r} twice, in rows {first} and {second} (the first is 0); "
+            f"{len(again):,} ids are not unique",
+            "different ids",
+            "Mend the ids, or leave them out",
+        )
+
+
+def _warn_of_ids(X: Features, names: tuple[str, ...] | None) -> None:
+    """Say which columns look like ids: whole numbers that ascend from row to row."""
+    if sp.issparse(X) or X.shape[0] < FEWEST:
+        return
+    some = np.asarray(X[:200], np.float64)
+    ascending = (np.diff(some, axis=0) > 0).all(axis=0) & (some == np.rint(some)).all(axis=0)
+    for column in np.flatnonzero(ascending).tolist():
+        whole = np.asarray(X[:, column])
+        if (whole[1:] > whole[:-1]).all():
+            name = f"{column} (the first is 0)" if names is None else repr(names[column])
+            warnings.warn(
+                f"Column {name} holds whole numbers that ascend from row to row, like an id. If it is no "
+                "feature, leave it out: FEATURES:-COLUMN.",
+                KinhashWarning,
+                stacklevel=2,
+            )
+
+
+# ---- learning ----------------------------------------------------------------------------------
+
+
+def _hasher(options: Facts, n_bits: int) -> EnergyHasher:
+    settings = {name: options[name] for name in ("energy", "looks", "trust") if options[name] is not None}
+    if options["tree"]:
+        settings["kinship"] = "tree"
+    return EnergyHasher(n_bits=n_bits, random_state=options["seed"], **settings)
+
+
+def _compare_bits(given: Facts, options: Facts, lengths: list[int]) -> Comparison:
+    return compare_bits(
+        lambda n_bits: _hasher(options, n_bits),
+        given["X"],
+        given["y"],
+        lengths,
+        random_state=options["seed"],
     )
-    lines.append(
-        f"Seconds: {seconds['starting']:.1f} starting, {seconds['reading']:.1f} reading, "
-        f"{seconds['fit']:.1f} learning, {seconds['judging']:.1f} judging."
-    )
-    lines.append(f"Model {result['model_id'][:12]} ({result['n_bits']} bits) written to {result['model']}.")
-    if result["codes"] is not None:
-        lines.append(f"{counted(result['rows'], 'code')} written to {result['codes']}{result['codes_note']}.")
-    return "\n".join(lines)
+
+
+def _learn(given: Facts, options: Facts, n_bits: int, move: Any) -> tuple[Any, Ints, Facts, list[str]]:
+    """Hold rows or pairs out, fit, and judge: the hasher, rows of the fit, facts for JSON and lines of text."""
+    hasher, rng = _hasher(options, n_bits), np.random.default_rng(options["seed"])
+    X, y, links, wanted = given["X"], given["y"], given["links"], options["held_out"]
+    of_rows = links is None or "S" in links
+    split = _split(y if links is None else None, X.shape[0], wanted, rng, of_rows)
+    train, verdict, start = split.train, None, time.perf_counter()
+    held, beside = np.zeros(0, bool), {} if y is None else {"y": y[train]}
+    if links is None:
+        more = {} if given["looks_from"] is None else {"looks_from": given["looks_from"][train]}
+        hasher.fit(X[train], **beside, **more)
+    elif "S" in links:
+        hasher.fit_similarity(X[train], links["S"][train][:, train], **beside)
+    else:
+        ends = np.stack([links[name] for name in ENDS if name in links], axis=1)
+        held = hold_out_pairs(ends, X.shape[0], rng) if wanted.n else np.zeros(len(ends), bool)
+        fit_links = hasher.fit_triplets if "anchor" in links else hasher.fit_pairs
+        fit_links(X, **{name: value[~held] for name, value in links.items()}, **beside)
+    for name, Z in given["views"].items():
+        hasher.add_view(name, Z[train], beside["y"] if links is None and beside else None, beside=X[train])
+    if given["names"] is not None:
+        hasher.feature_names_in_ = np.array(given["names"], object)
+    seconds = {"learning": time.perf_counter() - start}
+    move(0.6, "judging")
+    if held.any():
+        compare_links = compare_triplets if "anchor" in links else compare_pairs
+        rest = {name: value for name, value in links.items() if name != "weight"}
+        verdict = compare_links(hasher, X, **rest, held=held, random_state=rng)
+        said = f"{int(held.sum()):,} of {len(held):,} lines"
+    else:
+        said = f"{'the last ' if wanted.last else ''}{len(split.held_out):,} rows"
+        asked = np.empty(0) if y is None else np.flatnonzero(known_rows(y)[split.held_out])
+        if len(split.held_out) and (y is None or len(asked)) and links is None:
+            above = labels_of_levels(read_labels_of(y), None)[1:] if options["tree"] else ()
+            never = given["looks_from"] is None and not options["tree"]
+            how: Facts = {"split": split, "above": above, "never_labeled": never, "random_state": rng}
+            verdict = compare(hasher, X, y, **how)
+    texts = [f"There is no comparison: {said} were held out."] if verdict is None else [str(verdict)]
+    views = []
+    for name, Z in given["views"].items():
+        if len(split.held_out):
+            views.append(compare_views(hasher, name, X, Z, y, split=split, random_state=rng))
+            texts += ["", str(views[-1])]
+    seconds["judging"] = time.perf_counter() - start - seconds["learning"]
+    facts: Facts = {
+        "n_bits": n_bits, "columns": int(X.shape[1]), "training_rows": len(train), "held_out": said,
+        "verdict": None if verdict is None else verdict.as_dict(),
+        "views": [one.as_dict() for one in views], "seconds": seconds,
+    }  # fmt: skip
+    return hasher, train, facts, texts
+
+
+def _split(y: Any, n_rows: int, wanted: HeldOut, rng: Any, of_rows: bool) -> Split:
+    """Rows to fit on, and rows held out."""
+    everything = np.arange(n_rows)
+    if not of_rows or wanted.n == 0:
+        return Split(everything, everything[:0])
+    if not wanted.last:
+        return hold_out(n_rows if y is None else read_labels_of(y), rng, most=wanted.n)
+    if wanted.n > n_rows - 2:
+        raise click.UsageError(f"--held-out last:{wanted.n} leaves fewer than two of {n_rows} rows.")
+    return Split(everything[: n_rows - wanted.n], everything[n_rows - wanted.n :])
+
+
+def _all_codes(hasher: Any, given: Facts, train: Ints) -> Any:
+    """One code per row of the file: those of the fit, and held-out rows by their labels as far as known."""
+    X, y, codes = given["X"], given["y"], hasher.codes_
+    held_out = np.setdiff1d(np.arange(X.shape[0]), train)
+    if not len(held_out):
+        return replace(codes, ids=given["ids"])
+    labels = None if y is None or given["links"] else y[held_out]
+    if labels is not None and labels.ndim == 1:  # labels that no row of the fit has are unknown
+        known = {one for row in y[train].tolist() for one in (row if isinstance(row, set) else [row])}
+        fits = [
+            bool(row) and row <= known if isinstance(row, set) else row in known for row in labels.tolist()
+        ]
+        labels = np.where(fits, labels, None)
+    others = hasher.encode(X[held_out])
+    if labels is not None and known_rows(labels).any():
+        others = codes_with_labels(hasher, X[held_out], labels)
+    order = np.argsort(np.concatenate([train, held_out]))
+    return replace(joined([replace(codes, ids=None), others])[order], ids=given["ids"])

@@ -12,17 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._internal.files import BACKUP
-from .._internal.types import Ints, LabelsLike
-from .terminal import array_option, counted, emit, header_option, json_option, separator_option, table
-from .views import load_view, view_option
+from .terminal import counted, emit, json_option, output_option, table
 
 if TYPE_CHECKING:
-    from ..codes import Codes
     from ..index import HammingIndex
 
-__all__ = ["migrate"]
-
-FIRST = 10  # answers of a query that are compared
+FIRST, QUERIES = 10, 1000  # answers that are compared, and the largest number of rows whose answers are
 
 
 @dataclass(frozen=True)
@@ -40,34 +35,26 @@ class Comparison:
 @click.argument("index")
 @click.argument("model")
 @click.argument("features")
-@view_option
-@array_option
-@header_option
-@click.option("--ids", metavar="FILE", help="Ids of the rows of FEATURES; default: row numbers.")
-@click.option("--id-column", metavar="NAME", help="The column with the ids; alone, of FEATURES itself.")
-@click.option("--labels", metavar="FILE", help="Classes of the rows, to count relevant answers.")
-@click.option("--tags", metavar="FILE", help="Tags of the rows, to count relevant answers.")
-@click.option("--label-column", "column", metavar="NAME", help="The column of the file of labels or tags.")
-@separator_option
-@click.option(
-    "--queries", type=click.IntRange(1), default=1000, show_default=True, help="Rows used as queries."
-)
+@click.option("--ids", metavar="FILE[:COLUMN]", help="Ids of the rows of FEATURES; default: row numbers.")
+@click.option("--labels", metavar="FILE[:COLUMN]", help="Classes of the rows, to count relevant answers.")
+@click.option("--tags", metavar="FILE[:COLUMN]", help="Tags of the rows, to count relevant answers.")
 @click.option("--min-overlap", type=click.FloatRange(0, 1), help="Switch if the overlap is at least this.")
 @click.option("--yes", is_flag=True, help="Switch without asking.")
-@click.option("-o", "--output", metavar="FILE", help="Leave INDEX as it is, and write this file.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Chooses the rows used as queries.")
+@output_option("Leave INDEX as it is, and write this file.", required=False)
 @json_option
 def migrate(
     index: str,
     model: str,
     features: str,
+    ids: str | None,
+    labels: str | None,
+    tags: str | None,
     min_overlap: float | None,
     yes: bool,
     output: str | None,
     as_json: bool,
-    **options: Any,
 ) -> int:
-    """Encode the rows of INDEX anew with MODEL, from their FEATURES, and compare before switching.
+    """Encode the rows of INDEX anew with MODEL[:VIEW], from their FEATURES, and compare before switching.
 
     Ids and payload stay. New codes are mapped: they follow from features alone. The codes in both indexes
     are the queries, so the old model is not needed. The old file becomes INDEX.bak, or INDEX.bak2, ... where
@@ -81,19 +68,18 @@ def migrate(
     """
     from .._internal.files import keeping_others_out
     from ..index import HammingIndex
-    from .files import expect_output
+    from .inputs import expect_output
 
     if yes and min_overlap is not None:
         raise click.UsageError("Pass --yes or --min-overlap, not both.")
     if not (yes or output or min_overlap is not None or sys.stdin.isatty()):
         raise click.UsageError("There is nobody to ask: pass --yes, --min-overlap or -o FILE.")
-    inputs = (model, features, options["ids"], options["labels"], options["tags"])
-    expect_output(output or index, *inputs)
+    expect_output(output or index, model, features, ids, labels, tags)
     expect_output(output, index)  # -o leaves the index as it is
     start = time.perf_counter()
     with keeping_others_out(index):
         old = HammingIndex.load(index, mmap=False)
-        new, found = _compared(old, model, features, **options)
+        new, found = _compared(old, model, features, ids, labels, tags)
         text = _text(found, old)
         wanted = _wanted(found.overlap, text, yes or output is not None, min_overlap)
         backup = None
@@ -114,86 +100,54 @@ def migrate(
 
 
 def _compared(
-    old: HammingIndex,
-    model: str,
-    features: str,
-    *,
-    view: str | None,
-    array: str | None,
-    header: bool | None,
-    ids: str | None,
-    id_column: str | None,
-    queries: int,
-    seed: int,
-    **labels: LabelsLike,
+    old: HammingIndex, model: str, features: str, ids: str | None, labels: str | None, tags: str | None
 ) -> tuple[HammingIndex, Comparison]:
     """The new index, and what its answers have in common with those of the old one."""
+    import numpy as np
+
     from ..errors import InvalidInput
     from ..index import places_of, recoded
-    from .changing import kind_of_ids
-    from .features import codes_of_file
+    from .inputs import encode_file, kind_of_ids, open_model, read_labels
 
-    hasher = load_view(model, view)
-    if hasher.model_id_ == old.model_id:
+    if open_model(model)[0].model_id_ == old.model_id:
         raise InvalidInput("The index is of this model already", "another model", "Pass the new model")
-    codes = codes_of_file(hasher, features, array, header, ids, id_column, kind_of_ids(old))
-    places_of(old, codes, f"{features} has")  # which names the file where rows are missing
+    codes, _ = encode_file(model, features, ids, kind_of_ids(old))
+    places = places_of(old, codes, f"{features} has")  # which names the file where rows are missing
     new = recoded(old, codes)
-    return new, _comparison(old, new, queries, seed, _relevance(old, codes, features, **labels))
-
-
-def _relevance(
-    old: HammingIndex,
-    codes: Codes,
-    features: str,
-    *,
-    labels: str | None,
-    tags: str | None,
-    column: str | None,
-    tag_separator: str | None,
-) -> Any:
-    """Which labels each row of the index has (n, t), by ascending id; None without labels."""
-    from ..index import places_of
-    from .supervision_options import read_supervision, require_one_kind
-
-    if not (labels or tags or column):
-        return None
-    require_one_kind(labels, tags, column)
-    known: Any = read_supervision(features, labels, tags, column, tag_separator, len(codes))
-    return known.indicator()[places_of(old, codes)]
-
-
-def _comparison(old: HammingIndex, new: HammingIndex, n: int, seed: int, labels: LabelsLike) -> Comparison:
-    import numpy as np
-
-    from ..index import answers_of_rows
-
+    y = read_labels(labels, tags, len(codes))
     first = min(FIRST, len(old) - 1)
     if first < 1:
-        return Comparison(0, 0)
-    rows = np.sort(np.random.default_rng(seed).choice(len(old), min(n, len(old)), replace=False))
-    answers = [answers_of_rows(index, rows, first).ids.tolist() for index in (old, new)]
+        return new, Comparison(0, 0)
+    rows = np.sort(np.random.default_rng(0).choice(len(old), min(QUERIES, len(old)), replace=False))
+    answers = [
+        index.search(index.codes()[rows], first, exclude=index.ids[rows]).ids.tolist() for index in (old, new)
+    ]
     same = [len(set(before) & set(after)) for before, after in zip(*answers, strict=True)]
     found = Comparison(len(rows), first, float(np.mean(same)) / first)
-    if labels is None:
-        return found
-    place = {name: k for k, name in enumerate(old.ids.tolist())}
-    shares = [_relevant(labels, rows, np.array([[place[one] for one in row] for row in part]))
-              for part in answers]  # fmt: skip
-    return Comparison(found.queries, first, found.overlap, *shares)
+    if y is None:
+        return new, found
+    of_id = dict(zip(old.ids.tolist(), _sets(y[places]), strict=True))
+    own = [of_id[name] for name in old.ids[rows].tolist()]
+    shares = []
+    for part in answers:
+        hits = [bool(mine & of_id[one]) for mine, row in zip(own, part, strict=True) if mine for one in row]
+        shares.append(float(np.mean(hits)) if hits else None)
+    return new, Comparison(found.queries, first, found.overlap, *shares)
 
 
-def _relevant(labels: LabelsLike, rows: Ints, answers: Ints) -> float | None:
-    """The share of answers (q, k) that share a label with their query, over queries that have labels."""
-    import numpy as np
-
-    asked = np.repeat(rows, answers.shape[1])
-    shared = labels[asked].multiply(labels[answers.ravel()]).sum(axis=1)
-    known = np.asarray(labels[asked].sum(axis=1)).ravel() > 0
-    return float((np.asarray(shared).ravel()[known] > 0).mean()) if known.any() else None
+def _sets(y: Any) -> list[set[Any]]:
+    """The labels of every row as a set, empty where they are unknown."""
+    if y.ndim == 2:
+        return [set(row.nonzero()[-1].tolist()) for row in y]
+    return [
+        set(row) if isinstance(row, (set, frozenset)) else set() if row is None or row != row else {row}
+        for row in y.tolist()
+    ]
 
 
 def _text(found: Comparison, old: HammingIndex) -> str:
+    import numpy as np
+
     if found.overlap is None:
         return "Too few rows to compare."
     text = (
@@ -204,7 +158,7 @@ def _text(found: Comparison, old: HammingIndex) -> str:
         rows = [["first answers", "old", "new"],
                 ["relevant", f"{found.relevant_old:.3f}", f"{found.relevant_new:.3f}"]]  # fmt: skip
         text = f"{table(rows)}\n{text}"
-    if old.codes().learned:
+    if np.any(old.codes().learned):
         text += "\nThe old codes were learned from labels; the new ones come from features alone."
     return text
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._internal.types import Array, Facts
-from .terminal import counted, emit, json_option, table
-from .views import load_view, view_option
+from .._internal.aliases import Facts
+from .terminal import counted, emit, json_option, table, visible
 
 if TYPE_CHECKING:
     from ..codes import Codes
-    from ..hashers import Hasher
     from ..index import HammingIndex
-
-__all__ = ["search"]
 
 SHOWN_QUERIES = 20
 DEFAULT_K = 10
@@ -28,17 +23,14 @@ DEFAULT_K = 10
 @click.argument("queries")
 @click.option("-k", type=click.IntRange(0), help=f"Neighbors of each query.  [default: {DEFAULT_K}]")
 @click.option("--radius", type=click.IntRange(0), help="All rows within this distance, instead of -k.")
-@click.option("--model", metavar="FILE", help="Encode QUERIES with this model first: they are features.")
-@view_option
 @click.option(
-    "--floats",
-    type=click.Choice(["both", "kin", "alike"]),
-    help="With --model: bits of this field count by how firmly the query has them.",
+    "--model", metavar="FILE[:VIEW]", help="QUERIES are features: encode them with this model first."
 )
+@click.option("--margins", is_flag=True, help="With --model: a query's bits count by how firmly it has them.")
 @click.option(
     "--where", metavar="TEXT", help="Only rows that pass, e.g. 'year >= 2010 and \"Drama\" in tags'."
 )
-@click.option("--all", "show_all", is_flag=True, help=f"Show all queries, not the first {SHOWN_QUERIES}.")
+@click.option("--show", metavar="COLUMN,...", help="Columns of the payload to print beside the answers.")
 @json_option
 def search(
     index: str,
@@ -46,108 +38,105 @@ def search(
     k: int | None,
     radius: int | None,
     model: str | None,
-    view: str | None,
-    floats: str | None,
+    margins: bool,
     where: str | None,
-    show_all: bool,
+    show: str | None,
     as_json: bool,
 ) -> None:
     """Find the rows of INDEX nearest to QUERIES (codes), exactly, in the order (distance, id).
 
-    A file of codes does for INDEX; an index that is asked often saves making it anew each time.
+    The answers are those of `index.search` and `hasher.search`. A file of codes does for INDEX.
 
     \b
     Examples:
       kinhash search index.kin queries.kin -k 10
       kinhash search db.kin new.npy --model model.kin
-      kinhash search pictures.kin captions.npy --model model.kin --view text
-      kinhash search index.kin new.npy --model model.kin --json
-      kinhash search index.kin new.npy --model model.kin --floats alike
+      kinhash search pictures.kin captions.npy --model model.kin:text --margins
+      kinhash search index.kin new.npy --model model.kin --show title,year --json
       kinhash search index.kin queries.kin --where 'year >= 2010 and not lang in ["de", "en"]'
     """
-    from .files import open_codes
+    from ..codes import Codes
+    from ..index import HammingIndex
+    from .inputs import encode_file, open_codes, open_database
 
-    if floats and (model is None or radius is not None):
-        raise click.UsageError("--floats needs --model, and goes with -k alone")
-    if k is not None and radius is not None:
-        raise click.UsageError("Pass -k or --radius, not both: --radius finds all rows within the distance.")
-    k = DEFAULT_K if k is None else k
-    opened = _opened(index)
-    if view and model is None:
-        raise click.UsageError("--view needs --model, which encodes the rows of that view.")
-    margins = None
+    if margins and model is None:
+        raise click.UsageError("--margins needs --model, which says how firmly a query has its bits.")
+    if radius is not None and (k is not None or margins):
+        raise click.UsageError("Pass -k or --radius, not both; --margins goes with -k.")
+    opened = open_database(index)
+    opened = HammingIndex.from_codes(opened) if isinstance(opened, Codes) else opened
+    columns = _columns(opened, show)
+    scores = None
     if model:
-        codes, margins = _encoded(load_view(model, view), queries, floats)
+        codes, scores = encode_file(model, queries, y="margins" if margins else None)
     else:
-        codes = open_codes(queries, _bits(queries, opened.n_bits))
-        codes = replace(codes, fields=opened.fields) if queries.lower().endswith(".npy") else codes
+        codes = open_codes(queries, opened.n_bits if queries.lower().endswith(".npy") else None)
     start = time.perf_counter()
-    passing = None if where is None else opened.filter(where)
-    if radius is not None:
-        found = opened.search_radius(codes, radius, where=passing)
-    elif margins is None:
-        found = opened.search(codes, k, where=passing)
-    else:
-        field = None if floats == "both" else floats
-        found = opened.search(codes, k, where=passing, margins=margins, margins_of=field)
+    answers, passed = _answers(opened, codes, DEFAULT_K if k is None else k, radius, where, scores)
     seconds = time.perf_counter() - start
-    names = range(len(codes)) if codes.ids is None else codes.ids.tolist()
-    answers = [
-        {"query": name, "ids": one.ids.tolist(), "distances": one.distances.tolist()}
-        for name, one in zip(names, found, strict=True)
-    ]
-    passed = len(opened) if passing is None else len(passing)
+    places = {name: place for place, name in enumerate(opened.ids.tolist())} if columns else {}
+    for answer in answers:
+        for name, column in columns.items():
+            answer.setdefault("payload", {})[name] = [_plain(column[places[one]]) for one in answer["ids"]]
+    searched = counted(len(opened), "row")
+    if where is not None:
+        searched = f"the {passed:,} of {searched} that pass the filter"
     result = {
         "index": index,
         "n_bits": opened.n_bits,
         "rows": len(opened),
         "passed": passed,
         "seconds": seconds,
+        "neighbors": answers,
     }
-    searched = counted(len(opened), "row")
-    if passing is not None:
-        searched = f"the {passed:,} of {searched} that pass the filter"
-    text = _text(answers if show_all else answers[:SHOWN_QUERIES], len(answers), searched)
-    emit({**result, "neighbors": answers}, text, as_json)
+    emit(result, _text(answers, searched, list(columns), margins), as_json)
 
 
-def _opened(path: str) -> HammingIndex:
-    """The index in a file, or one of the codes in it."""
-    from ..codes import container_kind
-    from ..index import HammingIndex
-    from .files import open_codes
+def _columns(index: HammingIndex, show: str | None) -> Facts:
+    from ..errors import UnknownName
 
-    if container_kind(path) == "codes":
-        return HammingIndex.from_codes(open_codes(path))
-    return HammingIndex.load(path)
-
-
-def _bits(queries: str, n_bits: int) -> int | None:
-    return n_bits if queries.lower().endswith(".npy") else None
+    names = [] if show is None else [name.strip() for name in show.split(",")]
+    for name in names:
+        if name not in index.payload:
+            raise UnknownName.among("column", name, index.payload)
+    return {name: index.payload[name] for name in names}
 
 
-def _encoded(hasher: Hasher, features: str, floats: str | None) -> tuple[Codes, Array | None]:
-    """The codes of a file of features, and their margins where these are asked for."""
-    from ..codes import pack_bits
-    from .features import BLOCK_ROWS, encode_file, open_for_model
+def _answers(
+    index: HammingIndex, codes: Codes, k: int, radius: int | None, where: str | None, margins: Any
+) -> tuple[list[Facts], int]:
+    """Ids and distances of every query, and how many rows passed the filter."""
+    passing = None if where is None else index.filter(where)
+    found: Any
+    if radius is not None:
+        found = index.search_radius(codes, radius, where=passing)
+    elif margins is not None:
+        found = index.search(codes, k, where=passing, margins=margins)
+    else:
+        found = index.search(codes, k, where=passing)
+    names = range(len(codes)) if codes.ids is None else codes.ids.tolist()
+    answers = [
+        {"query": name, "ids": one.ids.tolist(), "distances": one.distances.tolist()}
+        for name, one in zip(names, found, strict=True)
+    ]
+    return answers, len(index) if passing is None else len(passing)
 
-    if floats is None:
-        return hasher.codes_of(encode_file(hasher, features)), None
-    import numpy as np
 
-    blocks = open_for_model(hasher, features, None, None).blocks(BLOCK_ROWS)
-    margins = np.concatenate([hasher.decision_function(block) for block in blocks])
-    return hasher.codes_of(pack_bits(margins > 0)), margins
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
 
 
-def _text(answers: list[Facts], n_queries: int, searched: str) -> str:
-    rows = [["query", "place", "id", "distance"]]
-    for answer in answers:
-        pairs = zip(answer["ids"], answer["distances"], strict=True)
-        for place, (name, distance) in enumerate(pairs, 1):
-            rows.append([str(answer["query"]) if place == 1 else "", str(place), str(name), str(distance)])
-    hidden = n_queries - len(answers)
-    queries = "query" if hidden == 1 else "queries"
-    more = f" {hidden:,} more {queries}: --all or --json." if hidden else ""
-    order = f"Searched {searched}; order: distance, then id.{more}"
+def _text(answers: list[Facts], searched: str, columns: list[str], margins: bool) -> str:
+    rows = [["query", "place", "id", "distance", *columns]]
+    for answer in answers[:SHOWN_QUERIES]:
+        for place, name in enumerate(answer["ids"]):
+            distance = answer["distances"][place]
+            shown = [str(answer["payload"][column][place]) for column in columns]
+            said = f"{distance:.3f}" if isinstance(distance, float) else str(distance)
+            rows.append(["" if place else str(answer["query"]), str(place + 1), str(name), said, *shown])
+    hidden = len(answers) - SHOWN_QUERIES
+    more = (
+        f" {counted(hidden, 'more query' if hidden == 1 else 'more querie')}: --json." if hidden > 0 else ""
+    )
+    order = f"Searched {visible(searched)}; order: distance, then id.{more}"
     return f"{table(rows)}\n{order}" if len(rows) > 1 else f"Nothing was found. {order}"

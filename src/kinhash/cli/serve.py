@@ -11,15 +11,13 @@ import socket
 import sys
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
 from .terminal import counted, json_option, visible
 
-__all__ = ["serve"]
-
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-AT_LEAST_ONE = click.IntRange(1)
 
 
 @click.command()
@@ -37,16 +35,13 @@ AT_LEAST_ONE = click.IntRange(1)
     metavar="KEY",
     help="Let in only requests with this key; may be repeated. Better: the variable KINHASH_API_KEY.",
 )
-@click.option("--max-rows", "rows", type=AT_LEAST_ONE, help="Rows of a request.  [default: 1000]")
-@click.option("--max-k", "k", type=AT_LEAST_ONE, help="Neighbors of a row.  [default: 1000]")
 @click.option(
-    "--max-answer",
-    "answer_values",
-    type=AT_LEAST_ONE,
-    help="Rows × neighbors × (payload columns + 1) of an answer.  [default: 1000000]",
+    "--limit",
+    "given",
+    multiple=True,
+    metavar="NAME=N",
+    help="What one request may cost; may be repeated: rows=1000, k=1000, answer_values, body_bytes, ...",
 )
-@click.option("--max-body", "body_bytes", type=AT_LEAST_ONE, help="Bytes of a request.  [default: 16000000]")
-@click.option("--max-concurrent", "concurrent", type=AT_LEAST_ONE, help="Requests at a time.  [default: 256]")
 @click.option(
     "--reload-seconds",
     type=click.FloatRange(0.01),
@@ -61,9 +56,9 @@ def serve(
     host: str,
     port: int,
     api_keys: tuple[str, ...],
+    given: tuple[str, ...],
     reload_seconds: float,
     as_json: bool,
-    **most: int | None,
 ) -> None:
     """Serve MODEL and INDEX over HTTP: encode rows, search the index, look at neighbors on a page.
 
@@ -73,11 +68,13 @@ def serve(
 
     \b
     Examples:
-      kinhash serve model.kin index.kin
+      kinhash serve model.kin index.kin --limit k=100
       KINHASH_API_KEY=secret kinhash serve model.kin index.kin --host 0.0.0.0 --port 80
     """
-    from ..serve import Limits, create_app
+    from ..serve import create_app
     from ..serve import serve as run
+
+    limits = _limits(given)
 
     _log_to_stderr()
     if host not in LOOPBACK and not api_keys:
@@ -88,7 +85,6 @@ def serve(
             KinhashWarning,
             stacklevel=1,
         )
-    limits = Limits(**{name: value for name, value in most.items() if value is not None})
     app = create_app(model, index, limits=limits, api_keys=api_keys, reload_seconds=reload_seconds)
     with _listening(host, port) as listening:
         url = _address(host, listening.getsockname()[1])
@@ -100,6 +96,24 @@ def serve(
         sys.stdout.flush()
         with _own_signals():
             run(app, listening)
+
+
+def _limits(given: tuple[str, ...]) -> Any:
+    """``NAME=N`` as the limits of a service."""
+    from dataclasses import fields
+
+    from ..errors import UnknownName
+    from ..serve import Limits
+
+    known, found = [one.name for one in fields(Limits)], {}
+    for one in given:
+        name, _, number = one.partition("=")
+        if name not in known:
+            raise UnknownName.among("limit", name, known)
+        if not number.isdecimal():
+            raise click.UsageError(f"--limit {one}: pass NAME=N with a whole number, such as rows=100.")
+        found[name] = int(number)
+    return Limits(**found)
 
 
 def _log_to_stderr() -> None:

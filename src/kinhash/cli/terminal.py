@@ -1,62 +1,55 @@
-"""What commands say: results to stdout, as text or as JSON; talk and bars to stderr, on a terminal only."""
+"""What all commands share: what they print, and how they stop.
+
+Results go to stdout, as text or as JSON; talk and bars go to stderr, on a terminal only. Text from files is
+printed with its control characters written out, because it may come from strangers.
+
+Ctrl-C stops a command within a second. Python delivers it between two of its own instructions; a matrix product
+of several seconds is one instruction. So a thread listens for the signal itself: it gives the command a moment
+to stop by itself, then removes the command's temporary files and ends the process. Packages in C may turn
+Ctrl-C into errors of their own, so the handler remembers that it came.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
+import signal
 import sys
-import textwrap
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
 import click
 
-__all__ = [
-    "array_option",
-    "bar",
-    "counted",
-    "emit",
-    "header_option",
-    "json_option",
-    "payload_options",
-    "separator_option",
-    "table",
-    "talk",
-    "unless_talked",
-    "visible",
-    "wrapped",
-]
+from .._internal.files import remove_unfinished
 
 # Characters that move the cursor, recolor, rename or reverse what a terminal shows, and half characters.
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 EVERY = 60.0  # seconds between two lines of progress off a terminal
+INTERRUPTED = 130
+PATIENCE = 0.6  # seconds a command gets to stop by itself
+UNCHANGED = "What was there before is as it was."
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-header_option = click.option(
-    "--header/--no-header", default=None, help="Whether FEATURES (CSV) begins with names; guessed otherwise."
-)
-separator_option = click.option(
-    "--tag-separator", metavar="TEXT", help="Between the tags of a row in text.  [default: ;]"
-)
-array_option = click.option(
-    "--array",
-    "--features",
-    "array",
-    metavar="NAME",
-    help="Which array of a .npz, or list column of a .parquet.",
-)
 
 
-def payload_options(command: Callable[..., object]) -> Callable[..., object]:
-    """The two options that name columns which travel with the rows."""
-    command = click.option(
-        "--payload-columns", metavar="NAME,NAME", help="These columns of the payload alone."
-    )(command)
-    return click.option(
-        "--payload",
-        metavar="FILE",
-        help="Columns to filter by, one row per code in the same order: .csv, .parquet or .json.",
-    )(command)
+def output_option(help: str, required: bool = True) -> Callable[[Any], Any]:
+    """``-o FILE``."""
+    return click.option("-o", "--output", metavar="FILE", required=required, help=help)
+
+
+def refuse_given(names: Sequence[str], why: str) -> None:
+    """Raise a usage error if any of these parameters of the running command was given."""
+    context = click.get_current_context()
+    for one in context.command.params:
+        source = context.get_parameter_source(one.name or "")
+        if one.name in names and source not in (None, click.core.ParameterSource.DEFAULT):
+            raise click.UsageError(f"{one.opts[-1]} has no effect {why}. Leave it out.")
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
@@ -91,11 +84,6 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     from .._internal.texts import columns
 
     return columns([[visible(cell, one_line=True) for cell in row] for row in rows])
-
-
-def wrapped(sentence: str) -> str:
-    """A sentence in lines of a hundred letters."""
-    return textwrap.fill(sentence, 100)
 
 
 @contextmanager
@@ -147,3 +135,79 @@ def _lines(label: str, total: float | None) -> Callable[[float, str | None], Non
 def counted(number: int, thing: str) -> str:
     """``1 row``, ``2,000 rows``."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+# ---- stopping ----------------------------------------------------------------------------------
+
+_came = threading.Event()
+_outcome = [UNCHANGED]
+
+
+def was_interrupted() -> bool:
+    """Whether Ctrl-C was pressed, even if a library turned it into another error."""
+    return _came.is_set()
+
+
+def stopped() -> str:
+    """The line a command ends with after Ctrl-C."""
+    return f"Stopped. {_outcome[0]}"
+
+
+def now_complete(what: str) -> None:
+    """From here on, Ctrl-C leaves this behind: a sentence for the line a command ends with."""
+    _outcome[0] = what
+
+
+@contextlib.contextmanager
+def stopping_within_a_second() -> Iterator[None]:
+    """While the context lasts, Ctrl-C ends the process with exit code 130 in less than a second."""
+    if os.name == "nt" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _came.clear()
+    now_complete(UNCHANGED)
+    heard, ring = os.pipe()
+    os.set_blocking(ring, False)
+    finished = threading.Event()
+    before = signal.set_wakeup_fd(ring, warn_on_full_buffer=False)
+    handler = signal.getsignal(signal.SIGINT)
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        _came.set()
+        signal.default_int_handler(number, frame)
+
+    def watch() -> None:
+        while signals := os.read(heard, 16):
+            if signal.SIGINT in signals and not finished.wait(PATIENCE):
+                remove_unfinished()
+                os.write(2, f"{stopped()}\n".encode())
+                os._exit(INTERRUPTED)
+
+    watcher = threading.Thread(target=watch, daemon=True, name="kinhash-interrupt")
+    watcher.start()
+    if handler is signal.default_int_handler:  # not where Ctrl-C is ignored, as in the background of a shell
+        signal.signal(signal.SIGINT, remember)
+    try:
+        yield
+    finally:
+        finished.set()
+        signal.signal(signal.SIGINT, handler)
+        signal.set_wakeup_fd(before)
+        os.close(ring)
+        watcher.join(1)
+        os.close(heard)
+        sys.stderr.flush()
+
+
+def open_closed_streams() -> list[str]:
+    """Put the null device where a standard stream is closed; the names of those that were."""
+    closed = []
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            closed.append(name)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
+    return closed

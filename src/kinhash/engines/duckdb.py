@@ -6,15 +6,28 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .._internal.blocks import block_slices
 from ..codes import Codes
-from .base import EngineFacts, Place, Reader, driver, has_text_ids
-from .code_columns import Column, columns, weighted
-from .sql import SqlEngine, Value, already_there, fresh_file, not_there, quoted, select, sql_reader
+from .base import (
+    EngineFacts,
+    Place,
+    Reader,
+    SqlEngine,
+    Value,
+    already_there,
+    driver,
+    fresh_file,
+    has_text_ids,
+    not_there,
+    quoted,
+    select,
+    sql_reader,
+    texts,
+)
 
 __all__ = ["DuckDB"]
 
@@ -27,11 +40,8 @@ BLOCK = 8192  # rows handed over at once: 33 MB as text at 1024 bits
 class DuckDB(SqlEngine):
     """A table ``id BIGINT, code BIT`` in a database file; the note is the comment of the table.
 
-    String ids are ``VARCHAR``, which DuckDB orders by their bytes. Codes that are not plain have two columns
-    of bits, ``kin`` and ``alike``.
+    String ids are ``VARCHAR``, which DuckDB orders by their bytes.
     """
-
-    weighs: ClassVar[bool] = True
 
     def problems(self) -> tuple[type[Exception], ...]:
         return (_duckdb().Error,)
@@ -46,16 +56,13 @@ class DuckDB(SqlEngine):
             elif _comment(db, place) is not None:
                 raise already_there(place)
             kind = "VARCHAR" if has_text_ids(codes) else "BIGINT"
-            names = [part.name for part in columns(codes[:0])]
-            bits = "".join(f", {name} BIT not null" for name in names)
-            db.execute(f'create table "{place.table}" (id {kind} primary key{bits})')
+            db.execute(f'create table "{place.table}" (id {kind} primary key, code BIT not null)')
             db.execute(f'comment on table "{place.table}" is {quoted(EngineFacts.note(codes))}')
             for rows in block_slices(len(codes), BLOCK):
-                texts = {part.name: part.texts().astype(np.str_) for part in columns(codes[rows])}
                 ids = codes.ids[rows].astype(object if kind == "VARCHAR" else np.int64)
-                db.register(VIEW, {"id": ids, **texts})
-                bits = "".join(f", {name}::BIT" for name in names)
-                db.execute(f'insert into "{place.table}" select id{bits} from {VIEW}')
+                written = texts(codes.packed[rows], codes.n_bits).astype(np.str_)
+                db.register(VIEW, {"id": ids, "code": written})
+                db.execute(f'insert into "{place.table}" select id, code::BIT from {VIEW}')
                 db.unregister(VIEW)
             db.execute("commit")  # closing without it rolls back
 
@@ -70,10 +77,8 @@ class DuckDB(SqlEngine):
             yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
     def sql(self, code: Codes, k: int, place: Place, value: Value) -> str:
-        def count(part: Column) -> str:
-            return f"bit_count(xor({part.name}, {value(part.name, part.texts()[0].decode())}::BIT))"
-
-        return select(weighted(columns(code), count), f'"{place.table}"', value("k", k))
+        bits = value("code", texts(code.packed, code.n_bits)[0].decode())
+        return select(f"bit_count(xor(code, {bits}::BIT))", f'"{place.table}"', value("k", k))
 
 
 def _comment(db: Any, place: Place) -> str | None:

@@ -12,8 +12,7 @@ import numpy as np
 
 from .._internal.files import replace_file
 from ..codes import Codes
-from .base import Engine, EngineFacts, Found, Listed, Place, Reader, driver, with_ties
-from .sql import already_there
+from .base import Engine, EngineFacts, Found, Listed, Place, Reader, already_there, driver, with_ties
 
 __all__ = ["Faiss"]
 
@@ -21,7 +20,7 @@ _faiss = partial(driver, "faiss", "faiss")
 
 
 class Faiss(Engine):
-    """A file for ``faiss.read_index_binary``. It knows whole bytes only, no model and no fields.
+    """A file for ``faiss.read_index_binary``. It knows whole bytes only, and no model.
 
     Equal distances come in the order of insertion, which is that of the ids; FAISS does not promise it, so
     we fetch all rows tied with the last and sort.
@@ -46,7 +45,7 @@ class Faiss(Engine):
 
         def nearest(code: Codes, k: int) -> Found:
             def fetch(wanted: int) -> Listed:
-                distances, ids = index.search(code.repeated(), wanted)
+                distances, ids = index.search(code.packed, wanted)
                 return ids[0], distances[0]
 
             return with_ties(fetch, k, n_rows)
@@ -57,14 +56,14 @@ class Faiss(Engine):
         return (
             "import faiss, numpy as np\n"
             f"index = faiss.read_index_binary({place.target!r})\n"
-            f"query = np.frombuffer(bytes.fromhex({code.repeated().tobytes().hex()!r}), np.uint8)\n"
+            f"query = np.frombuffer(bytes.fromhex({code.packed.tobytes().hex()!r}), np.uint8)\n"
             f"distances, ids = index.search(query[None], {k})"
         )
 
 
 def _index_of(codes: Codes) -> Any:
     """``IndexBinaryFlat``, inside ``IndexBinaryIDMap2`` if the ids are not 0, 1, 2, ..."""
-    packed, ids = codes.repeated(), codes.ids
+    packed, ids = codes.packed, codes.ids
     flat = _faiss().IndexBinaryFlat(8 * packed.shape[1])
     if ids is None or np.array_equal(ids, np.arange(len(ids))):
         flat.add(packed)

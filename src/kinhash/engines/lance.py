@@ -10,8 +10,19 @@ from functools import partial
 from typing import Any, ClassVar
 
 from ..codes import Codes
-from .base import Engine, EngineFacts, Found, Listed, Place, Reader, driver, has_text_ids, with_ties
-from .sql import already_there, not_there
+from .base import (
+    Engine,
+    EngineFacts,
+    Found,
+    Listed,
+    Place,
+    Reader,
+    already_there,
+    driver,
+    not_there,
+    plain_ids,
+    with_ties,
+)
 
 __all__ = ["Lance"]
 
@@ -33,10 +44,9 @@ class Lance(Engine):
 
     def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
         pa = driver("pyarrow", "lance")
-        packed = codes.repeated()
+        packed = codes.packed
         lists = pa.FixedSizeListArray.from_arrays(pa.array(packed.ravel()), packed.shape[1])
-        ids = codes.ids.tolist() if has_text_ids(codes) and codes.ids is not None else codes.ids
-        rows = pa.table({"id": pa.array(ids), "code": lists})
+        rows = pa.table({"id": pa.array(plain_ids(codes)), "code": lists})
         rows = rows.replace_schema_metadata({"kinhash": EngineFacts.note(codes)})
         folder_is_new = "://" not in place.target and not os.path.exists(place.target)
         db = _lance().connect(place.target)
@@ -67,7 +77,7 @@ class Lance(Engine):
 
         def nearest(code: Codes, k: int) -> Found:
             def fetch(wanted: int) -> Listed:
-                asked = table.search(code.repeated()[0], vector_column_name="code").distance_type("hamming")
+                asked = table.search(code.packed[0], vector_column_name="code").distance_type("hamming")
                 found = asked.bypass_vector_index().select(["id", "_distance"]).limit(wanted).to_arrow()
                 return found["id"], found["_distance"]
 
@@ -79,7 +89,7 @@ class Lance(Engine):
         return (
             "import lancedb, numpy as np\n"
             f"table = lancedb.connect({place.target!r}).open_table({place.table!r})\n"
-            f"query = np.frombuffer(bytes.fromhex({code.repeated().tobytes().hex()!r}), np.uint8)\n"
+            f"query = np.frombuffer(bytes.fromhex({code.packed.tobytes().hex()!r}), np.uint8)\n"
             'asked = table.search(query, vector_column_name="code").distance_type("hamming")\n'
             f"found = asked.bypass_vector_index().limit({k}).to_arrow()\n"
             'ids, distances = found["id"], found["_distance"]'

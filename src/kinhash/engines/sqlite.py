@@ -1,10 +1,9 @@
 """SQLite: plain integers and plain SQL, so the statement runs in every SQLite there is.
 
 SQLite has neither xor nor a count of bits. A code is kept as words of seven bytes in the columns ``w0, w1,
-...`` (first bit highest, zeros at the end), one that is not plain in ``kin0, ...`` and ``alike0, ...``: 56
-bits leave room below the sign. ``(w | q) - (w & q)`` is
-their xor, and its ones are counted three bits at a time: ``t = x - (x>>1 & 0333...) - (x>>2 & 0111...)``
-holds one count per octal digit, neighbors are added, and the remainder by 63 adds up the pairs.
+...`` (first bit highest, zeros at the end): 56 bits leave room below the sign. ``(w | q) - (w & q)`` is their
+xor, and its ones are counted three bits at a time: ``t = x - (x>>1 & 0333...) - (x>>2 & 0111...)`` holds one
+count per octal digit, neighbors are added, and the remainder by 63 adds up the pairs.
 """
 
 from __future__ import annotations
@@ -21,9 +20,18 @@ import numpy as np
 from .._internal.blocks import block_slices
 from .._internal.types import Ints
 from ..codes import Codes
-from .base import EngineFacts, Place, Reader, has_text_ids
-from .code_columns import Column, columns, weighted
-from .sql import SqlEngine, Value, already_there, fresh_file, not_there, sql_reader
+from .base import (
+    EngineFacts,
+    Place,
+    Reader,
+    SqlEngine,
+    Value,
+    already_there,
+    fresh_file,
+    has_text_ids,
+    not_there,
+    sql_reader,
+)
 
 __all__ = ["SQLite"]
 
@@ -35,7 +43,6 @@ BLOCK = 16384
 class SQLite(SqlEngine):
     """A table ``id, w0, w1, ...`` in a database file."""
 
-    weighs: ClassVar[bool] = True
     parameter: ClassVar[str] = ":{}"
 
     def problems(self) -> tuple[type[Exception], ...]:
@@ -43,7 +50,7 @@ class SQLite(SqlEngine):
 
     def write(self, codes: Codes, place: Place, overwrite: bool) -> None:
         assert codes.ids is not None
-        names = [name for part in columns(codes[:0]) for name in _words(part)]
+        names = list(_words(codes[:0]))
         words = "".join(f", {name} integer not null" for name in names)
         note = EngineFacts.note(codes).replace("*/", "*\\/")  # the note is a comment that SQLite keeps
         path = os.path.abspath(place.target)
@@ -58,8 +65,7 @@ class SQLite(SqlEngine):
                 db.execute(f'create table "{place.table}" /*{note}*/ (id {kind} primary key{words})')
                 insert = f'insert into "{place.table}" values (?{", ?" * len(names)})'
                 for rows in block_slices(len(codes), BLOCK):
-                    parts = map(_words, columns(codes[rows]))
-                    values = [word.tolist() for part in parts for word in part.values()]
+                    values = [word.tolist() for word in _words(codes[rows]).values()]
                     db.executemany(insert, zip(codes.ids[rows].tolist(), *values, strict=True))
                 db.execute("commit")
             except BaseException:
@@ -80,12 +86,11 @@ class SQLite(SqlEngine):
             yield sql_reader(self, place, facts, lambda text: db.execute(text).fetchall())
 
     def sql(self, code: Codes, k: int, place: Place, value: Value) -> str:
-        parts = columns(code)
-        words = {name: value(name, int(word[0])) for part in parts for name, word in _words(part).items()}
+        words = {name: value(name, int(word[0])) for name, word in _words(code).items()}
         number = {name: i for i, name in enumerate(words)}
         xors = ", ".join(f"({w}|{words[w]})-({w}&{words[w]}) as x{i}" for w, i in number.items())
         counts = ", ".join(f"x{i}-(x{i}>>1&{THREES})-(x{i}>>2&{ONES}) as t{i}" for i in number.values())
-        total = weighted(parts, lambda part: _total(part, [number[name] for name in _words(part)]))
+        total = "+".join(f"(t{i}+(t{i}>>3)&{SEVENS})%63" for i in number.values())
         return (  # names that begin as no table does: one called x would hide the table x
             f'with _x as (select id, {xors} from "{place.table}"),\n'
             f"     _t as (select id, {counts} from _x)\n"
@@ -100,20 +105,13 @@ def _definition(db: sqlite3.Connection, place: Place) -> str | None:
     return rows[0][0] if rows else None
 
 
-def _total(part: Column, numbers: list[int]) -> str:
-    """The ones in these words, as a factor where the column has a weight."""
-    total = "+".join(f"(t{i}+(t{i}>>3)&{SEVENS})%63" for i in numbers)
-    return f"({total})" if part.weight > 1 else total
-
-
-def _words(part: Column) -> dict[str, Ints]:
+def _words(codes: Codes) -> dict[str, Ints]:
     """Columns of words of 56 bits, the first byte highest: ceil(bytes / 7) of them, (n,) each."""
-    prefix = "w" if part.name == "code" else part.name
-    n_rows, width = part.packed.shape
+    n_rows, width = codes.packed.shape
     n_words = -(-width // WORD)
     spread = np.zeros((n_rows, n_words * WORD), np.uint8)
-    spread[:, :width] = part.packed
+    spread[:, :width] = codes.packed
     words = np.zeros((n_rows, n_words, 8), np.uint8)  # the highest byte stays zero
     words[:, :, 1:] = spread.reshape(n_rows, n_words, WORD)
     values = words.view(">i8")[:, :, 0].astype(np.int64)
-    return {f"{prefix}{i}": values[:, i] for i in range(n_words)}
+    return {f"w{i}": values[:, i] for i in range(n_words)}

@@ -4,8 +4,7 @@ page = kinhash.explore(index, y, model=hasher, features=X)
 page.save("page.html")
 """
 
-import lazy_loader
-
-__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+from .build import Explorer as Explorer
+from .build import explore as explore
 
 __all__ = ["Explorer", "explore"]

@@ -1,37 +1,43 @@
-"""From codes, labels and whatever else there is to one page."""
+"""From codes, labels and whatever else there is to one page.
+
+Whatever comes beside the codes is in the order of the *rows*: of the codes themselves, or of ``ids``. On the
+page rows stand in the order of ids, so that (distance, place) is the order (distance, id) of `HammingIndex`.
+"""
 
 from __future__ import annotations
 
 import html
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._internal.files import replace_file
-from .._internal.types import Array, Bytes, Facts, Floats32, LabelsLike, Matrix
+from .._internal.types import Array, Facts, Ints, LabelsLike, Matrix, Rng
 from .._internal.validation import check_finite, check_integer
-from ..codes import Codes, CodesLike, pack_bits
-from ..errors import InvalidInput
-from ..index import HammingIndex
-from ..supervision import Labels
-from .label_errors import Doubts, by_features, by_neighbors
+from ..codes import Codes, CodesLike, as_codes, pack_bits
+from ..errors import CodesMismatch, InvalidInput
+from ..index import HammingIndex, as_ids
+from ..labels import Labels, read_labels
+from .doubts import Doubts, judge_labels
+from .figures import bit_figures, quality
 from .layout import layout
-from .model import ModelShown, model_shown
-from .page import assemble
+from .page import assemble, model_shown
 from .pictures import Sheets, picture_of_row, sheets
-from .quality import bit_figures, quality
-from .rows import RowsShown, expect_rows, read_rows, sampled
 
 __all__ = ["Explorer", "explore"]
 
 MOST_ROWS = 50_000
 MOST_DOUBTS = 5_000
+LONGEST_TEXT = 400  # letters of a text that a page keeps
 EXACT = 2**53  # whole numbers up to here are exact in a browser
-
+NO_FEATURES = (
+    "Labels are judged by models that did not see them, and these learn from features. Make the page with "
+    "features: kinhash explore … --features FILE (in Python: features=X)."
+)
 Progress = Callable[[float, str], None]
 
 
@@ -72,18 +78,32 @@ def explore(
 
     Parameters
     ----------
-    codes : a `HammingIndex`, `Codes`, or packed bytes. What follows is in the order of its rows.
-    labels : classes or tags, as `fit` takes them; None or NaN is unknown.
-    ids : the id of every row, where an index has ids of its own: they say which row is which.
-    text : one text per row, shown beside it and searched.
-    pictures : a folder (files named as ids, or one file per row), paths, or an array (n, height, width[, 3]).
-    model, features : a fitted hasher and the rows' features: margins make a finer map, neighbors can be
-        searched with mapped codes, labels are doubted by label models that did not see them, and the page
-        encodes vectors that are pasted into it. Features alone serve for the doubts.
-    n_rows : rows on the page at most, 50,000 or fewer; a random sample of more, as the page says.
-    random_state : a whole number; the same one gives the same page.
-    progress : called with the share of the work that is done and what comes next.
+    codes : HammingIndex, Codes or array of uint8 (n, bytes)
+        The codes. What follows is in the order of its rows.
+    labels : array-like (n,) or (n, tags), default=None
+        Classes or tags, as `fit` takes them; None or NaN is unknown.
+    ids : array-like (n,), default=None
+        The id of every row, where an index has ids of its own: they say which row is which.
+    text : sequence of str (n,), default=None
+        One text per row, shown beside it and searched.
+    pictures : folder, sequence of paths, or array (n, height, width[, 3]), default=None
+        Files in a folder are named as ids, or one per row in the order of their names.
+    model : fitted hasher, default=None
+        With it and features, margins make a finer map, neighbors can be searched with mapped codes, and the
+        page encodes vectors that are pasted into it.
+    features : matrix (n, p), default=None
+        The rows' features. Labels are judged by models of them that did not see the labels.
+    title : str, default="Codes to look at"
+        Title of the page.
+    n_rows : int, default=50000
+        Rows on the page at most; a random sample of more, as the page says.
+    random_state : int, default=0
+        The same one gives the same page.
+    progress : function, default=None
+        Called with the share of the work that is done and what comes next.
 
+    Examples
+    --------
     >>> from sklearn.datasets import load_digits
     >>> from kinhash import EnergyHasher
     >>> X, y = load_digits(return_X_y=True)
@@ -96,183 +116,214 @@ def explore(
     seed = check_integer("random_state", random_state, 0)
     most = check_integer("n_rows", n_rows, 1, MOST_ROWS)
     tell(0.0, "reading")
-    every = read_rows(codes, ids, labels, text)
-    expect_model_with_features(model, features)
-    source = None
-    if pictures is not None:
-        in_order = np.empty_like(every.ids)
-        in_order[every.numbers] = every.ids
-        source = picture_of_row(pictures, in_order, every.n_rows)
-    rows = sampled(every, most, np.random.default_rng(seed))
-    X = None if features is None else _features_of(features, every.n_rows, rows)
-    tell(0.05, "encoding")
-    margins = None if model is None else _margins(model, X, rows.codes)
-    tell(0.1, "drawing the map")
-    mapped = None if margins is None else _mapped(rows.codes, margins)
-    places = layout(rows.codes if mapped is None else mapped, margins, seed)
-    tell(0.5, "figures")
-    shown = _Page(rows, places, mapped, title, seed)
-    shown.model = None if model is None else model_shown(model, X)
-    shown.judge(X)
-    tell(0.65, "doubtful labels")
-    shown.doubt(X)
-    if source is not None:
-        tell(0.85, "pictures")
-        shown.pictures = sheets(source, rows.numbers, lambda share: tell(0.85 + 0.1 * share, "pictures"))
-    tell(0.97, "writing")
-    return shown.explorer()
-
-
-def expect_model_with_features(model: object, features: Matrix) -> None:
-    """Refuse a model that nothing is to be encoded with."""
     if model is not None and features is None:
         raise InvalidInput(
             "A model came without features",
             "the features of the rows, too",
             "Pass features (--features FILE)",
         )
+    every = _read_rows(codes, ids, labels, text)
+    source = None
+    if pictures is not None:
+        in_order = np.empty_like(every.ids)
+        in_order[every.numbers] = every.ids
+        source = picture_of_row(pictures, in_order, every.n_rows)
+    rows = every.sample(most, np.random.default_rng(seed))
+    X = None
+    if features is not None:
+        _expect_rows("rows of features", features.shape[0], every.n_rows)
+        X = features[rows.numbers]
+        check_finite(X)
+    tell(0.05, "encoding")
+    margins = mapped = None
+    if model is not None:
+        margins = np.asarray(model.decision_function(X), np.float32)
+        mapped = Codes(pack_bits(margins > 0), margins.shape[1], None, model.model_id_)
+        rows.codes.require_same_kind(mapped)
+    tell(0.1, "drawing the map")
+    places = layout(rows.codes if mapped is None else mapped, margins, seed)
+    tell(0.5, "figures")
+    if mapped is not None and np.array_equal(mapped.packed, rows.codes.packed):
+        mapped = None
+    shown = None if model is None else model_shown(model, X)
+    bits = bit_figures(rows.codes, rows.labels)
+    figures = None if rows.labels is None else quality(rows.codes, mapped, rows.labels, X)
+    tell(0.65, "doubtful labels")
+    doubts = None if rows.labels is None else _doubts(X, rows.labels, seed)
+    images = None
+    if source is not None:
+        tell(0.85, "pictures")
+        images = sheets(source, rows.numbers, lambda share: tell(0.85 + 0.1 * share, "pictures"))
+    tell(0.97, "writing")
+
+    same_as_model = model is not None and mapped is None
+    learned = rows.labels is not None and rows.learned and not same_as_model
+    arrays: Facts = {"codes": _words(rows.codes)}
+    if mapped is not None:
+        arrays["mapped"] = _words(mapped)
+    arrays["places"] = np.round(np.clip(places, 0, 1) * 65535).astype(np.uint16)
+    arrays |= _label_arrays(rows.labels) | _picture_arrays(images)
+    if shown is not None:
+        arrays |= {f"model-{name}": array for name, array in shown.arrays.items()}
+    facts = {
+        "about": rows.about(seed) + ("; the map is by the model's margins" if mapped is not None else ""),
+        "rows": len(rows),
+        "allRows": rows.n_rows,
+        "bits": rows.codes.n_bits,
+        "words": -(-rows.codes.packed.shape[1] // 4),
+        "ids": _ids(rows.ids),
+        "kind": None if rows.labels is None else "tags" if rows.labels.is_tags else "classes",
+        "names": [] if rows.labels is None else [str(name) for name in rows.labels.names.tolist()],
+        "texts": rows.texts,
+        "learned": learned,
+        "caveat": _caveat(learned, figures),
+        "quality": figures,
+        "bitFigures": bits,
+        "doubts": doubts,
+        "model": None if shown is None else shown.facts,
+        "pictures": _picture_facts(images),
+    }
+    page = assemble(title, facts, arrays)
+    return Explorer(page, _summary(rows, learned, figures, doubts, images, len(page.encode())))
 
 
-def _features_of(features: Matrix, n_rows: int, rows: RowsShown) -> Matrix:
-    expect_rows("rows of features", features.shape[0], n_rows)
-    X = features[rows.numbers]
-    check_finite(X)
-    return X
+# ---- the rows --------------------------------------------------------------------------------------------
 
 
-def _margins(model: Any, X: Matrix, codes: Codes) -> Array:
-    margins: Array = np.asarray(model.decision_function(X), np.float32)
-    codes.require_same_kind(
-        Codes(pack_bits(margins > 0), margins.shape[1], None, model.model_id_, model.fitted_.fields)
-    )
-    return margins
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows in the order of their ids. ``numbers`` (n,) says which of the rows handed in each of them is.
+
+    ``n_rows`` were there before a sample was drawn. ``learned``: labels took part in the codes.
+    """
+
+    codes: Codes
+    ids: Array
+    numbers: Ints
+    n_rows: int
+    labels: Labels | None
+    texts: list[str] | None
+    learned: bool
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def sample(self, most: int, rng: Rng) -> _Rows:
+        """At most ``most`` rows, drawn at random, in their order."""
+        if len(self) <= most:
+            return self
+        kept = np.sort(rng.choice(len(self), most, replace=False))
+        return replace(
+            self,
+            codes=self.codes[kept],
+            ids=self.ids[kept],
+            numbers=self.numbers[kept],
+            labels=None if self.labels is None else self.labels[kept],
+            texts=None if self.texts is None else [self.texts[row] for row in kept.tolist()],
+        )
+
+    def about(self, seed: int) -> str:
+        """How many rows, and how long their codes are."""
+        rows = f"{len(self):,} row{'s' if len(self) != 1 else ''}"
+        if len(self) < self.n_rows:
+            rows += f" of {self.n_rows:,}, a random sample (seed {seed})"
+        return f"{rows} · {self.codes.n_bits} bits"
 
 
-def _mapped(codes: Codes, margins: Array) -> Codes:
-    return Codes(pack_bits(margins > 0), codes.n_bits, fields=codes.fields)
+def _read_rows(
+    codes: CodesLike | HammingIndex,
+    ids: npt.ArrayLike | None,
+    labels: LabelsLike,
+    text: Iterable[object] | None,
+) -> _Rows:
+    """Codes (an index, `Codes` or packed bytes), and what comes beside them, sorted by id."""
+    found, names = _codes_and_ids(codes, None if ids is None else as_ids(ids))
+    n_rows, listed = len(found), names.tolist()
+    if not n_rows:
+        raise InvalidInput("There are no rows", "codes of one row at least", "Pass the codes of your rows")
+    order = np.argsort(names, kind="stable")
+    if names.dtype.kind not in "iu":
+        order = np.array(sorted(range(n_rows), key=listed.__getitem__), np.int64)
+    if len(set(listed)) < n_rows:
+        raise InvalidInput("An id comes twice", "one id for each row", "Pass distinct ids")
+    known = texts = None
+    if labels is not None:
+        known = read_labels(labels)
+        _expect_rows("labels", len(known), n_rows)
+        known = known[order]
+    if text is not None:
+        given = ["" if one is None else str(one) for one in text]
+        _expect_rows("texts", len(given), n_rows)
+        short = [one if len(one) <= LONGEST_TEXT else one[: LONGEST_TEXT - 1] + "…" for one in given]
+        texts = [short[row] for row in order.tolist()]
+    bare = Codes(found.packed[order], found.n_bits, None, found.model_id)
+    return _Rows(bare, names[order], order, n_rows, known, texts, bool(np.any(found.learned)))
 
 
-class _Page:
-    """What is gathered for the page, step by step."""
-
-    def __init__(
-        self, rows: RowsShown, places: Floats32, mapped: Codes | None, title: str, seed: int
-    ) -> None:
-        self.rows, self.places, self.title, self.seed = rows, places, title, seed
-        self.codes = Codes(rows.codes.packed, rows.codes.n_bits, fields=rows.codes.fields)
-        same = mapped is not None and np.array_equal(mapped.packed, self.codes.packed)
-        self.mapped = None if same else mapped
-        self.labels: Labels | None = rows.labels
-        self.learned = self.labels is not None and not same and rows.learned
-        self.quality: Facts | None = None
-        self.doubts: Facts | None = None
-        self.pictures: Sheets | None = None
-        self.model: ModelShown | None = None
-
-    def judge(self, X: Matrix) -> None:
-        """Figures of kinship and of bits."""
-        self.bits = bit_figures(self.codes, self.labels)
-        if self.labels is not None:
-            self.quality = quality(self.codes, self.mapped, self.labels, X)
-
-    def doubt(self, X: Matrix) -> None:
-        """The rows whose labels are least expected."""
-        labels = self.labels
-        if labels is None:
-            return
-        known = labels.indicator()[np.flatnonzero(labels.known)]
-        if known.shape[0] < 10 or len(np.unique(known.indices)) < 2:
-            self.doubts = {"how": "Too few rows have a label for any of them to be doubted."}
-            return
-        if X is None:
-            # Mapped codes of rows that were fitted on may remember their labels, too.
-            remembering = self.learned or self.codes.fields.alike > 0
-            found = by_neighbors(self.codes, labels, remembering)
-        else:
-            found = by_features(X, labels, self.seed)
-        self.doubts = {**_doubt_facts(found), "byCodes": X is None}
-
-    def explorer(self) -> Explorer:
-        """The page itself, and its figures."""
-        arrays: Facts = {"codes": _words(self.codes)}
-        if self.mapped is not None:
-            arrays["mapped"] = _words(self.mapped)
-        arrays["places"] = np.round(np.clip(self.places, 0, 1) * 65535).astype(np.uint16)
-        arrays |= _label_arrays(self.labels)
-        if self.pictures is not None:
-            arrays["picture-places"] = self.pictures.place.astype(np.int32)
-            arrays |= {f"sheet-{k}": image for k, image in enumerate(self.pictures.images)}
-        if self.model is not None:
-            arrays |= {f"model-{name}": array for name, array in self.model.arrays.items()}
-        text = assemble(self.title, self._facts(), arrays)
-        return Explorer(text, self._summary(len(text.encode())))
-
-    def _facts(self) -> Facts:
-        rows, codes, labels = self.rows, self.codes, self.labels
-        sheets = self.pictures
-        return {
-            "about": self._about(),
-            "rows": len(rows),
-            "allRows": rows.n_rows,
-            "bits": codes.n_bits,
-            "words": -(-codes.packed.shape[1] // 4),
-            "kinBits": codes.fields.kin(codes.n_bits),
-            "kinWeight": codes.fields.kin_weight,
-            "alikeWeight": codes.fields.alike_weight,
-            "maxDistance": codes.max_distance,
-            "ids": _ids(rows.ids),
-            "kind": None if labels is None else "tags" if labels.is_tags else "classes",
-            "names": [] if labels is None else [str(name) for name in labels.names.tolist()],
-            "texts": rows.texts,
-            "learned": self.learned,
-            "quality": self.quality,
-            "bitFigures": self.bits,
-            "doubts": self.doubts,
-            "model": None if self.model is None else self.model.facts,
-            "pictures": None
-            if sheets is None
-            else {
-                "side": sheets.side,
-                "columns": sheets.columns,
-                "perSheet": sheets.per_sheet,
-                "kind": sheets.kind,
-                "sheets": len(sheets.images),
-            },
-        }
-
-    def _about(self) -> str:
-        rows = f"{len(self.rows):,} row{'s' if len(self.rows) != 1 else ''}"
-        if len(self.rows) < self.rows.n_rows:
-            rows += f" of {self.rows.n_rows:,}, a random sample (seed {self.seed})"
-        made = "; the map is by the model's margins" if self.mapped is not None else ""
-        return f"{rows} · {self.codes.fields.describe(self.codes.n_bits)}{made}"
-
-    def _summary(self, n_bytes: int) -> Facts:
-        quality, doubts, sheets = self.quality or {}, self.doubts or {}, self.pictures
-        first = dict(quality.get("precision") or [])
-        return {
-            "rows": len(self.rows),
-            "rows_in_all": self.rows.n_rows,
-            "n_bits": self.codes.n_bits,
-            "labels": 0 if self.labels is None else len(self.labels.names),
-            "codes_made_from_labels": self.learned,
-            "queries_are_mapped": quality.get("mapped"),
-            "map": quality.get("map"),
-            "precision_at_10": first.get(10),
-            "probably_mislabeled": doubts.get("total"),
-            "labels_as_expected": doubts.get("agreement"),
-            "labels_judged": doubts.get("how"),
-            "pictures": 0 if sheets is None else int((sheets.place >= 0).sum()),
-            "bytes": n_bytes,
-        }
+def _codes_and_ids(codes: CodesLike | HammingIndex, ids: Array | None) -> tuple[Codes, Array]:
+    """Codes in the order of the rows, and their ids."""
+    if not isinstance(codes, HammingIndex):
+        found = as_codes(codes)
+        if ids is None:
+            ids = np.arange(len(found)) if found.ids is None else as_ids(found.ids)
+        _expect_rows("ids", len(ids), len(found))
+        return found, ids
+    found, own = codes.codes(), as_ids(codes.ids)
+    if ids is None:
+        if own.dtype.kind != "i" or not np.array_equal(own, np.arange(len(own))):
+            raise InvalidInput(
+                "The index has ids of its own, and nothing says in which order its rows were",
+                "the id of every row, in the order of the labels",
+                "Pass ids (--ids FILE), or the codes in place of the index",
+            )
+        return found, own
+    _expect_rows("ids", len(ids), len(own))
+    if ids.dtype.kind != own.dtype.kind:
+        kinds = ["numbers" if one.dtype.kind == "i" else "texts" for one in (ids, own)]
+        raise CodesMismatch(
+            f"The ids are {kinds[0]}, and those of the index are {kinds[1]}",
+            "ids of the index",
+            "Pass the ids that the index was made with",
+        )
+    place = {name: row for row, name in enumerate(own.tolist())}
+    places = [place.get(name, -1) for name in ids.tolist()]
+    if min(places) < 0:
+        raise InvalidInput(
+            f"There is no row with the id {ids.tolist()[places.index(-1)]!r} in the index",
+            "the ids of the index, each once",
+            "Pass the ids that the index was made with",
+        )
+    return found[np.array(places)], ids
 
 
-def _doubt_facts(found: Doubts | None) -> Facts:
-    if found is None:
-        return {
-            "how": "These codes seem to be made from the labels alone, so they can doubt none of them. "
-            "Make the page with features (--features FILE)."
-        }
+def _expect_rows(what: str, came: int, n_rows: int) -> None:
+    """Refuse another number of things than there are rows."""
+    if came != n_rows:
+        raise InvalidInput(
+            f"{came:,} {what} came with {n_rows:,} codes",
+            "one for every row, in the order of the rows",
+            "Pass what belongs to these codes",
+        )
+
+
+# ---- what the page says of them --------------------------------------------------------------------------
+
+
+def _caveat(learned: bool, figures: Facts | None) -> str:
+    """What stands beside every figure: whose rows these are."""
+    if learned and not (figures or {}).get("mapped"):
+        return "codes learned from these labels: new rows do worse"
+    return "if the model was fitted on these rows, new rows do worse"
+
+
+def _doubts(X: Matrix, labels: Labels, seed: int) -> Facts:
+    """The rows whose labels are least expected, or why none are listed."""
+    known = labels.indicator()[np.flatnonzero(labels.known)]
+    if X is None:
+        return {"how": NO_FEATURES}
+    if known.shape[0] < 10 or len(np.unique(known.indices)) < 2:
+        return {"how": "Too few rows have a label for any of them to be doubted."}
+    found: Doubts = judge_labels(X, labels, seed)
     if not found.can_judge:
         ours, usual = found.log_losses
         return {
@@ -282,14 +333,37 @@ def _doubt_facts(found: Doubts | None) -> Facts:
     ranked = found.ranked()
     listed = ranked[:MOST_DOUBTS]
     columns = (listed, found.given[listed].round(6), found.expected[listed], found.chance[listed].round(6))
-    lines = [
-        list(line)
-        for line in zip(*(c.tolist() for c in columns), found.missing[listed].tolist(), strict=True)
-    ]
-    return {"how": found.how, "agreement": found.agreement, "total": len(ranked), "rows": lines}
+    lines = zip(*(column.tolist() for column in columns), found.missing[listed].tolist(), strict=True)
+    return {
+        "how": found.how,
+        "agreement": found.agreement,
+        "total": len(ranked),
+        "rows": [list(line) for line in lines],
+    }
 
 
-def _words(codes: Codes) -> Bytes:
+def _summary(
+    rows: _Rows, learned: bool, figures: Facts | None, doubts: Facts | None, images: Sheets | None, size: int
+) -> Facts:
+    said, doubted = figures or {}, doubts or {}
+    return {
+        "rows": len(rows),
+        "rows_in_all": rows.n_rows,
+        "n_bits": rows.codes.n_bits,
+        "labels": 0 if rows.labels is None else len(rows.labels.names),
+        "codes_made_from_labels": learned,
+        "queries_are_mapped": said.get("mapped"),
+        "map": said.get("map"),
+        "precision_at_10": dict(said.get("precision") or []).get(10),
+        "probably_mislabeled": doubted.get("total"),
+        "labels_as_expected": doubted.get("agreement"),
+        "labels_judged": doubted.get("how"),
+        "pictures": 0 if images is None else int((images.place >= 0).sum()),
+        "bytes": size,
+    }
+
+
+def _words(codes: Codes) -> Array:
     """Packed bytes, filled up to whole words of four."""
     return np.pad(codes.packed, ((0, 0), (0, -codes.packed.shape[1] % 4)))
 
@@ -301,11 +375,22 @@ def _label_arrays(labels: Labels | None) -> Facts:
     if labels.classes is not None:
         return {**known, "classes": labels.classes.astype(np.int32)}
     assert labels.tags is not None
-    return {
-        **known,
-        "tag-starts": labels.tags.indptr.astype(np.uint32),
-        "tags": labels.tags.indices.astype(np.uint32),
-    }
+    starts, tags = labels.tags.indptr.astype(np.uint32), labels.tags.indices.astype(np.uint32)
+    return {**known, "tag-starts": starts, "tags": tags}
+
+
+def _picture_arrays(images: Sheets | None) -> Facts:
+    if images is None:
+        return {}
+    drawn = {f"sheet-{number}": image for number, image in enumerate(images.images)}
+    return {"picture-places": images.place.astype(np.int32), **drawn}
+
+
+def _picture_facts(images: Sheets | None) -> Facts | None:
+    if images is None:
+        return None
+    sizes = {"side": images.side, "columns": images.columns, "perSheet": images.per_sheet}
+    return {**sizes, "kind": images.kind, "sheets": len(images.images)}
 
 
 def _ids(ids: Array) -> list[int] | list[str] | None:

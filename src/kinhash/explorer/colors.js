@@ -45,9 +45,9 @@ function distanceColor(distance) {
 
 /** The distance that nine rows in ten do not exceed: the end of the scale. */
 function farthest() {
-  if (!near) return facts.maxDistance;
+  if (!near) return facts.bits;
   let distance = 0;
-  while (distance < facts.maxDistance && near.starts[distance + 1] < 0.9 * rows.n) distance++;
+  while (distance < facts.bits && near.starts[distance + 1] < 0.9 * rows.n) distance++;
   return distance;
 }
 
@@ -57,7 +57,7 @@ function rowColors() {
   const byLabel = labelColors.map(rgb), one = rgb(ONE_COLOR);
   let scale = null;
   if (state.color === "distance" && near) {
-    scale = Array.from({ length: facts.maxDistance + 1 }, (_, distance) => distanceColor(distance));
+    scale = Array.from({ length: facts.bits + 1 }, (_, distance) => distanceColor(distance));
   }
   for (let row = 0; row < rows.n; row++) {
     const color = scale ? scale[near.distances[row]] : state.color === "label" ? byLabel[coloringLabel(row)] : one;

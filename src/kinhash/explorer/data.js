@@ -68,13 +68,7 @@ function kinship(left, right) {
   return labelsOf(right).some((label) => mine.has(label)) ? KIN : STRANGER;
 }
 
-// Bits of the kin field and of the alike field in the words of a code: the first bit of a code is the highest of
-// its first byte, and the bytes of a word come lowest first.
-const kinMask = new Uint32Array(rows.words), alikeMask = new Uint32Array(rows.words);
-for (let bit = 0; bit < facts.bits; bit++) {
-  (bit < facts.kinBits ? kinMask : alikeMask)[bit >> 5] |= 1 << shiftOf(bit);
-}
-
+// The first bit of a code is the highest of its first byte, and the bytes of a word come lowest first.
 /** The place of a bit in its word. */
 function shiftOf(bit) {
   return 8 * ((bit >> 3) & 3) + 7 - (bit & 7);
@@ -102,17 +96,13 @@ function ones(word) {
   return Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** Distances of all rows from a code: differing bits, each counted as its field says. */
+/** Distances of all rows from a code: differing bits. */
 function distancesFrom(code) {
   const out = new Uint16Array(rows.n), all = rows.codes, width = rows.words;
   for (let i = 0, at = 0; i < rows.n; i++) {
-    let kin = 0, alike = 0;
-    for (let w = 0; w < width; w++, at++) {
-      const differing = all[at] ^ code[w];
-      kin += ones(differing & kinMask[w]);
-      alike += ones(differing & alikeMask[w]);
-    }
-    out[i] = facts.kinWeight * kin + facts.alikeWeight * alike;
+    let differing = 0;
+    for (let w = 0; w < width; w++, at++) differing += ones(all[at] ^ code[w]);
+    out[i] = differing;
   }
   return out;
 }
@@ -120,19 +110,16 @@ function distancesFrom(code) {
 /** The code itself, all rows but `except` in the order (distance, row), and the distances of all rows. */
 function neighborsOf(code, except = -1) {
   const distances = distancesFrom(code);
-  const starts = new Uint32Array(facts.maxDistance + 2);
+  const starts = new Uint32Array(facts.bits + 2);
   for (let i = 0; i < rows.n; i++) if (i !== except) starts[distances[i] + 1]++;
-  for (let d = 0; d <= facts.maxDistance; d++) starts[d + 1] += starts[d];
-  const next = starts.slice(), order = new Uint32Array(starts[facts.maxDistance + 1]);
+  for (let d = 0; d <= facts.bits; d++) starts[d + 1] += starts[d];
+  const next = starts.slice(), order = new Uint32Array(starts[facts.bits + 1]);
   for (let i = 0; i < rows.n; i++) if (i !== except) order[next[distances[i]]++] = i;
   return { code, order, distances, starts };
 }
 
-/** Bits in which a code and a row's code differ, by field. */
+/** Bits in which a code and a row's code differ. */
 function differingBits(code, row) {
-  const other = codeOf(row), kin = [], alike = [];
-  for (let bit = 0; bit < facts.bits; bit++) {
-    if (bitAt(code, bit) !== bitAt(other, bit)) (bit < facts.kinBits ? kin : alike).push(bit);
-  }
-  return { kin, alike };
+  const other = codeOf(row);
+  return Array.from({ length: facts.bits }, (_, bit) => bit).filter((bit) => bitAt(code, bit) !== bitAt(other, bit));
 }

@@ -6,7 +6,6 @@ function showFigures() {
   if (figures) {
     parts.push(answersFigure(figures), distancesFigure(figures), precisionFigure(figures), labelsFigure(figures));
     if (figures.confusion) parts.push(confusionFigure(figures));
-    if (figures.coinciding) parts.push(coincidingFigure(figures.coinciding, figures.mapped));
   }
   parts.push(bitsTable(facts.bitFigures));
   byId("view-good").replaceChildren(...verdict(figures), make("div", { class: "figures" }, ...parts));
@@ -15,7 +14,7 @@ function showFigures() {
 function verdict(figures) {
   if (!figures) return [make("p", { class: "lead" }, "Without labels it is unknown which rows are similar: the page shows the bits only.")];
   const first = figures.precision.find(([rank]) => rank === 10) || figures.precision[figures.precision.length - 1];
-  const ten = first ? `Of the first ${first[0]} rows, ${percent(first[1])} are similar (chance: ${percent(figures.chance)}). ` : "";
+  const ten = first ? `Of the first ${first[0]} rows, ${percent(first[1])} are similar (chance: ${percent(figures.chance)}; ${facts.caveat}). ` : "";
   const score = figures.map === null ? "" : `Mean average precision ${figures.map.toFixed(3)}` +
     (figures.interval ? ` (95 % interval over queries ${figures.interval.map((end) => end.toFixed(3)).join(" to ")})` : "") + ".";
   const how = [
@@ -24,9 +23,9 @@ function verdict(figures) {
       (figures.without_kin ? `${count(figures.without_kin, "query").replace("querys", "queries")} without similar rows left out. ` : "") +
       (figures.mapped ? "Queries carry the codes that the model gives to their features." : "Queries carry their stored codes."),
   ];
-  if (facts.learned) how.push("The stored kin bits seem to be made from these very labels" + (figures.mapped ? "." : ": all figures of kinship on this page are flattering.") +
+  if (facts.learned) how.push("The stored codes were learned with these labels." +
     (figures.mapped ? "" : " Make the page with --model and --features to see how rows fare that come with features alone."));
-  how.push("Rows that the model was fitted on do better than new ones: kinhash fit prints figures of held-out rows.");
+  how.push("kinhash fit prints figures of held-out rows.");
   return [make("h2", {}, "Is it any good?"), make("p", { class: "lead" }, ten + score), ...how.map((text) => make("p", { class: "note" }, text))];
 }
 
@@ -34,16 +33,19 @@ function figure(title, note, ...content) {
   return make("div", { class: "figure" }, make("h2", {}, title), make("p", { class: "note" }, note), ...content);
 }
 
+/** A figure of quality: whose rows these are stands beside it. */
+function judged(title, note, ...content) {
+  return figure(title, `${note} (${facts.caveat[0].toUpperCase()}${facts.caveat.slice(1)}.)`, ...content);
+}
+
 /** What a person sees in the first answers: these codes beside float cosine, a classifier and a random order. */
 function answersFigure(figures) {
-  const MEASURES = { score: "mAP", p10: "first ten relevant", exact: "same tags", Jaccard: "Jaccard", nDCG: "nDCG", near: "nearest found" };
-  const names = Object.keys(MEASURES).filter((name) => name in figures.answers[0]);
+  const names = Object.keys(figures.answers[0].figures);
   const itself = figures.self_retrieval === null ? "" : `A row's own features, encoded as a new row, find that row first in ${percent(figures.self_retrieval)} of cases. `;
-  const note = `${count(figures.answers_of, "row")} search all others. ${itself}The classifier is logistic regression with the true labels of all rows; it did not see the rows that ask. ` +
-    "Nearest found: share of the ten nearest relevant rows, by cosine, among the first hundred.";
-  const lines = figures.answers.map((line) => make("tr", {}, make("td", { class: "name" }, line.name), cell(line.bytes_per_item ? line.bytes_per_item.toLocaleString("en") : "–"),
-    ...names.map((name) => cell(typeof line[name] === "number" ? line[name].toFixed(3) : "–"))));
-  return figure("The first answers, beside what else one could do", note, table(["", "bytes", ...names.map((name) => MEASURES[name])], lines));
+  const note = `${count(figures.answers_of, "row")} search all others. ${itself}The classifier is logistic regression with the true labels of all rows; it did not see the rows that ask.`;
+  const lines = figures.answers.map((line) => make("tr", {}, make("td", { class: "name" }, line.name), cell(line.bytes ? line.bytes.toLocaleString("en") : "–"),
+    ...names.map((name) => cell(typeof line.figures[name] === "number" ? line.figures[name].toFixed(3) : "–"))));
+  return judged("The first answers, beside what else one could do", note, table(["", "bytes", ...names], lines));
 }
 
 const WIDE = 480, HIGH = 230, LEFT = 42, BOTTOM = 34, TOP = 10;
@@ -68,7 +70,7 @@ function distancesFigure(figures) {
   const sum = (list) => list.reduce((total, one) => total + one, 0);
   const kinSum = sum(figures.kin_at) || 1, strangerSum = sum(figures.strangers_at) || 1;
   const kin = figures.kin_at.map((one) => one / kinSum), strangers = figures.strangers_at.map((one) => one / strangerSum);
-  let last = facts.maxDistance;
+  let last = facts.bits;
   while (last > 1 && !figures.kin_at[last] && !figures.strangers_at[last]) last--;
   const width = Math.max(1, Math.ceil((last + 1) / 80)), bins = Math.ceil((last + 1) / width);
   const binned = (list) => Array.from({ length: bins }, (_, k) => sum(list.slice(k * width, (k + 1) * width)));
@@ -84,7 +86,7 @@ function distancesFigure(figures) {
   for (let d = 0; d <= last; d += tick) chartText(svg, LEFT + (d / width + 0.5) * step, HIGH - BOTTOM + 14, String(d));
   chartText(svg, LEFT - 4, TOP + 8, percent(highest), "end");
   const key = make("ul", { class: "key" }, make("li", {}, make("i", { class: "kin" }), "similar"), make("li", {}, make("i", { class: "stranger" }), "dissimilar"));
-  return figure("How far apart are similar and dissimilar rows?",
+  return judged("How far apart are similar and dissimilar rows?",
     `Half of the similar pairs lie within distance ${median(kin)}, half of the dissimilar ones within ${median(strangers)}. Bars: share of the pairs; each kind adds up to 100 %.`, key, svg);
 }
 
@@ -101,7 +103,7 @@ function precisionFigure(figures) {
     svg.append(makeSvg("circle", { class: "dot", cx: x(rank), cy: y(share), r: 3 }));
     chartText(svg, x(rank), HIGH - BOTTOM + 14, rank >= 1000 ? rank / 1000 + "k" : String(rank));
   }
-  return figure("How many of the first are similar?", "Precision by rank, mean over queries.", svg);
+  return judged("How many of the first are similar?", "Precision by rank, mean over queries.", svg);
 }
 
 function table(heading, lines, kind = "") {
@@ -118,7 +120,7 @@ function labelsFigure(figures) {
     make("tr", {}, named(label), cell(size.toLocaleString("en")), cell(queries.toLocaleString("en")), cell(score.toFixed(3)), cell(percent(first)),
       make("td", {}, make("button", { type: "button", "aria-label": "show only " + facts.names[label] + " on the map",
         onclick: () => { filterLabels((other) => other === label); chooseView("map"); wholeMap(); } }, "show"))));
-  return figure(facts.kind === "tags" ? "Which tags are found worst?" : "Which classes are found worst?", "The worst on top; mAP and similar rows among the first ten, over the queries that carry the label.",
+  return judged(facts.kind === "tags" ? "Which tags are found worst?" : "Which classes are found worst?", "The worst on top; mAP and similar rows among the first ten, over the queries that carry the label.",
     table([facts.kind === "tags" ? "tag" : "class", "rows", "queries", "mAP", "first ten", ""], lines),
     make("p", {}, make("button", { type: "button", onclick: () => saveCsv("labels.csv", ["label", "rows", "queries", "map", "precision_at_10"],
       figures.labels.map(([label, ...rest]) => [facts.names[label], ...rest])) }, "Export (CSV)")));
@@ -146,15 +148,8 @@ function pairsTable(pairs, heading) {
 
 function confusionFigure(figures) {
   const { table: shares, pairs } = figures.confusion;
-  return figure("Whose rows are found?", "Among the first ten rows of a query: per cent of its own class, and of each other one.",
+  return judged("Whose rows are found?", "Among the first ten rows of a query: per cent of its own class, and of each other one.",
     shares ? grid(shares, "query ↓, found →") : pairsTable(pairs, ["class of the query", "class found", "rows", "share"]));
-}
-
-function coincidingFigure({ pairs, codes }, mapped) {
-  const none = pairs.length === 0;
-  return figure("Which codes coincide?", `The rows have ${count(codes, "different kin code")}${mapped ? " by the model" : ""}. ` + (none ? "None of them is shared by rows of two classes."
-    : "Rows whose kin code belongs mostly to rows of another class: no search by kin bits can distinguish them."),
-    none ? "" : pairsTable(pairs, ["class", "has the kin code of", "rows", "share of class"]));
 }
 
 function bitsTable(bits) {
@@ -163,11 +158,11 @@ function bitsTable(bits) {
     const shares = bits.share ? bits.share[bit] : [];
     const bar = makeSvg("svg", { viewBox: "0 0 60 8", width: 60, height: 8, "aria-hidden": "true" }, makeSvg("rect", { width: 60, height: 8, fill: "var(--edge)" }),
       makeSvg("rect", { width: 60 * share, height: 8, fill: "var(--link)" }));
-    return make("tr", {}, make("th", { scope: "row" }, String(bit)), make("td", { class: "name" }, bit < facts.kinBits ? "kin" : "alike"),
+    return make("tr", {}, make("th", { scope: "row" }, String(bit)),
       make("td", {}, bar, " ", percent(share)), bits.information ? cell(bits.information[bit].toFixed(2)) : null,
       make("td", { class: "text" }, separates(shares, labels)));
   });
-  const heading = ["bit", "field", "ones", ...(bits.information ? ["says of the class (bits)"] : []), labels.length ? "1 in … / 0 in …" : ""];
+  const heading = ["bit", "ones", ...(bits.information ? ["says of the class (bits)"] : []), labels.length ? "1 in … / 0 in …" : ""];
   const facts2 = [`${count(bits.distinct, "different code")}; ${percent(bits.in_company)} of the rows share theirs with another row.`,
     bits.dead.length ? `Bits ${bits.dead.join(", ")} are the same in every code and say nothing.` : "",
     bits.twins.length ? `${count(bits.twins.length, "pair")} of bits always agree or always differ.` : ""];

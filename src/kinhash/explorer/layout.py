@@ -1,7 +1,7 @@
 """Where rows stand on the map: near to rows with near codes, as far as two dimensions allow.
 
 Every distinct code (with margins: every row) is a point, linked to its nearest ones by the exact search of
-`HammingIndex`; `pull.py` settles the points from a start along the principal directions of the bits. Rows of
+`HammingIndex`; `settle` moves the points from a start along the principal directions of the bits. Rows of
 one code stand around its point in a disc as large as their number.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._internal.blocks import block_slices
-from .._internal.types import Floats, Floats32, Ints, Rng
+from .._internal.compile import njit
+from .._internal.types import Array, Floats, Floats32, Ints, Rng
 from ..codes import Codes, unpack_bits
 from ..index import HammingIndex
-from .pull import settle
 
 __all__ = ["layout"]
 
@@ -27,10 +27,12 @@ MOST_STEPS = 400
 GRAVITY = 0.004  # pull towards the middle, so that islands do not drift far apart
 START = 3.0  # spread of the start, in units of the pull
 BLOCK_ROWS = 4096
+LARGEST_STEP = 4.0
+NEAR = 1e-3  # what keeps points in one place from being pushed infinitely far
 GOLDEN = np.pi * (3 - 5**0.5)  # angle between neighbors in a sunflower's head
 
 
-def layout(codes: Codes, margins: Floats | None, seed: int) -> Floats32:
+def layout(codes: Codes, margins: Array | None, seed: int) -> Floats32:
     """Places (n, 2) in the unit square. ``margins`` (n, d) are real-valued bits: they tell more rows apart.
 
     The same seed gives the same map. Memory: the unpacked bits as float32, and 40 links of every point.
@@ -59,19 +61,18 @@ class _Points:
     soft: bool
 
 
-def _points(codes: Codes, margins: Floats | None) -> _Points:
-    scale = np.sqrt(codes.fields.weights(codes.n_bits)).astype(np.float32)
+def _points(codes: Codes, margins: Array | None) -> _Points:
     if margins is not None:
         usual = np.maximum(np.abs(margins).mean(axis=0), 1e-12)
         soft = np.tanh(margins / usual).astype(np.float32)
-        plain = Codes(codes.packed, codes.n_bits, fields=codes.fields)
-        return _Points(plain, soft * scale, np.arange(len(codes)), soft=True)
+        plain = Codes(codes.packed, codes.n_bits)
+        return _Points(plain, soft, np.arange(len(codes)), soft=True)
     rows = np.ascontiguousarray(codes.packed).view(np.dtype((np.void, codes.packed.shape[1])))[:, 0]
     _, first, point = np.unique(rows, return_index=True, return_inverse=True)
     packed = codes.packed[first]
     bits = unpack_bits(packed, codes.n_bits).astype(np.float32)
-    vectors = (2 * bits - 1) * scale
-    return _Points(Codes(packed, codes.n_bits, fields=codes.fields), vectors, point, soft=False)
+    vectors = 2 * bits - 1
+    return _Points(Codes(packed, codes.n_bits), vectors, point, soft=False)
 
 
 def _start(vectors: Floats32) -> Floats:
@@ -130,3 +131,40 @@ def _in_unit_square(places: Floats) -> Floats32:
     low, high = places.min(axis=0), places.max(axis=0)
     size = max(float((high - low).max()), 1e-12)
     return (0.5 + (places - (low + high) / 2) / size).astype(np.float32)
+
+
+@njit(cache=True, nogil=True)
+def settle(places, heads, tails, n_steps, n_pushed, gravity, seed):  # type: ignore[no-untyped-def]
+    """Move ``places`` (n, 2) in place: ``n_steps`` rounds over the links ``heads[i] → tails[i]``.
+
+    With ``q(d) = 1 / (1 + d²)``, linked points climb ``log q`` and random pairs ``log(1 − q)``, one pair at a
+    time with a step that shrinks to zero. One thread and a generator of our own: the same seed, the same map.
+
+    Tang, Liu, Zhang, Mei. Visualizing large-scale and high-dimensional data. 2016.
+    """
+    n = places.shape[0]
+    state = (seed * 2 + 1) & 0xFFFFFFFF
+    for step in range(n_steps):
+        rate = 1.0 - step / n_steps
+        for link in range(heads.shape[0]):
+            i, j = heads[link], tails[link]
+            dx, dy = places[i, 0] - places[j, 0], places[i, 1] - places[j, 1]
+            pull = -2.0 / (1.0 + dx * dx + dy * dy)
+            mx = rate * min(LARGEST_STEP, max(-LARGEST_STEP, pull * dx))
+            my = rate * min(LARGEST_STEP, max(-LARGEST_STEP, pull * dy))
+            places[i, 0] += mx
+            places[i, 1] += my
+            places[j, 0] -= mx
+            places[j, 1] -= my
+            places[i, 0] -= rate * gravity * places[i, 0]
+            places[i, 1] -= rate * gravity * places[i, 1]
+            for _ in range(n_pushed):
+                state = (1664525 * state + 1013904223) & 0xFFFFFFFF
+                k = (state * n) >> 32
+                if k == i:
+                    continue
+                dx, dy = places[i, 0] - places[k, 0], places[i, 1] - places[k, 1]
+                square = dx * dx + dy * dy
+                push = 2.0 / ((NEAR + square) * (1.0 + square))
+                places[i, 0] += rate * min(LARGEST_STEP, max(-LARGEST_STEP, push * dx))
+                places[i, 1] += rate * min(LARGEST_STEP, max(-LARGEST_STEP, push * dy))

@@ -1,4 +1,4 @@
-"""One HTML file that asks the network for nothing: sources, data and a policy that allows no more.
+"""One HTML file that asks the network for nothing: sources, data, a model, and a policy that allows no more.
 
 Scripts and style are allowed by their digests alone, and data stand in blocks that no browser runs, with
 every ``<`` written as an escape.
@@ -12,14 +12,18 @@ import html
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import resources
+from typing import Any
 
 import numpy as np
 
 from .._internal.json import plain
-from .._internal.types import Array
+from .._internal.types import Array, Facts, Matrix
+from ..models import WholeMap
+from ..models.steps import OWN
 
-__all__ = ["as_json", "assemble"]
+__all__ = ["ModelShown", "as_json", "assemble", "model_shown"]
 
 SCRIPTS = (
     "model.js",
@@ -84,3 +88,58 @@ def _policy(style: str, scripts: list[str]) -> str:
         f"default-src 'none'; script-src {allowed}; style-src {digest(style)}; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+# ---- the model: steps and arrays of whole numbers, which ``model.js`` runs in the browser --------------------
+
+LARGEST_MODEL = 8_000_000  # bytes that a model may add to a page
+KINDS = ("i1", "u1", "i2", "u2", "i4")  # of whole numbers, the smallest first
+
+
+@dataclass(frozen=True)
+class ModelShown:
+    """What a page says about its model, and the arrays of the model by name.
+
+    ``facts["why"]`` is None, or says why the page cannot run the model; then there are no arrays.
+    """
+
+    facts: Facts
+    arrays: dict[str, Array] = field(default_factory=dict)
+
+
+def model_shown(model: Any, X: Matrix) -> ModelShown:
+    """The model of a hasher, if a browser can run it and if it is small enough. X is what it encodes."""
+    whole = model.model_.map
+    if not isinstance(whole, WholeMap):
+        return ModelShown({"why": f"The page cannot encode vectors: {whole.why_not_whole()}."})
+    foreign = sorted({step.kind for step in whole.steps_} - {kind.lower() for kind in OWN})
+    if foreign:
+        return ModelShown({"why": f"The page cannot encode vectors: it has no step {', '.join(foreign)}."})
+    arrays = {f"{i}.{name}": _narrow(a) for i, s in enumerate(whole.steps_) for name, a in s.arrays().items()}
+    n_bytes = sum(4 * -(-array.nbytes // 3) for array in arrays.values())  # in base64
+    if n_bytes > LARGEST_MODEL:
+        return ModelShown(
+            {
+                "why": f"The page cannot encode vectors: the model would add {n_bytes / 1e6:.1f} MB to it, "
+                f"and {LARGEST_MODEL / 1e6:g} MB is the limit."
+            }
+        )
+    facts = {
+        "why": None,
+        "steps": [[step.kind, list(step.inputs), step.numbers()] for step in whole.steps_],
+        "kinds": {name: array.dtype.str[1:] for name, array in arrays.items()},
+        "features": whole.n_features,
+        "single": X.dtype == np.float32,
+    }
+    return ModelShown(facts, arrays)
+
+
+def _narrow(array: Array) -> Array:
+    """The same numbers in the smallest type that holds them and that JavaScript has."""
+    if array.dtype.kind in "iu":
+        low, high = array.min(initial=0), array.max(initial=0)
+        for kind in KINDS:
+            limits = np.iinfo(kind)
+            if limits.min <= low and high <= limits.max:
+                return array.astype(kind)
+    return array.astype(np.float64)  # whole numbers of a model are below 2⁵³

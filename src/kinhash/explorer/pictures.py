@@ -13,7 +13,6 @@ import numpy as np
 
 from .._internal.types import Array, Ints
 from ..errors import FileProblem, InvalidInput, MissingExtra
-from .rows import expect_rows
 
 __all__ = ["Sheets", "picture_of_row", "sheets"]
 
@@ -49,7 +48,12 @@ def picture_of_row(pictures: Any, ids: Array, n_rows: int) -> Source:
     """
     if isinstance(pictures, (str, os.PathLike)):
         return _from_folder(Path(pictures), ids, n_rows)
-    expect_rows("pictures", len(pictures), n_rows)
+    if len(pictures) != n_rows:
+        raise InvalidInput(
+            f"{len(pictures):,} pictures came with {n_rows:,} codes",
+            "one for every row, in the order of the rows",
+            "Pass what belongs to these codes",
+        )
     if isinstance(pictures, np.ndarray):
         return _from_array(pictures)
     return list(pictures).__getitem__

@@ -54,25 +54,17 @@ function ways() {
 }
 
 function bitsFigure(code) {
-  const cell = 9, figure = makeSvg("svg", { class: "bits", role: "img" });
-  const on = [];
-  let line = 0;
-  for (const [name, first, last] of [["kin bits", 0, facts.kinBits], ["alike bits", facts.kinBits, facts.bits]]) {
-    if (first === last) continue;
-    const weight = first === 0 ? facts.kinWeight : facts.alikeWeight;
-    const label = makeSvg("text", { x: 0, y: line * cell + 9 });
-    label.textContent = `${name}: ${last - first}` + (weight > 1 ? `, each counts ${weight}` : "");
-    figure.append(label);
-    line += 1.3;
-    for (let bit = first; bit < last; bit++) {
-      const one = bitAt(code, bit);
-      if (one) on.push(bit);
-      figure.append(makeSvg("rect", { x: ((bit - first) % BITS_A_LINE) * cell, y: (line + Math.floor((bit - first) / BITS_A_LINE)) * cell,
-        width: cell - 1.5, height: cell - 1.5, class: one ? "on" : "off" }));
-    }
-    line += Math.ceil((last - first) / BITS_A_LINE) + 0.4;
+  const cell = 9, figure = makeSvg("svg", { class: "bits", role: "img" }), on = [];
+  const label = makeSvg("text", { x: 0, y: 9 });
+  label.textContent = count(facts.bits, "bit");
+  figure.append(label);
+  for (let bit = 0; bit < facts.bits; bit++) {
+    const one = bitAt(code, bit);
+    if (one) on.push(bit);
+    figure.append(makeSvg("rect", { x: (bit % BITS_A_LINE) * cell, y: (1.3 + Math.floor(bit / BITS_A_LINE)) * cell,
+      width: cell - 1.5, height: cell - 1.5, class: one ? "on" : "off" }));
   }
-  figure.setAttribute("viewBox", `0 0 ${BITS_A_LINE * cell} ${line * cell}`);
+  figure.setAttribute("viewBox", `0 0 ${BITS_A_LINE * cell} ${(1.3 + Math.ceil(facts.bits / BITS_A_LINE)) * cell}`);
   figure.setAttribute("aria-label", "The code: bits " + on.join(", ") + " are 1");
   return figure;
 }
@@ -82,7 +74,7 @@ function summary() {
   const kin = judged.filter((row) => kinship(state.row, row) === KIN).length;
   const equal = near.starts[1];
   const parts = [];
-  if (judged.length) parts.push(`${kin} of the first ${judged.length} are similar.`);
+  if (judged.length) parts.push(`${kin} of the first ${judged.length} are similar${facts.learned ? ` (${facts.caveat})` : ""}.`);
   if (equal) parts.push(count(equal, state.row < 0 ? "row" : "other row") + (equal === 1 ? " has" : " have") + " the same code.");
   if (facts.rows < facts.allRows) parts.push("Searched among the rows of this page, a sample.");
   return make("p", { id: "panel-summary" }, parts.join(" "));
@@ -124,17 +116,15 @@ function shellText(start, end, nShown) {
 
 function card(row, distance) {
   const kin = kinship(state.row, row), bits = differingBits(near.code, row);
-  const differing = `${bits.kin.length} kin` + (facts.bits > facts.kinBits ? ` + ${bits.alike.length} alike` : "") + " bits differ";
-  const listed = [bits.kin.length ? "kin bits " + bits.kin.join(", ") : "", bits.alike.length ? "alike bits " + bits.alike.join(", ") : ""];
-  const spoken = [`row ${idOf(row)}`, labelText(row), kinWord(kin), `distance ${distance}`,
-    listed.filter(Boolean).length ? "differing in " + listed.filter(Boolean).join("; ") : "the same code"];
+  const listed = bits.length ? "bits " + bits.join(", ") : "the same code";
+  const spoken = [`row ${idOf(row)}`, labelText(row), kinWord(kin), `distance ${distance}`, bits.length ? "differing in " + listed : listed];
   return make("button", { type: "button", class: "card " + kinClass(kin), "data-row": row, "aria-label": spoken.filter(Boolean).join(", "),
-    title: listed.filter(Boolean).join("; ") || "the same code", onclick: () => { chooseRow(row); byId("panel").focus(); } },
+    title: listed, onclick: () => { chooseRow(row); byId("panel").focus(); } },
     hasPicture(row) ? make("span", { class: "picture-box" }, pictureElement(row)) : null,
     make("span", { class: "one-line" }, make("b", {}, words(String(idOf(row)))), ...(facts.kind === "classes" ? [" ", words(labelText(row))] : [])),
     facts.kind === "tags" ? tagsOf(row) : null,
     textOf(row) ? make("span", {}, words(textOf(row).slice(0, 140))) : null,
-    make("span", {}, kin === UNKNOWN ? null : make("span", { class: "verdict one-line" }, (kin === KIN ? "✓ " : "✗ ") + kinWord(kin)), differing),
+    make("span", {}, kin === UNKNOWN ? null : make("span", { class: "verdict one-line" }, (kin === KIN ? "✓ " : "✗ ") + kinWord(kin)), count(bits.length, "bit") + (bits.length === 1 ? " differs" : " differ")),
     ticks(bits));
 }
 
@@ -149,9 +139,8 @@ function tagsOf(row) {
 /** One line for all bits, a tick where the two codes differ. */
 function ticks(bits) {
   const line = makeSvg("svg", { class: "ticks", viewBox: `0 0 ${facts.bits} 4`, preserveAspectRatio: "none", "aria-hidden": "true" },
-    makeSvg("rect", { x: 0, y: 0, width: facts.kinBits, height: 4, class: "kin-field" }),
-    makeSvg("rect", { x: facts.kinBits, y: 0, width: facts.bits - facts.kinBits, height: 4, class: "alike-field" }));
-  for (const bit of [...bits.kin, ...bits.alike]) line.append(makeSvg("rect", { x: bit, y: 0, width: 1, height: 4, class: "differs" }));
+    makeSvg("rect", { x: 0, y: 0, width: facts.bits, height: 4, class: "all-bits" }));
+  for (const bit of bits) line.append(makeSvg("rect", { x: bit, y: 0, width: 1, height: 4, class: "differs" }));
   return line;
 }
 
@@ -170,12 +159,9 @@ function moveAmongCards(event) {
 }
 
 function exportNeighbors(shown) {
-  const lines = Array.from(shown, (row, place) => {
-    const bits = differingBits(near.code, row);
-    return [state.row < 0 ? "vector" : idOf(state.row), place + 1, idOf(row), labelText(row), near.distances[row], kinClass(kinship(state.row, row)),
-      bits.kin.length, bits.alike.length, textOf(row)];
-  });
-  saveCsv("neighbors.csv", ["query", "place", "id", "label", "distance", "kinship", "kin_bits", "alike_bits", "text"], lines);
+  const lines = Array.from(shown, (row, place) => [state.row < 0 ? "vector" : idOf(state.row), place + 1, idOf(row), labelText(row),
+    near.distances[row], kinWord(kinship(state.row, row)), textOf(row)]);
+  saveCsv("neighbors.csv", ["query", "place", "id", "label", "distance", "verdict", "text"], lines);
 }
 
 function exportRows(name, list) {

@@ -1,11 +1,17 @@
-"""Search, scoring and encoding on a GPU. CuPy is imported at first use.
+"""Search and encoding on a GPU. CuPy is imported at first use.
 
-`search` says what is done, on whatever a card is: `Card` runs the kernels of the ``.cu`` files, `Twin` does
-the same in NumPy, for tests on machines without a card.
+`search` says what is done, on whatever a card is: `Card` runs the kernels of ``nearest.cu``, `Twin` does the
+same in NumPy, for tests on machines without a card.
 """
 
-import lazy_loader
-
-__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
-
-__all__ = []
+from .device import Card as Card
+from .device import all_cards as all_cards
+from .device import card_in_use as card_in_use
+from .device import moved as moved
+from .device import on_gpu as on_gpu
+from .search import ROW as ROW
+from .search import SHIFT as SHIFT
+from .search import Queries as Queries
+from .search import Rows as Rows
+from .search import nearest as nearest
+from .search import within as within

@@ -1,9 +1,12 @@
-"""A GPU: its memory, and the kernels of ``nearest.cu``, which CuPy compiles once and caches."""
+"""A GPU: whether one is in use, its memory, and the kernels of ``nearest.cu``, which CuPy compiles once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
+from dataclasses import is_dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from types import ModuleType
@@ -14,14 +17,12 @@ import numpy.typing as npt
 
 from .._internal.bit_planes import N_PLANES
 from .._internal.locks import new_lock
-from .._internal.types import Array, Bytes, Facts, Floats, Ints
+from .._internal.types import Array, Bytes, Ints
+from .._internal.validation import check_integer
 from ..errors import InvalidInput, MissingExtra
-from .queries import Queries
-from .rows import Notes, Rows, Tiles
-from .search import MOST_QUERIES
-from .tally import tally, tally_bytes
+from .search import MOST_QUERIES, Notes, Queries, Rows, Tiles
 
-__all__ = ["Card", "all_cards", "cupy"]
+__all__ = ["Card", "all_cards", "card_in_use", "cupy", "moved", "on_gpu"]
 
 THREADS = 256
 TENSOR_CORES = 80  # compute capability 8.0: whole-number products of the size used here
@@ -32,6 +33,7 @@ MOST_SORTED = 1 << 24  # keys sorted at a time
 LEAVE = 48 << 10  # bytes of shared memory that need no leave
 NONE = np.uintp(0)  # no array
 Given = tuple[Any, ...]  # arguments of a kernel
+_card: ContextVar[Card | None] = ContextVar("card", default=None)
 EXPRESSIONS = (*(f"few<{q},{p}>" for q in (1, 4) for p in (1, N_PLANES)), "histogram<1>", "histogram<4>")
 
 
@@ -158,24 +160,13 @@ class Card:
         """Multiprocessors of the card."""
         return int(self._device.attributes["MultiProcessorCount"])
 
-    def kernel(self, source: str, name: str, **sizes: int) -> Any:
-        """A function of a source file, compiled for these sizes."""
-        return _module(self.number, source, tuple(sizes.items())).get_function(name)
-
     def _kernel(self, name: str, n_words: int) -> Any:
+        """A function of ``nearest.cu``, compiled for codes of that many words."""
         if (name, n_words) not in self._kernels:
-            self._kernels[name, n_words] = self.kernel("nearest.cu", name, W=n_words)
+            self._kernels[name, n_words] = _module(self.number, n_words).get_function(name)
         return self._kernels[name, n_words]
 
-    def can_count(self, n_words: int, n_labels: int, largest: int, top_grade: int) -> bool:
-        """Whether a block has room to count for one query."""
-        return tally_bytes(n_words, n_labels, largest, top_grade) <= self.most_shared
-
-    def tally(self, *given: Any) -> Ints:
-        """See `tally.tally`."""
-        return tally(self, *given)
-
-    def allow(self, kernel: Any, n_bytes: int) -> int:
+    def _allow(self, kernel: Any, n_bytes: int) -> int:
         """Shared memory for a kernel, which needs leave for much of it."""
         if n_bytes > LEAVE:
             with self._lock:
@@ -210,7 +201,7 @@ class Card:
             )  # fmt: skip
             parts = self.tile // (128 * max(1, 8 // n_words))
             grid = (min(tiles.count * parts, blocks), -(-n_tiles // per_block))
-            shared = self.allow(kernel, per_block * (512 * n_words + 32))
+            shared = self._allow(kernel, per_block * (512 * n_words + 32))
             kernel(grid, (THREADS,), (*where, *factors, *noted), shared_mem=shared)
 
     def _few(self, asked: Queries, part: slice, where: Given, tiles: Tiles, noted: Given) -> None:
@@ -228,8 +219,7 @@ class Card:
             factors = cp.empty(-(-n_queries // 8) * n_words * 128, np.uint32)
             own = cp.empty(n_queries, np.int32)
             weights = NONE if asked.weights is None else self._once(asked, "weights")
-            shared = np.int32(asked.weights is None or len(asked.weights) == 1)
-            given = (self._once(asked, "words"), weights, shared, np.int32(n_queries), factors, own)
+            given = (self._once(asked, "words"), weights, np.int32(n_queries), factors, own)
             self._kernel("prepare", n_words)((-(-factors.size // THREADS),), (THREADS,), given)
             kept[self.number] = factors, own
         return kept[self.number]
@@ -246,7 +236,7 @@ class Card:
         with self._device:
             limits = self._cupy.empty(len(notes.counts), np.int32)
             kernel = self._kernel("lower", 1)
-            shared = self.allow(kernel, 4 * (THREADS + largest + 1))
+            shared = self._allow(kernel, 4 * (THREADS + largest + 1))
             given = (notes.counts, np.uint32(notes.cap), notes.keys, np.uint32(wanted), np.int32(largest))
             within = NONE if before is None else before
             kernel((len(notes.counts),), (THREADS,), (*given, within, limits), shared_mem=shared)
@@ -263,7 +253,7 @@ class Card:
             kernel = self._kernel("smallest", 1)
             out = cp.empty(n_queries * (k + 1), cp.uint64)  # one copy back is quicker than two
             status = out[n_queries * k :]
-            shared = self.allow(kernel, 8 * room + 4 * (THREADS + largest + 1))
+            shared = self._allow(kernel, 8 * room + 4 * (THREADS + largest + 1))
             given = (notes.counts, np.uint32(notes.cap), notes.keys, np.uint32(k), np.int32(largest))
             kernel((n_queries,), (THREADS,), (*given, np.uint32(room), out, status), shared_mem=shared)
             host = cp.asnumpy(out)
@@ -305,7 +295,7 @@ class Card:
             out = cp.zeros((len(asked), asked.largest + 1), cp.uint64)
             planes = NONE if plain else self._once(asked, "planes")
             mask = NONE if rows.mask is None else rows.mask
-            shared = self.allow(kernel, 4 * (asked.largest + 1))
+            shared = self._allow(kernel, 4 * (asked.largest + 1))
             most = max(1, BLOCKS * self.n_processors // len(asked))
             grid = (min(most, -(-rows.n_rows // 1024)), len(asked))
             given = (self._once(asked, "words"), planes, mask, np.int32(asked.largest), out)
@@ -313,40 +303,57 @@ class Card:
             kernel(grid, (THREADS,), (*where, *given), shared_mem=shared)
             return cp.asnumpy(out).astype(np.int64)
 
-    def margins_lost(self, rows: Rows, words: Array, weights: Array, query: Array, row: Array) -> Floats:
-        """The weights of differing bits of pairs (query, row), added in the order of the processor."""
-        cp = self._cupy
-        n_words, stride = rows.words.shape
-        with self._device:
-            out = cp.empty(len(query), cp.float64)
-            if len(query):
-                pairs = cp.asarray(query.astype(np.int32)), cp.asarray(row.astype(np.int64))
-                given = (cp.asarray(words), cp.asarray(weights), np.int64(len(query)), *pairs, out)
-                kernel = self._kernel("margins_lost", n_words)
-                kernel((-(-len(query) // THREADS),), (THREADS,), (rows.words, np.int64(stride), *given))
-            return cp.asnumpy(out)
-
 
 @cache
-def _module(card: int, name: str, sizes: tuple[tuple[str, int], ...]) -> Any:
-    """The kernels of a source file, compiled for a card and for codes of one size."""
-    source = files(__package__).joinpath(name).read_text("utf-8")
-    options = ("--std=c++17", "--fmad=false", *(f"-D{macro}={value}" for macro, value in sizes))
-    expressions = EXPRESSIONS if name == "nearest.cu" else None
-    return _Named(cupy().RawModule(code=source, options=options, name_expressions=expressions))
+def _module(card: int, n_words: int) -> Any:
+    """The kernels, compiled for a card and for codes of one size."""
+    source = files(__package__).joinpath("nearest.cu").read_text("utf-8")
+    options = ("--std=c++17", "--fmad=false", f"-DW={n_words}")
+    return cupy().RawModule(code=source, options=options, name_expressions=EXPRESSIONS)
 
 
-class _Named:
-    """Functions of a module, looked up once."""
+@contextmanager
+def on_gpu(card: int = 0) -> Iterator[None]:
+    """Encode on a GPU (extra ``gpu``) inside this block.
 
-    def __init__(self, module: Any) -> None:
-        self._module = module
-        self._functions: Facts = {}
+        with kinhash.on_gpu():
+            codes = hasher.encode(X)
 
-    def get_function(self, name: str) -> Any:
-        if name not in self._functions:
-            self._functions[name] = self._module.get_function(name)
-        return self._functions[name]
+    The bits are those of `encode` without a card: a model is whole numbers, whose sums are exact everywhere.
+    Maps that a card does not know (trees, scikit-learn estimators) stay on the processor.
+
+    Parameters
+    ----------
+    card : int, default=0
+        Number of the GPU.
+    """
+    from . import all_cards
+
+    cards = all_cards()
+    token = _card.set(cards[check_integer("card", card, 0, len(cards) - 1)])
+    try:
+        yield
+    finally:
+        _card.reset(token)
+
+
+def card_in_use() -> Card | None:
+    """The card of the `on_gpu` around this, or None."""
+    return _card.get()
+
+
+def moved(thing: Any, card: Any) -> Any:
+    """The same with arrays of the card in place of those of NumPy, derived ones as well."""
+    if isinstance(thing, np.ndarray):
+        return card.put(thing)
+    if isinstance(thing, tuple):
+        return tuple(moved(each, card) for each in thing)
+    if is_dataclass(thing) and not isinstance(thing, type):
+        other = copy(thing)
+        for name, value in vars(thing).items():
+            other.__dict__[name] = moved(value, card)
+        return other
+    return thing
 
 
 assert MOST_QUERIES <= 1 << 10, "the number of a query has ten bits in a key"

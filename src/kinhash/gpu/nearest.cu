@@ -174,9 +174,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, W > 8 ? 1 : 2)
   }
 }
 
-// Factors and own sums of the queries, see questions.py. weights: one row of 64 W for all queries, one for each, or
+// Factors and own sums of the queries, see questions.py. weights: a row of 64 W for each, or
 // null where every bit counts one.
-extern "C" __global__ void prepare(const u64* __restrict__ queries, const u8* __restrict__ weights, int shared,
+extern "C" __global__ void prepare(const u64* __restrict__ queries, const u8* __restrict__ weights,
                                    int n_queries, u32* factors, int* own) {
   i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   int r = i & 3, lane = i >> 2 & 31, w = (i >> 7) % W, q = (i >> 7) / W * 8 + (lane >> 2);
@@ -184,7 +184,7 @@ extern "C" __global__ void prepare(const u64* __restrict__ queries, const u8* __
   u32 bytes = 0;
   if (q < n_queries) {
     u64 word = queries[q * W + w];
-    const u8* mine = weights ? weights + (shared ? 0 : (i64)q * 64 * W) + 64 * w : 0;
+    const u8* mine = weights ? weights + (i64)q * 64 * W + 64 * w : 0;
     for (int j = 0; j < 4; j++) {
       int bit = 16 * (lane & 3) + 4 * j + r, weight = mine ? mine[bit ^ 7] : 1;
       bytes |= (u32)(u8)(word >> bit & 1 ? -weight : weight) << 8 * j;
@@ -313,25 +313,4 @@ __global__ void histogram(const u64* __restrict__ codes, i64 stride, i64 n_rows,
   __syncthreads();
   for (int i = threadIdx.x; i <= largest; i += blockDim.x)
     if (bins[i]) atomicAdd(out + (u64)q * (largest + 1) + i, (u64)bins[i]);
-}
-
-// The margin lost on differing bits, of pairs (query, row), added in the order of the processor's search: the
-// bits of a byte, then the bytes.
-extern "C" __global__ void margins_lost(const u64* __restrict__ codes, i64 stride, const u64* __restrict__ queries,
-                                        const double* __restrict__ weights, i64 n_pairs, const int* query,
-                                        const i64* row, double* out) {
-  i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n_pairs) return;
-  const double* weight = weights + (i64)query[i] * 64 * W;
-  double total = 0.0;
-  for (int w = 0; w < W; w++) {
-    u64 differing = codes[w * stride + row[i]] ^ queries[query[i] * W + w];
-    for (int b = 0; b < 8; b++) {
-      double sum = 0.0;
-      for (int bit = 0; bit < 8; bit++)
-        if (differing >> (8 * b + 7 - bit) & 1) sum = __dadd_rn(sum, weight[64 * w + 8 * b + bit]);
-      total = __dadd_rn(total, sum);
-    }
-  }
-  out[i] = total;
 }

@@ -8,16 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.types import Array, Bools, Bytes, Floats, Ints
-from .queries import Queries
-from .rows import SHIFT, Notes, Rows, Tiles
-from .search import FOUND, TOO_FEW, TOO_MANY, TOO_TIED
-from .tally import Counted
+from .._internal.types import Array, Bools, Bytes, Ints
+from .search import FOUND, SHIFT, TOO_FEW, TOO_MANY, TOO_TIED, Notes, Queries, Rows, Tiles
 
 __all__ = ["Twin"]
 
@@ -57,9 +53,6 @@ class Twin:
 
     def packed_bits(self, bits: Array) -> Bytes:
         return np.packbits(bits, axis=1)
-
-    def can_count(self, n_words: int, n_labels: int, largest: int, top_grade: int) -> bool:
-        return True
 
     @contextmanager
     def active(self) -> Iterator[ModuleType]:
@@ -128,38 +121,6 @@ class Twin:
         """Rows at every distance (q, largest + 1)."""
         distances = self._distances(rows, asked)[:, : rows.n_rows][:, self._passing(rows)]
         return np.array([np.bincount(one, minlength=asked.largest + 1) for one in distances])
-
-    def margins_lost(self, rows: Rows, words: Array, weights: Array, query: Array, row: Array) -> Floats:
-        """The weights of differing bits of pairs (query, row): bits of a byte first, then bytes."""
-        differing: Any = rows.words[:, row.astype(np.int64)].T ^ words[query]
-        bits = np.unpackbits(np.ascontiguousarray(differing).view(np.uint8), axis=1)
-        parts = np.where(bits, weights[query], 0.0).reshape(len(bits), bits.shape[1] // 8, 8)
-        total = np.zeros(len(bits))
-        for byte in range(parts.shape[1]):
-            per_byte = np.zeros(len(bits))
-            for bit in range(8):
-                per_byte = per_byte + parts[:, byte, bit]
-            total = total + per_byte
-        return total
-
-    def tally(
-        self, database: Counted, codes: Array, labels: Array, grades: Array, largest: int, top_grade: int
-    ) -> Ints:
-        """Rows (q, largest + 1, top_grade + 1) at every distance and grade, see `tally.tally`."""
-        n, (kin_weight, alike_weight) = database.n_rows, database.weights
-        table = np.zeros((len(codes), largest + 1, top_grade + 1), np.int64)
-        for q, code in enumerate(codes):
-            differing = database.words[:, :n].T ^ code
-            kin = np.bitwise_count(differing & database.kin).sum(axis=1, dtype=np.int64)
-            alike = np.bitwise_count(differing & ~database.kin).sum(axis=1, dtype=np.int64)
-            if database.how == 2 or database.labels is None:
-                grade = grades[q].astype(np.int64)
-            elif database.how == 1:
-                grade = np.bitwise_count(database.labels[:, :n].T & labels[q]).sum(axis=1, dtype=np.int64)
-            else:
-                grade = (database.labels[0, :n] == labels[q, 0]).astype(np.int64)
-            np.add.at(table[q], (kin_weight * kin + alike_weight * alike, np.minimum(grade, top_grade)), 1)
-        return table
 
     def _passing(self, rows: Rows) -> Bools:
         if rows.mask is None:

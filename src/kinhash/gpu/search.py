@@ -12,29 +12,135 @@ beside the codes: `MOST_NOTES` keys of 8 bytes, and about 60 bytes for every row
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from math import ceil, sqrt
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil, log, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.bit_planes import SAFETY, whole_weights
+from .._internal.bit_planes import N_PLANES, planes_of
 from .._internal.blocks import block_slices
-from .._internal.types import Array, Floats, Ints
-from .queries import Queries
-from .rows import ROW, SHIFT, Notes, Rows, Tiles, samples
+from .._internal.types import Array, Bytes, Ints, Words
 
 if TYPE_CHECKING:
     from .device import Card
 
-__all__ = ["nearest", "nearest_by_margins", "within"]
+__all__ = ["ROW", "SHIFT", "Notes", "Queries", "Rows", "Tiles", "nearest", "within"]
 
 Keys = npt.NDArray[np.uint64]
 
+SHIFT = 40  # a key is distance << SHIFT | row
+ROW = (1 << SHIFT) - 1
+
+FIRST_TILES = 1  # of the first sample
+QUERY_TILE = 8
 MOST_NOTES = 1 << 26  # keys noted at a time
 MOST_QUERIES = 1024  # of one sorting: their numbers share a key with distance and row
 FOUND, TOO_FEW, TOO_MANY, TOO_TIED = range(4)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Words (W, stride) of ``n_rows`` codes, the stride a whole number of tiles; arrays of a card.
+
+    ``mask`` has a bit for each row, 32 to a word, the first row in the lowest bit; None keeps all rows.
+    """
+
+    words: Array
+    n_rows: int
+    mask: Array | None = None
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The tiles ``first``, ``first + step``, ... of some rows, ``count`` of them."""
+
+    first: int
+    count: int
+    step: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Notes:
+    """Keys (q, cap) of rows within the limits, in any order, and how many (q,) each query would have had."""
+
+    counts: Array
+    keys: Array
+
+    @property
+    def cap(self) -> int:
+        """Keys a query has room for."""
+        return int(self.keys.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Words (q, W) of the queries, and what their bits count.
+
+    ``weights`` (q, 64 W), whole numbers up to 15 in the order of the bits; None where all bits count one.
+    ``largest`` is the largest distance there can be.
+    """
+
+    words: Words
+    weights: Bytes | None
+    largest: int
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def take(self, rows: slice | Ints) -> Queries:
+        """Some of the queries."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, words=self.words[rows], weights=weights)
+
+    @cached_property
+    def planes(self) -> Words:
+        """Bit planes (q, 4, W) of the weights."""
+        assert self.weights is not None, "bits that all count one need no planes"
+        return planes_of(self.weights)
+
+    def by_value(self, first: int, last: int) -> tuple[str, tuple[object, ...]]:
+        """At most four of the queries as one record, words before planes, and the kernel that takes it."""
+        kept = self.__dict__.setdefault("_records", {})
+        if first not in kept:
+            words = self.words[first:last]
+            n, p = (1 if len(words) == 1 else 4), (1 if self.weights is None else N_PLANES)
+            record = np.zeros((1 + p, n * words.shape[1]), np.uint64).ravel()
+            record[: words.size] = words.ravel()
+            if self.weights is not None:
+                planes = self.planes[first:last]
+                record[n * words.shape[1] :][: planes.size] = planes.ravel()
+            by_value = record.view(np.dtype((np.void, record.nbytes)))[0]
+            kept[first] = f"few<{n},{p}>", (by_value, np.int32(first), np.int32(len(words)))
+        return kept[first]
+
+    @cached_property
+    def _bits(self) -> Bytes:
+        return np.unpackbits(np.ascontiguousarray(self.words).view(np.uint8), axis=1)
+
+    @cached_property
+    def own(self) -> npt.NDArray[np.int32]:
+        """What the ones of a query count themselves (q,)."""
+        weights = np.ones((1, 1), np.int32) if self.weights is None else self.weights.astype(np.int32)
+        return (self._bits * weights).sum(axis=1, dtype=np.int32)
+
+    @cached_property
+    def factors(self) -> npt.NDArray[np.uint32]:
+        """Factors (tiles, W, 8, 4, 4) that a bit of a code is multiplied with, as lanes of a warp hold them.
+
+        Eight queries make a tile, the last one filled up with zeros. Lane 4 g + t of word w has the bits
+        16 t ... 16 t + 15 of query g, counted from the lowest bit; its register r has the bits r, 4 + r,
+        8 + r and 12 + r of these.
+        """
+        weights = np.int8(1) if self.weights is None else self.weights.astype(np.int8)
+        signed = weights * (1 - 2 * self._bits.astype(np.int8))
+        n_tiles, n_words = -(-len(self) // QUERY_TILE), self.words.shape[1]
+        filled = np.zeros((n_tiles * QUERY_TILE, 8 * n_words, 8), np.int8)
+        filled[: len(self)] = signed.reshape(len(self), 8 * n_words, 8)[:, :, ::-1]
+        lanes = filled.reshape(n_tiles, QUERY_TILE, n_words, 4, 4, 4).transpose(0, 2, 1, 3, 5, 4)
+        return np.ascontiguousarray(lanes).view(np.uint32)[..., 0]
 
 
 def nearest(card: Card, rows: Rows, asked: Queries, k: int) -> Keys:
@@ -113,11 +219,9 @@ def _first_ties(
     return found
 
 
-def within(
-    card: Card, rows: Rows, asked: Queries, limits: Array, tiles: Tiles | None = None
-) -> tuple[Ints, Keys]:
-    """Query numbers and keys of all rows (of these tiles) within a limit for each query, in that order."""
-    everything = Tiles(0, card.n_tiles(rows)) if tiles is None else tiles
+def within(card: Card, rows: Rows, asked: Queries, limits: Array) -> tuple[Ints, Keys]:
+    """Query numbers and keys of all rows within a limit for each query, in that order."""
+    everything = Tiles(0, card.n_tiles(rows))
     cap = min(card.least_room, everything.count * card.tile)
     limits = limits.astype(np.int32)
     parts = []
@@ -157,74 +261,14 @@ def _by_size(queries: Ints, counts: Ints) -> Iterator[Ints]:
         start = stop
 
 
-def nearest_by_margins(card: Card, rows: Rows, words: Keys, weights: Floats, k: int) -> tuple[Floats, Ints]:
-    """Weighted distances (q, k) and rows (q, k) in the order (distance, row), for float weights (q, 64 W).
+def samples(n_tiles: int, most_times: int) -> Iterator[tuple[Tiles, float]]:
+    """Larger and larger samples, evenly spread, up to all tiles; and what share of the tiles each is.
 
-    Weights rounded down to whole steps never count too much. So the k nearest by these, counted in floats,
-    say how far the k-th can be, and all rows within that are counted in floats, in the processor's order.
+    Each is at most ``most_times`` as large as the one before.
     """
-    n_queries = len(words)
-    if not k:
-        return np.empty((n_queries, 0)), np.empty((n_queries, 0), np.int64)
-    whole, step = whole_weights(weights)
-    asked = Queries(words, whole, int(whole.sum(axis=1, dtype=np.int64).max(initial=0)))
-    near = nearest(card, rows, asked, k) & np.uint64(ROW)
-    number = np.repeat(np.arange(n_queries), k)
-    lost = card.margins_lost(rows, words, weights, number, near.ravel()).reshape(n_queries, k)
-    limits = np.minimum(np.floor(lost.max(axis=1) / step * (1 + SAFETY)), asked.largest).astype(np.int32)
-    parts = block_slices(n_queries, MOST_QUERIES)
-    counts = [_counts(card, rows, asked.take(part), limits[part]) for part in parts]
-    distances, found = np.empty((n_queries, k)), np.empty((n_queries, k), np.int64)
-    for some, n_tiles in _by_tiles(card, rows, np.concatenate([np.empty(0, np.int64), *counts])):
-        floats = _InFloats(card, rows, asked.take(some), words[some], weights[some], step[some], k)
-        distances[some], found[some] = floats.nearest(limits[some], n_tiles)
-    return distances, found
-
-
-def _counts(card: Card, rows: Rows, asked: Queries, limits: npt.NDArray[np.int32]) -> Ints:
-    """How many rows are within the limits (q,)."""
-    notes = card.notes(len(asked), 1)
-    card.collect(rows, asked, card.put(limits), Tiles(0, card.n_tiles(rows)), notes)
-    return card.get(notes.counts).astype(np.int64)
-
-
-def _by_tiles(card: Card, rows: Rows, counts: Ints) -> Iterator[tuple[Ints, int]]:
-    """Queries whose rows can be noted at a time, with all tiles; those with more rows, with fewer tiles."""
-    few = counts <= card.most_ties
-    for some in _by_size(np.flatnonzero(few), counts[few]):
-        yield some, card.n_tiles(rows)
-    many = np.flatnonzero(~few)
-    for part in block_slices(len(many), 64):
-        yield many[part], max(1, card.most_ties // card.tile)
-
-
-@dataclass(frozen=True, eq=False)
-class _InFloats:
-    """Queries whose nearest rows are compared by floating-point distances."""
-
-    card: Card
-    rows: Rows
-    asked: Queries
-    words: Keys
-    weights: Floats
-    step: Floats
-    k: int
-
-    def nearest(self, limits: npt.NDArray[np.int32], n_tiles: int) -> tuple[Array, Array]:
-        """Distances and rows (q, k). Scans ``n_tiles`` at a time and lowers the limits after each scan."""
-        query, row, lost = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-        for start in range(0, self.card.n_tiles(self.rows), n_tiles):
-            tiles = Tiles(start, min(n_tiles, self.card.n_tiles(self.rows) - start))
-            number, keys = within(self.card, self.rows, self.asked, limits, tiles)
-            more = (keys & np.uint64(ROW)).astype(np.int64)
-            floats = self.card.margins_lost(self.rows, self.words, self.weights, number, more)
-            query, row = np.concatenate([query, number]), np.concatenate([row, more])
-            lost = np.concatenate([lost, floats])
-            order = np.lexsort((row, lost, query))
-            place = np.arange(len(order)) - np.searchsorted(query[order], query[order])
-            order = order[place < self.k]
-            query, row, lost = query[order], row[order], lost[order]
-            full = np.flatnonzero(np.bincount(query, minlength=len(limits)) == self.k)
-            last = lost[np.searchsorted(query, full, side="right") - 1]
-            limits[full] = np.minimum(limits[full], np.floor(last / self.step[full] * (1 + SAFETY)))
-        return lost.reshape(-1, self.k), row.reshape(-1, self.k)
+    larger = max(1.0, n_tiles / FIRST_TILES)
+    steps = ceil(log(larger) / log(most_times))
+    for step in range(steps, 0, -1):
+        size = max(1, int(n_tiles / larger ** (step / steps)))
+        yield Tiles(0, size, n_tiles // size), size / n_tiles
+    yield Tiles(0, n_tiles), 1.0

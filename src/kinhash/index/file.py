@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._internal.container import read_container, write_container
 from .._internal.texts import STRING, from_bytes, to_bytes
 from .._internal.types import Array
 from .._internal.validation import is_integer
-from ..codes import MAX_BITS, BitLayout, n_bytes, pack_bits, read_container, to_words, write_container
+from ..codes import MAX_BITS, n_bytes, pack_bits, to_words
 from ..errors import DamagedFile
-from .ids import MOST_IDS, Ids, is_ascending
-from .lists import Column, ListColumn
-from .segment import EMPTY, Segment
+from .payload import MOST_IDS, Column, Ids, ListColumn, is_ascending
+from .segments import EMPTY, Segment
 
 __all__ = ["IndexFile", "read_index", "write_index"]
 
@@ -30,13 +30,11 @@ KIND = "index"
 
 
 class IndexFile(NamedTuple):
-    """Contents of a file: rows, next free id, model id, bit weights."""
+    """Contents of a file: rows, next free id, model id."""
 
     segment: Segment
     next_id: int
     model_id: str | None
-    fields: BitLayout
-    kinds: frozenset[bool] = frozenset()  # whether rows were learned from labels, or mapped
 
 
 def write_index(path: PathLike, index: IndexFile) -> None:
@@ -47,6 +45,8 @@ def write_index(path: PathLike, index: IndexFile) -> None:
         arrays |= {"starts": segment.starts, "rows": segment.rows}
     if segment.ids.values is not None:
         arrays |= _stored("ids", segment.ids.values)
+    if not isinstance(segment.learned, bool):
+        arrays["learned"] = segment.learned
     for number, column in enumerate(segment.payload.values()):
         arrays |= _stored(f"payload.{number}", column)
     header = {
@@ -56,9 +56,8 @@ def write_index(path: PathLike, index: IndexFile) -> None:
         "first_id": segment.ids.first,
         "next_id": index.next_id,
         "model_id": index.model_id,
-        "fields": index.fields.as_dict(),
         "payload": list(segment.payload),
-        "learned": sorted(index.kinds),
+        "learned": segment.learned is True,
     }
     write_container(path, arrays, header, KIND)
 
@@ -107,12 +106,10 @@ def _assemble(arrays: Arrays, header: Mapping[str, Any]) -> IndexFile:
     _need(len(payload) == len(names) and all(column.shape == (n_rows,) for column in payload.values()))
     model_id = header["model_id"]
     _need(model_id is None or isinstance(model_id, str))
-    fields = BitLayout.from_dict(header["fields"])
-    fields.check(n_bits)
-    segment = Segment(n_bits, blocks, n_codes, starts, rows, ids, payload)
-    kinds = header.get("learned", [])
-    _need(isinstance(kinds, list) and all(isinstance(one, bool) for one in kinds))
-    return IndexFile(segment, next_id, model_id, fields, frozenset(kinds))
+    learned = arrays.get("learned", header["learned"])
+    _need(isinstance(learned, bool) or (learned.dtype == bool and learned.shape == (n_rows,)))
+    segment = Segment(n_bits, blocks, n_codes, starts, rows, ids, payload, learned)
+    return IndexFile(segment, next_id, model_id)
 
 
 def _check_padding(blocks: Array, n_bits: int) -> None:

@@ -8,17 +8,15 @@ from typing import Any
 
 from .._internal.types import Words
 from .._internal.validation import check_integer
-from ..codes import KIN_ONLY, BitLayout
 from ..errors import InvalidInput
 from .gpu_segment import Cards, CardSegment
-from .hamming_index import HammingIndex
-from .ids import Ids
-from .lists import Column
-from .segment import Segment
-from .segments import Part
-from .stats import IndexStats
+from .hamming_index import HammingIndex, IndexStats, Part, _State
+from .payload import Column, Ids
+from .segments import Segment
 
 __all__ = ["GpuIndex"]
+
+MAX_GPU_BITS = 1024
 
 
 class GpuIndex(HammingIndex):
@@ -39,12 +37,17 @@ class GpuIndex(HammingIndex):
         self,
         n_bits: int,
         model_id: str | None = None,
-        fields: BitLayout = KIN_ONLY,
         *,
         cards: Sequence[int] | None = None,
         memory: int | None = None,
     ) -> None:
-        super().__init__(n_bits, model_id, fields)
+        super().__init__(n_bits, model_id)
+        if self.n_bits > MAX_GPU_BITS:
+            raise InvalidInput(
+                f"Codes of {self.n_bits} bits came to a GPU",
+                f"at most {MAX_GPU_BITS} bits",
+                "Search them with a HammingIndex",
+            )
         self._named = cards, memory
         self._cards = _cards(cards, memory)
 
@@ -54,9 +57,9 @@ class GpuIndex(HammingIndex):
     def __setstate__(self, facts: dict[str, Any]) -> None:
         """Restore on the same GPUs if they exist."""
         cards, memory = facts["named"]
-        index = GpuIndex(facts["n_bits"], facts["model_id"], facts["fields"], cards=cards, memory=memory)
+        index = GpuIndex(facts["n_bits"], facts["model_id"], cards=cards, memory=memory)
         self.__dict__ = index.__dict__
-        self._fill(facts)
+        self._fill(facts["rows"], _State((), facts["next_id"], {}, facts["model_id"]))
 
     def __repr__(self) -> str:
         return f"GpuIndex({len(self)} rows of {self.n_bits} bits on {', '.join(self.card_names)})"
@@ -68,8 +71,8 @@ class GpuIndex(HammingIndex):
 
     def to_cpu(self) -> HammingIndex:
         """Return an index of the same rows in main memory."""
-        index = HammingIndex(self.n_bits, self.model_id, self.fields)
-        return self._moved_to(index, *self._state.rows(self.n_bits))
+        state = self._state
+        return HammingIndex(self.n_bits)._fill(state.rows(self.n_bits), state)
 
     def stats(self) -> IndexStats:
         """Statistics of the index that `save` would write. Builds that index."""
@@ -91,8 +94,10 @@ class GpuIndex(HammingIndex):
         """Open a saved index and copy its codes to the GPUs."""
         return HammingIndex.load(path, mmap).to_gpu(cards=cards, memory=memory)
 
-    def _build(self, words: Words, n_bits: int, ids: Ids, payload: Mapping[str, Column] | None = None) -> Any:
-        return CardSegment.build(words, n_bits, ids, payload, self._cards)
+    def _build(
+        self, words: Words, n_bits: int, ids: Ids, payload: Mapping[str, Column] | None, learned: Any
+    ) -> Any:
+        return CardSegment.build(words, n_bits, ids, payload, learned, self._cards)
 
     def _select(self, segments: Sequence[Segment], where: object) -> list[Part]:
         if hasattr(where, "__cuda_array_interface__"):

@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Array, Bools, Floats, Words
-from ..codes import KIN_ONLY, BitLayout
+from .._internal.types import Array, Bools, Bytes, Ints, Ints32, Words
 from ..errors import NotEnoughMemory
-from ..gpu import ROW, SHIFT, Queries, Rows, nearest, nearest_by_margins, within
-from .ids import Ids, SomeIds
-from .lists import Column, ListColumn
-from .matching import Filtering
-from .segment import Finds, Pair
+from ..gpu import ROW, SHIFT, Queries, Rows, nearest, within
+from .filters import RowValues
+from .payload import Column, Ids, ListColumn, SomeIds
+from .segments import Finds, some_learned
 
 __all__ = ["CardSegment", "Cards"]
 
@@ -78,24 +76,33 @@ class CardSegment:
     parts: tuple[_Part, ...]
     ids: Any
     payload: Mapping[str, Column] = field(default_factory=dict)
+    learned: Any = False
     mask: Bools | None = None
-    filtering: Filtering = field(default_factory=Filtering)
+    values: RowValues = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         for array in (getattr(self.ids, "values", None), *self.payload.values()):
             if array is not None and not isinstance(array, ListColumn):
                 array.flags.writeable = False
+        if self.values is None:
+            object.__setattr__(self, "values", RowValues(self.payload, len(self)))
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @classmethod
     def build(
-        cls, words: Words, n_bits: int, ids: Ids, payload: Mapping[str, Column] | None, cards: Cards
+        cls,
+        words: Words,
+        n_bits: int,
+        ids: Ids,
+        payload: Mapping[str, Column] | None,
+        learned: Any,
+        cards: Cards,
     ) -> CardSegment:
         """From codes (n, W) in the order of their ids."""
         parts = tuple(_spread(words, cards))
-        return cls(n_bits, cards, parts, ids, payload or {})
+        return cls(n_bits, cards, parts, ids, payload or {}, learned)
 
     def words(self) -> Words:
         """The codes (n, W), one per row, in the order of the ids."""
@@ -107,7 +114,8 @@ class CardSegment:
         """The rows of a mask as a segment of their own."""
         ranks = np.flatnonzero(mask)
         payload = {name: column[ranks] for name, column in self.payload.items()}
-        return self.build(self.words()[ranks], self.n_bits, self.ids.keep(ranks), payload, self.cards)
+        words, ids, learned = self.words()[ranks], self.ids.keep(ranks), some_learned(self.learned, ranks)
+        return self.build(words, self.n_bits, ids, payload, learned, self.cards)
 
     def only(self, mask: Bools) -> CardSegment:
         """The rows of a mask, of NumPy or CuPy, for one search: the codes stay where they are."""
@@ -115,9 +123,13 @@ class CardSegment:
 
     # ---- searching ---------------------------------------------------------------------------
 
-    def top_k(self, queries: Words, k: int, fields: BitLayout = KIN_ONLY) -> Pair:
-        """Distances (q, k) uint16 and ranks (q, k) of the nearest rows; k at most the number of rows."""
-        asked = self._questions(queries, fields)
+    def top_k(self, queries: Words, k: int, weights: Bytes | None = None) -> tuple[Ints32, Ints]:
+        """As `Segment.top_k`."""
+        asked = Queries(queries, None, self.n_bits)
+        if weights is not None:
+            padded = np.zeros((len(queries), 64 * queries.shape[1]), np.uint8)
+            padded[:, : self.n_bits] = weights
+            asked = Queries(queries, padded, int(weights.sum(axis=1, dtype=np.int64).max(initial=0)))
         found = [np.empty((len(queries), 0), np.uint64)]
 
         def search(part: _Part, rows: Rows, passing: int) -> None:
@@ -126,25 +138,11 @@ class CardSegment:
 
         self._each_part(search)
         keys = found[-1] if len(found) == 2 else np.sort(np.concatenate(found, axis=1), axis=1)[:, :k]
-        return (keys >> np.uint64(SHIFT)).astype(np.uint16), (keys & np.uint64(ROW)).astype(np.int64)
+        return (keys >> np.uint64(SHIFT)).astype(np.int32), (keys & np.uint64(ROW)).astype(np.int64)
 
-    def top_k_weighted(self, queries: Words, weights: Floats, k: int, fields: BitLayout = KIN_ONLY) -> Pair:
-        """Weighted distances (q, k) float64 and ranks (q, k)."""
-        distances, ranks = [np.empty((len(queries), 0))], [np.empty((len(queries), 0), np.int64)]
-
-        def search(part: _Part, rows: Rows, passing: int) -> None:
-            lost, found = nearest_by_margins(part.card, rows, queries, weights, min(k, passing))
-            distances.append(lost)
-            ranks.append(found + part.first)
-
-        self._each_part(search)
-        lost, found = np.concatenate(distances, axis=1), np.concatenate(ranks, axis=1)
-        order = np.argsort(lost, axis=1, kind="stable")[:, :k]  # parts come in the order of their ranks
-        return np.take_along_axis(lost, order, axis=1), np.take_along_axis(found, order, axis=1)
-
-    def within(self, queries: Words, radius: int, fields: BitLayout = KIN_ONLY) -> Finds:
+    def within(self, queries: Words, radius: int) -> Finds:
         """Number of its query, distance and rank of every row within the radius, in that order."""
-        asked = self._questions(queries, fields)
+        asked = Queries(queries, None, self.n_bits)
         query, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
 
         def search(part: _Part, rows: Rows, passing: int) -> None:
@@ -157,15 +155,8 @@ class CardSegment:
         if len(self.parts) > 1:
             order = np.lexsort((found, number))
             number, found = number[order], found[order]
-        distances = (found >> np.uint64(SHIFT)).astype(np.uint16)
+        distances = (found >> np.uint64(SHIFT)).astype(np.int32)
         return number, distances, (found & np.uint64(ROW)).astype(np.int64)
-
-    def _questions(self, queries: Words, fields: BitLayout) -> Queries:
-        weights = None
-        if not fields.plain:
-            weights = np.zeros((1, 64 * queries.shape[1]), np.uint8)
-            weights[0, : self.n_bits] = fields.weights(self.n_bits)
-        return Queries(queries, weights, fields.max_distance(self.n_bits))
 
     def _each_part(self, search: Callable[[_Part, Rows, int], None]) -> None:
         """Search the parts with rows that count: the part, its rows on the card, and how many count.
@@ -179,12 +170,6 @@ class CardSegment:
             if passing:
                 with _plain_words():
                     search(part, part.load(self.mask), passing)
-
-    def build_groups(self, fields: BitLayout) -> None:
-        """Do nothing: a GPU always scans."""
-
-    def build_tables(self) -> None:
-        """Do nothing: a GPU always scans."""
 
 
 def _spread(words: Words, cards: Cards) -> Iterator[_Part]:

@@ -4,74 +4,167 @@
     found = index.search(hasher.encode(queries), k=10)
     found.ids, found.distances
 
-A search reads one immutable state; a change builds the next state and puts it in place at once. So any
-number of readers may search while a writer adds or removes rows, and each search answers from one
-committed state.
+A search reads one immutable state; a change builds the next state and puts it in place at once. So any number
+of readers may search while a writer adds or removes rows, and each search answers from one committed state. A
+change that fails, or whose warning is turned into an error, leaves the index as it was.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from .._internal.bit_planes import weights_of
+from .._internal.blocks import n_threads, require_memory
 from .._internal.locks import new_lock
-from .._internal.types import Array, Floats, Words
-from .._internal.validation import check_integer, check_n_bits
-from ..codes import KIN_ONLY, BitLayout, Codes, as_codes, n_bytes
-from ..errors import InvalidInput, KinhashWarning
-from . import validation as door
+from .._internal.texts import STRING
+from .._internal.types import Array, Bools, Bytes, Floats, Ints, Ints32, Words
+from .._internal.validation import check_choice, check_integer, check_n_bits
+from ..codes import Codes, CodesLike, as_codes, n_bytes, to_words
+from ..errors import CodesMismatch, InvalidInput, KinhashWarning
 from .file import IndexFile, read_index, write_index
-from .filters import Filter, filters_of
-from .ids import IdsLike
-from .lists import Column, ListColumn
-from .nearest import QueryBatch, answer
-from .neighbors import Neighbors, joined
-from .payload import PayloadLike, Where, select
-from .radius_search import around, together
-from .rerank import Vectors, second_look
-from .segment import Segment
-from .segments import Part, all_ids, in_order
-from .state import State
-from .stats import IndexStats
+from .filters import AllOf, AnyOf, Between, Not, OneOf, as_condition
+from .kernels import unite
+from .neighbors import Neighbors, RadiusNeighbors, best_of
+from .payload import (
+    MOST_IDS,
+    Column,
+    Columns,
+    Ids,
+    IdsLike,
+    ListColumn,
+    PayloadLike,
+    as_ids,
+    as_payload,
+    concatenated,
+    same_columns,
+    sort_keys,
+    sorting_order,
+)
+from .segments import (
+    EMPTY,
+    Build,
+    FilteredSegment,
+    Segment,
+    all_ids,
+    in_order,
+    read_only,
+    segment_of,
+    settle,
+    without,
+)
 
 if TYPE_CHECKING:
     from .gpu_index import GpuIndex
 
-__all__ = ["HammingIndex"]
+__all__ = [
+    "Filter",
+    "HammingIndex",
+    "IndexStats",
+    "NearDuplicates",
+    "near_duplicates",
+    "places_of",
+    "recoded",
+]
 
-CodesLike = Codes | npt.ArrayLike
 Index = TypeVar("Index", bound="HammingIndex")
+Part: TypeAlias = Segment | FilteredSegment  # what a search looks at
+# One filter: text, columns by name, a boolean mask, ids, a function, or a `Filter`.
+Where: TypeAlias = Any
+LARGE_ANSWER = 100_000_000  # places of an answer; from here on memory is asked for first
+MOST_ROWS = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class _State:
+    """The rows of an index at one moment, which one search reads to its end."""
+
+    segments: tuple[Segment, ...] = ()
+    next_id: int = 0
+    columns: Columns = field(default_factory=dict)  # the empty payload after all rows were removed
+    model_id: str | None = None
+
+    def __len__(self) -> int:
+        return sum(map(len, self.segments))
+
+    @property
+    def payload(self) -> Mapping[str, Column]:
+        """Columns that new rows must have, each from the first segment where its type is known."""
+        if not self.segments:
+            return self.columns
+        known = {}
+        for name in self.segments[0].payload:
+            columns = [segment.payload[name] for segment in self.segments]
+            typed = [one for one in columns if not isinstance(one, ListColumn) or len(one.values)]
+            known[name] = (typed or columns)[0]
+        return known
+
+    def rows(self, n_bits: int) -> tuple[Words, Array, Columns, Any]:
+        """Codes as words, ids, payload and learned rows of all rows, by ascending id."""
+        words, ids, payload, learned = in_order(self.segments, n_bits)
+        return words, ids, payload if self.segments else dict(self.columns), learned
+
+    def whole(self, n_bits: int, build: Build) -> Segment:
+        """All rows in one segment."""
+        if len(self.segments) == 1:
+            return self.segments[0]
+        words, ids, payload, learned = self.rows(n_bits)
+        return segment_of(words, n_bits, ids, payload, learned, build)
+
+
+@dataclass(frozen=True)
+class IndexStats:
+    """Sizes of an index, with its bytes by purpose."""
+
+    n_bits: int
+    n_rows: int
+    n_learned: int  # rows that were learned with their labels
+    n_codes: int  # distinct ones, counted per segment
+    n_segments: int
+    longest_list: int  # most rows with one code
+    code_bytes: int
+    list_bytes: int
+    id_bytes: int
+    table_bytes: int  # multi-index hashing, once built
+    model_id: str | None
 
 
 class HammingIndex:
-    """Codes of ``n_bits`` bits (1 to 1024), searched exactly in the order (distance, id).
-
-    ``fields`` (`kinhash.BitLayout`) say what a differing bit counts: one, unless kin bits count more than the
-    bits that say what a row looks like. Bare uint8 arrays are taken as codes with the fields of the index.
+    """Codes of one length, searched exactly in the order (distance, id).
 
     Ids are 64-bit integers or strings, all of one type; without ids rows are numbered. ``payload`` columns
-    travel with the rows for filters. Memory: the distinct codes, 8 bytes per row where codes repeat, and
-    the ids unless they are consecutive.
+    travel with the rows for filters. Memory: the distinct codes, 8 bytes per row where codes repeat, and the
+    ids unless they are consecutive.
 
+    Parameters
+    ----------
+    n_bits : int
+        Length of a code, 1 to 16,384.
+    model_id : str or None, default=None
+        The model whose codes are in the index. None takes that of the first codes.
+
+    Examples
+    --------
     >>> index = HammingIndex.from_codes(np.array([[0b1111], [0b0001], [0b1111]], np.uint8))
     >>> found = index.search(np.array([[0b0111]], np.uint8), k=2)
     >>> found.ids.tolist(), found.distances.tolist()
     ([[0, 2]], [[1, 1]])
     """
 
-    def __init__(self, n_bits: int, model_id: str | None = None, fields: BitLayout = KIN_ONLY) -> None:
+    def __init__(self, n_bits: int, model_id: str | None = None) -> None:
         self.n_bits = check_n_bits(n_bits)
-        self.model_id = model_id
-        fields.check(self.n_bits)
-        self._fields = fields
-        self._state = State()
+        self._state = _State(model_id=model_id)
         self._writing = new_lock()
-        self._kinds: set[bool] = set()  # whether rows were learned from labels, or mapped
 
     @classmethod
     def from_codes(
@@ -82,27 +175,43 @@ class HammingIndex:
         payload: PayloadLike = None,
         model_id: str | None = None,
     ) -> HammingIndex:
-        """Build an index of `Codes`, or of packed uint8 rows (``n_bits`` defaults to 8 per byte).
+        """Build an index. Peak memory beyond the codes: 20 to 40 bytes per row for 64-bit codes.
 
-        Peak memory beyond the codes: 20 to 40 bytes per row for 64-bit codes.
+        Parameters
+        ----------
+        codes : Codes or array-like
+            `Codes`, packed uint8 rows, hex text, or what sentence-transformers calls ``ubinary`` and
+            ``binary``.
+        n_bits : int or None, default=None
+            Length of a code; None is 8 per byte.
+        ids : array-like of int or str, default=None
+            One per row. None takes those of `Codes`, or numbers the rows.
+        payload : mapping or data frame, default=None
+            Columns by name: booleans, numbers, strings, or lists of them.
+        model_id : str or None, default=None
+            The model that made the codes; None takes that of `Codes`.
+
+        Returns
+        -------
+        HammingIndex
         """
         codes = as_codes(codes, n_bits)
-        index = cls(codes.n_bits, model_id or codes.model_id, codes.fields)
+        index = cls(codes.n_bits, model_id or codes.model_id)
         index.add(codes, ids, payload)
         return index
 
     # ---- reading -----------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return sum(map(len, self._state.segments))
+        return len(self._state)
 
     def __repr__(self) -> str:
         return f"HammingIndex({len(self)} rows of {self.n_bits} bits)"
 
     @property
-    def fields(self) -> BitLayout:
-        """Weights of the bits."""
-        return self._fields
+    def model_id(self) -> str | None:
+        """The model whose codes are in the index."""
+        return self._state.model_id
 
     @property
     def ids(self) -> Array:
@@ -110,19 +219,37 @@ class HammingIndex:
         return all_ids(self._state.segments)
 
     @property
-    def payload(self) -> dict[str, Array | ListColumn]:
+    def payload(self) -> Columns:
         """The payload columns, in the order of `ids`."""
         return self._state.rows(self.n_bits)[2]
 
     def codes(self) -> Codes:
-        """All codes with their ids, in the order of `ids`."""
-        words, ids, _ = in_order(self._state.segments, self.n_bits)
-        packed = np.ascontiguousarray(words.view(np.uint8)[:, : n_bytes(self.n_bits)])
-        return Codes(packed, self.n_bits, ids, self.model_id, self.fields, learned=True in self._kinds)
+        """Return all codes with their ids, in the order of `ids`, and which rows were learned."""
+        state = self._state
+        words, ids, _, learned = in_order(state.segments, self.n_bits)
+        return Codes(self._packed(words), self.n_bits, ids, state.model_id, learned)
+
+    def _packed(self, words: Words) -> Bytes:
+        return np.ascontiguousarray(words.view(np.uint8)[:, : n_bytes(self.n_bits)])
 
     def stats(self) -> IndexStats:
         """Return the sizes of the index."""
-        return IndexStats.of(self._state.segments, self.n_bits, self.fields, self.model_id)
+        state = self._state
+        segments, lists = state.segments, [one.list_sizes() for one in state.segments if one.starts.size]
+        tables = [segment.hashing.tables for segment in segments]
+        return IndexStats(
+            n_bits=self.n_bits,
+            n_rows=len(state),
+            n_learned=sum(int(np.broadcast_to(one.learned, len(one)).sum()) for one in segments),
+            n_codes=sum(segment.n_codes for segment in segments),
+            n_segments=len(segments),
+            longest_list=max([min(1, len(state)), *(int(sizes.max()) for sizes in lists)]),
+            code_bytes=sum(segment.blocks.nbytes for segment in segments),
+            list_bytes=sum(segment.starts.nbytes + segment.rows.nbytes for segment in segments),
+            id_bytes=sum(segment.ids.n_bytes for segment in segments),
+            table_bytes=sum(table.n_bytes for table in tables if table is not None),
+            model_id=state.model_id,
+        )
 
     # ---- searching ---------------------------------------------------------------------------
 
@@ -131,240 +258,913 @@ class HammingIndex:
         codes: CodesLike | None,
         k: int,
         *,
-        where: Where | Filter | Sequence[Where | Filter] = None,
+        where: Where | Sequence[Where] = None,
         exclude: npt.ArrayLike | Sequence[object] | None = None,
         margins: npt.ArrayLike | None = None,
-        margins_of: str | None = None,
-        vectors: Vectors | None = None,
-        rerank: str = "shortlist",
-        shortlist: int | None = None,
     ) -> Neighbors:
-        """Find the ``k`` nearest rows of every query, or all rows that pass the filter if they are fewer.
+        """Find the ``k`` nearest rows of every query.
 
-        ``where`` filters before the selection: a condition on payload columns as text
-        (``year >= 2010 and "Drama" in tags``) or as a mapping (to a wanted value, a list or set of them, or
-        a tuple of two for a range), a list of ids, a boolean mask in the order of `ids`, a function from the
-        payload to a mask, which is called once with all rows in the order of `ids`, or what `filter`
-        prepared. Or a list with one of these, or None, for every query: each distinct filter is evaluated
-        once, and the result is flat, as that of `search_radius`, because queries may get different numbers
-        of rows.
+        Parameters
+        ----------
+        codes : Codes, array-like or None
+            The queries, in any form that `from_codes` takes. May be None with ``margins``, for their signs.
+        k : int
+            Rows to find. Where fewer pass the filter, an answer is padded, and ``counts`` says how many there
+            are.
+        where : filter or list of filters, default=None
+            Filters before the selection: a condition on payload columns as text
+            (``year >= 2010 and "Drama" in tags``) or as a mapping (to a wanted value, a list or set of them,
+            or a tuple of two for a range), ids, a boolean mask in the order of `ids`, a function from the
+            payload to a mask, which is called once with all rows in the order of `ids`, or what `filter`
+            prepared. Or a list with one of these, or None, for every query: equal ones are evaluated once.
+        exclude : array-like, default=None
+            An id, or None, for every query: the row with that id, usually the query itself, is not returned,
+            and the next one is.
+        margins : array-like of shape (queries, n_bits), default=None
+            Floats whose signs are the query bits, such as ``hasher.decision_function(X)``. A differing bit
+            then counts its absolute margin, in whole numbers: the largest margin of a query counts 15, others
+            in proportion, rounded to even. Distances are these sums in units of the margins; rows with the
+            same sum come in the order of their ids. So answers are the same on every machine.
 
-        ``exclude`` has an id, or None, for every query: the row with that id, usually the query itself, is
-        not returned, and the next one is. If there is no next one, because ``k`` is at or above the number
-        of rows, that query gets one row less; where other queries do not, the result is flat, too.
-
-        ``margins`` (q, n_bits) weigh each differing bit by its absolute margin, exactly over all codes;
-        ``codes`` may then be None, for the signs of the margins. Codes with two fields keep the weights of
-        their fields: the margins of a query count relative to their mean over the field, and
-        ``margins_of="kin"`` or ``"alike"`` takes those of one field alone.
-
-        ``vectors``, a pair (query vectors, row vectors by id), looks again: with ``rerank="shortlist"`` the
-        ``shortlist`` (default ``10 k``) is ranked by Euclidean distance; with ``rerank="ties"`` the order is
-        (distance, Euclidean distance, id), and ``distances`` are the first of these. Either way, rows as near
-        as the last one looked at are looked at too, however many: they are gathered by asking for four
-        times as many rows until a farther one comes, and their vectors are taken 4,096 at a time.
+        Returns
+        -------
+        Neighbors
+            ``ids`` and ``distances`` of shape (queries, k), and ``counts`` (queries,).
         """
         k = check_integer("k", k, 0)
-        if margins is None and (kin_alone := door.kin_margins(codes)) is not None:
-            margins, margins_of = kin_alone, "alike"
-        elif margins_of == "kin" and door.kin_margins(codes) is not None:
-            margins_of = None  # look-alike bits that are not known have margin 0: they do not count
-        weights: Floats | None = None
-        full: Floats | float | None = float(self.fields.max_distance(self.n_bits))
+        weights: Bytes | None = None
+        unit: Floats | None = None
         if margins is not None:
-            given = (margins, margins_of, self.n_bits, self.fields)
-            codes, weights, full = door.weighted_queries(codes, *given)
-        elif margins_of is not None:
-            raise InvalidInput(
-                "margins_of came without margins", "both or neither", "Pass the margins as well"
-            )
-        words = door.query_words(codes, self.n_bits, self.model_id, self.fields)
-        segments = self._state.segments
-        asked = QueryBatch(words, self.fields, weights, *door.left_out(exclude, len(words), segments))
-        look = second_look(vectors, rerank, shortlist, k, len(words))
-        if look is not None and not look.ties:
-            full = None
-        filters = filters_of(where, len(words))
-        if filters is None:
-            found = answer(self._select(segments, where), asked, k, look)
-            if found[2] is None:
-                return Neighbors(found[1], found[0], full=full)
-            return joined([(np.arange(len(words)), found)], len(words), full)
+            codes, weights, unit = self._weigh(codes, margins)
+        state = self._state
+        words = self._words(codes, state.model_id)
+        if len(words) * k > LARGE_ANSWER:
+            require_memory(40 * len(words) * k, f"An answer of {len(words)} × {k} rows", "Ask for fewer rows")
+        owners, own = self._left_out(exclude, len(words), state)
+        strings = bool(state.segments) and state.segments[0].ids.are_strings
         parts = []
-        for one, rows in filters:
-            again = None if look is None else look.take(rows)
-            parts.append((rows, answer(self._select(segments, one), asked.take(rows), k, again)))
-        return joined(parts, len(words), full)
+        for one, rows in self._filters(where, len(words)):
+            asked = words if rows is None else read_only(np.ascontiguousarray(words[rows]))
+            counts = weights if weights is None or rows is None else weights[rows]
+            chosen = self._select(state.segments, one)
+            found = self._nearest(chosen, asked, k, counts, strings, *_of_rows(owners, own, rows))
+            parts.append((rows, found))
+        found = parts[0][1] if parts[0][0] is None else _scattered(parts, len(words), k)
+        if unit is None or weights is None:
+            return replace(found, full=float(self.n_bits))
+        distances = np.where(found.found, found.distances * unit[:, None], -1.0)
+        full = weights.sum(axis=1, dtype=np.int64) * unit
+        return replace(found, distances=distances, full=np.where(full > 0, full, 1.0))
+
+    def _nearest(
+        self,
+        parts: Sequence[Part],
+        words: Words,
+        k: int,
+        weights: Bytes | None,
+        strings: bool,
+        owners: Ints | None,
+        own: Array | None,
+    ) -> Neighbors:
+        answers = []
+        for part in parts:
+            depth = min(k + (own is not None and k > 0), len(part))
+            distances, ranks = part.top_k(words, depth, weights)
+            ids, counts = part.ids.take(ranks), None
+            if own is not None and owners is not None:
+                mine = np.full(len(words), -1)
+                mine[owners] = part.ids.find(own)
+                gone = ranks == mine[:, None]
+                order = np.argsort(gone, axis=1, kind="stable")  # what is left out goes to the end
+                flat = order + depth * np.arange(len(words))[:, None]
+                ids, distances = ids.ravel()[flat], distances.ravel()[flat]
+                counts = depth - gone.sum(axis=1)
+            answers.append(Neighbors(ids, distances, counts))
+        return best_of(answers, k, len(words), strings)
 
     def search_radius(
         self,
         codes: CodesLike,
         r: int,
         *,
-        where: Where | Filter | Sequence[Where | Filter] = None,
+        where: Where | Sequence[Where] = None,
         exclude: npt.ArrayLike | Sequence[object] | None = None,
-    ) -> Neighbors:
-        """Find all rows within distance ``r`` of every query; ``found[i]`` is query ``i``.
+    ) -> RadiusNeighbors:
+        """Find all rows within distance ``r`` of every query.
 
-        ``where`` and ``exclude`` are those of `search`. Small radii on many distinct codes use multi-index
-        hashing, once enough time went into scanning to pay for its tables (or after `prepare_radius`); the
-        answers are the same.
+        Many small radii among many distinct codes use multi-index hashing; the answers are the same.
+
+        Parameters
+        ----------
+        codes : Codes or array-like
+            The queries, in any form that `from_codes` takes.
+        r : int
+            Largest number of differing bits.
+        where, exclude
+            As in `search`.
+
+        Returns
+        -------
+        RadiusNeighbors
+            Flat ``ids`` and ``distances``, and ``splits``, where each query's begin; ``found[i]`` is query
+            ``i``.
         """
-        full = self.fields.max_distance(self.n_bits)
-        r = min(check_integer("r", r, 0), full)
-        door.require_looks(codes)
-        words = door.query_words(codes, self.n_bits, self.model_id, self.fields)
-        segments = self._state.segments
-        asked = QueryBatch(words, self.fields, None, *door.left_out(exclude, len(words), segments))
-        filters = filters_of(where, len(words))
-        if filters is None:
-            query, distances, ids = around(self._select(segments, where), asked, r)
-        else:
-            parts = []
-            for one, rows in filters:
-                query, distances, ids = around(self._select(segments, one), asked.take(rows), r)
-                parts.append((rows[query], distances, ids))
-            query, distances, ids = together(parts)
+        r = min(check_integer("r", r, 0), self.n_bits)
+        state = self._state
+        words = self._words(codes, state.model_id)
+        owners, own = self._left_out(exclude, len(words), state)
+        nothing = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64)
+        found: list[tuple[Ints, Ints32, Array]] = []
+        for one, rows in self._filters(where, len(words)):
+            asked = words if rows is None else read_only(np.ascontiguousarray(words[rows]))
+            some_owners, some_own = _of_rows(owners, own, rows)
+            for part in self._select(state.segments, one):
+                query, distances, ranks = part.within(asked, r)
+                if some_own is not None and some_owners is not None:
+                    mine = np.full(len(asked), -1)
+                    mine[some_owners] = part.ids.find(some_own)
+                    kept = ranks != mine[query]
+                    query, distances, ranks = query[kept], distances[kept], ranks[kept]
+                if len(query):
+                    found.append((query if rows is None else rows[query], distances, part.ids.take(ranks)))
+        query, distances, ids = (
+            (np.concatenate(column) for column in zip(*found, strict=True)) if found else nothing
+        )
+        if len(found) > 1:
+            order = np.lexsort((sort_keys(ids), distances, query))
+            query, distances, ids = query[order], distances[order], ids[order]
         splits = np.searchsorted(query, np.arange(len(words) + 1))
-        return Neighbors(ids, distances, splits, float(full))
+        return RadiusNeighbors(ids, distances, splits, float(self.n_bits))
 
     def filter(self, where: Where) -> Filter:
-        """Prepare a filter for many searches, of the kinds `search` takes (one, not one for every query).
+        """Prepare a filter for many searches.
 
+        Parameters
+        ----------
+        where : filter
+            Any kind that `search` takes; one filter, not one for every query.
+
+        Returns
+        -------
+        Filter
+
+        Examples
+        --------
         >>> index = HammingIndex.from_codes(np.zeros((3, 1), np.uint8), payload={"year": [1999, 2005, 2010]})
         >>> recent = index.filter("year >= 2000")
-        >>> index.search(np.zeros((1, 1), np.uint8), k=3, where=recent).ids.tolist()
+        >>> index.search(np.zeros((1, 1), np.uint8), k=2, where=recent).ids.tolist()
         [[1, 2]]
         """
         return Filter(self, where)
 
-    def prepare(self) -> None:
-        """Build the groups of kin codes for `search` now. Memory: 12 bytes per distinct 64-bit code.
-
-        Otherwise `search` builds them once scanning has taken as long as that, where codes have two fields.
-        They are kept if kin codes have many rows each and a few searches were measured to gain by them; the
-        answers are the same.
-        """
-        for segment in self._state.segments:
-            segment.build_groups(self.fields)
-
-    def prepare_radius(self) -> None:
-        """Build the tables of multi-index hashing now. Memory: 48 bytes per distinct 64-bit code."""
-        for segment in self._state.segments:
-            segment.build_tables()
-
     def to_gpu(self, *, cards: Sequence[int] | None = None, memory: int | None = None) -> GpuIndex:
-        """Return a `GpuIndex` of the same rows (extra ``gpu``); arguments as of `GpuIndex`.
+        """Return an index of the same rows in GPU memory, independent of this one (extra ``gpu``).
 
-        The two indexes are independent afterwards.
+        Parameters
+        ----------
+        cards, memory
+            As in `GpuIndex`.
         """
         from .gpu_index import GpuIndex
 
-        index = GpuIndex(self.n_bits, self.model_id, self.fields, cards=cards, memory=memory)
-        return self._moved_to(index, *self._state.rows(self.n_bits))
+        state = self._state
+        index = GpuIndex(self.n_bits, state.model_id, cards=cards, memory=memory)
+        return index._fill(state.rows(self.n_bits), state)
 
     # ---- changing ----------------------------------------------------------------------------
 
     def add(self, codes: CodesLike, ids: IdsLike | None = None, payload: PayloadLike = None) -> Array:
-        """Add all rows or none, and return their ids. Raises `InvalidInput` if an id exists already.
+        """Add all rows or none.
 
         Without ids, rows are numbered on from the largest number ever used. Rows go to small segments that
         are merged as they grow, so adding one by one costs little more than adding all at once.
-        """
-        return self._put(codes, ids, payload, replace=False)
 
-    def upsert(self, codes: CodesLike, ids: IdsLike, payload: PayloadLike = None) -> Array:
-        """Add rows and replace those with existing ids, in one step."""
-        return self._put(codes, ids, payload, replace=True)
+        Parameters
+        ----------
+        codes, ids, payload
+            As in `from_codes`; the payload has the columns of the index.
+
+        Returns
+        -------
+        ids : ndarray
+
+        Raises
+        ------
+        InvalidInput
+            If an id exists already.
+
+        Warns
+        -----
+        KinhashWarning
+            If mapped rows join an index of learned rows, or learned ones an index of mapped rows.
+        """
+        return self._put(codes, ids, payload, replace_rows=False)
+
+    def upsert(self, codes: CodesLike, ids: IdsLike | None = None, payload: PayloadLike = None) -> Array:
+        """Add rows and replace those with existing ids, in one step. Parameters and warnings as in `add`."""
+        if ids is None and not (isinstance(codes, Codes) and codes.ids is not None):
+            raise InvalidInput("Rows came without ids", "the ids of the rows to replace", "Pass ids")
+        return self._put(codes, ids, payload, replace_rows=True)
+
+    def update(self, ids: IdsLike, payload: PayloadLike) -> None:
+        """Give rows another payload; their codes stay. Changes all of these rows, or none.
+
+        Parameters
+        ----------
+        ids : array-like
+            Rows of the index.
+        payload : mapping or data frame
+            One value per id for each column that changes.
+
+        Raises
+        ------
+        InvalidInput
+            If an id does not exist or comes twice, or a column is not one of the index.
+        """
+        with self._writing:
+            state = self._state
+            values = self._known(ids, state, "Leave it out; nothing was changed")
+            sorting_order(values)  # refuses an id that comes twice
+            new = as_payload(payload, len(values))
+            changed = []
+            for segment in state.segments:
+                ranks = segment.ids.find(values)
+                changed.append((segment, ranks[ranks >= 0], np.flatnonzero(ranks >= 0)))
+            columns = {name: column[:0] for name, column in state.payload.items()}
+            given = same_columns({**columns, **new}, columns if len(new) else None)
+            segments = []
+            for segment, ranks, places in changed:
+                if not len(ranks):
+                    segments.append(segment)
+                    continue
+                order = np.arange(len(segment))
+                order[ranks] = len(segment) + np.arange(len(ranks))
+                own = {
+                    name: concatenated([column, given[name][places]])[order] if name in new else column
+                    for name, column in segment.payload.items()
+                }
+                segments.append(replace(segment, payload=own, values=None))
+            self._state = replace(state, segments=tuple(segments))
 
     def remove(self, ids: IdsLike) -> None:
         """Remove all of these rows, or none. Takes one pass over their segments.
 
-        Raises `InvalidInput` if an id does not exist or comes twice.
+        Parameters
+        ----------
+        ids : array-like
+            Rows of the index.
+
+        Raises
+        ------
+        InvalidInput
+            If an id does not exist or comes twice.
         """
         with self._writing:
-            self._state = self._state.removed(ids)
+            state = self._state
+            values = self._known(ids, state, "Leave it out; nothing was removed")
+            sorting_order(values)  # refuses an id that comes twice
+            segments, _ = without(state.segments, values)
+            columns = {name: column[:0].copy() for name, column in state.payload.items()}
+            self._state = replace(state, segments=segments, columns={} if segments else columns)
 
     def compact(self) -> None:
         """Merge all segments into one, which is fastest to search. Rows added at once are one segment."""
         with self._writing:
-            state = self._state
-            whole = state.whole(self.n_bits, self._build)
-            self._state = State((whole,) if len(whole) else (), state.next_id, state.columns)
+            self._compacted()
+
+    def _compacted(self) -> tuple[_State, Segment]:
+        state = self._state
+        whole = state.whole(self.n_bits, self._build)
+        self._state = replace(state, segments=(whole,) if len(whole) else ())
+        return self._state, whole
+
+    def _put(self, codes: CodesLike, ids: IdsLike | None, payload: PayloadLike, replace_rows: bool) -> Array:
+        with self._writing:
+            state, model_id = self._state, self._state.model_id
+            learned: Any = False
+            if isinstance(codes, Codes):
+                ids = codes.ids if ids is None else ids
+                model_id = codes.model_id if model_id is None and not len(state) else model_id
+                learned = codes.learned
+            words = self._words(codes, model_id)
+            values = self._new_ids(ids, len(words), state)
+            known = state.payload if state.segments or state.columns else None
+            columns = same_columns(as_payload(payload, len(words)), known)
+            segments, found = without(state.segments, values)
+            if found.any() and not replace_rows:
+                raise InvalidInput(
+                    f"There is a row with the id {values.tolist()[int(found.argmax())]!r} already",
+                    "new ids",
+                    "Use upsert to replace rows; nothing was added",
+                )
+            if len(words) + sum(map(len, segments)) > MOST_ROWS:
+                raise InvalidInput(
+                    "The index would be too large", f"at most {MOST_ROWS} rows", "Split the rows"
+                )
+            doubt = _mixture(segments, learned, len(words))
+            next_id = state.next_id
+            if len(words):
+                added = segment_of(words, self.n_bits, values, columns, learned, self._build)
+                segments = settle((*segments, added), self.n_bits, self._build)
+                next_id = next_id if added.ids.are_strings else max(next_id, int(values.max()) + 1)
+            if doubt is not None:
+                _warn(doubt)  # which may raise: nothing has changed yet
+            columns = {} if segments else state.columns
+            self._state = _State(segments, next_id, columns, model_id)
+            return values
 
     # ---- files -------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save as one checksummed file. An earlier file stays intact until the new one is complete."""
+        """Save as one checksummed file. An earlier file stays intact until the new one is complete.
+
+        Parameters
+        ----------
+        path : path-like
+            What is saved is the state at the time of the call, whatever other threads change meanwhile.
+        """
         with self._writing:
-            self.compact()
-            state = self._state
-        whole = state.whole(self.n_bits, self._build)
-        write_index(path, IndexFile(whole, state.next_id, self.model_id, self.fields, frozenset(self._kinds)))
+            state, whole = self._compacted()
+        write_index(path, IndexFile(whole, state.next_id, state.model_id))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], mmap: bool = True) -> HammingIndex:
-        """Open and verify a saved index, by default memory-mapped."""
-        segment, next_id, model_id, fields, kinds = read_index(path, mmap)
-        index = cls(segment.n_bits, model_id, fields)
-        index._kinds = set(kinds)
+        """Open and verify a saved index.
+
+        Parameters
+        ----------
+        path : path-like
+            What `save` wrote.
+        mmap : bool, default=True
+            Map the file instead of reading it.
+        """
+        segment, next_id, model_id = read_index(path, mmap)
+        index = cls(segment.n_bits)
         rows = (segment,) if len(segment) else ()
-        index._state = State(rows, next_id, {} if rows else dict(segment.payload))
+        index._state = _State(rows, next_id, {} if rows else dict(segment.payload), model_id)
         return index
 
     def __getstate__(self) -> dict[str, Any]:
+        state = self._state
         return {
             "n_bits": self.n_bits,
-            "model_id": self.model_id,
-            "fields": self.fields,
-            "next_id": self._state.next_id,
-            "kinds": self._kinds,
-            "rows": self._state.rows(self.n_bits),
+            "model_id": state.model_id,
+            "next_id": state.next_id,
+            "rows": state.rows(self.n_bits),
         }
 
     def __setstate__(self, facts: dict[str, Any]) -> None:
         """Rebuild the index: unpickled arrays lack the alignment that the kernels need."""
-        self.__init__(facts["n_bits"], facts["model_id"], facts["fields"])  # type: ignore[misc]
-        self._fill(facts)
+        self.__init__(facts["n_bits"])  # type: ignore[misc]
+        self._fill(facts["rows"], _State((), facts["next_id"], {}, facts["model_id"]))
 
-    def _fill(self, facts: dict[str, Any]) -> None:
-        self._state = State.of(facts["rows"], facts["next_id"], self.n_bits, self._build)
-        self._kinds = set(facts.get("kinds", ()))
+    def _fill(self: Index, rows: tuple[Words, Array, Columns, Any], state: _State) -> Index:
+        """Take these rows, with the next id and the model of a state."""
+        words, ids, payload, learned = rows
+        segments: tuple[Segment, ...] = ()
+        columns = payload
+        if len(ids):
+            segments = (segment_of(words, self.n_bits, ids, payload, learned, self._build),)
+            columns = {}
+        self._state = _State(segments, state.next_id, columns, state.model_id)
+        return self
 
-    # ---- where rows lie: on the processor, or as `GpuIndex` says ----------------------------------
+    # ---- what comes in -----------------------------------------------------------------------
 
-    _build = staticmethod(Segment.build)
+    def _words(self, codes: CodesLike | None, model_id: str | None) -> Words:
+        """Codes of the right length and model as words (n, W); bare arrays count as having them."""
+        if codes is None:
+            raise InvalidInput("No codes came", "packed codes, or margins", "Pass the queries")
+        if not isinstance(codes, Codes):
+            codes = np.asarray(codes)
+            if codes.ndim == 1:  # hex text
+                codes = as_codes(codes).packed
+            fits = codes.ndim == 2 and codes.shape[1] == n_bytes(self.n_bits)
+            codes = as_codes(codes, self.n_bits if fits else None)
+        if codes.n_bits != self.n_bits:
+            raise CodesMismatch(
+                f"Codes of {codes.n_bits} bits came to an index of {self.n_bits} bits",
+                "codes of one length",
+                "Encode with the model the index was made with",
+            )
+        if model_id and codes.model_id and model_id != codes.model_id:
+            raise CodesMismatch(
+                f"Codes of model {codes.model_id[:12]} came to an index of model {model_id[:12]}",
+                "codes made by one model",
+                "Encode with the model the index was made with",
+            )
+        return read_only(to_words(codes.packed))
 
-    def _select(self, segments: Sequence[Segment], where: object) -> list[Part]:
+    def _weigh(self, codes: CodesLike | None, margins: npt.ArrayLike) -> tuple[CodesLike, Bytes, Floats]:
+        """The query codes, the weight of every bit (q, n_bits), and what a weight of 1 stands for (q,)."""
+        margins = np.asarray(margins, np.float64)
+        if margins.ndim != 2 or margins.shape[1] != self.n_bits or not np.isfinite(margins).all():
+            raise InvalidInput(
+                f"The margins came with shape {margins.shape}, or are not finite",
+                f"finite numbers of shape (queries, {self.n_bits})",
+                "Pass the scores whose signs are the query bits",
+            )
+        if codes is None:
+            codes = np.packbits(margins > 0, axis=1)
+        elif len(codes) != len(margins):  # type: ignore[arg-type]
+            raise InvalidInput(
+                f"{len(margins)} rows of margins came with another number of codes",
+                "one per query",
+                "Pass both",
+            )
+        return codes, *weights_of(margins)
+
+    def _same_type(self, ids: Array, state: _State) -> Array:
+        if state.segments and len(ids) and (ids.dtype == STRING) != state.segments[0].ids.are_strings:
+            raise InvalidInput(
+                "Numbers and strings came together as ids",
+                "strings" if state.segments[0].ids.are_strings else "integers",
+                "Pass ids as the index has them. A filter as text is not a list",
+            )
+        return ids
+
+    def _known(self, ids: IdsLike, state: _State, remedy: str, what: str = "ids") -> Array:
+        """Ids of rows that are there; others are refused."""
+        values = self._same_type(as_ids(ids, what), state)
+        found = np.zeros(len(values), bool)
+        for segment in state.segments:
+            found |= segment.ids.find(values) >= 0
+        if not found.all():
+            raise InvalidInput(
+                f"There is no row with the id {values.tolist()[int(found.argmin())]!r}",
+                "ids of rows in the index",
+                remedy,
+            )
+        return values
+
+    def _new_ids(self, ids: IdsLike | None, n_rows: int, state: _State) -> Array:
+        """Ids for new rows: those given, or the next numbers."""
+        if ids is None:
+            if n_rows and state.segments and state.segments[0].ids.are_strings:
+                raise InvalidInput("Rows came without ids", "string ids, as the index has", "Pass ids")
+            if n_rows and state.next_id + n_rows > MOST_IDS:
+                raise InvalidInput(
+                    f"There is no number left after {state.next_id - 1} for {n_rows} rows",
+                    "ids below 2**63",
+                    "Pass ids",
+                )
+            return np.arange(state.next_id, state.next_id + n_rows, dtype=np.int64)
+        values = as_ids(ids)
+        if len(values) != n_rows:
+            raise InvalidInput(f"{len(values)} ids came with {n_rows} codes", "one id per code", "Pass both")
+        return self._same_type(values, state)
+
+    def _left_out(
+        self, exclude: object, n_queries: int, state: _State
+    ) -> tuple[Ints, Array] | tuple[None, None]:
+        """The numbers of the queries that leave a row out, and the ids of these rows."""
+        if exclude is None:
+            return None, None
+        entries = list(exclude) if isinstance(exclude, (list, tuple)) else np.asarray(exclude).tolist()
+        if not isinstance(entries, list) or len(entries) != n_queries:
+            came = f"{len(entries)} entries" if isinstance(entries, list) else "one entry"
+            raise InvalidInput(
+                f"exclude came with {came} for {n_queries} queries",
+                "an id, or None, for every query",
+                "Pass as many entries as queries",
+            )
+        owners = np.array([number for number, entry in enumerate(entries) if entry is not None], np.int64)
+        given = [entry for entry in entries if entry is not None]
+        return owners, self._known(given, state, "Pass None for queries that are not rows", "ids to exclude")
+
+    # ---- filters -----------------------------------------------------------------------------
+
+    def _filters(self, where: Any, n_queries: int) -> list[tuple[Any, Ints | None]]:
+        """The distinct filters with the numbers of their queries; None for all of them.
+
+        A list of ids is a single filter; a list is one of filters as soon as an entry is None, a mapping, a
+        function, a `Filter`, a `Not`, or itself a list or an array. Then its strings are conditions.
+        """
+        if not isinstance(where, (list, tuple)) or not any(map(_is_filter, where)):
+            return [(where, None)]
+        if len(where) != n_queries:
+            raise InvalidInput(
+                f"{len(where)} filters came with {n_queries} queries",
+                "one filter for every query, or one for all",
+                "Pass as many filters as queries",
+            )
+        found: dict[object, tuple[object, list[int]]] = {}
+        for number, one in enumerate(where):
+            condition = as_condition(one)
+            found.setdefault(_key(condition), (condition, []))[1].append(number)
+        return [(one, np.array(numbers, np.int64)) for one, numbers in found.values()] or [(None, None)]
+
+    def _select(self, segments: Sequence[Segment], where: Any) -> list[Part]:
         """The rows that pass a filter, as parts of the segments."""
-        return where.select(self, segments) if isinstance(where, Filter) else select(segments, where)
+        if where is None:
+            return list(segments)
+        parts = where._of(self, segments) if isinstance(where, Filter) else self._passing(segments, where)
+        pairs = zip(segments, parts, strict=True)
+        return [segment if len(part) == len(segment) else part for segment, part in pairs if len(part)]
 
-    def _moved_to(self, index: Index, words: Words, ids: Array, payload: dict[str, Column]) -> Index:
-        """Another index, still empty, with these rows and the next id of this one."""
-        next_id = self._state.next_id
-        index._state = State.of((words, ids, payload), next_id, index.n_bits, index._build)
-        index._kinds = set(self._kinds)
-        return index
+    def _passing(
+        self, segments: Sequence[Segment], where: Any, all_known: bool = True
+    ) -> list[FilteredSegment]:
+        """The rows of every segment that pass; ids that are in none of them are refused if ``all_known``."""
+        condition = as_condition(where)
+        if _is_plain(condition):
+            return [_remembered(segment, condition) for segment in segments]
+        masks = self._masks(segments, condition, all_known)
+        return [segment.only(mask) for segment, mask in zip(segments, masks, strict=True)]
 
-    def _note_kind(self, codes: Codes) -> None:
-        """Warn once if learned and mapped rows are mixed and mapped ones would be ranked first."""
-        if not len(codes) or codes.model_id is None:
-            return
-        joins = bool(self._kinds) and codes.learned not in self._kinds
-        self._kinds.add(codes.learned)
-        share = codes.mapped_share
-        if joins and share is not None and share > door.UNFAIR_SHARE:
-            warnings.warn(door.unfair_mixture(share), KinhashWarning, stacklevel=4)
+    def _masks(self, segments: Sequence[Segment], where: Any, all_known: bool) -> list[Bools]:
+        if isinstance(where, Not):
+            return [~mask for mask in self._masks(segments, where.where, all_known)]
+        if callable(where):
+            mask = np.asarray(where(_all_columns(segments))) if segments else np.empty(0, bool)
+            return _cut_mask(segments, mask)
+        if isinstance(where, np.ma.MaskedArray):
+            where = where.filled(False)
+        if np.asarray(where).dtype == bool:
+            return _cut_mask(segments, np.asarray(where))
+        state = _State(tuple(segments))
+        remedy = "Leave it out. A filter as text is a string, not a list of strings"
+        what = "ids of a filter"
+        values = self._known(where, state, remedy, what) if all_known else as_ids(where, what)
+        masks = []
+        for segment in segments:
+            mask, ranks = np.zeros(len(segment), bool), segment.ids.find(values)
+            mask[ranks[ranks >= 0]] = True
+            masks.append(mask)
+        return masks
 
-    def _put(self, codes: CodesLike, ids: IdsLike | None, payload: PayloadLike, replace: bool) -> Array:
-        with self._writing:
-            model_id = self.model_id
-            if isinstance(codes, Codes):
-                ids = codes.ids if ids is None else ids
-                model_id = codes.model_id if model_id is None and not len(self) else model_id
-            words = door.query_words(codes, self.n_bits, model_id, self.fields)
-            self._state, added = self._state.put(words, ids, payload, replace, self.n_bits, self._build)
-            self.model_id = model_id
-            if isinstance(codes, Codes):
-                self._note_kind(codes)
-            return added
+    # Where rows lie: on the processor, or as `GpuIndex` says.
+    _build: Build = staticmethod(Segment.build)
+
+
+class Filter:
+    """A filter of one index, evaluated once for any number of searches; `HammingIndex.filter` makes it.
+
+    After a change of the index, the next search evaluates it again, for the segments that changed. A mask or
+    ids name rows as they were: rows added later do not pass, and rows that are gone do no harm.
+
+    ``len(filter)`` is the number of rows that pass. Memory: a byte and a quarter per row; after many searches
+    a copy of the codes that pass.
+
+    Parameters
+    ----------
+    index : HammingIndex
+        The index that is searched.
+    where : filter
+        Which rows pass, as `HammingIndex.search` takes it.
+    """
+
+    def __init__(self, index: HammingIndex, where: Where) -> None:
+        where = as_condition(where)
+        self._index = index
+        self._where = copy(where) if isinstance(where, (list, np.ndarray)) else where
+        self._is_mask = not (_is_plain(where) or callable(_innermost(where)) or where is None)
+        segments = index._state.segments
+        parts = [one.only(np.ones(len(one), bool)) for one in segments] if where is None else None
+        parts = index._passing(segments, self._where) if parts is None else parts
+        self._chosen: tuple[Sequence[Segment], list[FilteredSegment]] = (
+            segments,
+            [_prepared(part) for part in parts],
+        )
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of(self._index, self._index._state.segments)))
+
+    def __repr__(self) -> str:
+        return f"Filter({len(self)} of {len(self._index)} rows)"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A mask goes as the ids that it names: the index may have changed since."""
+        parts = self._of(self._index, self._index._state.segments)
+        return Filter, (self._index, self._named(parts) if self._is_mask else self._where)
+
+    def _of(self, index: HammingIndex, segments: Sequence[Segment]) -> list[FilteredSegment]:
+        """The rows that pass of every segment, evaluated where it is not known.
+
+        Two threads may do the same work at once; each leaves a whole result.
+        """
+        if index is not self._index:
+            raise InvalidInput(
+                "A filter came to another index than the one that prepared it",
+                "a filter of the index that is searched",
+                "Prepare it with the filter method of that index",
+            )
+        seen, parts = self._chosen
+        if seen is segments:
+            return parts
+        known = {id(segment): part for segment, part in zip(seen, parts, strict=True)}
+        where = self._named(parts) if self._is_mask else self._where
+        fresh = [one for one in segments if id(one) not in known]
+        if callable(_innermost(where)) and not _is_plain(where):
+            fresh = list(segments)  # a function sees all rows at once
+        if fresh and where is not None:
+            found = index._passing(fresh, where, all_known=False)
+            known |= {id(one): _prepared(part) for one, part in zip(fresh, found, strict=True)}
+        elif fresh:
+            known |= {id(one): one.only(np.ones(len(one), bool)) for one in fresh}
+        if self._is_mask:
+            self._where = where
+        parts = [known[id(segment)] for segment in segments]
+        self._chosen = segments, parts
+        return parts
+
+    def _named(self, parts: Sequence[FilteredSegment]) -> Array:
+        """The ids of the rows that passed when the filter was last evaluated."""
+        pairs = zip(self._chosen[0], self._chosen[1] if parts is None else parts, strict=False)
+        ids = [segment.ids.take(np.flatnonzero(_here(part.mask))) for segment, part in pairs]
+        return np.concatenate(ids) if ids else np.empty(0, np.int64)
+
+
+def _remembered(segment: Segment, condition: Any) -> FilteredSegment:
+    return segment.values.remembered(condition, lambda: segment.only(condition(segment.values)))
+
+
+def _here(mask: Any) -> Bools:
+    return mask.get() if hasattr(mask, "get") else mask
+
+
+def _prepared(part: FilteredSegment) -> FilteredSegment:
+    return part.prepared() if hasattr(part, "prepared") else part
+
+
+def _innermost(where: Any) -> Any:
+    while isinstance(where, Not):
+        where = where.where
+    return where
+
+
+def _is_plain(where: Any) -> bool:
+    """Whether it is a condition on columns, and not ids, a mask or a function, which may change."""
+    return isinstance(_innermost(where), (OneOf, Between, AllOf, AnyOf))
+
+
+def _is_filter(entry: object) -> bool:
+    if isinstance(entry, np.ndarray):
+        return entry.ndim > 0
+    if hasattr(entry, "__cuda_array_interface__") or entry is None or callable(entry):
+        return True
+    return isinstance(entry, (Mapping, list, tuple, Filter, Not))
+
+
+def _key(one: Any) -> object:
+    """Equal keys mean equal filters; what cannot be compared is equal to itself alone."""
+    if isinstance(one, np.ndarray) and one.dtype.kind in "biu":
+        return one.dtype.str, one.tobytes()
+    if isinstance(one, (list, tuple)):
+        return type(one).__name__, *((type(entry), entry) for entry in one)
+    try:
+        hash(one)
+    except TypeError:
+        return id(one)
+    return one if one is None or _is_plain(one) else id(one)
+
+
+def _of_rows(owners: Ints | None, own: Array | None, rows: Ints | None) -> tuple[Any, Any]:
+    """Of these queries, those that leave a row out, and the ids of these rows."""
+    if owners is None or own is None or rows is None:
+        return owners, own
+    places = np.searchsorted(rows, owners)
+    here = (places < len(rows)) & (rows[np.minimum(places, len(rows) - 1)] == owners)
+    return places[here], own[here]
+
+
+def _scattered(parts: Sequence[tuple[Any, Neighbors]], n_queries: int, k: int) -> Neighbors:
+    """Answers to some of the queries each as one."""
+    first = parts[0][1]
+    ids, distances = (
+        np.empty((n_queries, k), first.ids.dtype),
+        np.empty((n_queries, k), first.distances.dtype),
+    )
+    counts = np.zeros(n_queries, np.int64)
+    for rows, found in parts:
+        assert found.counts is not None
+        ids[rows], distances[rows], counts[rows] = found.ids, found.distances, found.counts
+    return Neighbors(ids, distances, counts)
+
+
+def _ids_order(segments: Sequence[Segment]) -> Ints | None:
+    """The order that sorts the rows of several segments by id; None where they are sorted."""
+
+    def end(one: Ids, place: int) -> Any:
+        return one.take(np.array([place % len(one)])).tolist()[0]
+
+    if all(end(one.ids, -1) < end(other.ids, 0) for one, other in pairwise(segments)):
+        return None
+    return sorting_order(np.concatenate([one.ids.all() for one in segments]))
+
+
+def _all_columns(segments: Sequence[Segment]) -> Mapping[str, Column]:
+    """The payload of all rows in the order of their ids, however they are spread over segments."""
+    if len(segments) == 1:
+        return segments[0].payload
+    order = _ids_order(segments)
+    whole = {name: concatenated([one.payload[name] for one in segments]) for name in segments[0].payload}
+    return whole if order is None else {name: column[order] for name, column in whole.items()}
+
+
+def _cut_mask(segments: Sequence[Segment], mask: Array) -> list[Bools]:
+    """One mask over all rows in the order of their ids, cut to the segments; copies of the caller's array."""
+    sizes = [len(segment) for segment in segments]
+    if mask.dtype != bool or mask.shape != (sum(sizes),):
+        raise InvalidInput(
+            f"A filter gave an array of shape {mask.shape} and dtype {mask.dtype}",
+            f"one boolean for each of {sum(sizes)} rows",
+            "Combine conditions with & and |, as in lambda p: (p['year'] > 2000) & p['public']",
+        )
+    order = _ids_order(segments)
+    if order is not None:
+        spread = np.empty_like(mask)
+        spread[order] = mask
+        mask = spread
+    return [part.copy() for part in np.split(mask, np.cumsum(sizes)[:-1])] if segments else []
+
+
+# ---- warnings ----------------------------------------------------------------------------------
+
+
+def _mixture(segments: Sequence[Segment], learned: Any, n_rows: int) -> str | None:
+    """A warning if rows of one kind join an index of the other, with their numbers."""
+    n_old = sum(map(len, segments))
+    old_learned = sum(int(np.broadcast_to(one.learned, len(one)).sum()) for one in segments)
+    new_learned = int(np.broadcast_to(learned, n_rows).sum())
+    if n_old and old_learned == n_old and new_learned < n_rows:
+        came = f"{n_rows - new_learned:,} mapped rows joined an index of {n_old:,} learned rows"
+    elif n_old and not old_learned and new_learned:
+        came = f"{new_learned:,} learned rows joined an index of {n_old:,} mapped rows"
+    else:
+        return None
+    return (
+        f"{came}. Queries, which are mapped, may rank rows of one kind before the other. Code all rows in "
+        "one way: learned_codes(X, y) for rows with labels, or encode(X) for all."
+    )
+
+
+def _warn(message: str) -> None:
+    """Warn at the line outside the library that called."""
+    package = str(Path(__file__).parents[1])
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, KinhashWarning, stacklevel=level)
+
+
+# ---- near duplicates ---------------------------------------------------------------------------
+
+MOST_PAIRS = 2**23  # pairs that a search can find at most, per thread: some 80 bytes each while it runs
+MOST_QUERIES = 100  # codes of a search, per thread, where that bound leaves more
+
+
+@dataclass(frozen=True, eq=False)
+class NearDuplicates:
+    """The rows in groups of two or more, group after group, each in the order of the rows.
+
+    ``distances`` are those to the row of the group that is kept. In a chain of near duplicates they may
+    exceed the radius.
+    """
+
+    n_rows: int
+    radius: int
+    ids: Array
+    groups: Ints
+    kept: Bools
+    distances: Ints32
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return int(self.kept.sum())
+
+    @property
+    def dropped(self) -> Array:
+        """The ids that are not kept, as `HammingIndex.remove` takes them."""
+        return self.ids[~self.kept]
+
+    def __repr__(self) -> str:
+        return f"NearDuplicates({len(self.ids)} of {self.n_rows} rows in {self.n_groups} groups)"
+
+
+def near_duplicates(codes: HammingIndex | CodesLike, radius: int, *, keep: str = "first") -> NearDuplicates:
+    """Find the groups of rows that are linked by pairs within ``radius``, exactly.
+
+    Two rows are in one group if a chain of rows leads from one to the other, each within ``radius`` of the
+    next. One row of each group is kept. Distinct codes are compared, so a million equal rows cost no more
+    than one. Never n × n: they are searched in blocks that find 2**23 pairs per thread at most, 80 bytes
+    each. Beyond that, some 100 bytes per row of 64 bits.
+
+    Parameters
+    ----------
+    codes : HammingIndex, Codes or array-like
+        An index, or codes in any form that `HammingIndex.from_codes` takes.
+    radius : int
+        Largest distance of a pair that links two rows; 0 finds equal codes.
+    keep : {"first", "last"}, default="first"
+        Which row of a group is kept, in the order of the ids of an index, or of the rows of codes.
+
+    Returns
+    -------
+    NearDuplicates
+
+    Examples
+    --------
+    >>> found = near_duplicates(np.array([[0b0000], [0b1111], [0b0001], [0b1111]], np.uint8), radius=1)
+    >>> found.ids.tolist(), found.groups.tolist(), found.dropped.tolist()
+    ([0, 2, 1, 3], [0, 0, 1, 1], [2, 3])
+    """
+    check_choice("keep", keep, ("first", "last"))
+    rows = codes.codes() if isinstance(codes, HammingIndex) else as_codes(codes)
+    radius = min(check_integer("radius", radius, 0), rows.n_bits)
+    words = read_only(to_words(rows.packed))
+    segment = Segment.build(words, rows.n_bits, Ids(len(rows)), None, False)
+    roots = _roots(segment, radius)[segment.code_of_rank()]
+    members = np.flatnonzero(np.bincount(roots, minlength=1)[roots] > 1)
+    _, groups = np.unique(roots[members], return_inverse=True)
+    order = np.argsort(groups, kind="stable")
+    members, groups = members[order], groups[order]
+    turns = groups[1:] != groups[:-1]
+    edge = [True] * min(1, len(groups))
+    kept = np.concatenate([edge, turns] if keep == "first" else [turns, edge]).astype(bool)
+    differing = words[members] ^ words[members[kept]][groups]
+    distances = np.bitwise_count(differing).sum(axis=1, dtype=np.int32)
+    ids = members if rows.ids is None else as_ids(rows.ids)[members]
+    return NearDuplicates(len(rows), radius, ids, groups, kept, distances)
+
+
+def _roots(segment: Segment, radius: int) -> Ints:
+    """The smallest code of the group of every distinct code."""
+    n_codes = segment.n_codes
+    distinct = Segment(segment.n_bits, segment.blocks, n_codes, EMPTY, EMPTY, Ids(n_codes))
+    words = distinct.words()
+    parents = np.arange(n_codes)
+    size = n_threads() * max(1, min(MOST_QUERIES, MOST_PAIRS // max(1, n_codes)))
+    for start in range(0, n_codes if radius else 0, size):
+        query, _, others = distinct.within(read_only(words[start : start + size]), radius)
+        query = query + start
+        later = others > query  # each pair is found from both sides
+        unite(parents, query[later], others[later])
+    while (above := parents[parents] != parents).any():
+        parents[above] = parents[parents[above]]
+    return parents
+
+
+# ---- other codes for the same rows -------------------------------------------------------------
+
+
+def recoded(index: HammingIndex, codes: Codes) -> HammingIndex:
+    """Return an index with the ids and payload of another, and new codes for its rows.
+
+    Rows that are added later are numbered on as in the old index. Memory: a second index.
+
+    Parameters
+    ----------
+    index : HammingIndex
+        The index whose rows are encoded anew; it stays as it is.
+    codes : Codes
+        Codes with ids, those of all rows of the index; others are left out.
+
+    Examples
+    --------
+    >>> index = HammingIndex.from_codes(np.array([[1], [2]], np.uint8), ids=["a", "b"])
+    >>> new = recoded(index, Codes(np.array([[255], [7], [0]], np.uint8), 8, ["b", "c", "a"]))
+    >>> new.ids.tolist(), new.codes().packed.tolist()
+    (['a', 'b'], [[0], [255]])
+    """
+    state = index._state
+    rows = codes[places_of(index, codes)]
+    _, ids, payload, _ = state.rows(index.n_bits)
+    new = HammingIndex(codes.n_bits)
+    return new._fill(
+        (to_words(rows.packed), ids, payload, rows.learned), replace(state, model_id=codes.model_id)
+    )
+
+
+def places_of(index: HammingIndex, codes: Codes, they_have: str = "The codes have") -> Ints:
+    """Where the rows of an index stand among codes with ids, or numbered codes, in the order of its ids.
+
+    Parameters
+    ----------
+    index : HammingIndex
+        The rows to find.
+    codes : Codes
+        Where they are found.
+    they_have : str, default="The codes have"
+        Begins the error about missing rows.
+    """
+    wanted = index.ids
+    names = np.arange(len(codes)) if codes.ids is None else as_ids(codes.ids)
+    if len(wanted) and (names.dtype.kind == "i") != (wanted.dtype.kind == "i"):
+        raise InvalidInput(
+            "Numbers and strings came together as ids",
+            f"ids such as {wanted[:1].tolist()[0]!r}, as the index has them",
+            "Pass the ids of the rows",
+        )
+    order = sorting_order(names)
+    ranks = Ids.of_sorted(names[order]).find(wanted)
+    missing = np.flatnonzero(ranks < 0)
+    if len(missing):
+        raise InvalidInput(
+            f"{they_have} no row for {len(missing):,} of the {len(wanted):,} rows of the index, "
+            f"{wanted[missing[:1]].tolist()[0]!r} among them",
+            "a code for every id of the index",
+            "Encode all rows, with their ids",
+        )
+    return order[ranks]

@@ -15,9 +15,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .._internal.aliases import Facts
+from .._internal.types import Facts
+from ..base import Hasher
 from ..errors import FileProblem, InvalidInput, MissingExtra
-from ..hashers import Hasher, load_model
+from ..files import load_model
 
 try:
     from huggingface_hub import ModelCard, ModelHubMixin, hf_hub_download
@@ -38,7 +39,7 @@ tags:
 
 # {n_bits}-bit codes of {n_features} features
 
-A hasher of [kinhash](https://github.com/kinhash/kinhash). {fields}.
+A hasher of [kinhash](https://github.com/kinhash/kinhash): {n_bits} bits, each of which counts one in a distance.
 
 ```python
 from kinhash.integrations.hub import from_pretrained
@@ -55,16 +56,15 @@ class HubHasher(ModelHubMixin):
     """A hasher with the methods of `huggingface_hub.ModelHubMixin`; ``hasher`` is the hasher itself."""
 
     def __init__(self, hasher: Hasher) -> None:
-        if getattr(hasher, "fitted_", None) is None:
+        if getattr(hasher, "model_", None) is None:
             raise InvalidInput("The hasher is not fitted", "a fitted hasher", "Call fit first")
         self.hasher = hasher
 
     def _facts(self) -> Facts:
-        fitted = self.hasher.fitted_
+        fitted = self.hasher.model_
         return {
             "n_bits": fitted.map.n_bits,
             "n_features": fitted.map.n_features,
-            "fields": fitted.fields.as_dict(),
             "model_id": self.hasher.model_id_,
         }
 
@@ -75,9 +75,8 @@ class HubHasher(ModelHubMixin):
     def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
         """The README: what the codes are and the lines that load the hasher."""
         facts = self._facts()
-        fields = self.hasher.fitted_.fields.describe(facts["n_bits"])
         where = kwargs.get("repo_id") or "user/name"
-        return ModelCard(CARD.format(**{**facts, "fields": fields, "where": where}))
+        return ModelCard(CARD.format(**{**facts, "where": where}))
 
     @classmethod
     def _from_pretrained(cls, *, model_id: str, **kwargs: Any) -> HubHasher:

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from .._internal.aliases import Facts
+from ..base import Hasher
 from ..codes import Codes
 from ..errors import InvalidInput, MissingExtra
-from ..hashers import Hasher
 from ..index import HammingIndex
 
 try:
@@ -44,11 +44,11 @@ class KinhashVectorStore(VectorStore):
     """
 
     def __init__(self, embedding: Embeddings, hasher: Hasher, index: HammingIndex | None = None) -> None:
-        if getattr(hasher, "fitted_", None) is None:
+        if getattr(hasher, "model_", None) is None:
             raise InvalidInput("The hasher is not fitted", "a fitted hasher", "Call fit first")
-        fields, n_bits = hasher.fitted_.fields, hasher.fitted_.map.n_bits
+        n_bits = hasher.model_.map.n_bits
         self._embedding, self.hasher = embedding, hasher
-        self.index = HammingIndex(n_bits, hasher.model_id_, fields) if index is None else index
+        self.index = HammingIndex(n_bits, hasher.model_id_) if index is None else index
         if self.index.model_id != hasher.model_id_:
             raise InvalidInput(
                 "The index holds codes of another model", "an index that `save` wrote", "Load the other one"
@@ -137,7 +137,7 @@ class KinhashVectorStore(VectorStore):
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         """From 1 for equal codes to 0 for opposite ones."""
-        full = self.index.fields.max_distance(self.index.n_bits)
+        full = self.index.n_bits
         return lambda distance: 1.0 - distance / full
 
     @classmethod

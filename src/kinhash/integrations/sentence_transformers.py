@@ -7,7 +7,6 @@
     SentenceTransformer("folder", trust_remote_code=True)
 
 sentence-transformers 6 asks for ``trust_remote_code=True`` when it loads any class that is not its own.
-`to_dense` needs neither this flag nor kinhash, and is for linear hashers.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Facts, Floats
+from .._internal.types import Facts
 from .._internal.validation import check_choice
+from ..base import Hasher
 from ..errors import FileProblem, InvalidInput, MissingExtra
-from ..hashers import Hasher, load_model
-from ..models import WholeMap
+from ..files import load_model
 
 try:
     import torch
 
     # Before version 5.7, precision="ubinary" packed codes wrongly whose length is not a multiple of 8.
-    from sentence_transformers.sentence_transformer.modules import Dense, Module
+    from sentence_transformers.sentence_transformer.modules import Module
 except ImportError:
     raise MissingExtra.of("sentence-transformers>=5.7", "sentence-transformers") from None
 
-__all__ = ["KinhashModule", "to_dense"]
+__all__ = ["KinhashModule"]
 
 MODEL_FILE = "model.kin"
 OUTPUTS = ("packed", "margins")
@@ -55,7 +54,7 @@ class KinhashModule(Module):
     def __init__(self, hasher: Hasher, output: str = "packed") -> None:
         super().__init__()
         check_choice("output", output, OUTPUTS)
-        if getattr(hasher, "fitted_", None) is None:
+        if getattr(hasher, "model_", None) is None:
             raise InvalidInput("The hasher is not fitted", "a fitted hasher", "Call fit first")
         self.hasher, self.output = hasher, output
 
@@ -75,7 +74,7 @@ class KinhashModule(Module):
 
     def get_embedding_dimension(self) -> int:
         """Columns of what `encode` returns: bytes, or bits."""
-        n_bits = int(self.hasher.fitted_.map.n_bits)
+        n_bits = int(self.hasher.model_.map.n_bits)
         return n_bits if self.output == "margins" else -(-n_bits // 8)
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
@@ -97,52 +96,3 @@ class KinhashModule(Module):
                 "Save the model again",
             )
         return cls(load_model(path), **config)
-
-
-def to_dense(hasher: Hasher) -> Any:
-    """Turn a linear hasher into a plain `Dense` layer of sentence-transformers: margins out, without kinhash.
-
-    ``encode(texts, precision="ubinary")`` packs their signs. `Dense` multiplies in float32 and rounds. So
-    bits whose margins are near zero may differ from those of ``hasher.encode``. `KinhashModule` gives equal
-    bits. Raises `InvalidInput` unless the hasher is linear, as with ``encoder="ridge"``.
-    """
-    map_ = getattr(getattr(hasher, "fitted_", None), "map", None)
-    if not isinstance(map_, WholeMap):
-        raise InvalidInput(
-            "The hasher is not fitted, or not linear", "a linear hasher", "Fit with encoder='ridge'"
-        )
-    weights, bias = _affine(map_)
-    return Dense(
-        in_features=map_.n_features,
-        out_features=map_.n_bits,
-        activation_function=torch.nn.Identity(),
-        init_weight=torch.from_numpy(np.ascontiguousarray(weights.T, np.float32)),
-        init_bias=torch.from_numpy(bias.astype(np.float32)),
-    )
-
-
-def _affine(map_: WholeMap) -> tuple[Floats, Floats]:
-    """Weights (p, d) and bias (d,) of the scores, without rounding and clipping."""
-    values: list[Any] = [None]
-    for step in map_.steps_:
-        one: Any = step
-        given = [values[place] for place in step.inputs]
-        if step.kind == "columns":
-            values.append((np.diag(one.factor), -one.mean * one.factor))
-        elif step.kind == "unit":  # the product gets back the length that it takes away
-            values.append(tuple(part * one.length for part in given[0]))
-        elif step.kind == "linear":
-            weights, bias = (part @ one.weights * 2.0**one.shift for part in given[0])
-            values.append((weights, bias + one.constant))
-            if len(given) == 2:
-                values[-1] = tuple(a + b for a, b in zip(values[-1], given[1], strict=True))
-        elif step.kind == "join":
-            values.append(tuple(np.concatenate(parts, axis=-1) for parts in zip(*given, strict=True)))
-        else:
-            raise InvalidInput(
-                f"The hasher is not linear: it has a step {step.kind!r}",
-                "a linear hasher",
-                "Fit with encoder='ridge', or use KinhashModule",
-            )
-    scale = 2.0 ** -map_.units.astype(np.float64)
-    return values[-1][0] * scale, values[-1][1] * scale

@@ -1,37 +1,76 @@
-"""How good are these codes? Scores that are exact about ties, held-out rows, and reference methods.
+"""How good are these codes? Scores that are exact about ties, and a judge on held-out rows.
 
-*Scores* say what they were taken over. *Reference methods* are what one would use without learned codes:
-float cosine search, sign bits, LSH. `compare_labels`, `compare_pairs` and `compare_triplets` put them beside
-a hasher, and `verdict` says in sentences what came out.
+`evaluate` is the verb: codes, labels, names of measures. `compare` fits a hasher on some rows and, on the
+others, puts it beside float cosine, ITQ, OPQ, a label byte with PQ and a classifier: a table and sentences.
 """
 
-import lazy_loader
-
-__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
-
-__all__ = [
-    "Comparison",
-    "MeanScore",
-    "NearKin",
-    "average_precision",
-    "average_precision_from_order",
-    "average_precision_from_scores",
-    "bootstrap_interval",
-    "code_health",
-    "compare_labels",
-    "compare_pairs",
-    "compare_triplets",
-    "distinct_answers",
-    "mean_average_precision",
-    "ndcg",
-    "near_kin",
-    "near_kin_from_scores",
-    "paired_test",
-    "precision_at_k",
-    "precision_at_recall",
-    "precision_recall_curve",
-    "precision_within_radius",
-    "radius_for_precision",
-    "recall_at_k",
-    "verdict",
-]
+from .answers import AnswerSheet as AnswerSheet
+from .answers import NearestKin as NearestKin
+from .answers import NearKin as NearKin
+from .answers import ScoreOfLabel as ScoreOfLabel
+from .answers import cosine_scores as cosine_scores
+from .answers import distinct_answers as distinct_answers
+from .answers import mixture as mixture
+from .answers import near_kin as near_kin
+from .answers import near_kin_from_scores as near_kin_from_scores
+from .answers import scores_by_label as scores_by_label
+from .answers import self_retrieval as self_retrieval
+from .answers import some_queries as some_queries
+from .answers import strangers_below as strangers_below
+from .answers import top_k as top_k
+from .answers import unit_rows as unit_rows
+from .confidence import Interval as Interval
+from .confidence import PairedTest as PairedTest
+from .confidence import bootstrap_interval as bootstrap_interval
+from .confidence import paired_test as paired_test
+from .health import CodeHealth as CodeHealth
+from .health import code_health as code_health
+from .judge import MOST_HELD_OUT as MOST_HELD_OUT
+from .judge import SHARE_HELD_OUT as SHARE_HELD_OUT
+from .judge import Comparison as Comparison
+from .judge import Line as Line
+from .judge import Split as Split
+from .judge import compare as compare
+from .judge import compare_bits as compare_bits
+from .judge import compare_pairs as compare_pairs
+from .judge import compare_triplets as compare_triplets
+from .judge import compare_views as compare_views
+from .judge import hold_out as hold_out
+from .judge import hold_out_pairs as hold_out_pairs
+from .judge import reference_lines as reference_lines
+from .label_model import FLOOR as FLOOR
+from .label_model import MOST_CHANCES as MOST_CHANCES
+from .label_model import TRIED_ROWS as TRIED_ROWS
+from .label_model import Chances as Chances
+from .label_model import Classifier as Classifier
+from .label_model import log_losses as log_losses
+from .label_model import out_of_fold as out_of_fold
+from .label_model import unseen_chances as unseen_chances
+from .rankings import NO_KIN as NO_KIN
+from .rankings import MeanScore as MeanScore
+from .rankings import PrecisionRecallCurve as PrecisionRecallCurve
+from .rankings import Ranking as Ranking
+from .rankings import ScoreRows as ScoreRows
+from .rankings import Sides as Sides
+from .rankings import average_precision as average_precision
+from .rankings import average_precision_from_scores as average_precision_from_scores
+from .rankings import evaluate as evaluate
+from .rankings import hamming_scores as hamming_scores
+from .rankings import mean_average_precision as mean_average_precision
+from .rankings import name_of as name_of
+from .rankings import own_rows as own_rows
+from .rankings import precision_at_k as precision_at_k
+from .rankings import precision_of_scores as precision_of_scores
+from .rankings import precision_recall_curve as precision_recall_curve
+from .rankings import query_blocks as query_blocks
+from .rankings import radius_for_precision as radius_for_precision
+from .rankings import read_ranking as read_ranking
+from .rankings import read_sides as read_sides
+from .rankings import scored_rows as scored_rows
+from .rankings import summarize as summarize
+from .rivals import COSINE as COSINE
+from .rivals import ITQ as ITQ
+from .rivals import OPQ as OPQ
+from .rivals import RANDOM as RANDOM
+from .tie_groups import TIES as TIES
+from .tie_groups import TieGroups as TieGroups

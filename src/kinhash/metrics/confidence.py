@@ -14,8 +14,6 @@ from .._internal.types import Floats, Seed
 from .._internal.validation import check_integer
 from ..errors import InvalidInput
 
-__all__ = ["Interval", "PairedTest", "bootstrap_interval", "paired_test"]
-
 DRAW_BYTES = 16 << 20
 
 
@@ -58,12 +56,17 @@ def bootstrap_interval(
 
     Covers the choice of queries, not the choice of partition or the randomness of training.
     Peak memory: 16 MB of draws.
+
+    Parameters
+    ----------
+    scores : array of shape (queries,)
+    level : float, default=0.95
+    n_resamples : int, default=10_000
+    random_state : int or Generator, default=0
     """
     from scipy.stats import bootstrap
 
     scores = _scores(scores)
-    scores = scores[~np.isnan(scores)]
-    _require_queries(len(scores))
     if not 0 < level < 1:
         raise InvalidInput(f"level is {level!r}", "a share between 0 and 1", "Choose, say, 0.95")
     check_integer("n_resamples", n_resamples, 1)
@@ -92,40 +95,27 @@ def paired_test(
 ) -> PairedTest:
     """Is ``second`` better than ``first`` by more than the luck of the queries? (Two-sided.)
 
-    If the methods were exchangeable, each query's difference could as well have the other sign. The
-    p-value is the share of sign patterns whose mean difference is at least as large: all ``2**n``
-    patterns where they are no more than ``n_resamples``, otherwise random ones, with the observed
-    pattern counted among them so that p is never 0. Peak memory: 16 MB of draws.
+    If the methods were exchangeable, each query's difference could as well have the other sign. The p-value
+    is the share of sign patterns whose mean difference is at least as large: all ``2**n`` patterns where they
+    are no more than ``n_resamples``, otherwise random ones, with the observed pattern counted among them so
+    that p is never 0. Parameters as in `bootstrap_interval`.
     """
-    first, second = _scores(first), _scores(second)
-    if len(first) != len(second):
+    from scipy.stats import permutation_test
+
+    left, right = (np.asarray(one, np.float64) for one in (first, second))
+    if left.shape != right.shape:
         raise InvalidInput(
-            f"{len(first)} scores were compared with {len(second)}",
+            f"{left.size} scores were compared with {right.size}",
             "scores of two methods on the same queries, in the same order",
             "Evaluate both on the same queries",
         )
-    differences = second - first
-    differences = differences[~np.isnan(differences)]
-    _require_queries(len(differences))
+    differences = _scores(right - left)
     interval = bootstrap_interval(
         differences, level=level, n_resamples=n_resamples, random_state=random_state
     )
-    return PairedTest(
-        difference=interval,
-        p_value=_sign_flip_p(differences, n_resamples, random_state),
-        n_better=int((differences > 0).sum()),
-        n_worse=int((differences < 0).sum()),
-        n_equal=int((differences == 0).sum()),
-    )
-
-
-def _sign_flip_p(differences: Floats, n_resamples: int, random_state: Seed) -> float:
-    from scipy.stats import permutation_test
-
-    if len(differences) == 1:  # either sign is as large
-        return 1.0
-    return float(
-        permutation_test(
+    p_value = 1.0  # of one query: either sign is as large
+    if len(differences) > 1:
+        p_value = permutation_test(
             (differences,),
             lambda flipped, axis: np.abs(flipped.mean(axis=axis)),
             permutation_type="samples",
@@ -135,10 +125,12 @@ def _sign_flip_p(differences: Floats, n_resamples: int, random_state: Seed) -> f
             batch=max(1, DRAW_BYTES // (16 * len(differences))),
             rng=np.random.default_rng(random_state),
         ).pvalue
-    )
+    better, worse = int((differences > 0).sum()), int((differences < 0).sum())
+    return PairedTest(interval, float(p_value), better, worse, len(differences) - better - worse)
 
 
 def _scores(scores: npt.ArrayLike) -> Floats:
+    """The scores that are not NaN, at least one."""
     array = np.asarray(scores, dtype=np.float64)
     if array.ndim != 1:
         raise InvalidInput(
@@ -146,13 +138,11 @@ def _scores(scores: npt.ArrayLike) -> Floats:
             "one score per query (1-D), NaN for queries without similar rows",
             "Pass what average_precision returns, or the per_query of a report",
         )
-    return array
-
-
-def _require_queries(n: int) -> None:
-    if n == 0:
+    array = array[~np.isnan(array)]
+    if not len(array):
         raise InvalidInput(
             "No query has a score",
             "at least one score that is not NaN",
             "Evaluate queries that have similar rows in the database",
         )
+    return array

@@ -12,8 +12,6 @@ from .._internal.types import Floats, Ints
 from ..codes import Codes, as_codes, unpack_bits
 from ..errors import InvalidInput
 
-__all__ = ["CodeHealth", "code_health"]
-
 BLOCK_ROWS = 1 << 14
 
 
@@ -63,12 +61,17 @@ class CodeHealth:
 
     def __str__(self) -> str:
         worst = int(np.abs(self.ones - 0.5).argmax())
+        dead, twins = _few(self.dead_bits.tolist()), _few(self.twin_bits)
         lines = [
             f"{self.n_codes} codes of {self.n_bits} bits.",
             f"Balance: a bit is 1 in {self.ones.mean():.0%} of the codes on average (half is ideal); "
             f"bit {worst} is the most one-sided with {self.ones[worst]:.0%}.",
-            _dead(self.dead_bits),
-            _twins(self.twin_bits),
+            f"Dead bits: {dead} are the same in every code. Drop them, or train with more balance."
+            if dead
+            else "Dead bits: none.",
+            f"Twin bits: {twins} always agree or always differ; one of each pair says nothing new."
+            if twins
+            else "Twin bits: none.",
             f"Correlation between different bits: {self.mean_correlation:.2f} on average (0 is ideal).",
             f"Buckets: {self.n_unique} distinct codes; the fullest holds {self.bucket_sizes[0]} rows, "
             f"{self.share_in_company:.0%} of the rows share their code with another row.",
@@ -83,7 +86,11 @@ class CodeHealth:
 def code_health(codes: Codes | npt.ArrayLike, *, n_bits: int | None = None) -> CodeHealth:
     """Bit balance, dead and twin bits, correlation, distinct codes and bucket sizes.
 
-    Peak memory beyond the codes: a sorted copy of them, two (d, d) matrices, a block of 16,384 rows.
+    Parameters
+    ----------
+    codes : Codes or array of shape (n, bytes)
+    n_bits : int, default=None
+        Length of the codes if they are bare bytes; 8 per byte by default.
 
     >>> print(code_health(np.array([[0b10000000], [0b11000000]], np.uint8), n_bits=3))
     2 codes of 3 bits.
@@ -97,22 +104,25 @@ def code_health(codes: Codes | npt.ArrayLike, *, n_bits: int | None = None) -> C
     codes = as_codes(codes, n_bits)
     if len(codes) == 0:
         raise InvalidInput("There are no codes", "at least one code", "Pass the codes of your database")
-    both = _joint_ones(codes)
+    n, both = len(codes), _joint_ones(codes)
     ones = np.diagonal(both).copy()
-    n = len(codes)
     dead = np.flatnonzero((ones == 0) | (ones == n))
     equal = n - ones[:, None] - ones[None, :] + 2 * both  # codes in which two bits agree
     twins = np.triu((equal == n) | (equal == 0), 1)
-    twins[dead] = False
-    twins[:, dead] = False
+    twins[dead] = twins[:, dead] = False
+    p = ones / n
+    scale = np.sqrt(np.outer(p * (1 - p), p * (1 - p)))
+    correlation = np.where(scale > 0, (both / n - np.outer(p, p)) / np.where(scale > 0, scale, 1), 0.0)
+    np.fill_diagonal(correlation, 1.0)
+    buckets = np.unique(codes.packed, axis=0, return_counts=True)[1]
     return CodeHealth(
         n_codes=n,
         n_bits=codes.n_bits,
-        ones=ones / n,
+        ones=p,
         dead_bits=dead,
         twin_bits=[(int(i), int(j)) for i, j in np.argwhere(twins)],
-        correlation=_correlation(both, ones, n),
-        bucket_sizes=_bucket_sizes(codes),
+        correlation=np.clip(correlation, -1, 1),
+        bucket_sizes=np.sort(buckets)[::-1],
     )
 
 
@@ -125,36 +135,8 @@ def _joint_ones(codes: Codes) -> Ints:
     return total
 
 
-def _correlation(both: Ints, ones: Ints, n: int) -> Floats:
-    p = ones / n
-    spread = np.sqrt(p * (1 - p))
-    scale = np.outer(spread, spread)
-    covariance = both / n - np.outer(p, p)
-    correlation = np.where(scale > 0, covariance / np.where(scale > 0, scale, 1), 0.0)
-    np.fill_diagonal(correlation, 1.0)
-    return np.clip(correlation, -1, 1)
-
-
-def _bucket_sizes(codes: Codes) -> Ints:
-    rows = np.ascontiguousarray(codes.packed)
-    ordered = np.sort(rows.view(np.dtype((np.void, rows.shape[1])))[:, 0])
-    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) + 1
-    return np.sort(np.diff(ends, prepend=0))[::-1]
-
-
-def _dead(bits: Ints) -> str:
-    if not len(bits):
-        return "Dead bits: none."
-    named = _few(bits.tolist())
-    return f"Dead bits: {named} are the same in every code. Drop them, or train with more balance."
-
-
-def _twins(pairs: list[tuple[int, int]]) -> str:
-    if not pairs:
-        return "Twin bits: none."
-    return f"Twin bits: {_few(pairs)} always agree or always differ; one of each pair says nothing new."
-
-
 def _few(things: list[int] | list[tuple[int, int]]) -> str:
+    if not things:
+        return ""
     named = ", ".join(str(thing) for thing in things[:6])
     return f"{len(things)} ({named}{', ...' if len(things) > 6 else ''})"

@@ -14,8 +14,6 @@ import numpy as np
 
 from .._internal.types import Array, Bools, Floats, Ints, Numbers
 
-__all__ = ["DIVISORS", "TIES", "TieGroups", "discount_sums", "discounted_gains", "harmonic_step"]
-
 TIES = ("expected", "index", "optimistic", "pessimistic")
 DIVISORS = ("kin", "found")
 

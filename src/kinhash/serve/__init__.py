@@ -8,8 +8,9 @@ app = create_app("model.kin", "index.kin")      # an ASGI application, for a ser
 It needs the extra "serve" (fastapi, uvicorn, prometheus-client). Nothing here writes to a file.
 """
 
-import lazy_loader
+from .app import create_app as create_app
+from .requests import Limits as Limits
+from .server import BACKLOG as BACKLOG
+from .server import serve as serve
 
-__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
-
-__all__ = ["Limits", "create_app"]
+__all__ = ["BACKLOG", "Limits", "create_app", "serve"]

@@ -1,29 +1,36 @@
-"""Work of several requests at once: one call encodes all rows, equal searches are one pass over the index.
+"""Requests that wait together are answered together.
 
-A row has the same code alone and in a batch, and a search the same order, so an answer does not depend on
-what else was asked for at that moment.
+One call encodes the rows of all of them, and equal searches are one pass over the index. A row has the same
+code alone and in a batch, and a search the same order, so an answer does not depend on what else was asked at
+that moment. While one batch is answered, further requests queue up, and together they are the next batch. No
+request is delayed to fill a batch.
 """
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._internal.types import Array, Facts
-from ..codes import Codes
+from ..codes import Codes, n_bytes, pack_bits, unpack_bits
 from ..errors import InvalidInput
-from ..index import ListColumn, Neighbors
+from ..index import Nearest
 from .pair import Pair
-from .texts import write_codes
 
-__all__ = ["EncodeJob", "Job", "Outcome", "SearchJob", "run"]
+__all__ = ["Batches", "EncodeJob", "Job", "SearchJob", "read_codes", "run", "write_codes"]
 
 SMALL = 2_000  # values of an answer that is written at once; a larger one takes a thread of its own
+MOST_ROWS = 4_096  # rows of a batch, which limits how long requests wait; one request alone may have more
+WRITERS = 4  # threads that write large answers
 Outcome = bytes | Exception | Callable[[], bytes]  # a body, what went wrong, or a body yet to be written
 
 
@@ -48,30 +55,27 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class EncodeJob(Job):
-    """Codes wanted, as text of a format or, without one, as bytes."""
+    """A request for codes, as text of a format or, if ``written`` is None, as bytes."""
 
     written: str | None = None
 
     def answer(self, codes: Codes) -> bytes:
         """The body of the response."""
-        packed = codes.packed
         if self.written is None:
-            return packed.tobytes()
+            return codes.packed.tobytes()
         n_bits = self.pair.index.n_bits
-        return _json(
-            {
-                "model_id": self.pair.model_id,
-                "pair": self.pair.number,
-                "n_bits": n_bits,
-                "format": self.written,
-                "codes": write_codes(packed, n_bits, self.written),
-            }
-        )
+        facts = {
+            "model_id": self.pair.model_id,
+            "pair": self.pair.number,
+            "n_bits": n_bits,
+            "format": self.written,
+        }
+        return _json(facts | {"codes": write_codes(codes.packed, n_bits, self.written)})
 
 
 @dataclass(frozen=True, eq=False)
 class SearchJob(Job):
-    """Neighbors wanted: ``k`` of each query, or all within ``radius`` if they are less than ``k``.
+    """A request for neighbors: ``k`` of each query, or all within ``radius`` if they are less than ``k``.
 
     An answer with more than ``most_values`` values, counted as in `n_values`, is refused.
     """
@@ -99,7 +103,7 @@ class SearchJob(Job):
             raise InvalidInput(
                 f"The answer has up to {n_values:,} values: {counted}",
                 f"at most {self.most_values:,}",
-                "Send fewer rows at once, ask for a smaller k or fewer columns, or raise --max-answer",
+                "Send fewer rows at once, ask for a smaller k or fewer columns, or raise --limit answer_values",
             )
 
     @property
@@ -107,7 +111,7 @@ class SearchJob(Job):
         """Searches of one kind can be one."""
         return id(self.pair), self.k, json.dumps(self.where, sort_keys=True)
 
-    def answer(self, found: Iterable[Neighbors]) -> bytes:
+    def answer(self, found: Iterable[Nearest]) -> bytes:
         """The body of the response.
 
         Each query is written by itself: the encoder of JSON lets no other thread run meanwhile.
@@ -118,7 +122,7 @@ class SearchJob(Job):
         results = b",".join([_json(self._result(ids, distances)) for ids, distances in near])
         return b"".join([head[:-1], b',"results":[', results, b"]}"])
 
-    def _near(self, found: Neighbors) -> tuple[Array, Array]:
+    def _near(self, found: Nearest) -> tuple[Array, Array]:
         """Ids and distances of the neighbors of one query that are wanted."""
         ids, distances = found.ids, found.distances
         if self.radius is not None:
@@ -135,8 +139,9 @@ class SearchJob(Job):
     def _result(self, ids: Array, distances: Array) -> Facts:
         result: Facts = {"ids": ids.tolist(), "distances": distances.tolist()}
         if self.columns:
-            ranks = self.pair.ids.find(ids)
-            result["payload"] = {name: _values(self.pair.payload[name][ranks]) for name in self.columns}
+            ranks = self.pair.ranks(ids)
+            payload = self.pair.payload
+            result["payload"] = {name: _for_json(payload[name][ranks].tolist()) for name in self.columns}
         return result
 
 
@@ -152,7 +157,7 @@ def run(jobs: Sequence[Job]) -> list[Outcome]:
     searches = [i for i in coded if isinstance(jobs[i], SearchJob)]
     for i in searches:
         outcomes[i] = (jobs[i], outcomes[i])
-    _together(outcomes, searches, lambda asked: (asked[0].kind, *_facts(asked[1])), _searched)
+    _together(outcomes, searches, lambda asked: asked[0].kind, _searched)
     for i in coded:
         if jobs[i].n_values <= SMALL or isinstance(outcomes[i], Exception):
             outcomes[i] = _tried(jobs[i].answer, outcomes[i])  # type: ignore[attr-defined]
@@ -201,21 +206,10 @@ def _encoded(jobs: list[Job]) -> list[Codes]:
     return [codes[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
 
-def _facts(codes: Codes) -> tuple[object, ...]:
-    """What codes say beside their bits: only codes that say the same can be searched for together."""
-    return tuple(getattr(codes, one.name) for one in fields(codes) if one.name not in ("packed", "ids"))
-
-
-def _searched(asked: list[tuple[SearchJob, Codes]]) -> list[list[Neighbors]]:
+def _searched(asked: list[tuple[SearchJob, Codes]]) -> list[list[Nearest]]:
     """Neighbors of each job's queries."""
-    first, codes = asked[0]
-    if not codes.knows_looks and any(job.radius is not None for job, _ in asked):
-        raise InvalidInput(
-            "A radius came with rows of a view that has no look-alike bits",
-            "rows of a view that has them",
-            "Ask for k neighbors",
-        )
-    codes = replace(codes, packed=np.concatenate([one.packed for _, one in asked]))
+    first = asked[0][0]
+    codes = first.pair.as_codes(np.concatenate([one.packed for _, one in asked]))
     left_out: list[object] = []
     for job, one in asked:
         left_out += [None] * len(one) if job.exclude is None else job.exclude
@@ -225,18 +219,124 @@ def _searched(asked: list[tuple[SearchJob, Codes]]) -> list[list[Neighbors]]:
     return [[found[i] for i in range(a, b)] for a, b in zip([0, *ends], ends, strict=False)]
 
 
-def _values(column: Any) -> list[Any]:
-    """Values of a payload column for JSON, which has no NaN and no infinity."""
-    flat = column.values if isinstance(column, ListColumn) else column
-    values: list[Any] = flat.tolist()
-    if flat.dtype.kind == "f":
-        for place in np.flatnonzero(~np.isfinite(flat)).tolist():
+def _for_json(values: list[Any]) -> list[Any]:
+    """Values as JSON has them: null where a number is not finite."""
+    for place, value in enumerate(values):
+        if isinstance(value, float) and value - value != 0:
             values[place] = None
-    if not isinstance(column, ListColumn):
-        return values
-    ends = column.ends.tolist()
-    return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        elif isinstance(value, list):
+            _for_json(value)
+    return values
 
 
 def _json(value: Facts) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+# ---- codes as text ---------------------------------------------------------------------------------------
+
+
+def write_codes(packed: Array, n_bits: int, written: str) -> list[str]:
+    """Packed rows (n, bytes), each as one text: ``base64``, ``hex`` or ``bits``.
+
+    >>> write_codes(np.array([[0b10100000]], np.uint8), 3, "bits")
+    ['101']
+    """
+    if written == "bits":
+        return [(row + ord("0")).tobytes().decode() for row in unpack_bits(packed, n_bits)]
+    rows = (row.tobytes() for row in packed)
+    return [row.hex() if written == "hex" else base64.b64encode(row).decode() for row in rows]
+
+
+def read_codes(texts: Sequence[str], n_bits: int, written: str) -> Array:
+    """Undo `write_codes`. The texts have been checked against their pattern.
+
+    >>> read_codes(["101"], 3, "bits")
+    array([[160]], dtype=uint8)
+    """
+    if written == "bits":
+        bits = np.frombuffer("".join(texts).encode(), np.uint8).reshape(len(texts), n_bits)
+        return pack_bits(bits == ord("1"))
+    read = bytes.fromhex if written == "hex" else base64.b64decode
+    return np.frombuffer(b"".join(map(read, texts)), np.uint8).reshape(len(texts), n_bytes(n_bits))
+
+
+# ---- the queue -------------------------------------------------------------------------------------------
+
+
+class Batches:
+    """A queue of requests, a thread that answers them with all cores, and threads for large answers."""
+
+    def __init__(self, took: Callable[[int], None]) -> None:
+        self._took = took
+        self._waiting: deque[tuple[Job, asyncio.Future[bytes]]] = deque()
+        self._worker: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, "kinhash-serve")
+        self._writers = ThreadPoolExecutor(WRITERS, "kinhash-write")
+
+    def answer(self, job: Job) -> asyncio.Future[bytes]:
+        """The body of the response, or what went wrong with this job. If cancelled, it is not computed."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[bytes] = loop.create_future()
+        self._waiting.append((job, future))
+        if self._worker is None:
+            self._worker = loop.create_task(self._work())
+        return future
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while batch := self._next():
+                self._took(len(batch))
+                outcomes: list[Outcome]
+                try:
+                    outcomes = await loop.run_in_executor(self._thread, run, [job for job, _ in batch])
+                except Exception as problem:  # nobody may wait for ever
+                    outcomes = [problem] * len(batch)
+                for (_, future), outcome in zip(batch, outcomes, strict=True):
+                    self._settle(future, outcome)
+        finally:
+            self._worker = None
+
+    def _next(self) -> list[tuple[Job, asyncio.Future[bytes]]]:
+        """The requests that wait and whose clients are still there, up to a number of rows."""
+        batch: list[tuple[Job, asyncio.Future[bytes]]] = []
+        rows = 0
+        while self._waiting:
+            job, future = self._waiting[0]
+            if not future.done():
+                if batch and rows + len(job) > MOST_ROWS:
+                    break
+                batch.append((job, future))
+                rows += len(job)
+            self._waiting.popleft()
+        return batch
+
+    def _settle(self, future: asyncio.Future[bytes], outcome: Outcome) -> None:
+        if future.done():  # the client has gone
+            return
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        elif isinstance(outcome, bytes):
+            future.set_result(outcome)
+        else:
+            writing = asyncio.get_running_loop().run_in_executor(self._writers, outcome)
+            future.add_done_callback(lambda _: writing.cancel())
+            writing.add_done_callback(lambda _: _hand_on(writing, future))
+
+    def close(self) -> None:
+        """End the threads once they have done what they work on."""
+        for threads in (self._thread, self._writers):
+            threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _hand_on(written: asyncio.Future[bytes], future: asyncio.Future[bytes]) -> None:
+    """Answer with what was written, or with what went wrong."""
+    if future.done():
+        return
+    if written.cancelled():
+        future.cancel()
+    elif (problem := written.exception()) is not None:
+        future.set_exception(problem)
+    else:
+        future.set_result(written.result())

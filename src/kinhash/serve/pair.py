@@ -1,23 +1,30 @@
 """A model and an index that belong together, loaded as one value that never changes.
 
-An answer is made from one pair, from its first to its last byte, whatever files are replaced meanwhile.
+An answer comes from one pair, from its first to its last byte, whichever files are replaced meanwhile.
 """
 
 from __future__ import annotations
 
+import logging
+import math
 import os
-from dataclasses import dataclass, replace
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .._internal.texts import STRING
+from .. import load
 from .._internal.types import Array, Facts
 from ..codes import Codes
-from ..errors import CodesMismatch, InvalidInput
-from ..hashers import Hasher, load_model
-from ..index import HammingIndex, Ids, as_ids
+from ..errors import CodesMismatch, FileProblem, InvalidInput, KinhashError
+from ..index import HammingIndex, column_as_text, value_as_text
 
-__all__ = ["Files", "Pair", "UnknownId", "load_pair"]
+__all__ = ["Files", "Keeper", "Pair", "UnknownId", "hints_of", "load_pair"]
+
+log = logging.getLogger("kinhash.serve")
 
 Stamp = tuple[tuple[int, int, int, int], ...]
 
@@ -28,7 +35,7 @@ class UnknownId(InvalidInput):
 
 @dataclass(frozen=True)
 class Files:
-    """Where model and index lie."""
+    """Paths of a model file and of an index file."""
 
     model: str
     index: str
@@ -41,14 +48,14 @@ class Files:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A model, the index of its codes, and a copy of the codes by ascending id (to search by id).
+    """A model, the index of its codes, and a copy of the codes in the order of ids (to search by id).
 
     ``number`` counts the pairs that this service has loaded.
     """
 
-    model: Hasher
+    model: Any
     index: HammingIndex
-    ids: Ids
+    ids: Array
     codes: Array
     payload: Facts
     number: int
@@ -59,6 +66,11 @@ class Pair:
         return str(self.model.model_id_)
 
     @property
+    def has_text_ids(self) -> bool:
+        """Whether ids are strings; otherwise they are integers."""
+        return self.ids.dtype.kind not in "iu"
+
+    @property
     def widths(self) -> dict[str | None, int]:
         """Columns of a row to encode, by view; None is the first view, which has no name."""
         views = getattr(self.model, "views_", {})
@@ -66,32 +78,39 @@ class Pair:
 
     def as_codes(self, packed: Array) -> Codes:
         """Packed rows (n, bytes) as codes of this model."""
-        return Codes(packed, self.index.n_bits, None, self.model_id, self.index.fields)
+        return Codes(packed, self.index.n_bits, None, self.model_id)
 
-    def ranks(self, ids: Array) -> Array:
+    def ranks(self, ids: Sequence[int | str] | Array) -> Array:
         """Positions of these ids in the order of ids; raises `UnknownId` if one is not in the index."""
-        if len(ids) and (ids.dtype == STRING) != self.ids.are_strings:
-            raise InvalidInput(
-                "The ids are of another type than those of the index",
-                "strings" if self.ids.are_strings else "integers",
-                "Pass ids as the index has them",
+        known, last = self.ids, len(self.ids) - 1
+        if self.has_text_ids:
+            found = np.array([min(bisect_left(known, one), last) for one in ids], np.int64)
+            unknown = [i for i, one in enumerate(ids) if last < 0 or known[found[i]] != one]
+        else:
+            wanted = np.asarray(ids, np.int64)
+            found = np.minimum(np.searchsorted(known, wanted), last)
+            unknown = (
+                np.flatnonzero(known[found] != wanted).tolist() if last >= 0 else list(range(len(wanted)))
             )
-        found = self.ids.find(ids)
-        if len(found) and found.min() < 0:
-            unknown = ids[int(found.argmin())].item() if ids.dtype != STRING else ids[int(found.argmin())]
+        if unknown:
+            wrong = ids[unknown[0]]
             raise UnknownId(
-                f"There is no row with the id {unknown!r}", "ids of rows in the index", "Leave it out"
+                f"There is no row with the id {wrong!r}", "ids of rows in the index", "Leave it out"
             )
         return found
 
 
 def load_pair(files: Files, number: int) -> Pair:
-    """Read, verify and warm both files. Raises `CodesMismatch` unless the model made the index.
+    """Read and verify both files, and compile what the first request needs.
 
-    Files are read and not mapped, so they may even be overwritten in place while they are served. Memory: the
-    index, and its codes once more for searches by id.
+    Raises `CodesMismatch` unless the model made the index. Files are read and not mapped, so they may even be
+    overwritten in place while they are served. Memory: the index, and its codes once more.
     """
-    model, index = load_model(files.model), HammingIndex.load(files.index, mmap=False)
+    model, index = load(files.model), HammingIndex.load(files.index, mmap=False)
+    if not hasattr(model, "model_id_"):
+        raise FileProblem(
+            f"{files.model} is not a model", "a file that `kinhash fit` wrote", "Pass the model first"
+        )
     if index.model_id != model.model_id_:
         made = "that carry no model id" if index.model_id is None else f"of model {index.model_id[:12]}"
         raise CodesMismatch(
@@ -99,19 +118,110 @@ def load_pair(files: Files, number: int) -> Pair:
             "an index of codes that this model made",
             "Encode the rows with this model (`kinhash encode`) and make the index again (`kinhash index`)",
         )
-    ids = index.ids
-    pair = Pair(model, index, Ids.of_sorted(as_ids(ids)), index.codes().packed, index.payload, number)
-    _warm(pair)
+    pair = Pair(model, index, index.ids, index.codes().packed, index.payload, number)
+    # The first call compiles. A second copy of the model encodes the zeros: `encode` warns of strange rows
+    # once per model, and this row must not use the warning up.
+    codes = load(files.model).encode(np.zeros((1, pair.widths[None]), np.float32))
+    index.search(pair.as_codes(codes.packed), min(10, len(index)))
     return pair
 
 
-def _warm(pair: Pair) -> None:
-    """Compile what the first request would wait for.
+class Keeper:
+    """Holds the pair that answers requests, and a thread that replaces it when the files change.
 
-    Zeros are encoded on a copy that does not compare them with the rows of the fit.
+    The next pair is loaded while the present pair answers, and takes its place by one assignment. A request
+    that has begun keeps its pair. A new pair is refused, and the present one stays, if a file cannot be read
+    or if model and index do not belong together (for example because only one file has been replaced).
     """
-    quiet = pair.model.without_training()
-    quiet.adopt(replace(quiet.fitted_, seen=None))
-    codes = quiet.encode(np.zeros((1, pair.widths[None]), np.float32))
-    pair.index.prepare()
-    pair.index.search(pair.as_codes(codes.packed), min(10, len(pair.index)))
+
+    def __init__(self, files: Files, seconds: float, on_reload: Callable[[Keeper, bool], None]) -> None:
+        self.files, self.seconds = files, seconds
+        self._on_reload = on_reload
+        self._stamp: Stamp | None = files.stamp()
+        self.pair: Pair = load_pair(files, 1)
+        self.refusal: str | None = None  # why the files as they are now are not in use
+        self._wake, self._stopped = threading.Event(), False
+
+    def start(self) -> None:
+        """Watch the files from now on."""
+        self._stopped = False
+        self._wake.clear()
+        threading.Thread(target=self._watch, daemon=True, name="kinhash-reload").start()
+
+    def stop(self) -> None:
+        """Watch no longer; a load in progress is not waited for."""
+        self._stopped = True
+        self._wake.set()
+
+    def wake(self) -> None:
+        """Load the files again now, changed or not. Safe in a signal handler."""
+        self._stamp = None
+        self._wake.set()
+
+    def _watch(self) -> None:
+        while not self._stopped:
+            self._wake.wait(self.seconds)
+            self._wake.clear()
+            if not self._stopped:
+                self.look()
+
+    def look(self) -> None:
+        """Load the files if they have changed since they were last looked at."""
+        try:
+            before = self.files.stamp()
+            if before == self._stamp:
+                return
+            self._stamp = before
+            fresh = load_pair(self.files, self.pair.number + 1)
+            if self.files.stamp() != before:  # a file came between the two reads
+                self._stamp = None
+                return
+        except Exception as problem:  # whatever it is, the pair in use must go on answering
+            self._refuse(problem)
+            return
+        self.pair, self.refusal = fresh, None
+        log.info("Loaded model %s and %d rows", fresh.model_id[:12], len(fresh.index))
+        self._on_reload(self, True)
+
+    def _refuse(self, problem: Exception) -> None:
+        mismatch = isinstance(problem, CodesMismatch)
+        said = "model and index belong to different models" if mismatch else type(problem).__name__
+        if isinstance(problem, FileNotFoundError):
+            self._stamp = None  # gone for a moment: look again
+            if self.refusal == said:
+                return
+        self.refusal = said
+        known = isinstance(problem, (KinhashError, OSError))
+        log.warning("The files were refused, the pair in use stays: %s", problem, exc_info=not known)
+        self._on_reload(self, False)
+
+
+# ---- something to type on the page -----------------------------------------------------------------------
+
+SHOWN_IDS, SHOWN_CONDITIONS = 3, 2
+LONGEST = 40  # characters of a text or a name that is shown
+
+
+def hints_of(pair: Pair) -> Facts:
+    """The first ids, and a filter as text that the first row passes; None if there is no such filter."""
+    found = [_condition(name, column) for name, column in pair.payload.items() if len(column)]
+    conditions = [one for one in found if one is not None][:SHOWN_CONDITIONS]
+    return {"ids": pair.ids[:SHOWN_IDS].tolist(), "where": " and ".join(conditions) or None}
+
+
+def _condition(name: str, column: Any) -> str | None:
+    """A comparison of this column that its first row passes, if one is short enough to show."""
+    shown = column_as_text(name)
+    first = column[:1].tolist()[0]
+    is_list = isinstance(first, list)
+    if shown is None or len(name) > LONGEST or first == []:
+        return None
+    value = first[0] if is_list else first
+    if isinstance(value, str):
+        if len(value) > LONGEST or not value.isprintable():
+            return None
+    elif not math.isfinite(value):
+        return None
+    text = value_as_text(value)
+    equal = isinstance(value, (str, bool))
+    return f"{text} in {shown}" if is_list else f"{shown} {'==' if equal else '>='} {text}"

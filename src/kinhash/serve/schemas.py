@@ -7,16 +7,17 @@ as the index has them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from .._internal.aliases import Facts
-from .._internal.texts import STRING
+from .._internal.types import Facts
 from ..codes import n_bytes
-from .limits import Limits
-from .packages import pydantic
+from .packages import fastapi, pydantic
 from .pair import Pair
 
-__all__ = ["FORMATS", "MAY_BE", "Answers", "Encoded", "Schemas", "schemas_of"]
+if TYPE_CHECKING:
+    from .requests import Limits
+
+__all__ = ["DEFAULT_K", "ENCODE", "MAY_BE", "PROBE", "SEARCH", "Schemas", "described", "schemas_of"]
 
 FORMATS = ("base64", "hex", "bits")  # how a code is written as text
 DEFAULT_K = 10
@@ -121,7 +122,7 @@ def schemas_of(pair: Pair, limits: Limits) -> Schemas:
     """The checks for this pair under these limits."""
     number = Annotated[float, Field(allow_inf_nan=False)]
     widths = pair.widths.values()
-    row = Annotated[list[number], Field(min_length=min(widths), max_length=max(widths))]
+    row = Annotated[list[number], Field(min_length=min(widths), max_length=max(widths), fail_fast=True)]
     vectors = (_some(row, limits), Field(description="Rows of numbers, one per column of the model."))
     view = _views(pair)
     written = (Literal[FORMATS], Field("base64", description="How codes are written."))
@@ -168,7 +169,7 @@ def _way(body: object) -> str | None:
 
 
 def _some(kind: Any, limits: Limits) -> Any:
-    return Annotated[list[kind], Field(min_length=1, max_length=limits.rows)]
+    return Annotated[list[kind], Field(min_length=1, max_length=limits.rows, fail_fast=True)]
 
 
 def _views(pair: Pair) -> Facts:
@@ -179,7 +180,7 @@ def _views(pair: Pair) -> Facts:
 
 
 def _an_id(pair: Pair) -> Any:
-    if pair.ids.are_strings:
+    if pair.has_text_ids:
         return str
     return _integer(ge=-LARGEST_ID, lt=LARGEST_ID)
 
@@ -202,7 +203,7 @@ def _options(pair: Pair, limits: Limits) -> Facts:
     k = _integer(ge=1, le=limits.k)
     radius = _integer(ge=0, le=2**31)
     an_id: Any = _an_id(pair)
-    excluded = Annotated[list[an_id | None], Field(max_length=limits.rows)]
+    excluded = Annotated[list[an_id | None], Field(max_length=limits.rows, fail_fast=True)]
     names = {"enum": list(pair.payload)} if pair.payload else {}
     column: Any = Annotated[str, pydantic.WithJsonSchema({"type": "string", **names})]
     mapping = dict[str, Scalar | list[Scalar]]
@@ -239,12 +240,108 @@ def _where(pair: Pair) -> Facts:
     """A filter in words of JSON schema: text, a mapping of these columns to values, or ids."""
     columns = {name: _values(column) for name, column in pair.payload.items()}
     mapping = {"type": "object", "properties": columns, "additionalProperties": False}
-    an_id = {"type": "string" if pair.ids.are_strings else "integer"}
+    an_id = {"type": "string" if pair.has_text_ids else "integer"}
     text = {"type": "string", "minLength": 1, "format": "filter", "description": "A condition, as text."}
     return {"anyOf": [text, mapping, {"type": "array", "items": an_id}]}
 
 
 def _values(column: Any) -> Facts:
     values = getattr(column, "values", column)  # of a column of lists, all of their entries
-    one: Facts = {"type": "string" if values.dtype == STRING else ["number", "boolean"]}
+    one: Facts = {"type": "string" if values.dtype.kind not in "biuf" else ["number", "boolean"]}
     return {"anyOf": [one, {"type": "array", "items": one}]}
+
+
+# ---- the description in OpenAPI 3.1 ----------------------------------------------------------------------
+
+PROBLEMS = {
+    400: "The request was cut off.",
+    401: "The API key is missing or wrong.",
+    404: "No such id, or no such page.",
+    408: "The body took too long to arrive.",
+    413: "The body is too large.",
+    415: "The body is of another type.",
+    422: "The request cannot be answered as it is.",
+    429: "Too many requests at once.",
+    500: "The service failed.",
+    503: "There is not enough memory, or the service stops.",
+}
+KEY: list[dict[str, list[str]]] = [{"key": []}, {"bearer": []}, {}]
+BINARY = {"schema": {"type": "string", "format": "binary"}}
+ROWS = {
+    "schema": {"type": "string", "format": "float32-rows", "contentMediaType": "application/octet-stream"}
+}
+PROBLEM = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("error", "expected", "remedy")},
+    "required": ["error", "expected", "remedy"],
+}
+STATE = {
+    "type": "object",
+    "properties": {
+        "status": {"const": "ok"},
+        "model_id": {"type": "string"},
+        "pair": {"type": "integer", "description": "How many pairs of files this service has loaded."},
+        "rows": {"type": "integer"},
+        "reload_refused": {
+            "type": ["string", "null"],
+            "description": "Why the files on disk are not those that answer.",
+        },
+    },
+    "required": ["status", "model_id", "pair", "rows", "reload_refused"],
+}
+
+
+def _refused(status: int) -> Facts:
+    schema = {"$ref": REF.format(model="Problem")}
+    return {"description": PROBLEMS[status], "content": {"application/json": {"schema": schema}}}
+
+
+def _work(name: str, answers: type, summary: str, **more: Any) -> Facts:
+    """The parts of a route that takes rows, beside those that are made for every pair."""
+    rows = {
+        "type": "string",
+        "format": ROWS,
+        "description": "float32 rows, lowest byte first.",
+    }
+    content = {
+        "application/json": {"schema": {"$ref": REF.format(model=name)}},
+        "application/octet-stream": {"schema": rows},
+    }
+    refused = {status: _refused(status) for status in PROBLEMS if status != 404 or name == "SearchRequest"}
+    found = {"description": summary, "model": answers, **more}
+    extra = {"requestBody": {"required": True, "content": content}, "security": KEY}
+    return {"summary": summary, "responses": {200: found, **refused}, "openapi_extra": extra}
+
+
+ENCODE = _work("EncodeRequest", Encoded, "Codes of rows", content={"application/octet-stream": BINARY})
+SEARCH = _work("SearchRequest", Answers, "The nearest rows of the index")
+PROBE: Facts = {
+    "summary": "Whether the service answers, and from which files",
+    "responses": {200: {"description": "It does.", "content": {"application/json": {"schema": STATE}}}},
+}
+
+
+def described(app: fastapi.FastAPI, schemas: Schemas) -> Facts:
+    """The whole description, with requests as the pair in use takes them."""
+    found: Facts = fastapi.openapi.utils.get_openapi(
+        title=app.title,
+        version=app.version,
+        openapi_version="3.1.0",
+        summary="Codes of rows, and exact Hamming search.",
+        routes=app.routes,
+    )
+    components = found["components"]
+    components["schemas"] |= {"Problem": PROBLEM, **schemas.described()}
+    components["securitySchemes"] = {
+        "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+        "bearer": {"type": "http", "scheme": "bearer"},
+    }
+    least, most = schemas.row_bytes()
+    for route, parameters in schemas.parameters().items():
+        work = found["paths"][route]["post"]
+        work["parameters"] = parameters
+        rows = work["requestBody"]["content"]["application/octet-stream"]["schema"]
+        work["requestBody"]["content"]["application/octet-stream"] = {
+            "schema": {**rows, "minLength": least, "maxLength": most}
+        }
+    return found

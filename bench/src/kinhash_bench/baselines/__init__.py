@@ -1,6 +1,6 @@
 """The rivals: methods of other papers, under the contract of kinhash's hashers.
 
-Add one: write ``baselines/foo.py`` with a subclass of `kinhash.baselines.Baseline`, `Unsupervised` or of
+Add one: write ``baselines/foo.py`` with a subclass of `kinhash.paper.Baseline`, `Unsupervised` or of
 `TwoStepBaseline` whose ``_solve(training)`` returns a `Solved`, and put a row into ``table.py`` and under
 ``[project.entry-points."kinhash.hashers"]`` in ``bench/pyproject.toml``. Modules named after a rival hold
 that rival; the others (``two_step.py``, ``row_sets.py``, ...) are what rivals share.

@@ -8,20 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from kinhash.baselines import Baseline, Solved
-from kinhash.plugins import (
-    Card,
-    Floats,
-    Ints,
-    LinearMap,
-    PairSupervision,
-    Training,
-    center_columns,
-    check_integer,
-    check_number,
-    njit,
-    prepare_rows,
-)
+from kinhash.paper.maps import LinearMap, prepare_rows
+from kinhash.paper.method import Baseline, Card, Solved
+from kinhash.paper.similarity import PairSupervision, Training
+from kinhash.paper.unsupervised import center_columns
+from kinhash.plugins import Floats, Ints, check_integer, check_number, njit
 
 from .cards import PAIRS
 from .sample import draw_rows

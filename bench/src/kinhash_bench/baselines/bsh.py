@@ -9,19 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.baselines import Solved
-from kinhash.plugins import (
-    Card,
-    Floats,
-    Ints,
-    PairSupervision,
-    Training,
-    block_slices,
-    check_integer,
-    check_number,
-    curvature,
-    require_memory,
-)
+from kinhash.paper.energies import curvature
+from kinhash.paper.method import Card, Solved
+from kinhash.paper.similarity import PairSupervision, Training
+from kinhash.plugins import Floats, Ints, block_slices, check_integer, check_number, require_memory
 
 from .cards import PAIRS
 from .sample import draw_rows, known_rows

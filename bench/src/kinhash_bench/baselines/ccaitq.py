@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinhash.baselines import Baseline, Solved
-from kinhash.plugins import Card, Floats, Training, centered_moments, check_integer, check_number, rotated_map
+from kinhash.paper.method import Baseline, Card, Solved
+from kinhash.paper.similarity import Training
+from kinhash.paper.unsupervised import centered_moments, rotated_map
+from kinhash.plugins import Floats, check_integer, check_number
 
 from .cards import LABELS
 from .row_sets import safe_cholesky

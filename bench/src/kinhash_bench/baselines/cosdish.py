@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.baselines import Solved
-from kinhash.plugins import Card, Floats, Ints, Training, check_choice, check_integer
+from kinhash.paper.method import Card, Solved
+from kinhash.paper.similarity import Training
+from kinhash.plugins import Floats, Ints, check_choice, check_integer
 
 from .cards import PAIRS
 from .sample import known_rows

@@ -11,21 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from kinhash.baselines import Baseline, Solved
-from kinhash.encoders import Plain
+from kinhash.paper.maps import first_preparation, prepare_rows
+from kinhash.paper.method import Baseline, Card, Solved
+from kinhash.paper.similarity import Training
 from kinhash.plugins import (
-    Card,
     Floats,
     Ints,
-    Training,
     block_slices,
     check_choice,
     check_integer,
     check_number,
-    first_preparation,
     map_blocks,
     njit,
-    prepare_rows,
 )
 
 from .cards import PAIRS
@@ -105,7 +102,7 @@ class FastHash(Baseline):
 
     def _solve(self, training: Training) -> Solved:
         pairs = ListedPairs.draw(training, self.n_partners)
-        preparation = first_preparation(training.rows, Plain(), training.rng)
+        preparation = first_preparation(training.rows)
         prepared = prepare_rows(training.rows, preparation, pairs.rows, training.n_jobs)
         steps = Steps.of(prepared, training.rng)
         X = steps(prepared)

@@ -7,20 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from kinhash.baselines import Solved
-from kinhash.encoders import RBF
-from kinhash.plugins import (
-    Card,
-    Floats,
-    Training,
-    check_choice,
-    check_integer,
-    check_number,
-    first_preparation,
-    standardized_moments,
-)
+from kinhash.paper.maps import first_preparation, standardized_moments
+from kinhash.paper.method import Card, Solved
+from kinhash.paper.similarity import Training
+from kinhash.plugins import Floats, check_choice, check_integer, check_number
 
 from .cards import LABELS
+from .features import features_of_name
 from .row_sets import RidgeRows, TrainingRows, count_rows, safe_cholesky, sign_or
 from .two_step import TwoStepBaseline, label_matrix
 
@@ -54,7 +47,7 @@ class FSSH(TwoStepBaseline):
     n_rounds : rounds; 5.
     similarity : "signed" or "binary".
     n_centers : random training rows to compare with; 1000.
-    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `TwoStepBaseline`.
+    map : "own", or "linear", "rbf", or a regressor onto the learned codes; see `TwoStepBaseline`.
     alpha : penalty of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 
@@ -105,10 +98,11 @@ class FSSH(TwoStepBaseline):
         return Solved(counted.everywhere(B), ridge.as_map(ridge.fit(B)), {"objective": objective})
 
     def _features(self, training: Training) -> TrainingRows:
-        options = RBF(n_centers=self.n_centers)
-        guess = first_preparation(training.rows, options, training.rng)
-        nothing = np.zeros((len(training.rows), 0), np.float32)
-        moments = standardized_moments(training, options, guess, lambda part: nothing[part])
+        everyone = np.arange(len(training.rows))
+        similarities = features_of_name("rbf", self.n_centers).similarities(
+            training.rows, everyone, training.rng
+        )
+        moments = standardized_moments(training, first_preparation(training.rows, similarities))
         return TrainingRows(training, moments.preparation)
 
     def _objective(

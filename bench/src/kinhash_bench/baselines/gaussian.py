@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinhash.plugins import Builder, Floats, Similarities
+from kinhash.models import Builder
+from kinhash.paper.maps import Similarities
+from kinhash.plugins import Floats
 
 __all__ = ["Gaussian", "root_mean_square_distance"]
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kinhash.baselines import Solved
-from kinhash.plugins import Card, Floats, Training
+from kinhash.paper.method import Card, Solved
+from kinhash.paper.similarity import Training
+from kinhash.plugins import Floats
 
 from .cards import LABELS
 from .row_sets import RidgeRows, TrainingRows, count_rows, rbf_preparation

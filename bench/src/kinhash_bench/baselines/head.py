@@ -15,24 +15,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.plugins import (
-    Adam,
-    Bools,
-    FeatureMap,
-    Floats32,
-    Ints,
+from kinhash.paper.maps import LinearMap
+from kinhash.paper.similarity import Training
+from kinhash.plugins import Bools, Floats32, Ints, check_integer, check_number
+
+from .features import (
+    Features,
     LabeledSet,
-    LinearMap,
-    Training,
-    check_integer,
-    check_number,
-    feature_map,
+    features_of_name,
     hold_out,
     labeled_set,
     prepared_like,
     worth_trying,
 )
-
 from .judge import HELD_ROWS, SEEN_ROWS, MapJudge
 
 __all__ = ["AUTO", "Batch", "Descent", "HeadLoss", "OpenSettings", "descend", "fit_head"]
@@ -106,7 +101,7 @@ class OpenSettings:
     def check(self) -> None:
         """Refuse what is out of range."""
         if self.features != AUTO:
-            feature_map(self.features).check()
+            features_of_name(self.features)
         if self.step != AUTO:
             check_number("step", self.step, 0.0, open_low=True)
         if self.penalty != AUTO:
@@ -121,10 +116,10 @@ class OpenSettings:
         given = {name: getattr(self, name) for name in ("step", "penalty", "n_epochs")}
         return Descent(**{name: value for name, value in given.items() if value != AUTO})
 
-    def kinds(self, training: Training) -> list[FeatureMap]:
+    def kinds(self, training: Training) -> list[Features]:
         """Features to try: as ours does."""
         if self.features != AUTO:
-            return [feature_map(self.features)]
+            return [features_of_name(self.features)]
         return worth_trying(training.rows)
 
     def n_steps(self, n_rows: int, descent: Descent) -> int:
@@ -211,14 +206,14 @@ class _Batches:
 
 def _choose(
     training: Training, settings: OpenSettings, n_bits: int, make_loss: MakeLoss, seed: int
-) -> tuple[FeatureMap, Descent, float | None]:
+) -> tuple[Features, Descent, float | None]:
     kinds = settings.kinds(training)
     wanted = len(kinds) > 1 or AUTO in (settings.step, settings.penalty, settings.n_epochs)
     split = hold_out(training) if wanted else None
     if split is None:
         return kinds[0], settings.start, None
     judge = MapJudge.of(training, split)
-    best: tuple[FeatureMap, Descent, float] | None = None
+    best: tuple[Features, Descent, float] | None = None
     for features in kinds:
         rows = labeled_set(training, features, training.rng, split.part)
         held = prepared_like(training, rows, split.held[:HELD_ROWS])
@@ -265,3 +260,22 @@ def _walk(
             if best != before:
                 break
     return best, reached
+
+
+class Adam:
+    """Moves several arrays of weights in place; ``decays`` say how much is kept of each running mean."""
+
+    def __init__(self, weights: Sequence[Array], decays: tuple[float, float]) -> None:
+        self.weights, self.decays, self.t = weights, decays, 0
+        self.means = [np.zeros_like(w) for w in weights]
+        self.squares = [np.zeros_like(w) for w in weights]
+
+    def move(self, gradients: Sequence[Array], step: float) -> None:
+        """One step against the gradients, an array for each array of weights."""
+        self.t += 1
+        slow, slower = self.decays
+        size = step * np.sqrt(1 - slower**self.t) / (1 - slow**self.t)
+        for w, m, s, g in zip(self.weights, self.means, self.squares, gradients, strict=True):
+            m += (1 - slow) * (g - m)
+            s += (1 - slower) * (g * g - s)
+            w -= size * m / (np.sqrt(s) + 1e-8)

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from kinhash.baselines import Baseline, Solved
-from kinhash.plugins import Card, Floats, Training
+from kinhash.paper.method import Baseline, Card, Solved
+from kinhash.paper.similarity import Training
+from kinhash.plugins import Floats
 
 from .cards import LABELS
 from .hadamard import majority
@@ -36,7 +37,7 @@ class Head(Baseline):
     Parameters
     ----------
     n_bits : length of the codes.
-    features : "plain", "rbf", "both", a feature map, or "auto".
+    features : "plain", "rbf", "both", or "auto".
     step : of Adam, falling to 0. "auto" chooses it, ``penalty`` and ``n_epochs`` on held-out rows (a fifth of
         at most 8,000; with fewer than 250 rows they are .01, .1 and 10, and at least 200 batches are seen).
     penalty : decay of the weights per unit of step.

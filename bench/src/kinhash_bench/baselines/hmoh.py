@@ -9,28 +9,24 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.baselines import Baseline, Solved
-from kinhash.encoders import Fitted
+from kinhash.base import FitReport, Model
 from kinhash.errors import InvalidInput
-from kinhash.hashers import FitReport
+from kinhash.labels import Labels, read_labels
+from kinhash.paper.maps import LinearMap, Preparation
+from kinhash.paper.method import Baseline, Card, Solved
+from kinhash.paper.similarity import NoSupervision, Training
+from kinhash.paper.unsupervised import center_columns
 from kinhash.plugins import (
-    Card,
     Floats,
     Ints,
-    LinearMap,
-    NoSupervision,
-    Preparation,
     Rows,
     Stages,
-    Training,
     block_slices,
-    center_columns,
     check_features,
     check_integer,
     make_rng,
     single_blas_thread,
 )
-from kinhash.supervision import Labels, read_labels
 
 from .cards import LABELS
 from .hadamard import hadamard_codewords, majority
@@ -100,7 +96,7 @@ class HMOH(Baseline):
             if first:
                 self._stream = _Stream.start(self, X, labels)
             self._stream.add(X, labels)
-            self.adopt(Fitted(self._stream.learner.map()))
+            self._adopt(Model(self._stream.learner.map().whole()))
         self._stream.seconds += time.perf_counter() - start
         spent = {"all blocks": self._stream.seconds}
         self.report_ = FitReport(n_rows=self._stream.n_rows, n_bits=self.n_bits, seconds=spent)

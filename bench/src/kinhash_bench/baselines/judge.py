@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.plugins import Array, Bools, HoldOut, Ints, Training, njit
+from kinhash.paper.similarity import Training
+from kinhash.plugins import Array, Bools, Ints, njit
+
+from .features import HoldOut
 
 __all__ = ["HELD_ROWS", "SEEN_ROWS", "MapJudge"]
 

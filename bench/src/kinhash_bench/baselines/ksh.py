@@ -6,19 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinhash.baselines import Baseline, Solved
-from kinhash.plugins import (
-    Card,
-    Floats,
-    LinearMap,
-    Preparation,
-    Training,
-    block_slices,
-    check_integer,
-    check_number,
-    map_blocks,
-    prepare_rows,
-)
+from kinhash.paper.maps import LinearMap, Preparation, prepare_rows
+from kinhash.paper.method import Baseline, Card, Solved
+from kinhash.paper.similarity import Training
+from kinhash.plugins import Floats, block_slices, check_integer, check_number, map_blocks
 
 from .cards import PAIRS
 from .gaussian import Gaussian, root_mean_square_distance

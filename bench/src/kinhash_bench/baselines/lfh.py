@@ -6,22 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinhash.baselines import Solved
-from kinhash.plugins import (
-    Card,
-    Floats,
-    Floats32,
-    Ints,
-    Supervision,
-    Training,
-    block_slices,
-    centered_moments,
-    check_integer,
-    check_number,
-    map_blocks,
-    prepare_rows,
-    principal_directions,
-)
+from kinhash.paper.maps import prepare_rows
+from kinhash.paper.method import Card, Solved
+from kinhash.paper.similarity import Supervision, Training
+from kinhash.paper.unsupervised import centered_moments, principal_directions
+from kinhash.plugins import Floats, Floats32, Ints, block_slices, check_integer, check_number, map_blocks
 
 from .cards import PAIRS
 from .row_sets import RidgeRows, TrainingRows
@@ -59,7 +48,7 @@ class LFH(TwoStepBaseline):
     n_columns : columns per round; None = n_bits.
     move_sample : see above.
     lam : of the own map's penalty; 1.
-    map : "own", or "linear" (the same with an intercept), "rbf", or a regressor, onto the real U; "expected".
+    map : "own", or "linear" (the same with an intercept), "rbf", or a regressor, onto the real U.
     alpha, n_centers : of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 

@@ -12,22 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from kinhash.baselines import Baseline, Solved
 from kinhash.errors import MissingExtra
-from kinhash.plugins import (
-    Bools,
-    Card,
-    Floats,
-    Ints,
-    NoSupervision,
-    Training,
-    centered_moments,
-    check_choice,
-    check_integer,
-    prepare_rows,
-    principal_directions,
-    rotated_map,
-)
+from kinhash.paper.maps import prepare_rows
+from kinhash.paper.method import Baseline, Card, Solved
+from kinhash.paper.similarity import NoSupervision, Training
+from kinhash.paper.unsupervised import centered_moments, principal_directions, rotated_map
+from kinhash.plugins import Bools, Floats, Ints, check_choice, check_integer
 
 from .cards import PAIRS
 from .pair_bits import ListedPairs

@@ -8,18 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.baselines import Baseline, Solved
-from kinhash.plugins import (
-    Card,
-    Floats,
-    Ints,
-    LinearMap,
-    Training,
-    center_columns,
-    check_integer,
-    check_number,
-    prepare_rows,
-)
+from kinhash.paper.maps import LinearMap, prepare_rows
+from kinhash.paper.method import Baseline, Card, Solved
+from kinhash.paper.similarity import Training
+from kinhash.paper.unsupervised import center_columns
+from kinhash.plugins import Floats, Ints, check_integer, check_number
 
 from .cards import PAIRS
 from .pair_bits import ListedPairs

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.baselines import Solved
-from kinhash.plugins import Card, Floats, Training, centered_moments, check_integer, check_number
+from kinhash.paper.method import Card, Solved
+from kinhash.paper.similarity import Training
+from kinhash.paper.unsupervised import centered_moments
+from kinhash.plugins import Floats, check_integer, check_number
 
 from .cards import LABELS
 from .row_sets import RidgeRows, TrainingRows

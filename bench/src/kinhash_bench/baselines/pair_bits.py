@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from kinhash.plugins import Floats, Ints, PairSupervision, Training, require_memory
+from kinhash.paper.similarity import PairSupervision, Training
+from kinhash.plugins import Floats, Ints, require_memory
 
 from .sample import known_rows
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kinhash.baselines import Solved
-from kinhash.plugins import Card, Training
+from kinhash.paper.method import Card, Solved
+from kinhash.paper.similarity import Training
 
 from .cards import LABELS
 from .two_step import TwoStepBaseline, label_matrix

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash.baselines import Solved, Unsupervised
-from kinhash.plugins import Card, LinearMap, Training, centered_moments, fit_rotation, principal_directions
+from kinhash.paper.maps import LinearMap
+from kinhash.paper.method import Card, Solved, Unsupervised
+from kinhash.paper.similarity import Training
+from kinhash.paper.unsupervised import centered_moments, principal_directions
+from kinhash.plugins import fit_rotation
 
 from .cards import FEATURES
 

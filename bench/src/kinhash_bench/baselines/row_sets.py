@@ -14,22 +14,20 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from kinhash.errors import InvalidInput
+from kinhash.paper.maps import LinearMap, Preparation, prepare_rows
+from kinhash.paper.similarity import NoSupervision, Training
 from kinhash.plugins import (
     Floats,
     Floats32,
-    LinearMap,
-    NoSupervision,
-    Preparation,
     Rows,
-    Training,
-    UnitRBF,
     available_memory,
     block_slices,
     jittered_cholesky,
     map_blocks,
-    prepare_rows,
     require_memory,
 )
+
+from .features import UnitRBF
 
 __all__ = [
     "Counted",
@@ -230,8 +228,8 @@ def rbf_preparation(training: Training, n_centers: int, power: int = 2) -> Prepa
     weights = training.known_weights
     known = np.arange(len(training.rows)) if weights is None else np.flatnonzero(weights > 0)
     centers = np.sort(training.rng.choice(known, min(len(known), n_centers), replace=False))
-    rbf = UnitRBF.of(training.rows.read(centers), WIDTH, power)
-    return Preparation(np.zeros(len(centers)), np.ones(len(centers)), rbf)
+    similarities = UnitRBF.of(training.rows.read(centers), WIDTH, power)
+    return Preparation(np.zeros(len(centers)), np.ones(len(centers)), similarities)
 
 
 def sign_or(scores: Floats, otherwise: Floats) -> Floats:

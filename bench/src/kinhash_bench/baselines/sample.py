@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinhash.plugins import Floats, Ints, PairSupervision, Training
+from kinhash.paper.similarity import PairSupervision, Training
+from kinhash.plugins import Floats, Ints
 
 __all__ = ["GroupedSimilarity", "draw_rows", "known_rows"]
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.baselines import Solved
-from kinhash.plugins import Card, Floats, Training, check_integer, check_number
+from kinhash.paper.method import Card, Solved
+from kinhash.paper.similarity import Training
+from kinhash.plugins import Floats, check_integer, check_number
 
 from .cards import LABELS
 from .row_sets import RidgeRows, TrainingRows, count_rows, rbf_preparation, sign_or
@@ -45,7 +46,7 @@ class SCDH(TwoStepBaseline):
     alpha_z, beta, lam : the authors' 0.1, 1 and 10.
     n_rounds : rounds; 10.
     n_centers : random training rows to compare with; 2000.
-    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `TwoStepBaseline`.
+    map : "own", or "linear", "rbf", or a regressor onto the learned codes; see `TwoStepBaseline`.
     alpha : penalty of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinhash.baselines import Solved
-from kinhash.plugins import Card, Floats, Training, check_integer, check_number
+from kinhash.paper.method import Card, Solved
+from kinhash.paper.similarity import Training
+from kinhash.plugins import Floats, check_integer, check_number
 
 from .bit_step import settle_bits
 from .cards import LABELS
@@ -41,7 +42,7 @@ class SDH(TwoStepBaseline):
     lam, nu, lam_map : λ, ν and λ_F; the authors' 1, 1e-5 and 1e-2.
     n_rounds, n_sweeps : rounds and sweeps of the bit step.
     n_centers : random training rows to compare with; 1000.
-    map : "own", or "linear", "rbf", "expected", or a regressor onto the learned codes; see `TwoStepBaseline`.
+    map : "own", or "linear", "rbf", or a regressor onto the learned codes; see `TwoStepBaseline`.
     alpha : penalty of maps other than the own.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
 

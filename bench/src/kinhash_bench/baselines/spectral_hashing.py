@@ -7,24 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from kinhash.baselines import Solved, Unsupervised
-from kinhash.plugins import (
-    Array,
-    Builder,
-    Card,
-    Floats,
-    Floats32,
-    Ints,
-    Lookup,
-    PreparedMap,
-    Standardized,
-    Training,
-    block_slices,
-    centered_moments,
-    map_blocks,
-    principal_directions,
-)
+from kinhash.models import Builder
+from kinhash.paper.maps import PreparedMap, Standardized
+from kinhash.paper.method import Card, Solved, Unsupervised
+from kinhash.paper.similarity import Training
+from kinhash.paper.unsupervised import centered_moments, principal_directions
+from kinhash.plugins import Array, Floats, Floats32, Ints, block_slices, map_blocks
 
+from ..model_steps import Lookup
 from .cards import FEATURES
 
 __all__ = ["PeriodicMap", "SpectralHashing", "slowest_waves"]

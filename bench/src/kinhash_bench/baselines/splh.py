@@ -6,17 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinhash.baselines import Baseline, Solved
-from kinhash.plugins import (
-    Card,
-    Floats,
-    LinearMap,
-    Training,
-    centered_moments,
-    check_integer,
-    check_number,
-    prepare_rows,
-)
+from kinhash.paper.maps import LinearMap, prepare_rows
+from kinhash.paper.method import Baseline, Card, Solved
+from kinhash.paper.similarity import Training
+from kinhash.paper.unsupervised import centered_moments
+from kinhash.plugins import Floats, check_integer, check_number
 
 from .cards import PAIRS
 from .sample import draw_rows

@@ -41,6 +41,9 @@ BASELINES = Table(
         "SPLH": "kinhash_bench.baselines.splh:SPLH",
         "TALR": "kinhash_bench.baselines.talr:TALR",
         "TSH": "kinhash_bench.baselines.tsh:TSH",
+        # Those of kinhash itself.
+        "ITQ": "kinhash.paper:ITQ",
+        "LSH": "kinhash.paper:LSH",
+        "SignBits": "kinhash.paper:SignBits",
     },
-    also="kinhash.baselines:BASELINES",
 )

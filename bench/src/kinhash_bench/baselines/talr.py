@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash.plugins import Card
+from kinhash.paper.method import Card
 
 from .cards import LABELS
 from .head import HeadLoss

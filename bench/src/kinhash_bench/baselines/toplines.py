@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 from kinhash.errors import InvalidInput
-from kinhash.supervision import read_labels
+from kinhash.labels import read_labels
 
 from ..protocols import FloatRanking, LabelScores
 

@@ -13,19 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.plugins import (
-    SPREAD_BITS,
-    Array,
-    Builder,
-    Bytes,
-    Floats,
-    Floats32,
-    Inexact,
-    Ints,
-    PreparedMap,
-    TreesStep,
-    walk,
-)
+from kinhash.models import SPREAD_BITS, Builder, Inexact
+from kinhash.paper.maps import PreparedMap
+from kinhash.plugins import Array, Bytes, Floats, Floats32, Ints
+
+from ..model_steps import TreesStep, walk
 
 __all__ = ["Steps", "Trees", "TreesMap"]
 
@@ -123,7 +115,7 @@ class TreesMap(PreparedMap):
         return np.stack([trees.scores(places) for trees in self.bits], axis=1)
 
     def steps(self, builder: Builder) -> tuple[int, Array]:
-        if self.preparation.rbf is not None:
+        if self.preparation.similarities is not None:
             raise Inexact("trees of similarities")
         columns, mean, scale = builder.columns(self.preparation.mean, self.preparation.scale)
         values = (

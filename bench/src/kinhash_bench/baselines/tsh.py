@@ -8,19 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.baselines import Solved
-from kinhash.plugins import (
-    Card,
-    Floats,
-    LinearMap,
-    Preparation,
-    Training,
-    block_slices,
-    check_choice,
-    check_integer,
-    check_number,
-    map_blocks,
-)
+from kinhash.paper.maps import LinearMap, Preparation
+from kinhash.paper.method import Card, Solved
+from kinhash.paper.similarity import Training
+from kinhash.plugins import Floats, block_slices, check_choice, check_integer, check_number, map_blocks
 
 from .cards import PAIRS
 from .gaussian import Gaussian, root_mean_square_distance

@@ -6,22 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from kinhash.encoders import Plain
-from kinhash.plugins import (
-    FeatureMap,
-    Floats,
-    Floats32,
-    LabeledSet,
-    LinearMap,
-    Training,
-    first_preparation,
-    hold_out,
-    labeled_set,
-    prepared_like,
-    standardized_moments,
-    worth_trying,
-)
+from kinhash.paper.maps import LinearMap, first_preparation, standardized_moments
+from kinhash.paper.similarity import Training
+from kinhash.plugins import Floats, Floats32
 
+from .features import PLAIN, Features, LabeledSet, hold_out, labeled_set, prepared_like, worth_trying
 from .judge import HELD_ROWS, SEEN_ROWS, MapJudge
 
 __all__ = ["fit_tuned_map"]
@@ -33,18 +22,20 @@ UNTUNED = 10.0  # of plain columns, where there are too few rows to hold any out
 def fit_tuned_map(training: Training, targets: Floats) -> tuple[LinearMap, dict[str, Any]]:
     """Ridge onto targets (n, d) that belong to rows; and the features and the penalty that were chosen."""
     features, penalty, value = _choose(training, targets)
-    guess = first_preparation(training.rows, features, training.rng)
-    moments = standardized_moments(training, features, guess, lambda part: targets[part])
+    everyone = np.arange(len(training.rows))
+    similarities = features.similarities(training.rows, everyone, training.rng)
+    guess = first_preparation(training.rows, similarities)
+    moments = standardized_moments(training, guess, lambda part: targets[part])
     found = LinearMap.fit(moments, penalty, np.zeros(targets.shape[1]))
     facts = {"features": features.name, "penalty": penalty}
     return found, facts if value is None else {**facts, "held_out_score": value}
 
 
-def _choose(training: Training, targets: Floats) -> tuple[FeatureMap, float, float | None]:
+def _choose(training: Training, targets: Floats) -> tuple[Features, float, float | None]:
     split = hold_out(training) if training.supervision.labels is not None else None
     if split is None:
-        return Plain(), UNTUNED, None
-    judge, best = MapJudge.of(training, split), (Plain(), UNTUNED, -1.0)
+        return PLAIN, UNTUNED, None
+    judge, best = MapJudge.of(training, split), (PLAIN, UNTUNED, -1.0)
     seen = split.part[:SEEN_ROWS]
     for features in worth_trying(training.rows):
         rows = labeled_set(training, features, training.rng, split.part)

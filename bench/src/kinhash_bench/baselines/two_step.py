@@ -1,41 +1,38 @@
 """A rival that learns codes first, then a map onto them: any method's codes combine with any map.
 
 ``map="own"`` is what its authors use, "linear" and "rbf" are our ridge maps with the intercept kept, "tuned"
-is ridge with features and penalty chosen on held-out rows, "expected" is our expected supervision, and any
-scikit-learn regressor works too.
+is ridge with features and penalty chosen on held-out rows, and any scikit-learn regressor works too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from kinhash.baselines import Baseline, Solved
-from kinhash.encoders import RBF, Fitted, Plain
 from kinhash.errors import InvalidInput, UnknownName
-from kinhash.plugins import (
+from kinhash.models import Map
+from kinhash.paper.maps import (
     LinearMap,
-    Map,
-    RegressorMap,
-    Training,
-    check_choice,
-    check_integer,
-    check_number,
+    Preparation,
+    PreparedMap,
     choose_alpha,
     first_preparation,
     prepare_rows,
     standardized_moments,
 )
+from kinhash.paper.method import Baseline, Solved
+from kinhash.paper.similarity import Training
+from kinhash.plugins import Array, Floats, Floats32, check_choice, check_integer, check_number
 
-from .expected_readout import fit_expected_map, require_labels
+from .features import features_of_name
 
-__all__ = ["RowCodes", "TwoStepBaseline", "fit_row_map", "label_matrix"]
+__all__ = ["RegressorMap", "RowCodes", "TwoStepBaseline", "fit_row_map", "label_matrix"]
 
-MAP_NAMES = ("own", "linear", "rbf", "tuned", "expected")
+MAP_NAMES = ("own", "linear", "rbf", "tuned")
 
 RowCodes = npt.NDArray[np.float64]
 
@@ -50,9 +47,8 @@ class TwoStepBaseline(Baseline):
     ----------
     n_bits : length of the codes.
     map : "own" (what the authors use); "linear" or "rbf" (our ridge maps onto the learned codes, with an
-        intercept); "tuned" (the one of the two, and its penalty, that do best on held-out rows);
-        "expected" (our label model, and the code that belongs to the similarities it expects: classes or
-        tags only); or a scikit-learn regressor, one copy per bit where it needs that.
+        intercept); "tuned" (the one of the two, and its penalty, that do best on held-out rows); or a
+        scikit-learn regressor, one copy per bit where it needs that.
     alpha : penalty of map="linear" and "rbf": a number, "auto" (n/p; by "gcv" for rbf) or "gcv".
     n_centers : centers of RBF features.
     random_state, n_jobs, verbose : as in scikit-learn; results do not depend on n_jobs.
@@ -79,11 +75,6 @@ class TwoStepBaseline(Baseline):
         else:
             check_number("alpha", self.alpha, 0.0)
 
-    def _learn(self, training: Training) -> Fitted:
-        if self._chosen == "expected":
-            require_labels(training)
-        return super()._learn(training)
-
     def _map_of(self, training: Training, solved: Solved) -> tuple[Map, dict[str, Any]]:
         if solved.targets is None:
             raise InvalidInput(
@@ -91,8 +82,6 @@ class TwoStepBaseline(Baseline):
                 "targets (n, d) from a TwoStepBaseline",
                 "Return them from _solve, or subclass Baseline",
             )
-        if self._chosen == "expected":
-            return fit_expected_map(training, solved.targets)
         if self._chosen == "tuned":
             from .tuned_penalty import fit_tuned_map
 
@@ -120,15 +109,58 @@ def label_matrix(training: Training, method: str) -> sp.csr_array:
 
 def fit_row_map(training: Training, targets: RowCodes, map_: Any, alpha: float | str, n_centers: int) -> Map:
     """A ridge map or a regressor onto targets (n, d) that belong to rows, with the intercept kept."""
-    options = RBF(n_centers=n_centers) if map_ == "rbf" else Plain()
-    preparation = first_preparation(training.rows, options, training.rng)
+    options = features_of_name("rbf" if map_ == "rbf" else "plain", n_centers)
+    similarities = options.similarities(training.rows, np.arange(len(targets)), training.rng)
+    guess = first_preparation(training.rows, similarities)
     if isinstance(map_, str):
-        moments = standardized_moments(training, options, preparation, lambda part: targets[part])
+        moments = standardized_moments(training, guess, lambda part: targets[part])
         strength = "gcv" if map_ == "rbf" and alpha == "auto" else alpha
         return LinearMap.fit(moments, choose_alpha(strength, moments), np.zeros(targets.shape[1]))
-    moments = standardized_moments(training, options, preparation, lambda part: targets[part, :0])
-    weights = training.known_weights
-    rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights > 0)
-    features = prepare_rows(training.rows, moments.preparation, rows, training.n_jobs)
+    preparation = standardized_moments(training, guess).preparation
+    rows = training.known_rows
+    features = prepare_rows(training.rows, preparation, rows, training.n_jobs)
     kept = None if training.weights is None else training.weights[rows]
-    return RegressorMap.fit(map_, moments.preparation, features, targets[rows], kept)
+    return RegressorMap.fit(map_, preparation, features, targets[rows], kept)
+
+
+@dataclass(frozen=True)
+class RegressorMap(PreparedMap):
+    """``scores = regressor.predict(z)``; regressors with one output are fitted once per bit.
+
+    Lives in memory only: an arbitrary object cannot be stored in a model file safely. Its arithmetic is its
+    own, too: a row gets the same bits in any batch and on any machine where the regressor predicts every row
+    by itself in one order (trees, neighbors in a tree), and up to scores within rounding error of zero
+    elsewhere.
+    """
+
+    regressor: Any
+    n_bits: int
+    kind: ClassVar[str] = "regressor"
+
+    @classmethod
+    def fit(
+        cls,
+        regressor: Any,
+        preparation: Preparation,
+        features: Floats32,
+        targets: RowCodes,
+        weights: Floats | None = None,
+    ) -> RegressorMap:
+        """Fit a clone of ``regressor`` on prepared features (n, q) and targets (n, d)."""
+        from sklearn.base import clone
+        from sklearn.multioutput import MultiOutputRegressor
+        from sklearn.utils import get_tags
+
+        fitted = clone(regressor)
+        if targets.shape[1] > 1 and not get_tags(fitted).target_tags.multi_output:
+            fitted = MultiOutputRegressor(fitted)
+        values = targets if targets.shape[1] > 1 else targets[:, 0]
+        if weights is None:
+            fitted.fit(features, values)
+        else:
+            fitted.fit(features, values, sample_weight=weights)
+        return cls(preparation, fitted, targets.shape[1])
+
+    def scores(self, block: Array) -> Array:
+        predicted = np.asarray(self.regressor.predict(self.preparation(block)))
+        return predicted.reshape(len(block), self.n_bits)

@@ -23,9 +23,11 @@ __all__ = ["audit"]
 @click.option(
     "--queries", nargs=2, metavar="CODES LABELS", help="Codes and labels of queries, if they are other rows."
 )
-@click.option("--tags", is_flag=True, help="The files of labels hold the tags of every row.")
-@click.option("--label-column", "column", metavar="NAME", help="The column of the files of labels.")
-@click.option("--tag-separator", "separator", default=";", show_default=True, help="Between tags in text.")
+@click.option(
+    "--tags",
+    is_flag=True,
+    help="The files of labels hold the tags of every row, with ';' between them in text.",
+)
 @click.option("--packed", is_flag=True, help="Bytes of a .npy are eight bits each, even if all are 0 or 1.")
 @click.option("--bits", "n_bits", type=int, help="Length of packed codes, if not 8 per byte.")
 @click.option("--top", multiple=True, type=click.IntRange(1), help="mAP@TOP; repeatable.  [1000, 5000]")
@@ -35,8 +37,6 @@ def audit(
     labels: str,
     queries: tuple[str, str] | None,
     tags: bool,
-    column: str | None,
-    separator: str,
     packed: bool,
     n_bits: int | None,
     top: tuple[int, ...],
@@ -52,13 +52,12 @@ def audit(
       kinhash audit codes.npy labels.npy
       kinhash audit database.npy y.npy --queries queries.npy yq.npy --top 1000
     """
-    from kinhash.cli import read_some_labels
-
     from ..audit import CUTS, audit_codes
+    from ..datasets.files import labels_of_file
 
     pairs = [(codes, labels), *([queries] if queries else [])]
     read = [read_codes(one, packed, n_bits) for one, _ in pairs]
-    known = [read_some_labels(one, tags, column, separator) for _, one in pairs]
+    known = [labels_of_file(one, tags) for _, one in pairs]
     asked = (read[1], known[1]) if queries else (None, None)
     found = audit_codes(asked[0], read[0], asked[1], known[0], top or CUTS)
     emit({"codes": codes, "labels": labels, **asdict(found)}, _sentences(found), as_json)
@@ -69,14 +68,13 @@ def read_codes(path: str, packed: bool, n_bits: int | None) -> Codes:
     import numpy as np
 
     from kinhash.cli import open_codes
-    from kinhash.codes import Codes, pack_bits
-    from kinhash.datasets import open_matrix
+    from kinhash.codes import Codes, as_codes, pack_bits
+    from kinhash.data import read_table
     from kinhash.errors import FileProblem
-    from kinhash.plugins import as_codes
 
     if not path.lower().endswith(".npy"):
         return open_codes(path, n_bits)
-    matrix = np.asarray(open_matrix(path).read())
+    matrix = np.asarray(read_table(path).features().read())
     values = np.unique(matrix[: 1 << 16])
     if not packed and np.isin(values, (-1, 0, 1)).all() and np.isin(np.unique(matrix), (-1, 0, 1)).all():
         if {-1, 0} <= set(values.tolist()):

@@ -71,7 +71,7 @@ def bench(
       kinhash bench paper --only table1-cifar10 --methods EMKSH,COSDISH --partitions 3 -o runs --resume
       kinhash report runs -o report.html
     """
-    from kinhash.plugins import all_cards
+    from kinhash.gpu import all_cards
 
     from ..tasks import Store, plan, read_task, run
 

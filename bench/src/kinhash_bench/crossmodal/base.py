@@ -11,8 +11,9 @@ import scipy.sparse as sp
 
 from kinhash.codes import Codes, pack_bits
 from kinhash.errors import InvalidInput
+from kinhash.labels import read_labels
+from kinhash.paper.method import Card
 from kinhash.plugins import (
-    Card,
     Floats,
     block_slices,
     check_n_bits,
@@ -20,7 +21,6 @@ from kinhash.plugins import (
     make_rng,
     single_blas_thread,
 )
-from kinhash.supervision import read_labels
 
 from ..baselines import Gaussian, root_mean_square_distance
 

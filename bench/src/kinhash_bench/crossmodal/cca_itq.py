@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.plugins import Card, Floats, fit_rotation
+from kinhash.paper.method import Card
+from kinhash.plugins import Floats, fit_rotation
 
 from ..baselines import canonical_directions
 from .base import CrossModal, Solved, ViewMap, centered_view

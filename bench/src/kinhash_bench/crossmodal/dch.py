@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.plugins import Card, Floats
+from kinhash.paper.method import Card
+from kinhash.plugins import Floats
 
 from ..baselines import settle_bits
 from .base import CrossModal, Solved, ViewMap, centered_view, ridge

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.plugins import Card, Floats
+from kinhash.paper.method import Card
+from kinhash.plugins import Floats
 
 from ..baselines import canonical_directions, unit_rows
 from .base import CrossModal, Solved, ViewMap, centered_view

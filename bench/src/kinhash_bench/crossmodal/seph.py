@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.plugins import Bools, Card, Floats
+from kinhash.paper.method import Card
+from kinhash.plugins import Bools, Floats
 
 from ..baselines import unit_rows
 from .base import CrossModal, Solved, View, ViewMap, gaussian_features

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash.errors import InvalidInput
-from kinhash.supervision import Labels
+from kinhash.labels import Labels
 
 __all__ = ["Dataset", "Facts", "Figures", "Source", "Wanted", "class_labels", "rows_between"]
 

@@ -29,8 +29,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from kinhash.errors import DamagedFile, MissingExtra
+from kinhash.labels import Labels
 from kinhash.plugins import damaged, read_npz
-from kinhash.supervision import Labels
 
 from .base import Dataset, Facts, class_labels
 from .files import checksum

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from kinhash.errors import InvalidInput
+from kinhash.labels import Labels
 from kinhash.plugins import write_npz
-from kinhash.supervision import Labels
 
 from .base import Dataset
 

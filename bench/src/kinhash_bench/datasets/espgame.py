@@ -13,8 +13,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from kinhash.errors import FileProblem
+from kinhash.labels import Labels
 from kinhash.plugins import damaged, read_bytes, read_lines, reading
-from kinhash.supervision import Labels
 
 from .base import Dataset, Facts, Source, Wanted, rows_between
 from .files import digest_of

@@ -1,15 +1,19 @@
-"""Checksums of files, and how much can come out of a compressed one."""
+"""Checksums of files, how much can come out of a compressed one, and labels of any file."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
+from kinhash.data import read_table
+from kinhash.errors import FileProblem
+from kinhash.labels import Labels, read_labels
 from kinhash.plugins import reading
 
-__all__ = ["checksum", "digest_of", "inflated_size_limit"]
+__all__ = ["checksum", "digest_of", "inflated_size_limit", "labels_of_file"]
 
 MAX_INFLATION = 1100  # deflate cannot do better than 1032 to 1
 
@@ -35,3 +39,12 @@ def digest_of(paths: Iterable[Path]) -> str:
         return checksum(files[0])
     lines = "".join(f"{checksum(path)}  {path.name}\n" for path in files)
     return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def labels_of_file(path: str, tags: bool = False) -> Labels:
+    """Classes, or tags where the file holds several labels a row, of all that `kinhash.data.read_table` reads."""
+    table = read_table(path)
+    if not tags:
+        with suppress(FileProblem):  # which says that these are tags
+            return read_labels(table.labels())
+    return read_labels(table.tags())

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from kinhash.labels import Labels
 from kinhash.plugins import damaged, reading
-from kinhash.supervision import Labels
 
 from .arff import Arff, read_arff
 from .base import Dataset, Facts, Source, Wanted, rows_between

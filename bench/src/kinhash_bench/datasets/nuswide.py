@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from kinhash.datasets import open_matrix
+from kinhash.data import read_table
 from kinhash.errors import FileProblem
+from kinhash.labels import Labels
 from kinhash.plugins import damaged, read_lines, reading
-from kinhash.supervision import Labels
 
 from .base import Dataset, Facts, Source, Wanted
 from .files import digest_of
@@ -123,7 +123,7 @@ def _read_words(path: Path, n_rows: int) -> npt.NDArray[np.float32]:
             raise damaged(path, "the file is too short", kind)
         out = np.empty((n_rows, N_WORDS), np.float32)
         start = 0
-        for block in open_matrix(stream, header=False).blocks(ROWS_PER_BLOCK):
+        for block in read_table(stream).features().blocks(ROWS_PER_BLOCK):
             if block.shape[1] != N_WORDS or start + len(block) > n_rows:
                 raise damaged(path, f"it has {block.shape[1]} columns, or more than {n_rows:,} rows", kind)
             out[start : start + len(block)] = block

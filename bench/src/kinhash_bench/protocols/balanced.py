@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash.errors import InvalidInput
-from kinhash.supervision import Labels
+from kinhash.labels import Labels
 
 __all__ = ["draw_evenly"]
 

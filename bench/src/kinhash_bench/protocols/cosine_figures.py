@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinhash.errors import InvalidInput
-from kinhash.plugins import Floats, Sides, block_slices, precision_of_scores, read_sides
+from kinhash.metrics import Sides, precision_of_scores, read_sides
+from kinhash.plugins import Floats, block_slices
 
 from ..datasets import Dataset
 from .float_rankings import Cosine, score_rows
@@ -71,7 +72,7 @@ def _kin_shares(sides: Sides) -> Floats:
     n_known = sides.n_database - sides.n_unknown_rows
     kin = np.empty(sides.n_queries)
     for part in block_slices(sides.n_queries, max(1, BLOCK_BYTES // n_known)):
-        grades = sides.kin.grades(part)
+        grades = sides.grades(part)
         grades[np.arange(len(grades)), sides.own[part]] = 0
         kin[part] = (grades > 0).sum(axis=1)
     return kin / (n_known - 1)

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from kinhash.labels import Labels
 from kinhash.plugins import Floats, block_slices, require_memory
-from kinhash.supervision import Labels
 
 from .partition import Partition
 

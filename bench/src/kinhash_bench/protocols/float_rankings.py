@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 from kinhash.errors import InvalidInput
-from kinhash.plugins import ScoreRows, cosine_scores, unit_rows
-from kinhash.supervision import read_labels
+from kinhash.labels import read_labels
+from kinhash.metrics import ScoreRows, cosine_scores, unit_rows
 
 __all__ = ["Cosine", "FloatRanking", "LabelScores", "score_rows"]
 

@@ -15,13 +15,14 @@ import numpy as np
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInput
 from kinhash.metrics import MeanScore
-from kinhash.plugins import Stages, check_integer, read_data
+from kinhash.plugins import Stages, check_integer
 
 from . import PROTOCOLS
 from .data import kin_labels, training_labels
 from .partition import Partition, random_order
 from .protocol import Protocol
 from .protocol_scores import score_codes
+from .read_data import read_data
 
 __all__ = ["OnlineRecord", "OnlineStep", "evaluate_online"]
 
@@ -81,9 +82,9 @@ def evaluate_online(
     n_batches = check_integer("n_batches", n_batches, 1)
     if not (hasattr(method, "partial_fit") and hasattr(method, "encode")):
         raise InvalidInput(
-            f"{type(method).__name__} cannot learn from batches with these settings",
+            f"{type(method).__name__} cannot learn from batches",
             "a hasher with partial_fit and encode",
-            "Take EMKSH(), or an EnergyHasher with fixed settings (docs/scale.md)",
+            "Take EnergyHasher() or HMOH()",
         )
     from sklearn.base import clone
 

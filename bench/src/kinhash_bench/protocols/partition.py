@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash.errors import DamagedFile, InvalidInput
+from kinhash.labels import Labels, read_labels
 from kinhash.plugins import check_integer, read_npz, write_npz
-from kinhash.supervision import Labels, read_labels
 
 from .balanced import draw_evenly
 

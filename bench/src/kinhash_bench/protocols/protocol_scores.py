@@ -13,23 +13,23 @@ import numpy.typing as npt
 
 from kinhash.codes import Codes
 from kinhash.errors import KinhashWarning
-from kinhash.metrics import MeanScore, mean_average_precision
-from kinhash.plugins import (
-    Floats,
+from kinhash.labels import Labels
+from kinhash.metrics import (
+    MeanScore,
     ScoreRows,
     Sides,
+    mean_average_precision,
     name_of,
     own_rows,
     precision_of_scores,
     query_blocks,
     read_ranking,
     read_sides,
-    require_memory,
     scored_rows,
     strangers_below,
     summarize,
 )
-from kinhash.supervision import Labels
+from kinhash.plugins import Floats, require_memory
 
 if TYPE_CHECKING:
     from .protocol import Protocol
@@ -60,7 +60,7 @@ def score_codes(
         )
     ranking = read_ranking(queries, database, query_labels, database_labels, None, own)
     wins = np.zeros((len(ranking.queries), 3))
-    kin, strangers = np.zeros((2, database.max_distance + 1), np.int64)
+    kin, strangers = np.zeros((2, database.n_bits + 1), np.int64)
     for rows, groups in query_blocks(ranking):
         wins[rows] = _wins_of_counts(groups.r, groups.n - groups.r)
         kin += groups.r.sum(axis=0)

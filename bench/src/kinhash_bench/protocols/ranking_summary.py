@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kinhash.plugins import Floats, TieGroups, query_blocks, read_ranking
+from kinhash.metrics import TieGroups, query_blocks, read_ranking
+from kinhash.plugins import Floats
 
 __all__ = ["CUTS", "PLACES", "RADIUS", "RECALLS", "RankingProfile", "ranking_profile"]
 

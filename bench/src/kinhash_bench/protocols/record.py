@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.metrics import MeanScore, NearKin
-from kinhash.plugins import CodeHealth, replace_file
+from kinhash.metrics import CodeHealth, MeanScore, NearKin
+from kinhash.plugins import replace_file
 
 __all__ = ["Record", "health_summary", "plain_parameters"]
 

@@ -10,20 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash import __version__
-from kinhash.codes import Codes
+from kinhash.codes import Codes, n_bytes
 from kinhash.errors import CodesMismatch, InvalidInput
-from kinhash.metrics import MeanScore, code_health
-from kinhash.plugins import (
-    KIN_ONLY,
-    Data,
-    NearestKin,
-    Stages,
-    check_choice,
-    n_bytes,
-    read_data,
-    some_queries,
-)
-from kinhash.supervision import Labels
+from kinhash.labels import Labels
+from kinhash.metrics import MeanScore, NearestKin, code_health, some_queries
+from kinhash.plugins import Stages, check_choice
 
 from . import PROTOCOLS
 from .data import kin_labels, standardized, training_labels
@@ -31,6 +22,7 @@ from .float_rankings import FloatRanking, score_rows
 from .partition import Partition
 from .protocol import Protocol
 from .protocol_scores import score_codes, score_floats
+from .read_data import Data, read_data
 from .record import Record, health_summary, plain_parameters
 
 __all__ = ["ComparedCodes", "evaluate", "nearest_kin_of"]
@@ -251,11 +243,10 @@ def _evaluate_codes(task: _Task, method: Any, look: Callable[[ComparedCodes], No
 
 
 def _codes(fitted: Any, given: Any, n_rows: int) -> Codes:
-    """Codes as a method hands them out, with what each bit counts where they say so."""
+    """Codes as a method hands them out."""
     packed = np.asarray(given)
     n_bits = int(getattr(fitted, "n_bits", 8 * packed.shape[-1]))
-    fields = given.fields if isinstance(given, Codes) else KIN_ONLY
-    codes = Codes(packed, n_bits, fields=fields)  # checks width, dtype and padding
+    codes = Codes(packed, n_bits)  # checks width, dtype and padding
     if len(codes) != n_rows:
         raise CodesMismatch(
             f"{type(fitted).__name__} gave {len(codes)} codes for {n_rows} rows",

@@ -38,11 +38,8 @@ def _has_other_map(result: Result) -> bool:
 
 
 def _map_name(result: Result) -> str:
-    """The map of a row: one fitted to a rival's codes, or our method with a ridge map in place of its own."""
-    if "map" in result.given:
-        return str(result.given["map"])
-    ridge = result.method == OURS and result.given.get("encoder") == "ridge"
-    return "linear" if ridge and "encoder__features" not in result.given else OWN
+    """The map of a row: one fitted to a rival's codes, or that of the method."""
+    return str(result.given.get("map", OWN))
 
 
 def _maps_table(setting: Setting, some: Sequence[Result], methods: set[str]) -> ResultTable:
@@ -52,7 +49,7 @@ def _maps_table(setting: Setting, some: Sequence[Result], methods: set[str]) -> 
     found = group_by(shown, _place)
     cells = {place: Group.of(rows) for place, rows in found.items()}
     lengths = sorted({n for _, name, n in cells if name != OWN})
-    names = sorted({name for _, name, _ in cells}, key=lambda name: (name != OWN, name == "expected", name))
+    names = sorted({name for _, name, _ in cells}, key=lambda name: (name != OWN, name == "tuned", name))
     kinds = [kind for kind in KINDS if any(group.scores(kind) for group in cells.values())]
     usual = usual_partitions(cells.values())
     across = [(n, kind, name) for n in lengths for kind in kinds for name in names]
@@ -69,8 +66,7 @@ def _maps_table(setting: Setting, some: Sequence[Result], methods: set[str]) -> 
     note = (
         '"own" is the map of the method itself; the others are fitted to the same codes. A row that gains '
         "from left to right owes it to the map; a row that stays behind in every column, to its codes. "
-        "Our own map, and expected on rivals' codes, has its penalty, temperature and features chosen on "
-        "held-out rows in every fit; other maps have fixed constants."
+        '"tuned" has its penalty and features chosen on held-out rows in every fit; other maps have fixed constants.'
     )
     name = f"maps-{setting.dataset}-{setting.protocol}"
     caption = f"{setting.name}: mAP of the same codes under other maps"
@@ -81,7 +77,7 @@ def _maps_table(setting: Setting, some: Sequence[Result], methods: set[str]) -> 
 
 def _as_it_is(result: Result, methods: set[str]) -> bool:
     known = is_plain(result) or in_section(result, "maps")
-    as_it_comes = not result.given or (result.method == OURS and result.given == {"alike": 0})
+    as_it_comes = not result.given or (result.method == OURS and result.label == OURS)
     return known and as_it_comes and result.method in methods
 
 
@@ -96,7 +92,7 @@ def toplines(results: Sequence[Result]) -> Section:
     rows = []
     for setting, some in settings(floats).items():
         for label, own in group_by(some, lambda r: r.label).items():
-            group, (ours, against) = Group.of(own), _ours_beside(results, setting, own[0])
+            group, (ours, against) = Group.of(own), _ours_beside(results, setting)
             entries: list[Entry] = []
             for kind in KINDS:
                 pair = (group, ours) if ours is None else shared(group, ours, kind)
@@ -104,14 +100,14 @@ def toplines(results: Sequence[Result]) -> Section:
                 entries.append(gap(ours, group, kind))
             rows.append((f"{setting.name}: {label}", (Entry(text=against), *entries)))
     if not rows:
-        words = "No results of float rankings (label model, class scores, cosine)."
+        words = "No results of float rankings (class scores, cosine)."
         return Section("toplines", title, (), ((words, "kinhash bench field"),))
     names = ("topline", "ours", "gap")
     columns = (Column("ours", words=True), *(Column(name, kind) for kind in KINDS for name in names))
     note = (
         f"All on shared partitions. The gap is {OURS} minus the topline, query by query, ± one paired "
-        "standard error. A topline ranks by floats: the scores of a label model or a classifier, its "
-        "decision, or the cosine of the features. Where one was given features of another kind, so was ours."
+        "standard error. A topline ranks by floats: the scores of a classifier, its decision, or the cosine of "
+        "the features."
     )
     command = command_of(floats, "field", "table1", "network")
     table = ResultTable(
@@ -120,16 +116,14 @@ def toplines(results: Sequence[Result]) -> Section:
     return Section("toplines", title, (Part.fold(f"{len(rows)} toplines", [Part.table(table)]),))
 
 
-def _ours_beside(results: Sequence[Result], setting: Setting, topline: Result) -> tuple[Group | None, str]:
-    """Our method with the features of the topline if there is such a row, else as it comes; its name."""
+def _ours_beside(results: Sequence[Result], setting: Setting) -> tuple[Group | None, str]:
+    """Our method as it comes, and its name."""
     own = [
         r
         for r in results
         if r.method == OURS and (r.n_bits or 65) <= 64 and is_plain(r) and Setting.of(r) == setting
     ]
-    wanted = {f"encoder__{name}": value for name, value in topline.given.items()}
-    same = [r for r in own if wanted and r.given == {"encoder": "expected", **wanted}]
-    own = same or [r for r in own if r.label == OURS]
+    own = [r for r in own if r.label == OURS]
     longest = max((r.n_bits or 0 for r in own), default=0)
     if not longest:
         return None, "–"

@@ -1,7 +1,7 @@
 """In how many cells our method is first or level with the first, and in which it is not.
 
-Two counts, always together: against rivals with encoders of their own, and, where it was run, against their
-codes with other encoders, ours among them.
+Two counts, always together: against rivals with maps of their own, and, where it was run, against their
+codes with other maps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Verdict:
     """One cell: the rival that stands best against ours, and how far it is ahead (below 0: behind).
 
     ``its`` and ``own`` are both on the partitions the two share. ``other_maps`` says whether any rival's
-    codes took part with an encoder that is not its own, ``tags`` whether rows may have several labels.
+    codes took part with a map that is not its own, ``tags`` whether rows may have several labels.
     """
 
     setting: Setting
@@ -136,13 +136,13 @@ def wins_sentence(results: Sequence[Result]) -> str:
         both = " and ".join(_share(found) for found in some if found)
         parts.append(f"{name} {both or 'not run'}")
     ours = (
-        f", and in {_share(all_maps)} against their codes with other encoders, ours among them"
+        f", and in {_share(all_maps)} against their codes with other maps"
         if all_maps
-        else "; no rival's codes were run with our encoder"
+        else "; no rival's codes were run with another map"
     )
     return (
         f"{OURS} {_as_run(results)} is first or level with the first in {_share(own_maps)} cells "
-        f"against rivals with encoders of their own{ours}. By protocol: {'; '.join(parts)}."
+        f"against rivals with maps of their own{ours}. By protocol: {'; '.join(parts)}."
     )
 
 
@@ -179,7 +179,7 @@ def _count(own_maps: list[Verdict], all_maps: list[Verdict], run: str) -> Result
         if chosen[0]:
             rows.append((f"all, {name}", _counts(chosen)))
     rows.append(("all", _counts(both)))
-    groups = ("rivals with encoders of their own", "and their codes with other encoders")
+    groups = ("rivals with maps of their own", "and their codes with other maps")
     names = ("cells", "first", "first or level", "per cent")
     columns = tuple(Column(name, group) for group in groups for name in names)
     note = (
@@ -219,9 +219,7 @@ def _lost(own_maps: Iterable[Verdict], all_maps: Iterable[Verdict]) -> ResultTab
     for cell, v in sorted(every.items(), key=lambda pair: (pair[0][0].place, pair[0][1], pair[0][2])):
         if v.won:
             continue
-        why = (
-            "only to another encoder" if cell in among_own and among_own[cell].won else "to a rival as it is"
-        )
+        why = "only to another map" if cell in among_own and among_own[cell].won else "to a rival as it is"
         behind = Entry(v.behind.mean, v.behind.error, n=v.behind.n_partitions)
         scores = [without_band(entry(group, v.kind)) for group in (v.its, v.own)]
         entries = (Entry(text=v.rival), *scores, behind, Entry(text=why))

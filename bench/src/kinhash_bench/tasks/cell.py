@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from kinhash.errors import InvalidInput, KinhashError, KinhashWarning, UnknownName
-from kinhash.metrics import MeanScore, NearKin
-from kinhash.plugins import NearestKin, Stages
+from kinhash.metrics import MeanScore, NearestKin, NearKin
+from kinhash.plugins import Stages
 
 from ..datasets import Dataset
 from ..protocols import (

@@ -1,8 +1,8 @@
 """Custom data in a task: features and labels from files, and a given split from files of row numbers.
 
 [data.mine]
-features = "features.npy"       # all that `kinhash.datasets.open_matrix` reads; beside the task's file
-labels = "labels.npy"           # classes, or a 0/1 matrix of tags; all that `open_labels` reads
+features = "features.npy"       # all that `kinhash.data.read_table` reads; beside the task's file
+labels = "labels.npy"           # classes, or a 0/1 matrix of tags
 train = "train.txt"             # row numbers from 0, one per line, or a .npy: with the protocol "given"
 query = "query.txt"
 database = "database.txt"       # the training rows, unless given; they may be inside
@@ -14,10 +14,11 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from kinhash.datasets import open_labels, open_matrix
+from kinhash.data import read_table
 from kinhash.errors import FileProblem, InvalidInput, UnknownName
 
 from ..datasets import Dataset
+from ..datasets.files import labels_of_file
 from ..protocols import Partition, Protocol, given_partition
 
 __all__ = ["NEEDED", "OPTIONAL", "load_own", "own_checksum", "own_files", "own_partition"]
@@ -63,8 +64,8 @@ def own_checksum(files: dict[str, str]) -> str:
 
 def load_own(name: str, files: dict[str, str], checksum: str) -> Dataset:
     """Read features and labels."""
-    X = open_matrix(files["features"]).read()
-    return Dataset(name, X, open_labels(files["labels"]), checksum, "not stated", "", "custom files")
+    X = read_table(files["features"]).features().read()
+    return Dataset(name, X, labels_of_file(files["labels"]), checksum, "not stated", "", "custom files")
 
 
 def own_partition(rules: Protocol, n_rows: int, files: dict[str, str], number: int) -> int | Partition:

@@ -22,7 +22,7 @@ from kinhash.plugins import n_threads
 __all__ = ["PeakMemory", "environment", "watch_memory"]
 
 # Rooms of kinhash that cannot move a number, and parts of this package that can.
-APART = ("advice", "cli", "dask", "distributed", "engines", "explorer", "export", "plot", "serve", "spark")
+APART = ("cli", "distributed", "engines", "explorer", "export", "serve")
 OWN = ("baselines", "datasets", "protocols", "tasks/cell.py", "tasks/methods.py")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 

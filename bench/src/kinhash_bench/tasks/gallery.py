@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash.errors import InvalidInput, MissingExtra
-from kinhash.supervision import Labels
+from kinhash.labels import Labels
 
 from ..datasets import Dataset, load
 from ..protocols import ComparedCodes

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kinhash.errors import UnknownName
-from kinhash.plugins import HASHERS, Table, with_settings
+from kinhash.files import HASHERS, with_settings
+from kinhash.plugins import Table
 
 __all__ = ["RANKINGS", "REGRESSORS", "check_given", "is_ranking", "make_method"]
 
@@ -17,7 +18,6 @@ RANKINGS = Table(
         "LabelByte": "kinhash_bench.baselines.label_byte:LabelByte",
         "LabelBytePQ": "kinhash_bench.baselines.label_byte:LabelBytePQ",
         "LDAInt8": "kinhash_bench.baselines.int8:LDAInt8",
-        "LabelModel": "kinhash_bench.baselines.label_model:LabelModelScores",
         "OPQ": "kinhash_bench.baselines.opq:OPQ",
         "PCAInt8": "kinhash_bench.baselines.int8:PCAInt8",
         "PCARaBitQ": "kinhash_bench.baselines.rabitq:PCARaBitQ",
@@ -66,7 +66,7 @@ def _value(value: Any, seed: int) -> Any:
 
 
 def boosted_trees(seed: int) -> Any:
-    """A classifier by boosted trees, for label models."""
+    """A classifier by boosted trees, for toplines."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return HistGradientBoostingClassifier(random_state=seed, early_stopping=False)

@@ -11,8 +11,9 @@ from typing import Any, TypedDict, get_type_hints
 
 import numpy as np
 
+from kinhash.codes import MAX_BITS
 from kinhash.errors import DamagedFile
-from kinhash.plugins import MAX_BITS, Floats
+from kinhash.plugins import Floats
 
 from ..protocols.ranking_summary import RECALLS
 from .schema import require_types, strict_json

@@ -16,8 +16,7 @@
 
 Custom data come from files, see `kinhash_bench.tasks.custom_data`.
 
-A method may have ``bits`` and ``partitions`` of its own. Settings of its parts are given by flat names:
-``given = {encoder = "expected", encoder__features = "rbf", encoder__features__n_centers = 3000}``.
+A method may have ``bits`` and ``partitions`` of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +32,8 @@ from pathlib import Path
 from typing import Any
 
 from kinhash.errors import FileProblem, InvalidInput, UnknownName
-from kinhash.plugins import HASHERS, check_integer, check_n_bits
+from kinhash.files import HASHERS
+from kinhash.plugins import check_integer, check_n_bits
 
 from ..datasets import DATASETS
 from ..protocols import PROTOCOLS

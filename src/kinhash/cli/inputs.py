@@ -1,0 +1,348 @@
+"""Files that commands take and leave: opened by `kinhash.data`, written all or nothing."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from .._internal.files import expect_plain_file, replace_file
+from .._internal.texts import STRING
+from .._internal.types import Array, Features
+from .._internal.validation import check_finite
+from ..codes import Codes
+from ..data import ID_NAMES, Matrix, read_table, split_column
+from ..errors import FileProblem, InvalidInput, KinhashWarning, UnknownName
+from .terminal import bar, counted
+
+if TYPE_CHECKING:
+    from ..index import HammingIndex
+
+BLOCK_ROWS = 16_384
+
+
+def paths_of(*specs: str | None) -> list[str]:
+    """The files that options name, without their columns."""
+    return [split_column(spec)[0] for spec in specs if spec]
+
+
+def expect_output(path: str | None, *inputs: str | None) -> None:
+    """Refuse, before the work starts, a result that could not be written or would overwrite an input."""
+    if path is None:
+        return
+    expect_plain_file(path)
+    target = Path(path)
+    folder, reason = target.resolve().parent, None
+    if not folder.is_dir():
+        reason = f"cannot be written: there is no folder {folder}"
+    elif not os.access(folder, os.W_OK):
+        reason = f"cannot be written: the folder {folder} is read-only"
+    if reason:
+        raise FileProblem(f"{path} {reason}", "a file in a folder you can write to", "Choose another place")
+    for source in paths_of(*inputs):
+        if target.exists() and Path(source).exists() and target.samefile(source):
+            raise FileProblem(f"{path} is also an input", "another file for the result", "Rename the output")
+
+
+# ---- models, codes, indexes --------------------------------------------------------------------
+
+
+def open_model(spec: str) -> tuple[Any, str | None]:
+    """The hasher of ``MODEL[:VIEW]``, and the name of the view."""
+    from ..files import load
+
+    path, colon, view = spec.rpartition(":")
+    if not colon or os.path.lexists(spec):
+        path, view = spec, ""
+    hasher = load(path)
+    if not hasattr(hasher, "encode"):
+        kind = type(hasher).__name__
+        raise FileProblem(
+            f"{path} holds {kind}, not a model", "a file that `kinhash fit` wrote", "Pass the model"
+        )
+    if view and view not in getattr(hasher, "views_", {}):
+        if not getattr(hasher, "views_", {}):
+            raise InvalidInput(
+                f"There is no view called {view!r}: {path} has none", "the model alone", f"Pass {path}"
+            )
+        raise UnknownName.among("view", view, hasher.views_)
+    return hasher, view or None
+
+
+def open_codes(path: str, n_bits: int | None = None) -> Codes:
+    """Codes from a file of ours, or packed bytes from ``.npy``, which carry no model id."""
+    from ..codes import as_codes, load_codes
+
+    if not path.lower().endswith(".npy"):
+        return as_codes(load_codes(path), n_bits)
+    codes = as_codes(np.asarray(read_table(path).features().read()), n_bits)
+    what = f"{path} carries no model id and no digest, so nothing vouches for its codes."
+    warnings.warn(what, KinhashWarning, stacklevel=2)
+    return codes
+
+
+def open_database(path: str, n_bits: int | None = None) -> Codes | HammingIndex:
+    """Codes in the order of their rows, or an index."""
+    from .._internal.container import container_kind
+    from ..index import HammingIndex
+
+    if path.lower().endswith(".npy") or container_kind(path) == "codes":
+        return open_codes(path, n_bits)
+    return HammingIndex.load(path)
+
+
+def write_codes(codes: Codes, path: str) -> None:
+    """A codes file, or for the extension ``.npy`` the packed bytes alone. All or nothing."""
+    from ..codes import save_codes
+
+    if not path.lower().endswith(".npy"):
+        save_codes(codes, path)
+        return
+    content = io.BytesIO()
+    np.save(content, codes.packed, allow_pickle=False)
+    # A copy: with Python 3.12.1, a buffer of BytesIO that is left in a traceback ends the process.
+    replace_file(path, [memoryview(content.getvalue())])
+
+
+# ---- columns by their roles --------------------------------------------------------------------
+
+
+def kind_of_ids(index: HammingIndex) -> str | None:
+    """As what a file of ids is read for this index; None takes what the file holds."""
+    if not len(index):
+        return None
+    return "number" if index.ids.dtype.kind == "i" else "text"
+
+
+def read_ids(spec: str | None, n_rows: int | None, kind: str | None = None) -> Array | None:
+    """Ids of the rows, if there are any."""
+    return None if spec is None else read_table(spec).ids(kind, n_rows)
+
+
+def read_labels(labels: str | None, tags: str | None, n_rows: int | None = None) -> Any:
+    """What ``--labels`` or ``--tags`` names: classes or sets, a row each; None without either."""
+    if labels and tags:
+        raise click.UsageError("Pass --labels or --tags, not both.")
+    spec = labels or tags
+    if spec is None:
+        return None
+    table = read_table(spec)
+    y = table.tags(n_rows) if tags else table.labels(n_rows)
+    size = y.shape[0] if hasattr(y, "shape") else len(y)
+    if n_rows is not None and size != n_rows:
+        remedy = f"If its first line is a name of the column, pass {spec}:NAME" if size == n_rows + 1 else ""
+        raise InvalidInput(
+            f"{spec} holds {size:,} labels for {n_rows:,} rows", "one label or set of tags per row", remedy
+        )
+    return as_rows(y)
+
+
+def as_rows(y: Any) -> Any:
+    """Labels as something that an array of row numbers selects from."""
+    if hasattr(y, "shape"):
+        return y
+    rows = np.empty(len(y), object)
+    rows[:] = y
+    return rows
+
+
+def known_rows(y: Any) -> Array:
+    """Which rows (n,) have a label; empty sets of tags count as known."""
+    if y.ndim == 2:
+        return np.ones(y.shape[0], bool)
+    if y.dtype != object:
+        return np.asarray(y == y) & (y != "")
+    return np.array([value is not None and value == value for value in y.tolist()], bool)
+
+
+def read_payload(
+    spec: str | None, n_rows: int, ids: Array | None, known: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Array] | None, tuple[str, ...]]:
+    """Columns of ``--payload FILE[:COLUMN,...]``, and the names of those that the index does not have.
+
+    Without names, all columns; for an index with payload (``known``), those it has. A column called id must
+    then hold the ids of the rows in their order, and is left out.
+    """
+    if spec is None:
+        return None, ()
+    table, own = read_table(spec), tuple(known or ())
+    wanted: list[str] | None = None
+    left_out: tuple[str, ...] = ()
+    if own and table.asked is None:
+        extra = [name for name in table.names if name not in own]
+        left_out = tuple(name for name in extra if name.lower() not in ID_NAMES)
+        wanted = [*own, *(name for name in extra if name not in left_out)]
+    texts = [name for name, column in (known or {}).items() if getattr(column, "dtype", None) == STRING]
+    if ids is not None and ids.dtype.kind not in "iu":  # names, which may look like numbers
+        texts += [name for name in table.names if name.lower() in ID_NAMES]
+    found = table.payload(texts, wanted)
+    size = len(next(iter(found.values())))
+    if size != n_rows:
+        raise InvalidInput(
+            f"{table.path} has {counted(size, 'row')} and there are {counted(n_rows, 'code')}",
+            "one row for each code, in the same order",
+            "Pass files that match",
+        )
+    if table.asked is None and ids is not None:
+        for name in [name for name in found if name.lower() in ID_NAMES and name not in own]:
+            _expect_same_ids(table.path, name, found.pop(name), ids)
+    return {name: _as_known(column, (known or {}).get(name)) for name, column in found.items()}, left_out
+
+
+def _expect_same_ids(path: Path, name: str, column: Array, ids: Array) -> None:
+    """Refuse a payload in another order than the rows."""
+    for row, (here, there) in enumerate(zip(map(str, column.tolist()), map(str, ids.tolist()), strict=True)):
+        if here.strip() != there.strip():
+            raise InvalidInput(
+                f"Row {row} of {path} has the {name} {here!r}, and the code there has {there!r}",
+                "the rows of the payload in the order of the codes",
+                f"Sort the file, or name its columns: {path}:COLUMN,COLUMN",
+            )
+
+
+def _as_known(column: Array, known: object) -> Array:
+    """Numbers in the type of the index where none of them changes."""
+    if not isinstance(known, np.ndarray) or known.dtype.kind not in "biuf" or column.dtype.kind not in "biuf":
+        return column
+    with np.errstate(all="ignore"):
+        cast = column.astype(known.dtype)
+    same = np.array_equal(cast, column, equal_nan="f" in column.dtype.kind + cast.dtype.kind)
+    return cast if (column.dtype == bool) == (cast.dtype == bool) and same else column
+
+
+# ---- encoding ----------------------------------------------------------------------------------
+
+
+def read_features(spec: str, n_rows: int, what: str) -> Features:
+    """All rows of a file of features, one for each of ``n_rows`` rows or codes (``what``)."""
+    X = read_table(spec).features().read()
+    if X.shape[0] != n_rows:
+        raise InvalidInput(
+            f"{spec} has {X.shape[0]:,} rows, and there are {n_rows:,} {what}",
+            f"a row of features for each of the {what}, in the same order",
+            "Pass files that match",
+        )
+    with Named(spec):
+        check_finite(X)
+    return X
+
+
+class Named:
+    """Name the file in errors about what it holds."""
+
+    def __init__(self, spec: str) -> None:
+        self.spec = spec
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if type(error) is InvalidInput and self.spec not in error.wrong:
+            raise InvalidInput(f"{self.spec}: {error.wrong}", error.expected, error.remedy) from error
+
+
+def matrix_for(hasher: Any, view: str | None, spec: str, without: Iterable[str]) -> Matrix:
+    """The features of a file; a table with names of columns is read by the names that the model knows."""
+    names = [] if view else [str(name) for name in getattr(hasher, "feature_names_in_", [])]
+    table = read_table(spec)
+    if names and table.asked is None and table.written and table.names:
+        return read_table(table.path, names).features()
+    matrix = table.features(without)
+    if names and matrix.column_names is not None and list(matrix.column_names) != names:
+        raise InvalidInput(
+            f"{spec} has other columns than the model",
+            f"the columns of the fit in their order, {', '.join(names[:8])}",
+            "Pass a file instead of a pipe: it is read by the names of its columns",
+        )
+    views = getattr(hasher, "views_", {})
+    width = (views[view] if view else hasher).n_features_in_
+    if matrix.n_columns not in (None, width):
+        fitting = [name for name, one in views.items() if one.n_features_in_ == matrix.n_columns]
+        raise InvalidInput(
+            f"{spec} has {counted(int(matrix.n_columns or 0), 'column')}",
+            f"{width}, as the model was fitted on",
+            f"Pass the view, too: MODEL:{fitting[0]}"
+            if fitting
+            else "Encode the features the model was fitted on",
+        )
+    return matrix
+
+
+def encode_file(
+    model: str, spec: str, ids: str | None = None, id_kind: str | None = None, y: Any = None
+) -> tuple[Codes, Array | None]:
+    """Codes of all rows of a file or pipe, block by block; and the scores of their bits, if ``y`` is "margins".
+
+    With labels ``y`` (n,), rows that have one get the learned code of their label. Peak memory: the codes and a few
+    blocks of rows.
+    """
+    hasher, view = open_model(model)
+    path, columns = split_column(ids) if ids else ("", None)
+    matrix = matrix_for(hasher, view, spec, columns if columns and path == split_column(spec)[0] else ())
+    where = {} if view is None else {"view": view}
+    parts: list[Codes] = []
+    margins: list[Array] = []
+    done = 0
+    with bar("encoding", matrix.n_rows) as move:
+        for block in matrix.blocks(BLOCK_ROWS):
+            check_finite(block, done)  # names the row of the file, not of the block
+            with Named(spec):
+                if y is None or isinstance(y, str):
+                    parts.append(hasher.encode(block, **where))
+                else:
+                    if done + block.shape[0] > len(known_rows(y)):
+                        raise InvalidInput(
+                            f"There are more rows than the {y.shape[0]:,} labels", "a label each"
+                        )
+                    parts.append(codes_with_labels(hasher, block, y[done : done + block.shape[0]], **where))
+                if isinstance(y, str):
+                    margins.append(
+                        hasher.decision_function(block) if view is None else _margins(hasher, view, block)
+                    )
+            done += block.shape[0]
+            move(done, None)
+    if y is not None and not isinstance(y, str) and done != y.shape[0]:
+        raise InvalidInput(
+            f"{spec} has {done:,} rows, and there are {y.shape[0]:,} labels", "a label for each row"
+        )
+    found = joined(parts)
+    names = read_ids(ids, len(found), id_kind)
+    return replace(found, ids=names), np.concatenate(margins) if margins else None
+
+
+def _margins(hasher: Any, view: str, block: Features) -> Array:
+    return (
+        hasher.view(view).decision_function(block)
+        if hasattr(hasher, "view")
+        else hasher.decision_function(block, view=view)
+    )
+
+
+def codes_with_labels(hasher: Any, X: Features, y: Any, **where: Any) -> Codes:
+    """Learned codes of the rows that have a label, mapped ones of the others."""
+    known = known_rows(y)
+    if known.all():
+        return hasher.learned_codes(X=X, y=y, **where)
+    codes = hasher.encode(X, **where)
+    if known.any():
+        rows = np.flatnonzero(known)
+        packed = codes.packed.copy()
+        packed[rows] = hasher.learned_codes(X=X[rows], y=y[rows], **where).packed
+        codes = replace(codes, packed=packed, learned=known)
+    return codes
+
+
+def joined(parts: list[Codes]) -> Codes:
+    """Codes of one model, one after the other."""
+    flags = [np.broadcast_to(part.learned, len(part)) for part in parts]
+    learned = np.concatenate(flags)
+    packed = np.concatenate([part.packed for part in parts])
+    same = bool(learned[0]) if len(learned) and (learned == learned[0]).all() else learned
+    return replace(parts[0], packed=packed, learned=same if len(learned) else False)

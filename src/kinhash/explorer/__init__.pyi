@@ -1,2 +1,0 @@
-from .build import Explorer as Explorer
-from .build import explore as explore

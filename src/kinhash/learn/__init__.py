@@ -1,0 +1,1 @@
+"""The learner of `EnergyHasher`: features, opinions, the loop, and scores of labels."""

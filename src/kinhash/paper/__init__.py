@@ -1,0 +1,39 @@
+"""The paper, whole: its energies, its inference, its methods under their names; and codes that need no labels.
+
+Hu, Luo, Lu, Yu. Supervised hashing based on energy minimization. arXiv:1712.00573, 2017.
+
+`energies` say what a pair of codes costs, `similarity` how similar two rows should be, `inference` finds codes,
+`maps` predict them from features, `em` puts these together as the paper does, and `unsupervised` has what codes
+without labels can do. `method` is what another package subclasses to add a method.
+"""
+
+from .em import EMBRE as EMBRE
+from .em import EMKSH as EMKSH
+from .em import EMLFH as EMLFH
+from .em import EMSPLH as EMSPLH
+from .em import EMExpH as EMExpH
+from .energies import BRE as BRE
+from .energies import ENERGIES as ENERGIES
+from .energies import KSH as KSH
+from .energies import LFH as LFH
+from .energies import SPLH as SPLH
+from .energies import Energy as Energy
+from .energies import ExpH as ExpH
+from .energies import PairTerms as PairTerms
+from .inference import DenseProblem as DenseProblem
+from .inference import SparseProblem as SparseProblem
+from .inference import linearize as linearize
+from .inference import mean_field as mean_field
+from .maps import LinearMap as LinearMap
+from .method import Baseline as Baseline
+from .method import Card as Card
+from .method import Solved as Solved
+from .method import Unsupervised as Unsupervised
+from .similarity import Supervision as Supervision
+from .similarity import Training as Training
+from .similarity import from_labels as from_labels
+from .similarity import from_pairs as from_pairs
+from .similarity import from_similarity as from_similarity
+from .unsupervised import ITQ as ITQ
+from .unsupervised import LSH as LSH
+from .unsupervised import SignBits as SignBits

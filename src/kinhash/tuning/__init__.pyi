@@ -1,2 +1,0 @@
-from .tuner import Choice as Choice
-from .tuner import tune as tune
