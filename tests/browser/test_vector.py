@@ -77,6 +77,7 @@ def assert_same_numbers(page, hasher, X):
     assert np.array_equal(np.packbits(found > 0, axis=1), codes)
 
 
+@pytest.mark.filterwarnings("ignore:.*unlike those the model was fitted on")
 @pytest.mark.parametrize("kind", MODELS)
 def test_chromium_gives_the_numbers_of_python(browser, tmp_path, kind):
     with from_disk(browser, write_page(tmp_path / "page.html", kind)) as page:
