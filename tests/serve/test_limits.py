@@ -242,6 +242,9 @@ def test_probes_and_searches_are_answered_under_attack(here, attack):
         port, service = ran.__enter__()
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1024), hard))
+    for where in (None, "kind == 1", {"kind": 1}):  # kernels are compiled by now, as production.md asks
+        assert ask(port, "/search", {"ids": [1], "where": where}, timeout=120)[0] == 200
+    assert ask(port, "/search", {"vectors": [[0.5] * P] * 1000, "k": 1}, timeout=120)[0] == 200
     others = subprocess.Popen(
         [sys.executable, "-c", OTHERS, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

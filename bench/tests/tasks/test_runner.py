@@ -177,13 +177,16 @@ def test_keys_change_with_the_work_and_with_nothing_else() -> None:
 
 
 INTERRUPTED = """
-import signal, subprocess, sys
+import signal, subprocess, sys, threading, time
 from kinhash_bench.tasks import Cell, Store, run, runner
 signal.signal(signal.SIGINT, signal.default_int_handler)
 start = subprocess.Popen
 def sleeping(command, **options):
     process = start([sys.executable, "-c", "import time; time.sleep(300)"], **options)
     print(process.pid, flush=True)
+    if sys.argv[2] == "another thread":
+        time.sleep(1)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
     return process
 runner.subprocess.Popen = sleeping
 cell = Cell(dataset="digits", protocol="paper", method="EMKSH", n_bits=8, partition=0)
@@ -191,15 +194,22 @@ run([cell], Store(sys.argv[1]))
 """
 
 
-def test_an_interrupted_cell_leaves_neither_a_process_nor_a_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize("reaches", ["the main thread", "another thread"])  # which does not wake the main one
+def test_an_interrupted_cell_leaves_neither_a_process_nor_a_row(tmp_path: Path, reaches: str) -> None:
     # In a process of its own: a signal to this one would reach whatever runs the tests.
     process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, tmp_path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", INTERRUPTED, tmp_path, reaches],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     assert process.stdout is not None
     worker = int(process.stdout.readline())
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=60)
+    if reaches == "the main thread":
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=60)
+    finally:
+        process.kill()
     with pytest.raises(ProcessLookupError):
         os.kill(worker, 0)
     assert not list(tmp_path.iterdir()), "what was interrupted has not failed, and is run on resuming"

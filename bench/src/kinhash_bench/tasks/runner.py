@@ -10,8 +10,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from kinhash.errors import DamagedFile, InvalidInput
 
@@ -23,6 +25,8 @@ from .store import Store
 __all__ = ["RunPlan", "plan", "run"]
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+EVERY = 0.2  # seconds between two looks for Ctrl-C
 
 # Called with (the cell, its result) after each one.
 Listener = Callable[[Cell, Result], None]
@@ -89,30 +93,43 @@ def run(
     workers = [_Worker(cores[i::jobs], timeout, device) for i in range(jobs)]
     for worker in workers:
         free.put(worker)
+    ended: queue.SimpleQueue[tuple[Cell, Result | BaseException]] = queue.SimpleQueue()
 
-    def one(cell: Cell) -> Result:
+    def one(cell: Cell) -> None:
         worker = free.get()
         try:
             result = worker.run(cell)
             store.add(result)
-            return result
+            ended.put((cell, result))
+        except BaseException as error:
+            ended.put((cell, error))
         finally:
             free.put(worker)
 
     found: dict[str, Result] = {}
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            futures = {pool.submit(one, cell): cell for cell in cells}
-            for future in as_completed(futures):
-                cell = futures[future]
-                found[cell.key] = future.result()
+            for cell in cells:
+                pool.submit(one, cell)
+            for _ in cells:
+                cell, result = _next(ended)
+                if isinstance(result, BaseException):
+                    raise result
+                found[cell.key] = result
                 if listener is not None:
-                    listener(cell, found[cell.key])
+                    listener(cell, result)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in workers:
                 worker.stop()
     return [found[cell.key] for cell in cells]
+
+
+def _next(ended: queue.SimpleQueue[Any]) -> Any:
+    """The next entry. A signal that arrives just before a thread waits does not wake it: it looks again."""
+    while True:
+        with suppress(queue.Empty):
+            return ended.get(timeout=EVERY)
 
 
 class _Stopped(Exception):
