@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 
-from .._internal.aliases import Facts
+from .._internal.files import replace_file
+from .._internal.types import Facts
+from ..data import csv_field, ids_as_text
+from ..index import NearDuplicates, near_duplicates
+from .inputs import expect_output, open_database
 from .terminal import counted, emit, json_option, output_option
-
-if TYPE_CHECKING:
-    from ..index import NearDuplicates
 
 HEADINGS = ("id", "group", "kept", "distance to kept")
 
@@ -39,52 +40,36 @@ def dedup(codes: str, radius: int, keep: str, output: str | None, dropped: str |
       kinhash dedup index.kin --radius 2 --dropped dropped.txt
       kinhash update index.kin --remove dropped.txt
     """
-    from ..data import ids_as_text
-    from ..index import near_duplicates
-    from .inputs import expect_output, open_database
-
     expect_output(output, codes)
     expect_output(dropped, codes)
     start = time.perf_counter()
     found = near_duplicates(open_database(codes), radius, keep=keep)
-    listed = "" if dropped is None else ids_as_text(found.dropped.tolist(), dropped)
-    if output is not None:
-        _write(output, _table(found))
+    written = {output: _table(found)} if output else {}
     if dropped is not None:
-        _write(dropped, listed)
-    result = {**_counts(found), "output": output, "seconds": time.perf_counter() - start}
-    emit({"codes": codes, **result}, _text(result, keep), as_json)
+        written[dropped] = ids_as_text(found.dropped.tolist(), dropped)
+    for path, text in written.items():
+        replace_file(path, [memoryview(text.encode())])
+    result: Facts = {
+        "codes": codes,
+        "radius": radius,
+        "rows": found.n_rows,
+        "groups": found.n_groups,
+        "rows_in_groups": len(found.ids),
+        "dropped": len(found.dropped),
+        "left": found.n_rows - len(found.dropped),
+        "largest_group": int(np.bincount(found.groups, minlength=1).max()),
+        "farthest": int(found.distances.max(initial=0)),
+        "output": output,
+        "seconds": time.perf_counter() - start,
+    }
+    emit(result, _text(result, keep), as_json)
 
 
 def _table(found: NearDuplicates) -> str:
     """The groups as CSV."""
-    from ..data import csv_field
-
     columns = (found.ids, found.groups, found.kept.astype(int), found.distances)
     rows = [HEADINGS, *zip(*(column.tolist() for column in columns), strict=True)]
     return "".join(",".join(csv_field(str(value)) for value in row) + "\n" for row in rows)
-
-
-def _write(path: str, text: str) -> None:
-    from .._internal.files import replace_file
-
-    replace_file(path, [memoryview(text.encode())])
-
-
-def _counts(found: NearDuplicates) -> Facts:
-    import numpy as np
-
-    n_dropped = len(found.dropped)
-    return {
-        "radius": found.radius,
-        "rows": found.n_rows,
-        "groups": found.n_groups,
-        "rows_in_groups": len(found.ids),
-        "dropped": n_dropped,
-        "left": found.n_rows - n_dropped,
-        "largest_group": int(np.bincount(found.groups, minlength=1).max()),
-        "farthest": int(found.distances.max(initial=0)),
-    }
 
 
 def _text(result: Facts, keep: str) -> str:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import time
 from typing import Any
 
 import click
+import numpy as np
+from sklearn.datasets import load_digits
 
-from .terminal import bar, emit, json_option, output_option
+from .._internal.files import replace_file
+from ..errors import MissingExtra
+from ..hasher import EnergyHasher
+from ..index import HammingIndex
+from ..labels import read_labels
+from ..metrics import compare, hold_out
+from .inputs import expect_output
+from .terminal import bar, emit, json_option, output_option, refuse
 
 SHARE, SEED, QUERIES, PLACES = 0.2, 0, 6, 10
 
@@ -24,17 +34,8 @@ def demo(n_bits: int, output: str | None, as_json: bool) -> None:
       kinhash demo
       kinhash demo --bits 32 -o digits.png
     """
-    import numpy as np
-    from sklearn.datasets import load_digits
-
-    from ..hasher import EnergyHasher
-    from ..index import HammingIndex
-    from ..labels import read_labels
-    from ..metrics import compare, hold_out
-    from .inputs import expect_output
-
-    if output is not None and not output.lower().endswith(".png"):
-        raise click.UsageError(f"-o {output}: the picture is a PNG, so its name must end in .png.")
+    wrong = output is not None and not output.lower().endswith(".png")
+    refuse((wrong, f"-o {output}: the picture is a PNG, so its name must end in .png."))
     expect_output(output)
     start = time.perf_counter()
     pixels, y = load_digits(return_X_y=True)
@@ -74,11 +75,6 @@ def demo(n_bits: int, output: str | None, as_json: bool) -> None:
 
 def _draw(X: Any, y: Any, queries: Any, answers: Any, output: str) -> None:
     """Queries in the first column, and what they find."""
-    import io
-
-    from .._internal.files import replace_file
-    from ..errors import MissingExtra
-
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -6,14 +6,15 @@ import time
 
 import click
 
-from .terminal import counted, emit, json_option, output_option
+from .inputs import encode_file, expect_output, write_codes
+from .terminal import counted, emit, file_option, json_option, output_option, refuse
 
 
 @click.command()
 @click.argument("model")
 @click.argument("features")
 @output_option("codes.kin; for .npy the bare bytes.")
-@click.option("--ids", metavar="FILE[:COLUMN]", help="Ids of the rows, one per row.")
+@file_option("ids", "Ids of the rows, one per row.")
 @json_option
 def encode(model: str, features: str, output: str, ids: str | None, as_json: bool) -> None:
     """Give every row of FEATURES its code, with a MODEL[:VIEW] that `kinhash fit` wrote.
@@ -28,10 +29,8 @@ def encode(model: str, features: str, output: str, ids: str | None, as_json: boo
       kinhash encode model.kin new.parquet:embedding --ids new.parquet:id -o codes.kin
       zcat huge.csv.gz | kinhash encode model.kin - -o codes.npy
     """
-    from .inputs import encode_file, expect_output, write_codes
-
-    if output.lower().endswith(".npy") and ids:
-        raise click.UsageError("--ids has no effect on a .npy, which holds bare bytes. Write codes.kin.")
+    bare = output.lower().endswith(".npy")
+    refuse((bare and ids, "--ids has no effect on a .npy, which holds bare bytes. Write codes.kin."))
     expect_output(output, model.rpartition(":")[0] or model, features, ids)
     start = time.perf_counter()
     codes, _ = encode_file(model, features, ids)

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from .._internal.aliases import Facts
-from .terminal import bar, counted, emit, json_option, output_option, talk
-
-if TYPE_CHECKING:
-    from ..codes import Codes
-    from ..index import HammingIndex
+from .._internal.types import Facts
+from ..data import read_table
+from ..explorer import explore as make
+from ..index import HammingIndex
+from . import inputs
+from .terminal import bar, counted, emit, file_option, json_option, output_option, refuse, talk
 
 
 @click.command()
 @click.argument("codes")
 @output_option("Where the page goes, e.g. page.html.")
-@click.option("--labels", metavar="FILE[:COLUMN]", help="One class per row.")
-@click.option("--tags", metavar="FILE[:COLUMN]", help="The tags of each row.")
-@click.option("--text", metavar="FILE[:COLUMN]", help="A text for every row.")
+@file_option("labels", "One class per row.")
+@file_option("tags", "The tags of each row.")
+@file_option("text", "A text for every row.")
 @click.option("--pictures", metavar="FOLDER", help="Files named as ids (17.png), or one per row in order.")
-@click.option("--model", metavar="FILE[:VIEW]", help="The model that made the codes; needs --features.")
-@click.option("--features", metavar="FILE[:COLUMN]", help="Features of the rows: labels are doubted fairly.")
-@click.option("--ids", metavar="FILE[:COLUMN]", help="The id of every row, if the index has ids of its own.")
+@file_option("model", "The model that made the codes; needs --features.", "FILE[:VIEW]")
+@file_option("features", "Features of the rows: labels are doubted fairly.")
+@file_option("ids", "The id of every row, if the index has ids of its own.")
 @json_option
 def explore(codes: str, output: str, as_json: bool, **options: Any) -> None:
     """Make one page to look at CODES (an index or codes): map, neighbors, figures, doubtful labels.
@@ -39,17 +39,18 @@ def explore(codes: str, output: str, as_json: bool, **options: Any) -> None:
       kinhash explore db.kin --labels y.txt --pictures thumbnails -o page.html
       kinhash explore db.kin --model m.kin --features table.csv --labels table.csv:kind -o page.html
     """
-    from ..explorer import explore as make
-    from .inputs import expect_output
-
-    if options["model"] and not options["features"]:
-        raise click.UsageError("--model needs --features FILE: what the model is to encode.")
+    refuse(
+        (
+            options["model"] and not options["features"],
+            "--model needs --features FILE: what the model is to encode.",
+        )
+    )
     files = ("labels", "tags", "text", "features", "ids")
-    expect_output(output, codes, *(options[name] for name in files))
+    inputs.expect_output(output, codes, *(options[name] for name in files))
     start = time.perf_counter()
     with bar("reading", 1) as move:
-        opened, given = _read(codes, **options)
-        page = make(opened, **given, pictures=options["pictures"], title=codes, progress=move)
+        opened = inputs.open_database(codes)
+        page = make(opened, **_read(opened, options), title=codes, progress=move)
         page.save(output)
     seconds = time.perf_counter() - start
     result = {"output": output, **page.summary, "seconds": seconds}
@@ -58,49 +59,25 @@ def explore(codes: str, output: str, as_json: bool, **options: Any) -> None:
         talk("Pass --model and --features to find labels that are probably wrong.")
 
 
-def _read(
-    codes: str,
-    labels: str | None,
-    tags: str | None,
-    text: str | None,
-    model: str | None,
-    features: str | None,
-    ids: str | None,
-    **rest: object,
-) -> tuple[Codes | HammingIndex, Facts]:
-    """Codes or an index, and what comes beside them, from files."""
-    from ..data import read_table, split_column
-    from ..index import HammingIndex
-    from .inputs import (
-        Named,
-        kind_of_ids,
-        matrix_for,
-        open_database,
-        open_model,
-        read_features,
-        read_ids,
-        read_labels,
-    )
-
-    opened = open_database(codes)
-    n_rows = len(opened)
-    kind = kind_of_ids(opened) if isinstance(opened, HammingIndex) else None
+def _read(opened: Any, options: Facts) -> Facts:
+    """What comes beside codes or an index, from files."""
+    n_rows, features = len(opened), options["features"]
+    kind = inputs.kind_of_ids(opened) if isinstance(opened, HammingIndex) else None
     given: Facts = {
-        "labels": read_labels(labels, tags, n_rows),
-        "ids": read_ids(ids, n_rows, kind),
-        "text": None if text is None else read_table(text).texts(n_rows),
+        "labels": inputs.read_labels(options["labels"], options["tags"], n_rows),
+        "ids": inputs.read_ids(options["ids"], n_rows, kind),
+        "text": None if options["text"] is None else read_table(options["text"]).texts(n_rows),
+        "pictures": options["pictures"],
     }
-    if features is not None and model is None:
-        given["features"] = read_features(features, n_rows, "codes")
-    elif features is not None and model is not None:
-        hasher, view = open_model(model)
-        own = split_column(features)[0]
-        columns = [split_column(spec) for spec in (labels, tags, text, ids) if spec]
-        without = [name for path, named in columns if path == own for name in named or ()]
-        with Named(features):
-            given["features"] = matrix_for(hasher, view, features, without).read()
-        given["model"] = hasher if view is None else hasher.view(view)
-    return opened, given
+    if options["model"] is None:
+        given["features"] = inputs.read_features(features, n_rows, "codes")
+    else:
+        given["model"] = inputs.open_model(options["model"])
+        others = (options[name] for name in ("labels", "tags", "text", "ids"))
+        with inputs.naming(features):
+            matrix = inputs.matrix_for(given["model"], features, inputs.columns_beside(features, *others))
+            given["features"] = matrix.read()
+    return given
 
 
 def _text(output: str, summary: Facts, seconds: float) -> str:

@@ -8,11 +8,14 @@ import warnings
 from typing import Any
 
 import click
+import numpy as np
 
+from .. import engines
 from .._internal.types import Array, Facts
-from ..engines import ENGINES
-from ..errors import FileProblem, KinhashWarning, MissingExtra
-from .terminal import counted, emit, json_option, now_complete, refuse_given
+from ..errors import FileProblem, MissingExtra, warn
+from ..models import OPSET, to_onnx
+from .inputs import expect_output, open_codes, open_model, read_ids
+from .terminal import counted, emit, file_option, json_option, now_complete, refuse_given
 
 CHECKED = 20  # queries whose answers are compared with ours; for ONNX, rows whose codes are
 
@@ -23,7 +26,7 @@ CHECKED = 20  # queries whose answers are compared with ours; for ONNX, rows who
     "--to",
     "engine",
     required=True,
-    type=click.Choice([*ENGINES, "onnx"]),
+    type=click.Choice([*engines.ENGINES, "onnx"]),
     help="An engine for codes; onnx for a model.",
 )
 @click.option(
@@ -31,9 +34,7 @@ CHECKED = 20  # queries whose answers are compared with ours; for ONNX, rows who
     help="A file, a folder or a connection, as the engine has it.",
 )  # fmt: skip
 @click.option("--table", default="codes", show_default=True, help="Table, collection or index to make.")
-@click.option(
-    "--ids", metavar="FILE[:COLUMN]", help="Ids of the rows; default: those in CODES, or row numbers."
-)
+@file_option("ids", "Ids of the rows; default: those in CODES, or row numbers.")
 @click.option("--overwrite", is_flag=True, help="Replace what is there.")
 @json_option
 def export(
@@ -53,26 +54,23 @@ def export(
     if engine == "onnx":
         refuse_given(("table", "ids"), "on a model that is exported to ONNX")
         return _export_model(codes, target, overwrite, as_json)
-    from ..engines import check, statement, without_password, write
-    from .inputs import expect_output, open_codes, read_ids
-
-    if ENGINES[engine].file:
+    if engines.ENGINES[engine].file:
         expect_output(target, codes, ids)
     start = time.perf_counter()
     found = open_codes(codes)
     numbers = _numbers(read_ids(ids, len(found)))
-    rows = write(engine, found, target, ids=numbers, table=table, overwrite=overwrite)
-    text = statement(engine, found, target, table=table) if rows else None
-    outcome = None
-    unchecked = f"{without_password(target)} is written, and its answers are not checked."
+    rows = engines.write(engine, found, target, ids=numbers, table=table, overwrite=overwrite)
+    text = engines.statement(engine, found, target, table=table) if rows else None
+    outcome, shown = None, engines.without_password(target)
+    unchecked = f"{shown} is written, and its answers are not checked."
     now_complete(unchecked)
     try:
-        outcome = check(engine, found, target, ids=numbers, table=table, n_queries=CHECKED)
+        outcome = engines.check(engine, found, target, ids=numbers, table=table, n_queries=CHECKED)
     except MissingExtra as missing:  # some engines write with less than they search with
-        warnings.warn(f"{unchecked} {missing}", KinhashWarning, stacklevel=2)
+        warn(f"{unchecked} {missing}")
     result: Facts = {
         "engine": engine,
-        "target": without_password(target),
+        "target": shown,
         "table": table,
         "rows": rows,
         "n_bits": found.n_bits,
@@ -82,7 +80,7 @@ def export(
         "seconds": time.perf_counter() - start,
     }
     lines = [
-        f"{counted(rows, 'code')} of {found.n_bits} bits written to {result['target']} for {engine}. "
+        f"{counted(rows, 'code')} of {found.n_bits} bits written to {shown} for {engine}. "
         f"({result['seconds']:.1f} s)"
     ]
     if text:
@@ -97,8 +95,6 @@ def _numbers(ids: Array | None) -> Array | None:
     """Ids from a file, as integers where all are written as such; '007' is a name and stays one."""
     if ids is None or ids.dtype.kind in "iu":
         return ids
-    import numpy as np
-
     try:
         numbers = [int(name) for name in ids.tolist()]
     except ValueError:
@@ -109,15 +105,11 @@ def _numbers(ids: Array | None) -> Array | None:
 
 def _export_model(model: str, path: str, overwrite: bool, as_json: bool) -> int:
     """Write the ONNX file of a model, and compare its codes of some rows with ours."""
-    from ..models import OPSET, to_onnx
-    from .inputs import expect_output, open_model
-
     expect_output(path, model, model.rpartition(":")[0] or None)
     if os.path.exists(path) and not overwrite:
         raise FileProblem(f"{path} exists already", "a new name", "Pass --overwrite, or another name")
     start = time.perf_counter()
-    hasher, view = open_model(model)
-    hasher = hasher if view is None else hasher.view(view)
+    hasher = open_model(model)
     to_onnx(hasher, path)
     now_complete(f"{path} is written, and its codes are not checked.")
     passed = _same_codes(hasher, path)
@@ -143,8 +135,6 @@ def _export_model(model: str, path: str, overwrite: bool, as_json: bool) -> int:
 
 def _same_codes(hasher: Any, path: str) -> bool:
     """Whether onnxruntime gives random rows our codes and margins, in one batch and the first one alone."""
-    import numpy as np
-
     try:
         import onnxruntime
     except ImportError:

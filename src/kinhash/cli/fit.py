@@ -3,58 +3,34 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
 import scipy.sparse as sp
 
+from .. import metrics
 from .._internal.types import Array, Facts, Features, Ints
 from .._internal.validation import check_finite
 from ..data import read_table, split_column
-from ..errors import DamagedFile, InvalidInput, KinhashWarning
+from ..errors import DamagedFile, InvalidInput, warn
 from ..hasher import EnergyHasher
 from ..labels import labels_of_levels
 from ..labels import read_labels as read_labels_of
-from ..metrics import (
-    Comparison,
-    Split,
-    compare,
-    compare_bits,
-    compare_pairs,
-    compare_triplets,
-    compare_views,
-    hold_out,
-    hold_out_pairs,
-)
-from .inputs import (
-    Named,
-    codes_with_labels,
-    expect_output,
-    joined,
-    known_rows,
-    read_features,
-    read_ids,
-    read_labels,
-    write_codes,
-)
-from .terminal import (
-    bar,
-    counted,
-    emit,
-    json_option,
-    output_option,
-    talk,
-    unless_talked,
-    visible,
-)
+from . import inputs
+from .terminal import bar, counted, emit, file_option, json_option, output_option, refuse, talk, visible
 
-ENDS = ("left", "right", "anchor", "nearer", "further")
 ENERGIES = ("rank", "ksh", "lfh", "bre", "splh", "exph")
 OF_ROWS, OF_LINKS = ("labels", "tags", "tree"), ("pairs", "clicks", "triplets", "similarity")
+# What a line of links holds: numbers of rows, and columns that may follow.
+LINES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "pairs": (("left", "right"), ("verdict", "weight")),
+    "clicks": (("left", "right"), ()),
+    "triplets": (("anchor", "nearer", "further"), ()),
+}
 FEWEST = 20  # rows below which an order says nothing
 
 
@@ -75,38 +51,32 @@ def read_held_out(ctx: click.Context, param: click.Parameter, value: str) -> Hel
 
 @click.command()
 @click.argument("features")
-@click.option("--labels", metavar="FILE[:COLUMN]", help="One class per row; empty where it is unknown.")
-@click.option(
-    "--tags", metavar="FILE[:COLUMN]", help="The tags of each row: lists, a;b in text, or a 0/1 matrix."
-)
-@click.option("--tree", metavar="FILE[:COLUMN]", help="Labels that are paths such as sport/shoes/trail.")
-@click.option(
-    "--pairs", metavar="FILE", help="Lines of row, row, verdict (1 similar, -1 not, or between), weight."
-)
-@click.option("--clicks", metavar="FILE", help="Lines of row, row, weight: similar rows. The first row is 0.")
-@click.option("--triplets", metavar="FILE", help="Lines of row, nearer row, further row.")
-@click.option(
-    "--similarity", metavar="FILE", help="A matrix from -1 to 1 between rows, 0: unknown (.npz, .npy)."
-)
+@file_option("labels", "One class per row; empty where it is unknown.")
+@file_option("tags", "The tags of each row: lists, a;b in text, or a 0/1 matrix.")
+@file_option("tree", "Labels that are paths such as sport/shoes/trail.")
+@file_option("pairs", "Lines of row, row, verdict (1 similar, -1 not, or between), weight.", "FILE")
+@file_option("clicks", "Lines of row, row: similar rows. The first row is 0.", "FILE")
+@file_option("triplets", "Lines of row, nearer row, further row.", "FILE")
+@file_option("similarity", "A matrix from -1 to 1 between rows, 0: unknown (.npz, .npy).", "FILE")
 @click.option(
     "--view", "views", metavar="NAME=FILE", multiple=True,
     help="Other features of the same rows, for the same codes: text=captions.npy. May be repeated.",
 )  # fmt: skip
-@click.option("--ids", metavar="FILE[:COLUMN]", help="Ids of the rows, kept in the file of --codes.")
+@file_option("ids", "Ids of the rows, kept in the file of --codes.")
 @click.option(
     "--bits", default="64", show_default=True, metavar="N[,N]", help="Length; several: print a table."
 )
 @click.option("--energy", type=click.Choice(ENERGIES), help="What is minimized.  [default: rank]")
 @click.option("--looks", type=click.FloatRange(0), help="How much looks count beside labels.  [default: 0.5]")
 @click.option("--trust", type=click.FloatRange(0, 1), help="How much a row's label counts.  [default: 0.3]")
-@click.option("--looks-from", metavar="FILE[:COLUMN]", help="Other features by which rows look alike.")
+@file_option("looks-from", "Other features by which rows look alike.")
 @click.option(
     "--held-out", callback=read_held_out, metavar="N", default="1000", show_default=True,
     help="Rows held out as queries: N at random, a tenth at most; last:500 for the last rows; 0 for none.",
 )  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same codes.")
 @output_option("Where the model goes, e.g. model.kin.", required=False)
-@click.option("--codes", metavar="FILE", help="Where the learned codes of the rows go, e.g. db.kin.")
+@file_option("codes", "Where the learned codes of the rows go, e.g. db.kin.", "FILE")
 @json_option
 def fit(
     features: str, bits: str, output: str | None, codes: str | None, as_json: bool, **options: Any
@@ -130,19 +100,21 @@ def fit(
     lengths = _lengths(bits)
     options = _of_features(features, options)
     _expect_sense(options, lengths, output, codes)
-    inputs = [options[name] for name in (*OF_ROWS, *OF_LINKS, "ids", "looks_from")]
-    inputs += [view.partition("=")[2] for view in options["views"]]
-    expect_output(output, features, *inputs)
-    expect_output(codes, features, *inputs)
+    files = [features, *(options[name] for name in (*OF_ROWS, *OF_LINKS, "ids", "looks_from"))]
+    files += [view.partition("=")[2] for view in options["views"]]
+    inputs.expect_output(output, *files)
+    inputs.expect_output(codes, *files)
     start = time.perf_counter()
     with bar("reading", 1) as move:
         given = _read(features, options)
-        talk(given["read"])
+        talked = talk(given["read"])
         seconds = {"reading": time.perf_counter() - start}
-        result: Facts = {"features": features, "read": given["read"], "rows": len(given["rows"])}
+        result: Facts = {"features": features, "read": given["read"], "rows": given["X"].shape[0]}
         if len(lengths) > 1:
             move(0.1, "learning")
-            verdict = _compare_bits(given, options, lengths)
+            verdict = metrics.compare_bits(
+                partial(_hasher, options), given["X"], given["y"], lengths, random_state=options["seed"]
+            )
             texts, result["verdict"] = [str(verdict)], verdict.as_dict()
         else:
             move(0.1, f"learning {lengths[0]} bits")
@@ -154,13 +126,13 @@ def fit(
         if codes is not None:
             move(1, "encoding")
             found = _all_codes(hasher, given, train)
-            write_codes(found, codes)
-            learned = int(np.sum(np.broadcast_to(found.learned, len(found))))
+            inputs.write_codes(found, codes)
+            learned = int(found.learned_rows().sum())
             result |= {"codes": codes, "learned_codes": learned}
             texts.append(f"{counted(len(found), 'code')} written to {codes}, {learned:,} of them learned.")
     result["seconds"] = {**seconds, "total": time.perf_counter() - start}
     texts.append(f"Seconds: {result['seconds']['total']:.1f}.")
-    emit(result, "\n".join([*unless_talked(given["read"]), *texts]), as_json)
+    emit(result, "\n".join([*([] if talked else [given["read"]]), *texts]), as_json)
     if output is not None and not as_json:
         talk(f"Next: kinhash encode {output} NEW_ROWS -o codes.kin")
 
@@ -186,29 +158,39 @@ def _of_features(features: str, options: Facts) -> Facts:
 
 def _expect_sense(options: Facts, lengths: list[int], output: str | None, codes: str | None) -> None:
     """Refuse options that exclude each other, or have no effect."""
-    of_rows = [name for name in OF_ROWS if options[name]]
-    of_links = [name for name in OF_LINKS if options[name]]
-    for given in (of_rows, of_links):
-        if len(given) > 1:
-            raise click.UsageError(f"Pass one of {' and '.join('--' + name for name in given)}, not both.")
-    if options["trust"] is not None and not of_rows:
-        raise click.UsageError("--trust is about labels: pass --labels, --tags or --tree, too.")
-    if options["looks_from"] and of_links:
-        raise click.UsageError(f"--looks-from has no effect with --{of_links[0]}. Leave it out.")
-    if of_links and of_links[0] != "similarity" and options["held_out"].last:
-        raise click.UsageError("Pairs are held out at random: leave last: away.")
-    if options["ids"] and codes is None:
-        raise click.UsageError("--ids has no effect without --codes FILE.")
-    if len(lengths) > 1 and (output or codes):
-        raise click.UsageError("Several --bits print a table and write nothing: leave -o and --codes out.")
-    if len(lengths) > 1 and (of_links or options["views"] or options["looks_from"] or options["tree"]):
-        raise click.UsageError(
-            "Several --bits are compared for labels, tags or looks alone: pass one length."
-        )
-    if len(lengths) == 1 and output is None:
-        raise click.UsageError("Missing option '-o': where the model goes, such as -o model.kin.")
-    if codes is not None and codes == output:
-        raise click.UsageError("The model and the codes cannot be one file.")
+    of_rows = [f"--{name}" for name in OF_ROWS if options[name]]
+    of_links = [f"--{name}" for name in OF_LINKS if options[name]]
+    several = len(lengths) > 1
+    beyond_labels = of_links or options["views"] or options["looks_from"] or options["tree"]
+    refuse(
+        *((given[1:], f"Pass one of {' and '.join(given)}, not both.") for given in (of_rows, of_links)),
+        (
+            options["trust"] is not None and not of_rows,
+            "--trust is about labels: pass --labels, --tags or --tree, too.",
+        ),
+        (
+            options["looks_from"] and of_links,
+            f"--looks-from has no effect with {''.join(of_links)}. Leave it out.",
+        ),
+        (
+            options["held_out"].last and of_links and not options["similarity"],
+            "Pairs are held out at random: leave last: away.",
+        ),
+        (options["ids"] and codes is None, "--ids has no effect without --codes FILE."),
+        (
+            several and (output or codes),
+            "Several --bits print a table and write nothing: leave -o and --codes out.",
+        ),
+        (
+            several and beyond_labels,
+            "Several --bits are compared for labels, tags or looks alone: pass one length.",
+        ),
+        (
+            not several and output is None,
+            "Missing option '-o': where the model goes, such as -o model.kin.",
+        ),
+        (codes is not None and codes == output, "The model and the codes cannot be one file."),
+    )
 
 
 # ---- reading -----------------------------------------------------------------------------------
@@ -216,23 +198,21 @@ def _expect_sense(options: Facts, lengths: list[int], output: str | None, codes:
 
 def _read(features: str, options: Facts) -> Facts:
     """Everything that the files hold, checked before the fit."""
-    path = split_column(features)[0]
-    own = [split_column(options[name] or "") for name in (*OF_ROWS, "ids", "looks_from")]
-    without = [name for file, columns in own if file == path for name in columns or ()]
-    matrix = read_table(features).features(without)
+    others = (options[name] for name in (*OF_ROWS, "ids", "looks_from"))
+    matrix = read_table(features).features(inputs.columns_beside(features, *others))
     try:
         X = matrix.read()
     except DamagedFile as error:
         if matrix.column_names is None:
             raise
-        remedy = f"Leave out columns that are no features: {path}:-COLUMN, or --labels :COLUMN"
+        remedy = f"Leave out columns that are no features: {matrix.path}:-COLUMN, or --labels :COLUMN"
         raise DamagedFile(error.wrong, error.expected, remedy) from error
-    with Named(features):
+    with inputs.naming(features):
         check_finite(X)
     n = X.shape[0]
-    y = read_labels(options["labels"] or options["tree"], options["tags"], n)
+    y = inputs.read_labels(options["labels"] or options["tree"], options["tags"], n)
     links, what = _links(options, n)
-    ids = read_ids(options["ids"], n)
+    ids = inputs.read_ids(options["ids"], n)
     _expect_different(ids, options["ids"])
     views = {}
     for one in options["views"]:
@@ -241,8 +221,8 @@ def _read(features: str, options: Facts) -> Facts:
             raise click.UsageError(
                 f"--view {one}: pass NAME=FILE, each name once, such as text=captions.npy."
             )
-        views[name] = read_features(file, n, "rows")
-    looks_from = None if options["looks_from"] is None else read_features(options["looks_from"], n, "rows")
+        views[name] = inputs.read_features(file, n, "rows")
+    looks_from = inputs.read_features(options["looks_from"], n, "rows")
     size = f"{counted(n, 'row')} × {counted(X.shape[1], 'column')}"
     read = ", ".join(part for part in (size, what, _labels_in_words(y)) if part) + "."
     if matrix.column_names is not None:
@@ -252,25 +232,21 @@ def _read(features: str, options: Facts) -> Facts:
     _warn_of_ids(X, matrix.column_names)
     return {
         "X": X, "y": y, "links": links, "ids": ids, "views": views, "looks_from": looks_from,
-        "names": matrix.column_names, "read": read, "rows": range(n),
+        "names": matrix.column_names, "read": read,
     }  # fmt: skip
 
 
 def _links(options: Facts, n_rows: int) -> tuple[Facts | None, str]:
     """Arguments of the method that learns from what is known between rows, and what was read in words."""
-    if spec := options["clicks"]:
-        left, right = read_table(spec).links(2, n_rows).rows.T
-        return {"left": left, "right": right}, counted(len(left), "click")
-    if spec := options["pairs"]:
-        found = read_table(spec).links(2, n_rows, ("verdict", "weight"))
-        left, right = found.rows.T
-        facts = {"left": left, "right": right, "same": found.verdicts, "weight": found.weights}
-        return {name: value for name, value in facts.items() if value is not None}, counted(len(left), "pair")
-    if spec := options["triplets"]:
-        anchor, nearer, further = read_table(spec).links(3, n_rows).rows.T
-        return {"anchor": anchor, "nearer": nearer, "further": further}, counted(len(anchor), "triplet")
+    for kind, (ends, more) in LINES.items():
+        if options[kind]:
+            found = read_table(options[kind]).links(len(ends), n_rows, more)
+            facts = dict(zip(ends, found.rows.T, strict=True))
+            facts |= {} if found.verdicts is None else {"same": found.verdicts}
+            facts |= {} if found.weights is None else {"weight": found.weights}
+            return facts, counted(len(found.rows), kind[:-1])
     if spec := options["similarity"]:
-        S = read_features(spec, n_rows, "rows")
+        S = inputs.read_features(spec, n_rows, "rows")
         if S.shape[1] != n_rows:
             raise InvalidInput(f"{spec} has {S.shape[1]:,} columns for {n_rows:,} rows", "a square matrix")
         return {"S": S}, "similarities"
@@ -281,8 +257,8 @@ def _labels_in_words(y: Any) -> str:
     """How many labels there are, and on how many rows: ``25 tags, 2.1 a row; 12 rows without a label``."""
     if y is None:
         return ""
-    known = int(known_rows(y).sum())
-    unknown = len(known_rows(y)) - known
+    known = int(inputs.known_rows(y).sum())
+    unknown = len(inputs.known_rows(y)) - known
     if y.ndim == 2:
         said = f"{y.shape[1]:,} tags, {(y != 0).sum() / max(1, known):.1f} a row"
     else:
@@ -322,11 +298,9 @@ def _warn_of_ids(X: Features, names: tuple[str, ...] | None) -> None:
         whole = np.asarray(X[:, column])
         if (whole[1:] > whole[:-1]).all():
             name = f"{column} (the first is 0)" if names is None else repr(names[column])
-            warnings.warn(
+            warn(
                 f"Column {name} holds whole numbers that ascend from row to row, like an id. If it is no "
-                "feature, leave it out: FEATURES:-COLUMN.",
-                KinhashWarning,
-                stacklevel=2,
+                "feature, leave it out: FEATURES:-COLUMN."
             )
 
 
@@ -338,16 +312,6 @@ def _hasher(options: Facts, n_bits: int) -> EnergyHasher:
     if options["tree"]:
         settings["kinship"] = "tree"
     return EnergyHasher(n_bits=n_bits, random_state=options["seed"], **settings)
-
-
-def _compare_bits(given: Facts, options: Facts, lengths: list[int]) -> Comparison:
-    return compare_bits(
-        lambda n_bits: _hasher(options, n_bits),
-        given["X"],
-        given["y"],
-        lengths,
-        random_state=options["seed"],
-    )
 
 
 def _learn(given: Facts, options: Facts, n_bits: int, move: Any) -> tuple[Any, Ints, Facts, list[str]]:
@@ -364,8 +328,9 @@ def _learn(given: Facts, options: Facts, n_bits: int, move: Any) -> tuple[Any, I
     elif "S" in links:
         hasher.fit_similarity(X[train], links["S"][train][:, train], **beside)
     else:
-        ends = np.stack([links[name] for name in ENDS if name in links], axis=1)
-        held = hold_out_pairs(ends, X.shape[0], rng) if wanted.n else np.zeros(len(ends), bool)
+        named = LINES["triplets" if "anchor" in links else "pairs"][0]
+        ends = np.stack([links[name] for name in named], axis=1)
+        held = metrics.hold_out_pairs(ends, X.shape[0], rng) if wanted.n else np.zeros(len(ends), bool)
         fit_links = hasher.fit_triplets if "anchor" in links else hasher.fit_pairs
         fit_links(X, **{name: value[~held] for name, value in links.items()}, **beside)
     for name, Z in given["views"].items():
@@ -375,23 +340,23 @@ def _learn(given: Facts, options: Facts, n_bits: int, move: Any) -> tuple[Any, I
     seconds = {"learning": time.perf_counter() - start}
     move(0.6, "judging")
     if held.any():
-        compare_links = compare_triplets if "anchor" in links else compare_pairs
+        compare_links = metrics.compare_triplets if "anchor" in links else metrics.compare_pairs
         rest = {name: value for name, value in links.items() if name != "weight"}
         verdict = compare_links(hasher, X, **rest, held=held, random_state=rng)
         said = f"{int(held.sum()):,} of {len(held):,} lines"
     else:
         said = f"{'the last ' if wanted.last else ''}{len(split.held_out):,} rows"
-        asked = np.empty(0) if y is None else np.flatnonzero(known_rows(y)[split.held_out])
+        asked = np.empty(0) if y is None else np.flatnonzero(inputs.known_rows(y)[split.held_out])
         if len(split.held_out) and (y is None or len(asked)) and links is None:
             above = labels_of_levels(read_labels_of(y), None)[1:] if options["tree"] else ()
             never = given["looks_from"] is None and not options["tree"]
             how: Facts = {"split": split, "above": above, "never_labeled": never, "random_state": rng}
-            verdict = compare(hasher, X, y, **how)
+            verdict = metrics.compare(hasher, X, y, **how)
     texts = [f"There is no comparison: {said} were held out."] if verdict is None else [str(verdict)]
     views = []
     for name, Z in given["views"].items():
         if len(split.held_out):
-            views.append(compare_views(hasher, name, X, Z, y, split=split, random_state=rng))
+            views.append(metrics.compare_views(hasher, name, X, Z, y, split=split, random_state=rng))
             texts += ["", str(views[-1])]
     seconds["judging"] = time.perf_counter() - start - seconds["learning"]
     facts: Facts = {
@@ -402,16 +367,16 @@ def _learn(given: Facts, options: Facts, n_bits: int, move: Any) -> tuple[Any, I
     return hasher, train, facts, texts
 
 
-def _split(y: Any, n_rows: int, wanted: HeldOut, rng: Any, of_rows: bool) -> Split:
+def _split(y: Any, n_rows: int, wanted: HeldOut, rng: Any, of_rows: bool) -> metrics.Split:
     """Rows to fit on, and rows held out."""
     everything = np.arange(n_rows)
     if not of_rows or wanted.n == 0:
-        return Split(everything, everything[:0])
+        return metrics.Split(everything, everything[:0])
     if not wanted.last:
-        return hold_out(n_rows if y is None else read_labels_of(y), rng, most=wanted.n)
+        return metrics.hold_out(n_rows if y is None else read_labels_of(y), rng, most=wanted.n)
     if wanted.n > n_rows - 2:
         raise click.UsageError(f"--held-out last:{wanted.n} leaves fewer than two of {n_rows} rows.")
-    return Split(everything[: n_rows - wanted.n], everything[n_rows - wanted.n :])
+    return metrics.Split(everything[: n_rows - wanted.n], everything[n_rows - wanted.n :])
 
 
 def _all_codes(hasher: Any, given: Facts, train: Ints) -> Any:
@@ -422,13 +387,10 @@ def _all_codes(hasher: Any, given: Facts, train: Ints) -> Any:
         return replace(codes, ids=given["ids"])
     labels = None if y is None or given["links"] else y[held_out]
     if labels is not None and labels.ndim == 1:  # labels that no row of the fit has are unknown
-        known = {one for row in y[train].tolist() for one in (row if isinstance(row, set) else [row])}
-        fits = [
-            bool(row) and row <= known if isinstance(row, set) else row in known for row in labels.tolist()
-        ]
+        sets = [row if isinstance(row, set) else {row} for row in y.tolist()]
+        known = set[Any]().union(*(sets[row] for row in train.tolist()))
+        fits = [bool(sets[row]) and sets[row] <= known for row in held_out.tolist()]
         labels = np.where(fits, labels, None)
-    others = hasher.encode(X[held_out])
-    if labels is not None and known_rows(labels).any():
-        others = codes_with_labels(hasher, X[held_out], labels)
+    others = inputs.codes_with_labels(hasher, X[held_out], labels)
     order = np.argsort(np.concatenate([train, held_out]))
-    return replace(joined([replace(codes, ids=None), others])[order], ids=given["ids"])
+    return replace(inputs.joined([replace(codes, ids=None), others])[order], ids=given["ids"])

@@ -6,21 +6,21 @@ import time
 
 import click
 
-from .terminal import counted, emit, json_option, output_option
+from ..index import HammingIndex
+from .inputs import expect_output, open_codes, read_ids, read_payload
+from .terminal import counted, emit, file_option, json_option, output_option
 
-payload_option = click.option(
-    "--payload",
-    metavar="FILE[:COLUMN,...]",
-    help="Columns to filter by, one row per code in the same order: .csv, .parquet, .jsonl, .npz.",
+payload_option = file_option(
+    "payload",
+    "Columns to filter by, one row per code in the same order: .csv, .parquet, .jsonl, .npz.",
+    "FILE[:COLUMN,...]",
 )
 
 
 @click.command()
 @click.argument("codes")
 @output_option("Where the index goes, e.g. index.kin.")
-@click.option(
-    "--ids", metavar="FILE[:COLUMN]", help="Ids of the rows; default: those in CODES, or row numbers."
-)
+@file_option("ids", "Ids of the rows; default: those in CODES, or row numbers.")
 @payload_option
 @json_option
 def index(codes: str, output: str, ids: str | None, payload: str | None, as_json: bool) -> None:
@@ -31,9 +31,6 @@ def index(codes: str, output: str, ids: str | None, payload: str | None, as_json
       kinhash index db.kin -o index.kin
       kinhash index db.kin -o index.kin --payload rows.parquet:kind,year
     """
-    from ..index import HammingIndex
-    from .inputs import expect_output, open_codes, read_ids, read_payload
-
     expect_output(output, codes, ids, payload)
     start = time.perf_counter()
     found = open_codes(codes)
@@ -50,9 +47,6 @@ def index(codes: str, output: str, ids: str | None, payload: str | None, as_json
         "payload": list(columns or ()),
         "seconds": time.perf_counter() - start,
     }
-    text = (
-        f"{counted(len(made), 'row')} of {found.n_bits} bits written to {output}. ({result['seconds']:.1f} s)"
-    )
-    if columns:
-        text += f"\nPayload: {', '.join(columns)}."
-    emit(result, text, as_json)
+    said = f"{counted(len(made), 'row')} of {found.n_bits} bits written to {output}."
+    said += f" ({result['seconds']:.1f} s)" + (f"\nPayload: {', '.join(columns)}." if columns else "")
+    emit(result, said, as_json)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from .._internal.types import Array, Features
 from .._internal.validation import check_finite
 from ..codes import Codes
 from ..data import ID_NAMES, Matrix, read_table, split_column
-from ..errors import FileProblem, InvalidInput, KinhashWarning, UnknownName
+from ..errors import FileProblem, InvalidInput, warn
 from .terminal import bar, counted
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def expect_output(path: str | None, *inputs: str | None) -> None:
 # ---- models, codes, indexes --------------------------------------------------------------------
 
 
-def open_model(spec: str) -> tuple[Any, str | None]:
-    """The hasher of ``MODEL[:VIEW]``, and the name of the view."""
+def open_model(spec: str) -> Any:
+    """The hasher of ``MODEL[:VIEW]``."""
     from ..files import load
 
     path, colon, view = spec.rpartition(":")
@@ -67,13 +67,7 @@ def open_model(spec: str) -> tuple[Any, str | None]:
         raise FileProblem(
             f"{path} holds {kind}, not a model", "a file that `kinhash fit` wrote", "Pass the model"
         )
-    if view and view not in getattr(hasher, "views_", {}):
-        if not getattr(hasher, "views_", {}):
-            raise InvalidInput(
-                f"There is no view called {view!r}: {path} has none", "the model alone", f"Pass {path}"
-            )
-        raise UnknownName.among("view", view, hasher.views_)
-    return hasher, view or None
+    return hasher.view(view or None)
 
 
 def open_codes(path: str, n_bits: int | None = None) -> Codes:
@@ -83,8 +77,7 @@ def open_codes(path: str, n_bits: int | None = None) -> Codes:
     if not path.lower().endswith(".npy"):
         return as_codes(load_codes(path), n_bits)
     codes = as_codes(np.asarray(read_table(path).features().read()), n_bits)
-    what = f"{path} carries no model id and no digest, so nothing vouches for its codes."
-    warnings.warn(what, KinhashWarning, stacklevel=2)
+    warn(f"{path} carries no model id and no digest, so nothing vouches for its codes.")
     return codes
 
 
@@ -220,8 +213,16 @@ def _as_known(column: Array, known: object) -> Array:
 # ---- encoding ----------------------------------------------------------------------------------
 
 
-def read_features(spec: str, n_rows: int, what: str) -> Features:
-    """All rows of a file of features, one for each of ``n_rows`` rows or codes (``what``)."""
+def columns_beside(features: str, *specs: str | None) -> list[str]:
+    """Columns of the file of features that other options name: they are no features."""
+    path, named = split_column(features)[0], [split_column(spec) for spec in specs if spec]
+    return [name for file, columns in named if file == path for name in columns or ()]
+
+
+def read_features(spec: str | None, n_rows: int, what: str) -> Features:
+    """All rows of a file of features, if there is one: a row for each of ``n_rows`` rows or codes (``what``)."""
+    if spec is None:
+        return None
     X = read_table(spec).features().read()
     if X.shape[0] != n_rows:
         raise InvalidInput(
@@ -229,41 +230,37 @@ def read_features(spec: str, n_rows: int, what: str) -> Features:
             f"a row of features for each of the {what}, in the same order",
             "Pass files that match",
         )
-    with Named(spec):
+    with naming(spec):
         check_finite(X)
     return X
 
 
-class Named:
+@contextmanager
+def naming(spec: str) -> Iterator[None]:
     """Name the file in errors about what it holds."""
-
-    def __init__(self, spec: str) -> None:
-        self.spec = spec
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if type(error) is InvalidInput and self.spec not in error.wrong:
-            raise InvalidInput(f"{self.spec}: {error.wrong}", error.expected, error.remedy) from error
+    try:
+        yield
+    except InvalidInput as error:
+        if type(error) is not InvalidInput or spec in error.wrong:
+            raise
+        raise InvalidInput(f"{spec}: {error.wrong}", error.expected, error.remedy) from error
 
 
-def matrix_for(hasher: Any, view: str | None, spec: str, without: Iterable[str]) -> Matrix:
+def matrix_for(hasher: Any, spec: str, without: Iterable[str]) -> Matrix:
     """The features of a file; a table with names of columns is read by the names that the model knows."""
-    names = [] if view else [str(name) for name in getattr(hasher, "feature_names_in_", [])]
+    names = [str(name) for name in getattr(hasher, "feature_names_in_", [])]
     table = read_table(spec)
     if names and table.asked is None and table.written and table.names:
         return read_table(table.path, names).features()
-    matrix = table.features(without)
+    matrix, width = table.features(without), hasher.n_features_in_
     if names and matrix.column_names is not None and list(matrix.column_names) != names:
         raise InvalidInput(
             f"{spec} has other columns than the model",
             f"the columns of the fit in their order, {', '.join(names[:8])}",
             "Pass a file instead of a pipe: it is read by the names of its columns",
         )
-    views = getattr(hasher, "views_", {})
-    width = (views[view] if view else hasher).n_features_in_
     if matrix.n_columns not in (None, width):
+        views = getattr(hasher, "views_", {})
         fitting = [name for name, one in views.items() if one.n_features_in_ == matrix.n_columns]
         raise InvalidInput(
             f"{spec} has {counted(int(matrix.n_columns or 0), 'column')}",
@@ -276,73 +273,58 @@ def matrix_for(hasher: Any, view: str | None, spec: str, without: Iterable[str])
 
 
 def encode_file(
-    model: str, spec: str, ids: str | None = None, id_kind: str | None = None, y: Any = None
+    model: str,
+    spec: str,
+    ids: str | None = None,
+    id_kind: str | None = None,
+    y: Any = None,
+    margins: bool = False,
 ) -> tuple[Codes, Array | None]:
-    """Codes of all rows of a file or pipe, block by block; and the scores of their bits, if ``y`` is "margins".
+    """Codes of all rows of a file or pipe, block by block; and the margins of their bits, if they are asked for.
 
     With labels ``y`` (n,), rows that have one get the learned code of their label. Peak memory: the codes and a few
     blocks of rows.
     """
-    hasher, view = open_model(model)
-    path, columns = split_column(ids) if ids else ("", None)
-    matrix = matrix_for(hasher, view, spec, columns if columns and path == split_column(spec)[0] else ())
-    where = {} if view is None else {"view": view}
+    hasher = open_model(model)
+    matrix = matrix_for(hasher, spec, columns_beside(spec, ids))
     parts: list[Codes] = []
-    margins: list[Array] = []
+    scores: list[Array] = []
     done = 0
     with bar("encoding", matrix.n_rows) as move:
         for block in matrix.blocks(BLOCK_ROWS):
             check_finite(block, done)  # names the row of the file, not of the block
-            with Named(spec):
-                if y is None or isinstance(y, str):
-                    parts.append(hasher.encode(block, **where))
-                else:
-                    if done + block.shape[0] > len(known_rows(y)):
-                        raise InvalidInput(
-                            f"There are more rows than the {y.shape[0]:,} labels", "a label each"
-                        )
-                    parts.append(codes_with_labels(hasher, block, y[done : done + block.shape[0]], **where))
-                if isinstance(y, str):
-                    margins.append(
-                        hasher.decision_function(block) if view is None else _margins(hasher, view, block)
-                    )
-            done += block.shape[0]
+            begin, done = done, done + block.shape[0]
+            if y is not None and done > y.shape[0]:
+                break
+            with naming(spec):
+                parts.append(codes_with_labels(hasher, block, None if y is None else y[begin:done]))
+                if margins:
+                    scores.append(hasher.decision_function(block))
             move(done, None)
-    if y is not None and not isinstance(y, str) and done != y.shape[0]:
+    if y is not None and done != y.shape[0]:
         raise InvalidInput(
-            f"{spec} has {done:,} rows, and there are {y.shape[0]:,} labels", "a label for each row"
+            f"{spec} has {done:,} rows{' or more' if done > y.shape[0] else ''}, and there are {y.shape[0]:,} labels",
+            "a label for each row",
         )
     found = joined(parts)
-    names = read_ids(ids, len(found), id_kind)
-    return replace(found, ids=names), np.concatenate(margins) if margins else None
+    return replace(found, ids=read_ids(ids, len(found), id_kind)), np.concatenate(scores) if margins else None
 
 
-def _margins(hasher: Any, view: str, block: Features) -> Array:
-    return (
-        hasher.view(view).decision_function(block)
-        if hasattr(hasher, "view")
-        else hasher.decision_function(block, view=view)
-    )
-
-
-def codes_with_labels(hasher: Any, X: Features, y: Any, **where: Any) -> Codes:
+def codes_with_labels(hasher: Any, X: Features, y: Any) -> Codes:
     """Learned codes of the rows that have a label, mapped ones of the others."""
-    known = known_rows(y)
-    if known.all():
-        return hasher.learned_codes(X=X, y=y, **where)
-    codes = hasher.encode(X, **where)
+    known = np.zeros(X.shape[0], bool) if y is None else known_rows(y)
+    if y is not None and known.all():
+        return hasher.learned_codes(X=X, y=y)
+    codes = hasher.encode(X)
     if known.any():
         rows = np.flatnonzero(known)
         packed = codes.packed.copy()
-        packed[rows] = hasher.learned_codes(X=X[rows], y=y[rows], **where).packed
+        packed[rows] = hasher.learned_codes(X=X[rows], y=y[rows]).packed
         codes = replace(codes, packed=packed, learned=known)
     return codes
 
 
 def joined(parts: list[Codes]) -> Codes:
     """Codes of one model, one after the other."""
-    flags = [np.broadcast_to(part.learned, len(part)) for part in parts]
-    learned = np.concatenate(flags)
     packed = np.concatenate([part.packed for part in parts])
-    same = bool(learned[0]) if len(learned) and (learned == learned[0]).all() else learned
-    return replace(parts[0], packed=packed, learned=same if len(learned) else False)
+    return replace(parts[0], packed=packed, learned=np.concatenate([part.learned_rows() for part in parts]))

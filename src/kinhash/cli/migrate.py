@@ -7,15 +7,16 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
-from .._internal.files import BACKUP
-from .terminal import counted, emit, json_option, output_option, table
-
-if TYPE_CHECKING:
-    from ..index import HammingIndex
+from .._internal.files import BACKUP, keeping_others_out, replace_file
+from ..errors import InvalidInput
+from ..index import HammingIndex, places_of, recoded
+from ..labels import read_labels as read_labels_of
+from .inputs import encode_file, expect_output, kind_of_ids, open_model, read_labels
+from .terminal import counted, emit, file_option, json_option, output_option, refuse, table
 
 FIRST, QUERIES = 10, 1000  # answers that are compared, and the largest number of rows whose answers are
 
@@ -35,9 +36,9 @@ class Comparison:
 @click.argument("index")
 @click.argument("model")
 @click.argument("features")
-@click.option("--ids", metavar="FILE[:COLUMN]", help="Ids of the rows of FEATURES; default: row numbers.")
-@click.option("--labels", metavar="FILE[:COLUMN]", help="Classes of the rows, to count relevant answers.")
-@click.option("--tags", metavar="FILE[:COLUMN]", help="Tags of the rows, to count relevant answers.")
+@file_option("ids", "Ids of the rows of FEATURES; default: row numbers.")
+@file_option("labels", "Classes of the rows, to count relevant answers.")
+@file_option("tags", "Tags of the rows, to count relevant answers.")
 @click.option("--min-overlap", type=click.FloatRange(0, 1), help="Switch if the overlap is at least this.")
 @click.option("--yes", is_flag=True, help="Switch without asking.")
 @output_option("Leave INDEX as it is, and write this file.", required=False)
@@ -66,14 +67,11 @@ def migrate(
       kinhash migrate index.kin new-model.kin X.npy --ids ids.txt --min-overlap 0.5
       kinhash migrate index.kin new-model.kin X.npy -o new-index.kin
     """
-    from .._internal.files import keeping_others_out
-    from ..index import HammingIndex
-    from .inputs import expect_output
-
-    if yes and min_overlap is not None:
-        raise click.UsageError("Pass --yes or --min-overlap, not both.")
-    if not (yes or output or min_overlap is not None or sys.stdin.isatty()):
-        raise click.UsageError("There is nobody to ask: pass --yes, --min-overlap or -o FILE.")
+    somebody = yes or output or min_overlap is not None or sys.stdin.isatty()
+    refuse(
+        (yes and min_overlap is not None, "Pass --yes or --min-overlap, not both."),
+        (not somebody, "There is nobody to ask: pass --yes, --min-overlap or -o FILE."),
+    )
     expect_output(output or index, model, features, ids, labels, tags)
     expect_output(output, index)  # -o leaves the index as it is
     start = time.perf_counter()
@@ -84,7 +82,7 @@ def migrate(
         wanted = _wanted(found.overlap, text, yes or output is not None, min_overlap)
         backup = None
         if wanted:
-            backup = _kept(index) if output is None else None
+            backup = _back_up(index) if output is None else None
             new.save(output or index)
     target = output or index
     result = {"index": target, "switched": wanted, "backup": backup, "rows": len(new), "n_bits": new.n_bits,
@@ -103,13 +101,7 @@ def _compared(
     old: HammingIndex, model: str, features: str, ids: str | None, labels: str | None, tags: str | None
 ) -> tuple[HammingIndex, Comparison]:
     """The new index, and what its answers have in common with those of the old one."""
-    import numpy as np
-
-    from ..errors import InvalidInput
-    from ..index import places_of, recoded
-    from .inputs import encode_file, kind_of_ids, open_model, read_labels
-
-    if open_model(model)[0].model_id_ == old.model_id:
+    if open_model(model).model_id_ == old.model_id:
         raise InvalidInput("The index is of this model already", "another model", "Pass the new model")
     codes, _ = encode_file(model, features, ids, kind_of_ids(old))
     places = places_of(old, codes, f"{features} has")  # which names the file where rows are missing
@@ -123,31 +115,22 @@ def _compared(
         index.search(index.codes()[rows], first, exclude=index.ids[rows]).ids.tolist() for index in (old, new)
     ]
     same = [len(set(before) & set(after)) for before, after in zip(*answers, strict=True)]
-    found = Comparison(len(rows), first, float(np.mean(same)) / first)
+    overlap = float(np.mean(same)) / first
     if y is None:
-        return new, found
-    of_id = dict(zip(old.ids.tolist(), _sets(y[places]), strict=True))
-    own = [of_id[name] for name in old.ids[rows].tolist()]
+        return new, Comparison(len(rows), first, overlap)
+    carried = read_labels_of(y).indicator()[places].astype(np.int64)  # in the order of the index
+    place = {name: row for row, name in enumerate(old.ids.tolist())}
+    labeled = carried[rows].sum(axis=1) > 0
     shares = []
     for part in answers:
-        hits = [bool(mine & of_id[one]) for mine, row in zip(own, part, strict=True) if mine for one in row]
-        shares.append(float(np.mean(hits)) if hits else None)
-    return new, Comparison(found.queries, first, found.overlap, *shares)
-
-
-def _sets(y: Any) -> list[set[Any]]:
-    """The labels of every row as a set, empty where they are unknown."""
-    if y.ndim == 2:
-        return [set(row.nonzero()[-1].tolist()) for row in y]
-    return [
-        set(row) if isinstance(row, (set, frozenset)) else set() if row is None or row != row else {row}
-        for row in y.tolist()
-    ]
+        found = np.array([[place[one] for one in row] for row in part], np.int64)[labeled]
+        own = carried[np.repeat(rows[labeled], first)]
+        hits = own.multiply(carried[found.ravel()]).sum(axis=1) > 0
+        shares.append(float(np.mean(hits)) if len(hits) else None)
+    return new, Comparison(len(rows), first, overlap, *shares)
 
 
 def _text(found: Comparison, old: HammingIndex) -> str:
-    import numpy as np
-
     if found.overlap is None:
         return "Too few rows to compare."
     text = (
@@ -170,10 +153,8 @@ def _wanted(overlap: float | None, text: str, yes: bool, min_overlap: float | No
     return yes or click.confirm(f"{text}\nSwitch?", err=True)
 
 
-def _kept(path: str) -> str:
+def _back_up(path: str) -> str:
     """The name of a copy of the old index; earlier backups are not overwritten."""
-    from .._internal.files import replace_file
-
     content = Path(path).read_bytes()
     backup, number = f"{path}{BACKUP}", 1
     while os.path.lexists(backup):

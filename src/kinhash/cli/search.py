@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from .._internal.aliases import Facts
-from .terminal import counted, emit, json_option, table, visible
-
-if TYPE_CHECKING:
-    from ..codes import Codes
-    from ..index import HammingIndex
+from .._internal.types import Facts
+from ..codes import Codes
+from ..errors import UnknownName
+from ..index import HammingIndex
+from .inputs import encode_file, open_codes, open_database
+from .terminal import counted, emit, file_option, json_option, refuse, table, visible
 
 SHOWN_QUERIES = 20
 DEFAULT_K = 10
@@ -23,9 +23,7 @@ DEFAULT_K = 10
 @click.argument("queries")
 @click.option("-k", type=click.IntRange(0), help=f"Neighbors of each query.  [default: {DEFAULT_K}]")
 @click.option("--radius", type=click.IntRange(0), help="All rows within this distance, instead of -k.")
-@click.option(
-    "--model", metavar="FILE[:VIEW]", help="QUERIES are features: encode them with this model first."
-)
+@file_option("model", "QUERIES are features: encode them with this model first.", "FILE[:VIEW]")
 @click.option("--margins", is_flag=True, help="With --model: a query's bits count by how firmly it has them.")
 @click.option(
     "--where", metavar="TEXT", help="Only rows that pass, e.g. 'year >= 2010 and \"Drama\" in tags'."
@@ -55,30 +53,35 @@ def search(
       kinhash search index.kin new.npy --model model.kin --show title,year --json
       kinhash search index.kin queries.kin --where 'year >= 2010 and not lang in ["de", "en"]'
     """
-    from ..codes import Codes
-    from ..index import HammingIndex
-    from .inputs import encode_file, open_codes, open_database
-
-    if margins and model is None:
-        raise click.UsageError("--margins needs --model, which says how firmly a query has its bits.")
-    if radius is not None and (k is not None or margins):
-        raise click.UsageError("Pass -k or --radius, not both; --margins goes with -k.")
+    refuse(
+        (margins and model is None, "--margins needs --model, which says how firmly a query has its bits."),
+        (
+            radius is not None and (k is not None or margins),
+            "Pass -k or --radius, not both; --margins goes with -k.",
+        ),
+    )
     opened = open_database(index)
     opened = HammingIndex.from_codes(opened) if isinstance(opened, Codes) else opened
-    columns = _columns(opened, show)
+    columns = [] if show is None else [name.strip() for name in show.split(",")]
+    for name in columns:
+        if name not in opened.payload:
+            raise UnknownName.among("column", name, opened.payload)
     scores = None
     if model:
-        codes, scores = encode_file(model, queries, y="margins" if margins else None)
+        codes, scores = encode_file(model, queries, margins=margins)
     else:
         codes = open_codes(queries, opened.n_bits if queries.lower().endswith(".npy") else None)
     start = time.perf_counter()
-    answers, passed = _answers(opened, codes, DEFAULT_K if k is None else k, radius, where, scores)
+    passing = None if where is None else opened.filter(where)
+    found: Any
+    if radius is not None:
+        found = opened.search_radius(codes, radius, where=passing)
+    else:
+        found = opened.search(codes, DEFAULT_K if k is None else k, where=passing, margins=scores)
     seconds = time.perf_counter() - start
-    places = {name: place for place, name in enumerate(opened.ids.tolist())} if columns else {}
-    for answer in answers:
-        for name, column in columns.items():
-            answer.setdefault("payload", {})[name] = [_plain(column[places[one]]) for one in answer["ids"]]
+    answers = _answers(opened, codes, found, columns)
     searched = counted(len(opened), "row")
+    passed = len(opened) if passing is None else len(passing)
     if where is not None:
         searched = f"the {passed:,} of {searched} that pass the filter"
     result = {
@@ -89,44 +92,28 @@ def search(
         "seconds": seconds,
         "neighbors": answers,
     }
-    emit(result, _text(answers, searched, list(columns), margins), as_json)
+    emit(result, _text(answers, searched, columns), as_json)
 
 
-def _columns(index: HammingIndex, show: str | None) -> Facts:
-    from ..errors import UnknownName
-
-    names = [] if show is None else [name.strip() for name in show.split(",")]
-    for name in names:
-        if name not in index.payload:
-            raise UnknownName.among("column", name, index.payload)
-    return {name: index.payload[name] for name in names}
-
-
-def _answers(
-    index: HammingIndex, codes: Codes, k: int, radius: int | None, where: str | None, margins: Any
-) -> tuple[list[Facts], int]:
-    """Ids and distances of every query, and how many rows passed the filter."""
-    passing = None if where is None else index.filter(where)
-    found: Any
-    if radius is not None:
-        found = index.search_radius(codes, radius, where=passing)
-    elif margins is not None:
-        found = index.search(codes, k, where=passing, margins=margins)
-    else:
-        found = index.search(codes, k, where=passing)
+def _answers(index: HammingIndex, codes: Codes, found: Any, columns: list[str]) -> list[Facts]:
+    """Ids, distances and columns of the payload, of every query."""
     names = range(len(codes)) if codes.ids is None else codes.ids.tolist()
-    answers = [
+    answers: list[Facts] = [
         {"query": name, "ids": one.ids.tolist(), "distances": one.distances.tolist()}
         for name, one in zip(names, found, strict=True)
     ]
-    return answers, len(index) if passing is None else len(passing)
+    place = {name: row for row, name in enumerate(index.ids.tolist())} if columns else {}
+    for answer in answers if columns else ():
+        rows = [place[one] for one in answer["ids"]]
+        answer["payload"] = {name: [_plain(index.payload[name][row]) for row in rows] for name in columns}
+    return answers
 
 
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _text(answers: list[Facts], searched: str, columns: list[str], margins: bool) -> str:
+def _text(answers: list[Facts], searched: str, columns: list[str]) -> str:
     rows = [["query", "place", "id", "distance", *columns]]
     for answer in answers[:SHOWN_QUERIES]:
         for place, name in enumerate(answer["ids"]):
@@ -135,8 +122,6 @@ def _text(answers: list[Facts], searched: str, columns: list[str], margins: bool
             said = f"{distance:.3f}" if isinstance(distance, float) else str(distance)
             rows.append(["" if place else str(answer["query"]), str(place + 1), str(name), said, *shown])
     hidden = len(answers) - SHOWN_QUERIES
-    more = (
-        f" {counted(hidden, 'more query' if hidden == 1 else 'more querie')}: --json." if hidden > 0 else ""
-    )
+    more = f" {hidden:,} more {'query' if hidden == 1 else 'queries'}: --json." if hidden > 0 else ""
     order = f"Searched {visible(searched)}; order: distance, then id.{more}"
     return f"{table(rows)}\n{order}" if len(rows) > 1 else f"Nothing was found. {order}"

@@ -9,12 +9,14 @@ import os
 import signal
 import socket
 import sys
-import warnings
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import fields
 
 import click
 
+from ..errors import FileProblem, UnknownName, warn
+from ..serve import BACKLOG, Limits, create_app
+from ..serve import serve as run
 from .terminal import counted, json_option, visible
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -28,27 +30,17 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="Port; 0: any free one."
 )
 @click.option(
-    "--api-key",
-    "api_keys",
-    multiple=True,
-    envvar="KINHASH_API_KEY",
-    metavar="KEY",
+    "--api-key", "api_keys", multiple=True, envvar="KINHASH_API_KEY", metavar="KEY",
     help="Let in only requests with this key; may be repeated. Better: the variable KINHASH_API_KEY.",
-)
+)  # fmt: skip
 @click.option(
-    "--limit",
-    "given",
-    multiple=True,
-    metavar="NAME=N",
+    "--limit", "given", multiple=True, metavar="NAME=N",
     help="What one request may cost; may be repeated: rows=1000, k=1000, answer_values, body_bytes, ...",
-)
+)  # fmt: skip
 @click.option(
-    "--reload-seconds",
-    type=click.FloatRange(0.01),
-    default=1.0,
-    show_default=True,
+    "--reload-seconds", type=click.FloatRange(0.01), default=1.0, show_default=True,
     help="Between two looks at the files. SIGHUP looks at once.",
-)
+)  # fmt: skip
 @json_option
 def serve(
     model: str,
@@ -71,23 +63,14 @@ def serve(
       kinhash serve model.kin index.kin --limit k=100
       KINHASH_API_KEY=secret kinhash serve model.kin index.kin --host 0.0.0.0 --port 80
     """
-    from ..serve import create_app
-    from ..serve import serve as run
-
     limits = _limits(given)
-
-    _log_to_stderr()
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.getLogger("kinhash").setLevel(logging.INFO)
     if host not in LOOPBACK and not api_keys:
-        from ..errors import KinhashWarning
-
-        warnings.warn(
-            f"Anybody who reaches {host} can search. Set KINHASH_API_KEY to a secret.",
-            KinhashWarning,
-            stacklevel=1,
-        )
+        warn(f"Anybody who reaches {host} can search. Set KINHASH_API_KEY to a secret.")
     app = create_app(model, index, limits=limits, api_keys=api_keys, reload_seconds=reload_seconds)
     with _listening(host, port) as listening:
-        url = _address(host, listening.getsockname()[1])
+        url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         state = app.state.service.state()
         rows, model_id = counted(state["rows"], "row"), state["model_id"][:12]
         text = f"Serving {rows} at {url} (model {model_id}). Ctrl-C stops."
@@ -98,13 +81,8 @@ def serve(
             run(app, listening)
 
 
-def _limits(given: tuple[str, ...]) -> Any:
+def _limits(given: tuple[str, ...]) -> Limits:
     """``NAME=N`` as the limits of a service."""
-    from dataclasses import fields
-
-    from ..errors import UnknownName
-    from ..serve import Limits
-
     known, found = [one.name for one in fields(Limits)], {}
     for one in given:
         name, _, number = one.partition("=")
@@ -116,15 +94,7 @@ def _limits(given: tuple[str, ...]) -> Any:
     return Limits(**found)
 
 
-def _log_to_stderr() -> None:
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
-    logging.getLogger("kinhash").setLevel(logging.INFO)
-
-
 def _listening(host: str, port: int) -> socket.socket:
-    from ..errors import FileProblem
-    from ..serve import BACKLOG
-
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With its protocol named, as asyncio asks for it before it sends answers without delay (TCP_NODELAY).
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -141,10 +111,6 @@ def _listening(host: str, port: int) -> socket.socket:
             "an address of this machine and a free port",
             "Pass another --host or --port",
         ) from None
-
-
-def _address(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 @contextlib.contextmanager

@@ -43,6 +43,18 @@ def output_option(help: str, required: bool = True) -> Callable[[Any], Any]:
     return click.option("-o", "--output", metavar="FILE", required=required, help=help)
 
 
+def file_option(name: str, help: str, form: str = "FILE[:COLUMN]", **how: Any) -> Callable[[Any], Any]:
+    """``--name FILE[:COLUMN]``."""
+    return click.option(f"--{name}", metavar=form, help=help, **how)
+
+
+def refuse(*cases: tuple[object, str]) -> None:
+    """Raise a usage error with the first sentence whose condition holds."""
+    for wrong, sentence in cases:
+        if wrong:
+            raise click.UsageError(sentence)
+
+
 def refuse_given(names: Sequence[str], why: str) -> None:
     """Raise a usage error if any of these parameters of the running command was given."""
     context = click.get_current_context()
@@ -68,15 +80,12 @@ def emit(result: Mapping[str, object], text: str, as_json: bool) -> None:
     click.echo(json.dumps(plain(result), indent=2, allow_nan=False) if as_json else visible(text))
 
 
-def talk(text: str) -> None:
-    """A remark on an interactive terminal; pipes and log files do not get it."""
-    if sys.stderr.isatty():
+def talk(text: str) -> bool:
+    """A remark on an interactive terminal; pipes and log files do not get it. Whether it was made."""
+    talking = sys.stderr.isatty()
+    if talking:
         click.echo(visible(text), err=True)
-
-
-def unless_talked(text: str) -> list[str]:
-    """A line of a result, unless `talk` has printed it during the work."""
-    return [] if sys.stderr.isatty() else [text]
+    return talking
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from .._internal.types import Array
+from .._internal.files import keeping_others_out
+from .._internal.types import Array, Facts
+from ..codes import Codes
+from ..data import split_column
 from ..errors import InvalidInput
+from ..index import HammingIndex
 from .index import payload_option
-from .terminal import counted, emit, json_option, output_option
-
-if TYPE_CHECKING:
-    from ..codes import Codes
-    from ..index import HammingIndex
+from .inputs import encode_file, expect_output, kind_of_ids, open_codes, read_ids, read_labels, read_payload
+from .terminal import counted, emit, file_option, json_option, output_option, refuse
 
 
 @click.command()
@@ -24,27 +25,14 @@ if TYPE_CHECKING:
 @click.option("--skip-missing", is_flag=True, help="With --remove: ids that INDEX does not have are counted.")
 @click.option("--add", metavar="ROWS", help="Add these rows; their ids must be new. Without ids, count on.")
 @click.option("--upsert", metavar="ROWS", help="Add these rows, in place of those with the same ids.")
-@click.option("--model", metavar="FILE[:VIEW]", help="ROWS are features: encode them with this model first.")
-@click.option("--labels", metavar="FILE[:COLUMN]", help="With --model: classes of ROWS, for learned codes.")
-@click.option("--tags", metavar="FILE[:COLUMN]", help="With --model: tags of ROWS, for learned codes.")
-@click.option("--ids", metavar="FILE[:COLUMN]", help="Ids of ROWS, or of the rows of --payload.")
+@file_option("model", "ROWS are features: encode them with this model first.", "FILE[:VIEW]")
+@file_option("labels", "With --model: classes of ROWS, for learned codes.")
+@file_option("tags", "With --model: tags of ROWS, for learned codes.")
+@file_option("ids", "Ids of ROWS, or of the rows of --payload.")
 @payload_option
 @output_option("Leave INDEX as it is, and write this file.", required=False)
 @json_option
-def update(
-    index: str,
-    remove: str | None,
-    skip_missing: bool,
-    add: str | None,
-    upsert: str | None,
-    model: str | None,
-    labels: str | None,
-    tags: str | None,
-    ids: str | None,
-    payload: str | None,
-    output: str | None,
-    as_json: bool,
-) -> None:
+def update(index: str, output: str | None, as_json: bool, **options: Any) -> None:
     """Remove, add or replace rows of the file INDEX, or change their payload: all of it, or nothing.
 
     ROWS are codes, or features with --model. Rows with --labels or --tags get learned codes, as `kinhash fit
@@ -59,41 +47,39 @@ def update(
       kinhash update index.kin --payload prices.csv:price --ids prices.csv:id
       kinhash update index.kin --remove gone.txt --skip-missing
     """
-    from .._internal.files import keeping_others_out
-    from ..index import HammingIndex
-    from .inputs import expect_output
-
-    _expect_sense(remove, skip_missing, add, upsert, model, labels or tags, ids, payload)
-    from_file = remove if remove and os.path.exists(_path(remove)) else None
-    expect_output(output or index, add, upsert, labels, tags, ids, payload, from_file)
+    remove, add, upsert, ids, payload = (
+        options[name] for name in ("remove", "add", "upsert", "ids", "payload")
+    )
+    rows = add or upsert
+    _expect_sense(options, rows)
+    ids_to_remove = remove if remove and os.path.exists(split_column(remove)[0]) else None
+    expect_output(output or index, rows, options["labels"], options["tags"], ids, payload, ids_to_remove)
     start = time.perf_counter()
     with keeping_others_out(index):
         opened = HammingIndex.load(index, mmap=False)  # a mapped file cannot be replaced on Windows
-        removed, missing = _removed(opened, remove, skip_missing) if remove else (0, 0)
-        rows, before = 0, len(opened)
+        removed = missing = given = changed = 0
         left_out: tuple[str, ...] = ()
-        if add or upsert:
-            codes, names = _codes(opened, str(add or upsert), model, labels, tags, ids)
-            rows = len(codes)
-            columns, left_out = _payload(opened, payload, rows, names)
-            if upsert:
-                if names is None:
-                    raise click.UsageError(
-                        "--upsert needs the ids of the rows: --ids FILE, or codes with ids."
-                    )
-                opened.upsert(codes, names, columns)
-            else:
+        if remove:
+            removed, missing = _remove(opened, remove, ids_to_remove is not None, options["skip_missing"])
+        before = len(opened)
+        if rows:
+            codes, names = _codes(opened, rows, options)
+            given = len(codes)
+            columns, left_out = read_payload(payload, given, names, opened.payload)
+            if add:
                 opened.add(codes, names, columns)
-        added = len(opened) - before
-        changed = 0
-        if payload and not (add or upsert):
+            else:
+                refuse((names is None, "--upsert needs the ids of the rows: --ids FILE, or codes with ids."))
+                opened.upsert(codes, names, columns)
+        elif payload:
             changed, left_out = _change_payload(opened, payload, ids)
+        added = len(opened) - before
         opened.save(output or index)
     result = {
         "index": output or index,
         "rows": len(opened),
         "added": added,
-        "replaced": rows - added,
+        "replaced": given - added,
         "removed": removed,
         "missing": missing,
         "payload_changed": changed,
@@ -104,48 +90,34 @@ def update(
     emit(result, _text(result), as_json)
 
 
-def _expect_sense(
-    remove: str | None,
-    skip_missing: bool,
-    add: str | None,
-    upsert: str | None,
-    model: str | None,
-    labels: str | None,
-    ids: str | None,
-    payload: str | None,
-) -> None:
+def _expect_sense(options: Facts, rows: str | None) -> None:
     """Refuse options without effect."""
-    if add and upsert:
-        raise click.UsageError("Pass --add or --upsert, not both.")
-    rows = add or upsert
-    if not (rows or remove or payload):
-        raise click.UsageError("Pass --add, --upsert, --remove or --payload: what is to change.")
-    for given, needed, name, other in (
-        (skip_missing, remove, "--skip-missing", "--remove"),
-        (model, rows, "--model", "--add or --upsert"),
-        (labels, model, "--labels and --tags", "--model, which encodes the rows"),
-        (ids, rows or payload, "--ids", "--add, --upsert or --payload"),
-    ):
-        if given and not needed:
-            raise click.UsageError(f"{name} needs {other}.")
+    changes = rows or options["remove"] or options["payload"]
+    needs = (
+        ("--skip-missing", options["skip_missing"], "--remove", options["remove"]),
+        ("--model", options["model"], "--add or --upsert", rows),
+        ("--labels and --tags", options["labels"] or options["tags"],
+         "--model, which encodes the rows", options["model"]),
+        ("--ids", options["ids"], "--add, --upsert or --payload", rows or options["payload"]),
+        ("--payload alone", options["payload"] and not rows, "--ids FILE: whose payload it is", options["ids"]),
+    )  # fmt: skip
+    refuse(
+        (options["add"] and options["upsert"], "Pass --add or --upsert, not both."),
+        (not changes, "Pass --add, --upsert, --remove or --payload: what is to change."),
+        *((given and not needed, f"{name} needs {other}.") for name, given, other, needed in needs),
+    )
 
 
-def _path(spec: str) -> str:
-    from ..data import split_column
-
-    return split_column(spec)[0]
-
-
-def _text(result: dict[str, Any]) -> str:
+def _text(result: Facts) -> str:
     done = [
-        f"{word} {counted(number, thing)}"
-        for word, number, thing in (
-            ("removed", result["removed"], "row"),
-            ("added", result["added"], "row"),
-            ("replaced", result["replaced"], "row"),
-            ("changed the payload of", result["payload_changed"], "row"),
+        f"{word} {counted(result[name], 'row')}"
+        for word, name in (
+            ("removed", "removed"),
+            ("added", "added"),
+            ("replaced", "replaced"),
+            ("changed the payload of", "payload_changed"),
         )
-        if number
+        if result[name]
     ]
     said = ", ".join(done) or "changed nothing"
     said = said[0].upper() + said[1:] + "."
@@ -157,67 +129,47 @@ def _text(result: dict[str, Any]) -> str:
     return said
 
 
-def _removed(index: HammingIndex, remove: str, skip_missing: bool) -> tuple[int, int]:
+def _remove(index: HammingIndex, remove: str, is_file: bool, skip_missing: bool) -> tuple[int, int]:
     """Remove rows; how many were removed, and how many were not there."""
-    from .inputs import kind_of_ids, read_ids
-
-    if os.path.exists(_path(remove)):
-        # `kinhash dedup --dropped` leaves an empty file where nothing is dropped.
-        empty = not os.path.getsize(_path(remove))
-        found = None if empty else read_ids(remove, None, kind_of_ids(index))
-        names: list[Any] = [] if found is None else found.tolist()
-    else:
-        names = list(remove.split(","))
-        if index.ids.dtype.kind == "i":
-            try:
-                names = [int(name) for name in names]
-            except ValueError:
-                raise InvalidInput(
-                    f"{remove[:80]!r} is no file, and the ids of the index are numbers",
-                    "a file of ids, or numbers with commas between them",
-                    "Check the path",
-                ) from None
-    missing = 0
-    if skip_missing:
-        there = set(index.ids.tolist())
-        missing = sum(name not in there for name in names)
-        names = [name for name in names if name in there]
+    names: list[Any] = [] if is_file else list(remove.split(","))
+    # `kinhash dedup --dropped` leaves an empty file where nothing is dropped.
+    if is_file and os.path.getsize(split_column(remove)[0]):
+        found = read_ids(remove, None, kind_of_ids(index))
+        names = [] if found is None else found.tolist()
+    elif index.ids.dtype.kind == "i":
+        try:
+            names = [int(name) for name in names]
+        except ValueError:
+            raise InvalidInput(
+                f"{remove[:80]!r} is no file, and the ids of the index are numbers",
+                "a file of ids, or numbers with commas between them",
+                "Check the path",
+            ) from None
+    there = set(index.ids.tolist()) if skip_missing else set(names)
+    found_names = [name for name in names if name in there]
     before = len(index)
-    index.remove(names)
-    return before - len(index), missing
+    index.remove(found_names)
+    return before - len(index), len(names) - len(found_names)
 
 
-def _codes(
-    index: HammingIndex, rows: str, model: str | None, labels: str | None, tags: str | None, ids: str | None
-) -> tuple[Codes, Array | None]:
+def _codes(index: HammingIndex, rows: str, options: Facts) -> tuple[Codes, Array | None]:
     """The codes of the rows and their ids, if they have any."""
-    from .inputs import encode_file, kind_of_ids, open_codes, read_ids, read_labels
-
-    if model is not None:
-        codes, _ = encode_file(model, rows, ids, kind_of_ids(index), read_labels(labels, tags))
+    ids, kind = options["ids"], kind_of_ids(index)
+    if options["model"] is not None:
+        y = read_labels(options["labels"], options["tags"])
+        codes, _ = encode_file(options["model"], rows, ids, kind, y)
         return codes, codes.ids
     codes = open_codes(rows, index.n_bits if rows.lower().endswith(".npy") else None)
-    names = read_ids(ids, len(codes), kind_of_ids(index))
+    names = read_ids(ids, len(codes), kind)
     return codes, codes.ids if names is None else names
 
 
-def _payload(index: HammingIndex, spec: str | None, n_rows: int, ids: Array | None) -> Any:
-    from .inputs import read_payload
-
-    return read_payload(spec, n_rows, ids, index.payload)
-
-
-def _change_payload(index: HammingIndex, payload: str, ids: str | None) -> tuple[int, tuple[str, ...]]:
+def _change_payload(index: HammingIndex, payload: str, ids: str) -> tuple[int, tuple[str, ...]]:
     """Give rows other values in the columns of a table, in place: codes and other columns stay."""
-    from .inputs import kind_of_ids, read_ids
-
-    if ids is None:
-        raise click.UsageError("--payload alone needs --ids FILE: whose payload it is.")
-    names = read_ids(ids, None, kind_of_ids(index))
+    names, known = read_ids(ids, None, kind_of_ids(index)), dict(index.payload.items())
     assert names is not None
-    known = dict(index.payload.items())
-    columns, left_out = _payload(index, payload, len(names), names)
-    strange = [name for name in columns if name not in known]
+    columns, left_out = read_payload(payload, len(names), names, known)
+    strange = [name for name in columns or () if name not in known]
     if strange or not columns:
         raise InvalidInput(
             f"The index has no column {', '.join(strange) or 'of that table'}",
