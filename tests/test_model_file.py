@@ -182,11 +182,18 @@ def test_a_stranger_is_not_saved(tmp_path):
 
 @pytest.mark.parametrize("of", [str, Path, os.fsencode], ids=["text", "path", "bytes"])
 def test_paths_of_all_kinds(of, tmp_path):
-    """Finding 17."""
     fitted = hasher().fit(X, Y)
     fitted.save(of(tmp_path / "m.kin"))
     assert [entry.name for entry in tmp_path.iterdir()] == ["m.kin"]
     assert np.array_equal(load(of(tmp_path / "m.kin")).encode(X), fitted.encode(X))
+    kinhash.save_codes(fitted.codes_, of(tmp_path / "c.kin"))
+    index = kinhash.HammingIndex.from_codes(kinhash.load_codes(of(tmp_path / "c.kin")))
+    index.save(of(tmp_path / "i.kin"))
+    assert (
+        len(kinhash.HammingIndex.load(of(tmp_path / "i.kin"))) == len(load(of(tmp_path / "c.kin"))) == len(X)
+    )
+    kinhash.explore(index).save(of(tmp_path / "e.html"))
+    assert (tmp_path / "e.html").stat().st_size
 
 
 @pytest.mark.parametrize("step", ["write", "fsync", "replace"])

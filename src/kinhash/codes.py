@@ -28,7 +28,7 @@ from ._internal.container import (
 )
 from ._internal.texts import from_bytes, to_bytes
 from ._internal.types import Array, Bools, Bytes, Facts, Ints, Words
-from ._internal.validation import MAX_BITS, check_n_bits, is_integer
+from ._internal.validation import MAX_BITS, check_n_bits, is_integer, unmasked
 from .errors import CodesMismatch, DamagedFile, InvalidInput
 
 __all__ = [
@@ -81,7 +81,8 @@ class Codes:
     learned: bool | Bools = False
 
     def __post_init__(self) -> None:
-        packed, n_bits = self.packed, check_n_bits(self.n_bits)
+        packed, n_bits = unmasked(self.packed, "packed"), check_n_bits(self.n_bits)
+        object.__setattr__(self, "packed", packed)
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != n_bytes(n_bits):
             raise CodesMismatch(
                 f"Codes of {n_bits} bits came as an array of shape {packed.shape} and dtype {packed.dtype}",
@@ -225,7 +226,7 @@ def as_codes(codes: CodesLike, n_bits: int | None = None) -> Codes:
                 "Leave n_bits out, or pass the right one",
             )
         return codes
-    packed = np.asarray(codes)
+    packed = np.asarray(unmasked(codes, "codes"))
     if packed.ndim == 1 and len(packed) and isinstance(packed[0], str):
         packed = _from_hex(packed)
     if packed.ndim == 2 and packed.dtype == np.int8:
@@ -310,7 +311,7 @@ def word_distances(left: Words, right: Words) -> npt.NDArray[np.unsignedinteger[
 CODES_FACTS = {"n_bits": int, "model_id": (str, type(None)), "learned": bool}
 
 
-def save_codes(codes: Codes, path: str | os.PathLike[str]) -> None:
+def save_codes(codes: Codes, path: str | bytes | os.PathLike[str]) -> None:
     """Write codes, their ids, model id and which rows were learned to one verified file."""
     arrays: Arrays = {"packed": codes.packed}
     if codes.ids is not None:
@@ -332,11 +333,12 @@ def save_codes(codes: Codes, path: str | os.PathLike[str]) -> None:
         "model_id": codes.model_id,
         "learned": codes.learned is True,
     }
-    write_container(path, arrays, header, "codes")
+    write_container(os.fsdecode(path), arrays, header, "codes")
 
 
-def load_codes(path: str | os.PathLike[str], mmap: bool = False) -> Codes:
+def load_codes(path: str | bytes | os.PathLike[str], mmap: bool = False) -> Codes:
     """Read codes that `save_codes` wrote; ``mmap`` maps the file instead of reading it."""
+    path = os.fsdecode(path)
     arrays, header = read_container(path, kind="codes", mmap=mmap)
     try:
         require_facts(header, CODES_FACTS)

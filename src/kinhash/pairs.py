@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from ._internal.blocks import block_slices
 from ._internal.types import Array, Floats, Ints, Matrix, Numbers, Rng
+from ._internal.validation import unmasked
 from .errors import InvalidInput, warn
 
 __all__ = ["read_clicks", "read_pairs", "read_similarity", "read_triplets", "row_numbers"]
@@ -142,7 +143,7 @@ def _warn_of_one_row(left: Ints, right: Ints) -> None:
 
 
 def _verdicts(verdict: Numbers, n_pairs: int) -> Floats:
-    s = np.asarray(verdict)
+    s = np.asarray(unmasked(verdict, "verdict"))
     if s.dtype == bool:
         s = np.where(s, 1.0, -1.0)
     if s.shape != (n_pairs,) or s.dtype.kind not in "iuf":
@@ -167,7 +168,7 @@ def _verdicts(verdict: Numbers, n_pairs: int) -> Floats:
 def _weights(weights: Numbers | None, n_pairs: int) -> Floats | None:
     if weights is None:
         return None
-    w = np.asarray(weights)
+    w = np.asarray(unmasked(weights, "weight"))
     if w.shape != (n_pairs,) or w.dtype.kind not in "iufb":
         raise InvalidInput(
             f"weight has dtype {w.dtype} and shape {w.shape}, and there are {n_pairs} pairs",
@@ -248,7 +249,7 @@ def read_similarity(S: Matrix, anchors: Numbers | None, n_rows: int, rng: Rng) -
     in one direction or in both.
     """
     sparse = sp.issparse(S)
-    matrix = sp.csr_array(S) if sparse else np.asarray(S)
+    matrix = sp.csr_array(S) if sparse else np.asarray(unmasked(S, "S"))
     if matrix.dtype.kind not in "iuf":
         raise InvalidInput(
             f"S has dtype {matrix.dtype}",
@@ -382,7 +383,7 @@ def _require_some(what: str, **ends: Numbers) -> None:
 
 def row_numbers(rows: Numbers, name: str, n_rows: int) -> Ints:
     """Positions of rows that a user handed in, checked."""
-    array = np.asarray(rows)
+    array = np.asarray(unmasked(rows, name))
     words = [] if array.dtype.kind not in "USTO" else [x for x in array.flat if isinstance(x, str | bytes)]
     if words:
         raise InvalidInput(

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hasher_cases import ALL, OURS, TABLE, classes, make, needs_labels
 from sklearn.exceptions import NotFittedError
 
-from kinhash import EnergyHasher
+from kinhash import Codes, EnergyHasher, HammingIndex
 from kinhash.errors import InvalidInput, KinhashError, KinhashWarning
 
 X, Y = classes()
@@ -138,6 +138,34 @@ def test_errors_are_three_sentences_and_survive_pickling():
     message = str(caught.value)
     assert message == "n_bits is 0. Expected an integer from 1 to 16384. Set n_bits within that range."
     assert str(pickle.loads(pickle.dumps(caught.value))) == message
+
+
+MASKED = np.ma.masked_array(np.arange(90), mask=np.arange(90) == 3)
+CODES = Codes(np.arange(90, dtype=np.uint8)[:, None], 8)
+ONE_MASKED = {
+    "sample_weight": lambda: make("EnergyHasher").fit(X, Y, MASKED),
+    "codes": lambda: HammingIndex.from_codes(MASKED.astype(np.uint8)[:, None]),
+    "queries": lambda: HammingIndex.from_codes(CODES).search(MASKED.astype(np.uint8)[:, None], 1),
+    "packed": lambda: Codes(MASKED.astype(np.uint8)[:, None], 8),
+    "ids": lambda: HammingIndex.from_codes(CODES, ids=MASKED),
+    "payload": lambda: HammingIndex.from_codes(CODES, payload={"year": MASKED}),
+    "left": lambda: make("EnergyHasher").fit_pairs(X, MASKED, np.arange(90)[::-1]),
+    "verdicts": lambda: make("EnergyHasher").fit_pairs(X, Y, Y + 9, MASKED % 2),
+    "weight": lambda: make("EnergyHasher").fit_pairs(X, Y, Y + 9, Y % 2 == 0, weight=MASKED),
+    "S": lambda: make("EnergyHasher").fit_similarity(X[:9], np.ma.masked_less(np.eye(9), 0.5)),
+}
+
+
+@pytest.mark.parametrize("what", ONE_MASKED)
+def test_what_is_masked_is_not_read_as_a_value(what):
+    with pytest.raises(InvalidInput, match="masked array of which"):
+        ONE_MASKED[what]()
+
+
+def test_masked_ids_exclude_nothing():
+    exclude = np.ma.masked_array(np.arange(90), mask=np.arange(90) > 3)
+    nearest = HammingIndex.from_codes(CODES).search(CODES, 1, exclude=exclude).ids[:, 0]
+    assert ((nearest == np.arange(90)) == (np.arange(90) > 3)).all()
 
 
 # -- doubtful, but it works -----------------------------------------------------------------------------

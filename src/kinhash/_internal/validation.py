@@ -36,6 +36,7 @@ __all__ = [
     "in_order_of",
     "is_integer",
     "make_rng",
+    "unmasked",
 ]
 
 FRAMES = ("pandas", "polars", "pyarrow")
@@ -45,8 +46,7 @@ CHECK_ROWS = 65536
 
 def as_matrix(X: Features) -> Features:
     """X as something NumPy and scikit-learn take."""
-    if np.ma.isMaskedArray(X):
-        X = _without_mask(X)
+    X = unmasked(X, "X")
     if hasattr(X, "detach") and hasattr(X, "cpu"):
         X = _from_tensor(X)
     if isinstance(X, np.ndarray) and _is_small_float(X.dtype):
@@ -66,16 +66,18 @@ def as_matrix(X: Features) -> Features:
     return _lists(X[found[0]], found[0]) if found else X
 
 
-def _without_mask(X: Features) -> Array:
-    """A masked array of which nothing is masked as a plain one."""
-    n_masked = int(np.ma.getmaskarray(X).sum())
+def unmasked(values: Any, what: str) -> Any:
+    """A masked array of which nothing is masked as a plain one; with masked values it is refused."""
+    if not np.ma.isMaskedArray(values):
+        return values
+    n_masked = int(np.ma.getmaskarray(values).sum())
     if n_masked:
         raise InvalidInput(
-            f"X is a masked array of which {n_masked:,} values are masked",
-            "finite numbers only",
-            "Drop or impute such rows, for example with X.filled and sklearn.impute.SimpleImputer",
+            f"{what} is a masked array of which {n_masked:,} values are masked",
+            "values that are all there",
+            "Leave such rows out, or fill the values: values.filled(...)",
         )
-    return np.asarray(X.data)
+    return np.asarray(values.data)
 
 
 def column_names(X: Features) -> list[str] | None:
@@ -330,7 +332,7 @@ def check_weights(weights: Numbers | None, n_rows: int) -> Floats | None:
     """
     if weights is None:
         return None
-    array = np.asarray(weights, dtype=np.float64)
+    array = np.asarray(unmasked(weights, "sample_weight"), dtype=np.float64)
     if array.ndim == 0:
         array = np.full(n_rows, float(array))
     if array.shape != (n_rows,):

@@ -263,7 +263,7 @@ def as_place(target: Target, table: str) -> Place:
             "lower-case letters, digits and underscores, a letter first, at most 63",
             "Choose another name",
         )
-    text = os.fspath(target)
+    text = os.fsdecode(target)
     if not text or "\0" in text:
         raise InvalidInput(f"The target is {text!r}", "a file, a folder or a connection", "Name one")
     return Place(text, table)

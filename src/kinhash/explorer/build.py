@@ -48,9 +48,9 @@ class Explorer:
     html: str
     summary: Facts
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | bytes | os.PathLike[str]) -> None:
         """Write the page, all or nothing. It opens by a double click and needs no network."""
-        replace_file(path, [memoryview(self.html.encode())])
+        replace_file(os.fsdecode(path), [memoryview(self.html.encode())])
 
     def _repr_html_(self) -> str:
         frame = 'width="100%" height="720" style="border: 1px solid #8888; border-radius: 6px"'

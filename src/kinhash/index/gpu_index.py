@@ -78,14 +78,14 @@ class GpuIndex(HammingIndex):
         """Statistics of the index that `save` would write. Builds that index."""
         return self.to_cpu().stats()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | bytes | os.PathLike[str]) -> None:
         """Save as an index that opens on any machine, with or without a GPU."""
         self.to_cpu().save(path)
 
     @classmethod
     def load(
         cls,
-        path: str | os.PathLike[str],
+        path: str | bytes | os.PathLike[str],
         mmap: bool = True,
         *,
         cards: Sequence[int] | None = None,

@@ -29,7 +29,7 @@ from .._internal.blocks import n_threads, require_memory
 from .._internal.locks import new_lock
 from .._internal.texts import STRING
 from .._internal.types import Array, Bools, Bytes, Floats, Ints, Ints32, Words
-from .._internal.validation import check_choice, check_integer, check_n_bits
+from .._internal.validation import check_choice, check_integer, check_n_bits, unmasked
 from ..codes import Codes, CodesLike, as_codes, n_bytes, to_words
 from ..errors import CodesMismatch, InvalidInput, KinhashWarning
 from .file import IndexFile, read_index, write_index
@@ -575,7 +575,7 @@ class HammingIndex:
 
     # ---- files -------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | bytes | os.PathLike[str]) -> None:
         """Save as one checksummed file. An earlier file stays intact until the new one is complete.
 
         Parameters
@@ -585,10 +585,10 @@ class HammingIndex:
         """
         with self._writing:
             state, whole = self._compacted()
-        write_index(path, IndexFile(whole, state.next_id, state.model_id))
+        write_index(os.fsdecode(path), IndexFile(whole, state.next_id, state.model_id))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], mmap: bool = True) -> HammingIndex:
+    def load(cls, path: str | bytes | os.PathLike[str], mmap: bool = True) -> HammingIndex:
         """Open and verify a saved index.
 
         Parameters
@@ -598,7 +598,7 @@ class HammingIndex:
         mmap : bool, default=True
             Map the file instead of reading it.
         """
-        segment, next_id, model_id = read_index(path, mmap)
+        segment, next_id, model_id = read_index(os.fsdecode(path), mmap)
         index = cls(segment.n_bits)
         rows = (segment,) if len(segment) else ()
         index._state = _State(rows, next_id, {} if rows else dict(segment.payload), model_id)
@@ -636,7 +636,7 @@ class HammingIndex:
         if codes is None:
             raise InvalidInput("No codes came", "packed codes, or margins", "Pass the queries")
         if not isinstance(codes, Codes):
-            codes = np.asarray(codes)
+            codes = np.asarray(unmasked(codes, "codes"))
             if codes.ndim == 1:  # hex text
                 codes = as_codes(codes).packed
             fits = codes.ndim == 2 and codes.shape[1] == n_bytes(self.n_bits)
@@ -657,7 +657,7 @@ class HammingIndex:
 
     def _weigh(self, codes: CodesLike | None, margins: npt.ArrayLike) -> tuple[CodesLike, Bytes, Floats]:
         """The query codes, the weight of every bit (q, n_bits), and what a weight of 1 stands for (q,)."""
-        margins = np.asarray(margins, np.float64)
+        margins = np.asarray(unmasked(margins, "margins"), np.float64)
         if margins.ndim != 2 or margins.shape[1] != self.n_bits or not np.isfinite(margins).all():
             raise InvalidInput(
                 f"The margins came with shape {margins.shape}, or are not finite",
@@ -720,7 +720,7 @@ class HammingIndex:
         """The numbers of the queries that leave a row out, and the ids of these rows."""
         if exclude is None:
             return None, None
-        entries = list(exclude) if isinstance(exclude, (list, tuple)) else np.asarray(exclude).tolist()
+        entries = list(exclude) if isinstance(exclude, (list, tuple)) else np.asanyarray(exclude).tolist()
         if not isinstance(entries, list) or len(entries) != n_queries:
             came = f"{len(entries)} entries" if isinstance(entries, list) else "one entry"
             raise InvalidInput(

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from .._internal.texts import STRING
 from .._internal.types import Array, Bools, Ints
-from .._internal.validation import is_integer
+from .._internal.validation import is_integer, unmasked
 from ..errors import InvalidInput
 
 __all__ = [
@@ -180,6 +180,7 @@ def sorting_order(ids: Values) -> Ranks:
 
 def as_ids(ids: IdsLike, what: str = "ids") -> Values:
     """Ids as int64 or strings, in the order given; anything else is refused."""
+    ids = unmasked(ids, what)
     values = np.asarray(ids)
     if values.ndim != 1:
         raise _unusable(what, f"an array of shape {values.shape}")
@@ -392,6 +393,7 @@ def as_payload(payload: PayloadLike, n_rows: int) -> Columns:
 
 
 def _column(name: str, values: Any, n_rows: int) -> Column:
+    values = unmasked(values, f"The payload column {name!r}")
     if holds_lists(values):
         lists = (
             values if isinstance(values, ListColumn) else ListColumn.of(values, f"payload column {name!r}")
