@@ -139,7 +139,7 @@ def _interrupt_while_writing(folder: Path, before: dict[str, bytes]) -> None:
 EXPORT = """
 import os, sys, time, duckdb
 from kinhash.cli import main
-import kinhash.engines.{engine} as engine
+import kinhash.engines.sql as engine
 
 def turned_into(error):
     def slow(*args):

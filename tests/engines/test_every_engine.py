@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kinhash import Codes
 from kinhash.engines import ENGINES, Engine, check, prepared_statement, search, statement, write
-from kinhash.engines.base import SqlEngine, with_ties
+from kinhash.engines.libraries import with_ties
 from kinhash.errors import InvalidInput
 
 from .cases import asked_of, assert_answers, brute_force, clustered
@@ -125,7 +125,7 @@ def test_the_statement_finds_the_neighbors(name: str, new_target: NewTarget) -> 
         assert set(ids[:inner]) == set(true_ids[0][:inner].tolist())
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if issubclass(ENGINES[name], SqlEngine)])
+@pytest.mark.parametrize("name", [name for name in ALL if hasattr(ENGINES[name], "prepared_statement")])
 def test_a_prepared_statement_finds_the_neighbors_of_every_code(name: str, new_target: NewTarget) -> None:
     codes, target = clustered(300, 100), new_target(name)
     write(name, codes, target, table="things")
@@ -142,7 +142,7 @@ def test_a_prepared_statement_finds_the_neighbors_of_every_code(name: str, new_t
     assert len(texts) == 1, "one text for all queries"
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if not issubclass(ENGINES[name], SqlEngine)])
+@pytest.mark.parametrize("name", [name for name in ALL if not hasattr(ENGINES[name], "prepared_statement")])
 def test_an_engine_without_sql_has_no_prepared_statement(name: str) -> None:
     with pytest.raises(InvalidInput, match="has no SQL"):
         prepared_statement(name, np.zeros((1, 8), np.uint8), "place")

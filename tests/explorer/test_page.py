@@ -177,7 +177,7 @@ def test_few_rows_make_a_page_too(n):
     [
         ({"labels": [1, 2]}, "2 labels came with 12 codes"),
         ({"text": ["a"]}, "1 texts came with 12 codes"),
-        ({"ids": [1, 1] * 6}, "comes twice"),
+        ({"ids": [1, 1] * 6}, "came twice"),
         ({"features": np.zeros((3, 2))}, "3 rows of features"),
         ({"model": object()}, "model came without features"),
         ({"n_rows": 50_001}, "n_rows"),

@@ -6,7 +6,7 @@
     found = engines.search("duckdb", "my.duckdb", queries, k=10)   # the same value as HammingIndex.search
     print(engines.statement("duckdb", queries, "my.duckdb"))       # to paste into your own program
 
-Add one: a final subclass of `Engine` in ``engines/foo.py``, and a row of ``ENGINES`` in ``base.py``.
+Add one: a final subclass of `Engine` in ``engines/foo.py`` (with SQL, in ``sql.py``), and a row of ``ENGINES``.
 """
 
 from .base import ENGINES as ENGINES

@@ -7,7 +7,6 @@ which are 64-bit integers or, where an engine holds them, strings. Subclasses ar
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -22,29 +21,27 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.files import new_files
 from .._internal.registry import Table
-from .._internal.types import Array, Bytes, Facts
+from .._internal.types import Array, Facts
 from .._internal.validation import check_integer
-from ..codes import Codes, CodesLike, as_codes, n_bytes, pack_bits, to_words, unpack_bits
+from ..codes import Codes, CodesLike, as_codes, n_bytes, pack_bits, to_words
 from ..errors import CodesMismatch, EngineProblem, InvalidInput, KinhashError, MissingExtra
-from ..index import Neighbors, as_ids
+from ..index import Neighbors, as_ids, sorting_order
 
 ENGINES = Table(
     "engine",
     {
-        "duckdb": "kinhash.engines.duckdb:DuckDB",
-        "faiss": "kinhash.engines.faiss:Faiss",
-        "lance": "kinhash.engines.lance:Lance",
-        "parquet": "kinhash.engines.parquet:Parquet",
-        "pgvector": "kinhash.engines.postgres:PgVector",
-        "postgres": "kinhash.engines.postgres:Postgres",
-        "sqlite": "kinhash.engines.sqlite:SQLite",
+        "duckdb": "kinhash.engines.sql:DuckDB",
+        "faiss": "kinhash.engines.libraries:Faiss",
+        "lance": "kinhash.engines.libraries:Lance",
+        "parquet": "kinhash.engines.sql:Parquet",
+        "pgvector": "kinhash.engines.sql:PgVector",
+        "postgres": "kinhash.engines.sql:Postgres",
+        "sqlite": "kinhash.engines.sql:SQLite",
     },
     entry_points="kinhash.engines",
 )
 Target = str | os.PathLike[str]
-Listed = tuple[npt.ArrayLike, npt.ArrayLike]  # ids and distances as an engine gives them
 Found = tuple[Array, npt.NDArray[np.uint16]]  # ids (int64 or strings) and distances of one query
 TABLE = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
@@ -150,8 +147,8 @@ def statement(
 
     SQL for databases, Python for libraries. The engine need not be installed. Parameters as in `search`.
     """
-    one: Engine = ENGINES.make(engine)
-    return one.statement(_first(code, n_bits), check_integer("k", k, 1), as_place(target, table))
+    one, first, k, place = _asked(engine, code, target, k, n_bits, table)
+    return one.statement(first, k, place)
 
 
 def prepared_statement(
@@ -168,11 +165,21 @@ def prepared_statement(
     For DuckDB, Parquet (by DuckDB), SQLite, PostgreSQL (psycopg 3) and pgvector. The text is the same for all
     codes of one length, so a program keeps it, and passes the parameters of each query.
     """
-    one: Engine = ENGINES.make(engine)
+    one, first, k, place = _asked(engine, code, target, k, n_bits, table)
     if not isinstance(one, SqlEngine):
         names = ", ".join(name for name in ENGINES if issubclass(ENGINES[name], SqlEngine))
         raise InvalidInput(f"{engine} has no SQL", f"one of {names}", "Use kinhash.engines.statement")
-    return one.prepared_statement(_first(code, n_bits), check_integer("k", k, 1), as_place(target, table))
+    return one.prepared_statement(first, k, place)
+
+
+def _asked(
+    engine: str, code: CodesLike, target: Target, k: int, n_bits: int | None, table: str
+) -> tuple[Engine, Codes, int, Place]:
+    """What a statement is about: the engine, one code, ``k`` and the place."""
+    codes = as_codes(code, n_bits)
+    if not len(codes):
+        raise InvalidInput("No code came", "one code to ask about", "Pass a row of codes")
+    return ENGINES.make(engine), codes[0], check_integer("k", k, 1), as_place(target, table)
 
 
 @dataclass(frozen=True)
@@ -248,13 +255,6 @@ def check(
     return Check(n_queries, min(k, len(rows)), bool(distances_equal), bool(ids_equal))
 
 
-def _first(code: CodesLike, n_bits: int | None) -> Codes:
-    codes = as_codes(code, n_bits)
-    if not len(codes):
-        raise InvalidInput("No code came", "one code to ask about", "Pass a row of codes")
-    return codes[0]
-
-
 def as_place(target: Target, table: str) -> Place:
     """A place from what the user named; one rule for tables that every engine accepts."""
     if not isinstance(table, str) or not TABLE.fullmatch(table):
@@ -277,17 +277,8 @@ def prepared(codes: Codes, ids: npt.ArrayLike | None = None) -> Codes:
         raise InvalidInput(
             f"{len(values)} ids came with {len(codes)} codes", "one id per code", "Pass as many ids as rows"
         )
-    listed = values.tolist()
-    order = np.argsort(values, kind="stable")
-    if values.dtype.kind not in "iu":  # strings ascend by their code points
-        order = np.array(sorted(range(len(listed)), key=listed.__getitem__), np.int64)
-    ids = values[order]
-    twice = np.flatnonzero(ids[1:] == ids[:-1])
-    if len(twice):
-        raise InvalidInput(
-            f"The id {listed[order[twice[0]]]!r} came twice", "distinct ids", "Pass each id once"
-        )
-    return Codes(np.ascontiguousarray(codes.packed[order]), codes.n_bits, ids, codes.model_id)
+    order = sorting_order(values)
+    return Codes(np.ascontiguousarray(codes.packed[order]), codes.n_bits, values[order], codes.model_id)
 
 
 @contextmanager
@@ -433,30 +424,6 @@ def id_array(ids: Any) -> Array:
     )
 
 
-def texts(packed: Bytes, n_bits: int) -> npt.NDArray[np.bytes_]:
-    """Codes as zeros and ones, the first bit first: one text of ``n_bits`` per row."""
-    return np.ascontiguousarray(unpack_bits(packed, n_bits) + ord("0")).view(f"S{n_bits}")[:, 0]
-
-
-def with_ties(fetch: Callable[[int], Listed], k: int, n_rows: int) -> Found:
-    """The ``k`` nearest by (distance, id) from an engine that orders by distance alone.
-
-    ``fetch(m)`` gives ids and ascending distances of some ``m`` nearest rows. We ask for more until a
-    distance beyond the k-th appears: then all rows tied with the k-th are there, and the smallest ids win.
-    """
-    wanted = min(2 * k + 16, n_rows)
-    while True:
-        ids, distances = fetch(wanted)
-        distances = np.asarray(distances)
-        if wanted >= n_rows or distances[-1] > distances[k - 1]:
-            break
-        wanted = min(4 * wanted, n_rows)
-    ids, distances = id_array(ids), np.rint(distances).astype(np.uint16)
-    keys = list(zip(distances.tolist(), ids.tolist(), strict=True))
-    order = sorted(range(len(keys)), key=keys.__getitem__)[:k]
-    return ids[order], distances[order]
-
-
 Value = Callable[[str, object], str]  # the SQL of a value with a name: a literal, or a parameter
 
 
@@ -495,26 +462,6 @@ class SqlEngine(Engine):
         return PreparedStatement(self.sql(code, k, place, parameter), parameters)
 
 
-def select(distance: str, source: str, k: str) -> str:
-    """The ``k`` nearest rows in the order (distance, id), which SQL can promise."""
-    return f"select id, {distance} as distance from {source} order by distance, id limit {k}"
-
-
-def quoted(text: str) -> str:
-    """Text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def sql_reader(engine: Engine, place: Place, facts: EngineFacts, run: Callable[[str], list[Any]]) -> Reader:
-    """A search that runs exactly the statement the engine prints."""
-
-    def nearest(code: Codes, k: int) -> Found:
-        rows = run(engine.statement(code, k, place))
-        return id_array([row[0] for row in rows]), np.array([row[1] for row in rows], np.uint16)
-
-    return Reader(facts, nearest)
-
-
 def already_there(place: Place, what: str = "table") -> InvalidInput:
     """The refusal to write over something."""
     name = f"{place.table!r}" if what != "file" else place.target
@@ -530,13 +477,3 @@ def not_there(place: Place) -> InvalidInput:
     return InvalidInput(
         f"There is no table {place.table!r} in that place", "a table of codes", "Write the codes first"
     )
-
-
-@contextlib.contextmanager
-def fresh_file(path: str) -> Iterator[None]:
-    """A database file that did not exist before a failure does not exist after it."""
-    if os.path.exists(path):
-        yield
-        return
-    with new_files(path, *(path + ending for ending in (".wal", "-journal", "-wal", "-shm"))):
-        yield

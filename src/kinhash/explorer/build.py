@@ -20,7 +20,7 @@ from .._internal.types import Array, Facts, Ints, LabelsLike, Matrix, Rng
 from .._internal.validation import check_finite, check_integer
 from ..codes import Codes, CodesLike, as_codes, pack_bits
 from ..errors import CodesMismatch, InvalidInput
-from ..index import HammingIndex, as_ids
+from ..index import HammingIndex, as_ids, sorting_order
 from ..labels import Labels, read_labels
 from .doubts import Doubts, judge_labels
 from .figures import bit_figures, quality
@@ -238,14 +238,10 @@ def _read_rows(
 ) -> _Rows:
     """Codes (an index, `Codes` or packed bytes), and what comes beside them, sorted by id."""
     found, names = _codes_and_ids(codes, None if ids is None else as_ids(ids))
-    n_rows, listed = len(found), names.tolist()
+    n_rows = len(found)
     if not n_rows:
         raise InvalidInput("There are no rows", "codes of one row at least", "Pass the codes of your rows")
-    order = np.argsort(names, kind="stable")
-    if names.dtype.kind not in "iu":
-        order = np.array(sorted(range(n_rows), key=listed.__getitem__), np.int64)
-    if len(set(listed)) < n_rows:
-        raise InvalidInput("An id comes twice", "one id for each row", "Pass distinct ids")
+    order = sorting_order(names)
     known = texts = None
     if labels is not None:
         known = read_labels(labels)
