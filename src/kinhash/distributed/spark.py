@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._internal.types import Array, Bytes
-from .._internal.validation import check_integer
+from .._internal.validation import check_integer, is_integer, make_rng
 from ..errors import InvalidInput, MissingExtra
 from .blocks import N_ROWS, code_block, fit_drawn, packed_model
 
@@ -43,7 +43,7 @@ def fit(
     Parameters
     ----------
     hasher : EnergyHasher
-        The hasher to fit; an integer ``random_state`` is part of the hash.
+        The hasher to fit; ``random_state`` decides which rows are drawn.
     df : dataframe
         The rows.
     features : str, default="features"
@@ -58,7 +58,8 @@ def fit(
     check_integer("n_rows", n_rows, 1)
     columns = [_plain(df, features).alias("x")] + ([] if label is None else [_plain(df, label).alias("y")])
     seed = getattr(hasher, "random_state", None)
-    mixed = functions.xxhash64(functions.lit(seed if isinstance(seed, int) else 0), *columns)
+    seed = int(seed if is_integer(seed) else make_rng(seed).spawn(1)[0].integers(2**31))
+    mixed = functions.xxhash64(functions.lit(seed), *columns)
     keyed = df.select(*columns, mixed.alias("key"))
     rows = keyed.orderBy("key").limit(n_rows).toArrow().sort_by("key")
     if not rows.num_rows:

@@ -147,7 +147,7 @@ def explore(
         mapped = None
     shown = None if model is None else model_shown(model, X)
     bits = bit_figures(rows.codes, rows.labels)
-    figures = None if rows.labels is None else quality(rows.codes, mapped, rows.labels, X)
+    figures = None if rows.labels is None else quality(rows.codes, mapped, rows.labels, X, seed)
     tell(0.65, "doubtful labels")
     doubts = None if rows.labels is None else _doubts(X, rows.labels, seed)
     images = None

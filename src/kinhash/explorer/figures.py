@@ -38,7 +38,9 @@ MOST_PAIRS = 40
 MOST_LABELS = 500
 
 
-def quality(codes: Codes, queries: Codes | None, labels: Labels, X: Matrix = None) -> Facts | None:
+def quality(
+    codes: Codes, queries: Codes | None, labels: Labels, X: Matrix = None, seed: int = 0
+) -> Facts | None:
     """All figures that need labels, ready for the page; None where no two rows of known label are there.
 
     Features X add float cosine and a classifier. Memory: tables of 2,000 queries by distance, by blocks.
@@ -61,14 +63,14 @@ def quality(codes: Codes, queries: Codes | None, labels: Labels, X: Matrix = Non
         "interval": _interval(sums["scores"][has_kin]),
         "chance": sums["chance"],
         "labels": _by_label(sums, labels[asked], labels),
-        **_answers(codes, queries, labels, known, X),
+        **_answers(codes, queries, labels, known, X, seed),
     }
     if labels.classes is not None:
         figures["confusion"] = _confusion(mine, codes, labels, asked, known)
     return figures
 
 
-def _answers(codes: Codes, queries: Codes | None, labels: Labels, known: Ints, X: Matrix) -> Facts:
+def _answers(codes: Codes, queries: Codes | None, labels: Labels, known: Ints, X: Matrix, seed: int) -> Facts:
     """What a person sees in the first answers of some queries, beside what else one could do."""
     own = some_queries(len(known))
     asked = known[own]
@@ -79,7 +81,7 @@ def _answers(codes: Codes, queries: Codes | None, labels: Labels, known: Ints, X
     if features is None:
         lines.append(Line(RANDOM, 0, sheet.of_random_order()))
     else:
-        lines += reference_lines(sheet, *features, unseen_chances(X, labels, asked))
+        lines += reference_lines(sheet, *features, unseen_chances(X, labels, asked, seed))
     itself = None if queries is None else float(np.mean(self_retrieval(queries[asked], codes[known], own)))
     found = [_line_facts(line) for line in lines]
     return {"answers": found, "answers_of": len(asked), "self_retrieval": itself}

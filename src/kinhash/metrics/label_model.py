@@ -132,12 +132,12 @@ def out_of_fold(X: Matrix, labels: Labels, seed: int) -> Iterator[tuple[Ints, Ch
             yield judged[part], classifier(X[judged[part]])
 
 
-def unseen_chances(X: Matrix, labels: Labels, rows: Ints) -> Chances:
+def unseen_chances(X: Matrix, labels: Labels, rows: Ints, seed: int) -> Chances:
     """Probabilities (k, t) of these rows of known label, by classifiers that did not see them."""
     out = np.zeros((len(rows), len(labels.names)), np.float32)
     place = np.full(len(labels), -1)
     place[rows] = np.arange(len(rows))
-    for judged, chances in out_of_fold(X, labels, 0):
+    for judged, chances in out_of_fold(X, labels, seed):
         asked = place[judged] >= 0
         out[place[judged[asked]]] = chances[asked]
     return out

@@ -93,7 +93,8 @@ class Rivals:
         byte holds the label (255 for none), OPQ the remaining ones. Scores add up, with each of `WEIGHTS`.
         """
         with single_blas_thread():
-            classifier = Classifier.fit(self._columns(rows), labels[rows], self.C)
+            seed = int(self.rng.spawn(1)[0].integers(2**31))
+            classifier = Classifier.fit(self._columns(rows), labels[rows], self.C, seed)
             self.C = classifier.C
         rank, byte, space = (
             expected_jaccard if labels.is_tags else shared_label,
