@@ -24,12 +24,10 @@ from ._internal.reading import Lines as Lines
 from ._internal.reading import damaged as damaged
 from ._internal.reading import inflated as inflated
 from ._internal.reading import read_bytes as read_bytes
-from ._internal.reading import read_lines as read_lines
 from ._internal.reading import read_npy as read_npy
 from ._internal.reading import read_npz as read_npz
 from ._internal.reading import reading as reading
 from ._internal.reading import translating as translating
-from ._internal.reading import write_npz as write_npz
 from ._internal.registry import Table as Table
 from ._internal.rows import Rows as Rows
 from ._internal.stages import Stages as Stages

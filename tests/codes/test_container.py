@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from kinhash._internal import container
-from kinhash._internal.container import container_kind, read_container, write_container
-from kinhash._internal.digest import tree_digest
+from kinhash._internal.container import container_kind, read_container, tree_digest, write_container
 from kinhash.errors import FileProblem, InvalidInput
 
 DTYPES = ["?", "u1", "i1", "u2", "i2", "f2", "u4", "i4", "f4", "u8", "i8", "f8"]

@@ -11,24 +11,17 @@ import sys
 import numpy as np
 import pytest
 
-from kinhash._internal.container import read_container, write_container
+import kinhash
+from kinhash import Codes, save_codes
 from kinhash._internal.files import keeping_others_out
-from kinhash._internal.reading import read_npz, write_npz
 from kinhash.errors import FileProblem
 
 fcntl = pytest.importorskip("fcntl")
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions, pipes and signals are a Unix matter")
 
-CODES = np.arange(6, dtype=np.uint8).reshape(6, 1)
-WRITERS = {
-    "container": lambda path: write_container(path, {"x": np.arange(9)}, {}, "test"),
-    "npz": lambda path: write_npz(path, {"x": np.arange(9)}),
-}
 
-
-@pytest.fixture(params=WRITERS)
-def write(request):
-    return WRITERS[request.param]
+def write(path, n=9):
+    save_codes(Codes(np.zeros((n, 1), np.uint8), 8), path)
 
 
 def names(folder):
@@ -37,7 +30,7 @@ def names(folder):
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 @pytest.mark.parametrize("problem", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
-def test_a_fault_keeps_the_old_file_and_leaves_no_other(write, tmp_path, monkeypatch, step, problem):
+def test_a_fault_keeps_the_old_file_and_leaves_no_other(tmp_path, monkeypatch, step, problem):
     (tmp_path / "f").write_bytes(b"old")
 
     def fail(*_):
@@ -51,7 +44,7 @@ def test_a_fault_keeps_the_old_file_and_leaves_no_other(write, tmp_path, monkeyp
     assert (tmp_path / "f").read_bytes() == b"old"
 
 
-def test_what_is_no_plain_file_is_refused_and_stays(write, tmp_path):
+def test_what_is_no_plain_file_is_refused_and_stays(tmp_path):
     """A pipe stands for /dev/null, which root could replace by a file."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
@@ -64,7 +57,7 @@ def test_what_is_no_plain_file_is_refused_and_stays(write, tmp_path):
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
-def test_permissions_are_those_of_the_file_that_is_replaced(write, tmp_path, mode):
+def test_permissions_are_those_of_the_file_that_is_replaced(tmp_path, mode):
     path = tmp_path / "f"
     path.touch()
     path.chmod(mode)
@@ -82,12 +75,12 @@ def test_a_private_file_is_private_while_it_is_written(tmp_path, monkeypatch):
         real(handle)
 
     monkeypatch.setattr(os, "fsync", look)
-    write_container(tmp_path / "f", {}, {}, "test")
+    write(tmp_path / "f")
     assert set(seen) == {0o600}
 
 
 @pytest.mark.parametrize("mask", [0o022, 0o077])
-def test_a_new_file_has_the_usual_permissions(write, tmp_path, mask):
+def test_a_new_file_has_the_usual_permissions(tmp_path, mask):
     before = os.umask(mask)
     try:
         write(tmp_path / "f")
@@ -96,7 +89,7 @@ def test_a_new_file_has_the_usual_permissions(write, tmp_path, mask):
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o666 & ~mask
 
 
-def test_a_folder_that_cannot_be_read_is_no_failure(write, tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_read_is_no_failure(tmp_path, monkeypatch):
     """Root may read any folder, so the refusal is played."""
     real_open, real_list = os.open, os.listdir
 
@@ -114,12 +107,12 @@ def test_a_folder_that_cannot_be_read_is_no_failure(write, tmp_path, monkeypatch
 
 SAVER = """
 import os, sys, time, numpy as np
-from kinhash._internal.container import write_container
+from kinhash import Codes, save_codes
 def wait(handle):
     print("writing", flush=True)
     time.sleep(600)
 os.fsync = wait
-write_container(sys.argv[1], {"x": np.arange(99)}, {}, "test")
+save_codes(Codes(np.zeros((9, 1), np.uint8), 8), sys.argv[1])
 """
 
 
@@ -131,14 +124,14 @@ def test_what_a_killed_save_left_goes_with_the_next_and_a_living_one_stays(tmp_p
         try:
             assert child.stdout.readline() == b"writing\n"
             (left,) = (name for name in names(tmp_path) if name.startswith(".f.kin."))
-            write_container(path, {"x": np.arange(3)}, {}, "test")
+            write(path)
             assert left in names(tmp_path)
         finally:
             child.kill()
     assert left in names(tmp_path)
-    write_container(path, {"x": np.arange(4)}, {}, "test")
+    write(path, 4)
     assert names(tmp_path) == [".g.kin.0123456789ab.kinhash-tmp", "f.kin"]
-    assert len(read_container(path)[0]["x"]) == 4
+    assert len(kinhash.load(path)) == 4
 
 
 def test_what_was_left_of_a_backup_goes_with_the_file_itself(tmp_path):
@@ -148,7 +141,7 @@ def test_what_was_left_of_a_backup_goes_with_the_file_itself(tmp_path):
         (tmp_path / f"{name}-tmp").touch()
     (tmp_path / ".f.kin.bakery.0123456789ab.kinhash-tmp").touch()  # of another target
     (tmp_path / f"{left[1]}-old").mkdir()  # the only copy of another target, a folder
-    write_container(tmp_path / "f.kin", {"x": np.arange(3)}, {}, "test")
+    write(tmp_path / "f.kin")
     assert names(tmp_path) == [f"{left[1]}-old", ".f.kin.bakery.0123456789ab.kinhash-tmp", "f.kin"]
 
 
@@ -181,16 +174,16 @@ def test_what_was_left_of_a_read_only_file_goes_with_the_next(tmp_path, monkeypa
 
 def test_two_writers_in_one_process_do_not_disturb_each_other(tmp_path, monkeypatch):
     """The second save begins and ends while the first is under way."""
-    path, real, nested = tmp_path / "f.npz", os.fsync, []
+    path, real, nested = tmp_path / "f.kin", os.fsync, []
 
     def again(handle):
         if not nested:
             nested.append(True)
-            write_npz(path, {"x": np.arange(2)})
+            write(path, 2)
         real(handle)
 
     monkeypatch.setattr(os, "fsync", again)
-    write_npz(path, {"x": np.arange(5)})
+    write(path, 5)
     assert nested
-    assert len(read_npz(path)["x"]) == 5
-    assert names(tmp_path) == ["f.npz"]
+    assert len(kinhash.load(path)) == 5
+    assert names(tmp_path) == ["f.kin"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-__all__ = ["Facts", "Features", "LabelsLike", "Matrix"]
-
 Facts: TypeAlias = dict[str, Any]  # values by name, as reports, headers of files and JSON hold them
 
 # What users hand in has no common type. The door (`validation`) checks features, and leaves a `Matrix`.

@@ -21,8 +21,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-__all__ = ["limit_worker", "single_blas_thread"]
-
 Library: TypeAlias = Any  # a LibController of threadpoolctl
 Counts = dict[Library, int]  # its threads
 

@@ -9,8 +9,8 @@ A file is a valid safetensors file, so other tools can open it::
 
 Fillers called ``pad.0``, ``pad.1``, ... keep the arrays aligned, because safetensors allows no holes.
 
-*Digest.* blake2b over every byte of the file, the 64 hex digits of the digest itself read as
-zeros; see `_digest` for how it is spread over threads.
+*Digest.* blake2b over every byte of the file, the 64 hex digits of the digest itself read as zeros; see
+`tree_digest` for how it is spread over threads.
 
 *Reading* trusts nothing: the header is matched against the exact form written here, on the bytes
 in place, so nothing is allocated beyond the file itself before the digest holds. *Writing* is all
@@ -27,13 +27,15 @@ for at least 0. A digit stands for itself, and ``*`` for any length. The letter 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import mmap as memory_map
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,28 +43,14 @@ import numpy as np
 
 from ..errors import DamagedFile, FileProblem, InvalidInput
 from .blocks import n_threads
-from .digest import DIGEST_LENGTH, tree_digest
 from .files import PathLike, replace_file
 from .json import require_shallow
 from .types import Array, Bytes, Facts
 from .validation import MAX_BITS
 
-__all__ = [
-    "FORMAT",
-    "POSITIVE",
-    "SENSELESS",
-    "Arrays",
-    "Form",
-    "Forms",
-    "check_forms",
-    "container_kind",
-    "read_container",
-    "require_facts",
-    "write_container",
-]
-
 FORMAT = 2  # 1 was never released
 ALIGNMENT = 64  # a cache line, and what vector loads need
+DIGEST_LENGTH, LEAF = 64, 4 << 20  # hex digits; bytes that one thread hashes at a time
 MAX_HEADER = 16 << 20
 MAX_ARRAYS = 1000
 
@@ -349,6 +337,43 @@ def _views(path: PathLike, buffer: Bytes, layout: _Layout) -> Arrays:
         except ValueError:  # an empty array with another side too long for NumPy
             raise _damaged(path, f"gives the array {entry.name!r} an impossible shape") from None
     return arrays
+
+
+# ---- the digest ------------------------------------------------------------------------------
+
+
+def tree_digest(pieces: Sequence[memoryview], threads: int = 1) -> bytes:
+    """Hex digest of the pieces laid end to end, at memory speed: fixed leaves, hashed on all threads.
+
+    The bytes are cut into leaves of 4 MiB and the digest is the hash of the leaf hashes,
+    ``B(n || B(leaf_0) || B(leaf_1) || ...)`` with ``n`` the number of bytes in 8 little-endian bytes and
+    ``B`` blake2b of 32 bytes. The result does not depend on the number of threads.
+    """
+    leaves: list[list[memoryview]] = [[]]
+    room = LEAF
+    for piece in pieces:
+        while len(piece):
+            if not room:
+                leaves.append([])
+                room = LEAF
+            part, piece = piece[:room], piece[room:]
+            leaves[-1].append(part)
+            room -= len(part)
+    if len(leaves) == 1 or threads == 1:
+        hashes = [_leaf_hash(leaf) for leaf in leaves]
+    else:
+        with ThreadPoolExecutor(threads) as pool:  # hashlib lets the other threads run
+            hashes = list(pool.map(_leaf_hash, leaves))
+    size = sum(map(len, pieces))
+    root = hashlib.blake2b(size.to_bytes(8, "little") + b"".join(hashes), digest_size=DIGEST_LENGTH // 2)
+    return root.hexdigest().encode("ascii")
+
+
+def _leaf_hash(leaf: Sequence[memoryview]) -> bytes:
+    state = hashlib.blake2b(digest_size=DIGEST_LENGTH // 2)
+    for part in leaf:
+        state.update(part)
+    return state.digest()
 
 
 # ---- forms of arrays and headers --------------------------------------------------------------

@@ -23,15 +23,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "BACKUP",
-    "expect_plain_file",
-    "keeping_others_out",
-    "new_files",
-    "remove_unfinished",
-    "replace_file",
-    "replacing_file",
-]
 
 PathLike = str | os.PathLike[str]
 TEMPORARY = ".kinhash-tmp"

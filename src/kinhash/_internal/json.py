@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["null_or_text", "plain", "require_shallow"]
-
 MOST_LEVELS = 100
 # A text without an end is one match as well: sought again from each of its quotes, it would take hours.
 TEXT_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{\]}]', re.DOTALL)

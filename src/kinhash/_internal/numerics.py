@@ -9,8 +9,6 @@ import numpy as np
 
 from .types import Array, Floats, Floats32, Rng
 
-__all__ = ["fit_rotation", "jittered_cholesky", "sigmoid"]
-
 
 def jittered_cholesky(
     gram: Floats, alpha: float, jitters: Sequence[float], smallest_pivot: float = 0.0

@@ -19,7 +19,7 @@ import tarfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
@@ -28,8 +28,8 @@ from numpy.lib import format as npy
 
 from ..errors import DamagedFile, FileProblem, KinhashError
 from .blocks import require_memory
-from .files import replacing_file
-from .types import Array, Bytes, Facts
+from .files import PathLike
+from .types import Array, Bytes
 
 MAX_INFLATION = 1100  # deflate cannot do better than 1032 to 1
 LONGEST_LINE = 2**25  # characters: a row of more than a million numbers
@@ -37,7 +37,6 @@ LONGEST_HEADER = 1 << 16
 NPY = "a .npy file of numbers or text"
 NPZ = "an .npz file of plain arrays"
 BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # of the others, zipfile inflates any amount at once
-PathLike = str | os.PathLike[str]
 
 # What parsing and decompressing damaged bytes is known to raise.
 DAMAGE = (
@@ -150,14 +149,6 @@ class Lines:
         self._back = line
 
 
-def read_lines(stream: BinaryIO, at_least: int = 0) -> list[str]:
-    """All lines of a text file without their ends, blank lines at the end left out after ``at_least``."""
-    lines = [line.rstrip("\n") for line in Lines(stream)]
-    while len(lines) > at_least and not lines[-1].strip():
-        lines.pop()
-    return lines
-
-
 # ---- NumPy's own files -------------------------------------------------------------------------
 # ``np.load`` believes a header: a few damaged bytes ask it for terabytes, and pickled objects run code.
 
@@ -245,12 +236,3 @@ def read_npz(path: PathLike, *names: str) -> dict[str, Array]:
     require_memory(n_bytes, f"Reading {path}", "Save its arrays one by one with np.save")
     with reading(path, NPZ) as stream, np.load(stream, allow_pickle=False) as archive:
         return {name: archive[f"{name}.npy"] for name in names}
-
-
-def write_npz(path: PathLike, arrays: Mapping[str, Array]) -> None:
-    """Write a compressed ``.npz``, all or nothing; the folder is made if it is not there."""
-    with contextlib.suppress(OSError):  # said when the file cannot be written
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-    with replacing_file(path) as handle, os.fdopen(handle, "wb", closefd=False) as stream:
-        # The stubs of savez count every keyword as one of its own options.
-        np.savez_compressed(stream, **cast(Facts, dict(arrays)))

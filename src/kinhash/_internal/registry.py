@@ -13,8 +13,6 @@ from typing import Any
 
 from ..errors import MissingExtra, UnknownName
 
-__all__ = ["Table"]
-
 
 class Table(Mapping[str, Any]):
     """A read-only mapping of names to classes or functions, resolved on first use."""
@@ -24,19 +22,15 @@ class Table(Mapping[str, Any]):
         kind: str,
         rows: Mapping[str, str],
         entry_points: str | None = None,
-        also: str | None = None,
         more_in: str | None = None,
         names_there: Collection[str] = (),
     ) -> None:
-        """``also`` names another table, ``"module:TABLE"``, all of whose rows are ours too.
-
-        ``more_in`` names a package that adds rows by entry points. If it is not installed, the error for an
+        """``more_in`` names a package that adds rows by entry points. If it is not installed, the error for an
         unknown name mentions it; for the names of its rows, ``names_there``, it says that they are there.
         """
         self.kind = kind
         self._rows = dict(rows)
         self._entry_points = entry_points
-        self._also = also
         self._more_in = more_in
         self._names_there = {one.lower(): one for one in names_there}
 
@@ -80,8 +74,4 @@ class Table(Mapping[str, Any]):
             found = {point.name: point.value for point in entry_points(group=self._entry_points)}
             self._rows = {**found, **self._rows}
             self._entry_points = None
-        if self._also is not None:
-            module, _, name = self._also.partition(":")
-            self._rows = {**getattr(import_module(module), name)._targets(), **self._rows}
-            self._also = None
         return self._rows

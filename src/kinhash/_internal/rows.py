@@ -11,8 +11,6 @@ import scipy.sparse as sp
 
 from .types import Array, Features, Floats, Ints
 
-__all__ = ["PickedRows", "Rows"]
-
 
 class Rows:
     """Rows of a checked matrix X (n, p): dense (memory map included) or CSR."""

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-__all__ = ["FitTask", "Listener", "Stages"]
-
 log = logging.getLogger("kinhash")
 
 # Called with the name of a stage when it starts.

@@ -9,8 +9,6 @@ import numpy as np
 
 from .types import Array, Bytes, Ints
 
-__all__ = ["STRING", "columns", "from_bytes", "to_bytes"]
-
 STRING = np.dtypes.StringDType()  # fixed-width text would drop a NUL at its end
 
 

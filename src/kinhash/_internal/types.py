@@ -7,12 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .aliases import Facts, Features, LabelsLike, Matrix
-
-__all__ = [
-    "Array", "Bools", "Bytes", "Distances", "Facts", "Features", "Floats", "Floats32", "Ints", "Ints32",
-    "LabelsLike", "Matrix", "Numbers", "Numbers32", "Rng", "Seed", "Words",
-]  # fmt: skip
+from .aliases import Facts as Facts
+from .aliases import Features as Features
+from .aliases import LabelsLike as LabelsLike
+from .aliases import Matrix as Matrix
 
 Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -22,23 +22,6 @@ import numpy as np
 from ..errors import InvalidInput
 from .types import Array, Features, Floats, Matrix, Numbers
 
-__all__ = [
-    "MAX_BITS",
-    "as_matrix",
-    "check_choice",
-    "check_features",
-    "check_flag",
-    "check_integer",
-    "check_n_bits",
-    "check_number",
-    "check_weights",
-    "column_names",
-    "in_order_of",
-    "is_integer",
-    "make_rng",
-    "unmasked",
-]
-
 FRAMES = ("pandas", "polars", "pyarrow")
 MAX_BITS = 16384
 CHECK_ROWS = 65536

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._internal.html import document, picture, table
-from .._internal.pictures import pixels, png, png_address
 from .._internal.texts import STRING
 from .._internal.types import Array, Bools, Floats, Ints
 from ..errors import InvalidInput
@@ -288,7 +287,7 @@ def marks(found: Any, kin: Any) -> list[Bools] | None:
 
 
 def _image(shown: Any, words: str, frame: str) -> str:
-    return picture(png_address(png(pixels(shown))), words, SIDE + frame)
+    return picture(shown, words, SIDE + frame)
 
 
 def number(distance: float) -> str:

@@ -19,8 +19,6 @@ from .._internal.container import Form, check_forms
 from .._internal.rows import Rows
 from .._internal.types import Array, Bools, Floats
 
-__all__ = ["Seen", "Watch"]
-
 SOME, NUMBERS = 2048, 20_000_000  # rows that are looked at, and numbers in them at most
 FEWEST = 40  # rows below which no limits are remembered
 MARGIN = 1.05  # rows may leave the range of those seen by 5 %

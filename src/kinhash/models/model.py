@@ -54,17 +54,6 @@ from .steps import (
 if TYPE_CHECKING:
     from ..learn.table import LabelTable
 
-__all__ = [
-    "Arrays",
-    "Builder",
-    "Map",
-    "Model",
-    "WholeMap",
-    "arrays_id",
-    "packed_codes",
-    "require_whole",
-    "whole_network",
-]
 
 Arrays = dict[str, Array]
 log = logging.getLogger("kinhash")

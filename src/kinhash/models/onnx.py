@@ -19,8 +19,6 @@ from ..errors import InvalidInput, MissingExtra
 from .model import WholeMap, require_whole
 from .steps import Unsupported
 
-__all__ = ["IR_VERSION", "OPSET", "Graph", "model_of", "to_onnx"]
-
 OPSET, IR_VERSION = 17, 8
 WHOLE_TYPES = (np.int8, np.uint8, np.int16, np.int32, np.int64)
 

@@ -31,31 +31,6 @@ from ..codes import MAX_BITS
 if TYPE_CHECKING:
     from .onnx import Graph
 
-__all__ = [
-    "DOUBLE",
-    "LARGEST",
-    "RELATIVE_BITS",
-    "SIMILARITY_BITS",
-    "SINGLE",
-    "STEPS",
-    "TABLE",
-    "Bound",
-    "Clip",
-    "Columns",
-    "Inexact",
-    "Join",
-    "Linear",
-    "Product",
-    "Relative",
-    "Similarities",
-    "Step",
-    "Tabled",
-    "Unit",
-    "Unsupported",
-    "Workspace",
-    "places",
-    "require_exact",
-]
 
 DOUBLE, SINGLE = 2.0**53, 2.0**24  # whole numbers up to these are exact in float64 and in float32
 LARGEST = 2.0**52  # of constants
@@ -247,22 +222,26 @@ def places(xp: ModuleType, v: Array, shift: int, n: int, wrap: bool = False) -> 
 
 
 def whole_columns(xp: ModuleType, x: Array, mean: Array, factor: Array, limit: float) -> Array:
+    """Definition of the kernel of this name."""
     return xp.clip(xp.rint((x.astype(np.float64, copy=False) - mean) * factor), -limit, limit)
 
 
 def unit_rows(xp: ModuleType, v: Array, length: float) -> tuple[Array, Array]:
+    """Definition of the kernel of this name."""
     v = v.astype(np.float64, copy=False)
     n = xp.sqrt((v * v).sum(axis=1, keepdims=True))
     return xp.rint(v * xp.where(n > 0, length / xp.where(n > 0, n, 1.0), 0.0)), n
 
 
 def lengthened(xp: ModuleType, products: Array, n: Array, scale: Array, constant: Array) -> Array:
+    """Definition of the kernel of this name."""
     return xp.rint(products.astype(np.float64, copy=False) * n * scale) + constant
 
 
 def similarities(
     xp: ModuleType, products: Array, u: Array, squares: Array, shift: int, root: bool, table: Array
 ) -> Array:
+    """Definition of the kernel of this name."""
     wide = u.astype(np.float64, copy=False)
     squared = (wide * wide).sum(axis=1, keepdims=True) + squares - 2 * products.astype(np.float64, copy=False)
     if root:

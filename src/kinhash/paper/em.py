@@ -32,8 +32,6 @@ from .maps import LinearMap, choose_alpha, first_preparation, standardized_momen
 from .method import Method
 from .similarity import Training
 
-__all__ = ["EMBRE", "EMKSH", "EMLFH", "EMSPLH", "EMExpH", "PaperMethod"]
-
 
 class PaperMethod(Method):
     """Linearized mean field on one energy, then a ridge map.

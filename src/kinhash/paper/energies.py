@@ -26,8 +26,6 @@ from .._internal.registry import Table
 from .._internal.types import Floats
 from ..errors import InvalidInput
 
-__all__ = ["BRE", "ENERGIES", "KSH", "LFH", "SPLH", "Energy", "ExpH", "PairTerms"]
-
 
 @dataclass(frozen=True)
 class PairTerms:

@@ -34,27 +34,6 @@ from ..pairs import row_numbers
 from .energies import Energy
 from .similarity import PairSupervision, Supervision
 
-__all__ = [
-    "MAX_CLIP",
-    "RENORMALIZE",
-    "ROUNDING",
-    "DenseProblem",
-    "Minimum",
-    "Problem",
-    "Readout",
-    "Sample",
-    "Solution",
-    "SparseProblem",
-    "draw_sample",
-    "leading_eigenvector",
-    "line_slope",
-    "linearize",
-    "mean_field",
-    "round_marginals",
-    "solve_by_columns",
-    "solve_linearized",
-]
-
 MAX_CLIP = 2.5996819
 RENORMALIZE = ("row", "symmetric", "none")
 ROUNDING = ("mean", "median", "half")

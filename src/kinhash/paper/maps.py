@@ -26,19 +26,6 @@ from ..errors import InvalidInput
 from ..models import SIMILARITY_BITS, Builder, Map
 from .similarity import Training
 
-__all__ = [
-    "LinearMap",
-    "Preparation",
-    "PreparedMap",
-    "Similarities",
-    "Standardized",
-    "choose_alpha",
-    "first_preparation",
-    "prepare_rows",
-    "ridge_weights",
-    "standardized_moments",
-]
-
 FAR = 1e15  # prepared values are cut here; their products still fit into float32
 GUESS_ROWS = 1024
 LARGEST, SUM_BITS = 128.0, 45  # a column ends at this many spreads; a sum with similarities has these bits

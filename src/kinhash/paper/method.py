@@ -20,8 +20,6 @@ from ..errors import InvalidInput
 from ..models import Map
 from .similarity import NoSupervision, Training, from_labels, from_pairs, from_similarity
 
-__all__ = ["FEATURES", "Baseline", "Card", "Method", "Solved", "Unsupervised"]
-
 FEATURES = "features alone"
 
 

@@ -27,19 +27,6 @@ from ..errors import InvalidInput, warn
 from ..labels import Labels, read_labels
 from ..pairs import read_pairs, read_similarity
 
-__all__ = [
-    "ClassSupervision",
-    "MatrixSupervision",
-    "NoSupervision",
-    "PairSupervision",
-    "Supervision",
-    "TagSupervision",
-    "Training",
-    "from_labels",
-    "from_pairs",
-    "from_similarity",
-]
-
 UNKNOWN = -1  # the group of rows nothing is known about
 
 

@@ -15,17 +15,6 @@ from .maps import LinearMap, Preparation, Standardized, first_preparation, prepa
 from .method import FEATURES, Card, Solved, Unsupervised
 from .similarity import Training
 
-__all__ = [
-    "ITQ",
-    "LSH",
-    "SignBits",
-    "center_columns",
-    "centered_moments",
-    "itq_rotation",
-    "principal_directions",
-    "rotated_map",
-]
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ITQ(Unsupervised):

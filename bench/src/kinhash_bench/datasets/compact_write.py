@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from kinhash.errors import InvalidInput
 from kinhash.labels import Labels
-from kinhash.plugins import write_npz
 
 from .base import Dataset
+from .files import write_npz
 
 __all__ = ["write_compact"]
 

@@ -14,10 +14,10 @@ import scipy.sparse as sp
 
 from kinhash.errors import FileProblem
 from kinhash.labels import Labels
-from kinhash.plugins import damaged, read_bytes, read_lines, reading
+from kinhash.plugins import damaged, read_bytes, reading
 
 from .base import Dataset, Facts, Source, Wanted, rows_between
-from .files import digest_of
+from .files import digest_of, read_lines
 
 __all__ = ["FACTS", "SOURCE", "read", "read_vectors"]
 

@@ -1,19 +1,23 @@
-"""Checksums of files, how much can come out of a compressed one, and labels of any file."""
+"""Checksums of files, how much can come out of a compressed one, lines, labels of any file, and .npz files."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
 
 from kinhash.data import read_table
 from kinhash.errors import FileProblem
 from kinhash.labels import Labels, read_labels
-from kinhash.plugins import reading
+from kinhash.plugins import Array, Lines, reading, replace_file
 
-__all__ = ["checksum", "digest_of", "inflated_size_limit", "labels_of_file"]
+__all__ = ["checksum", "digest_of", "inflated_size_limit", "labels_of_file", "read_lines", "write_npz"]
 
 MAX_INFLATION = 1100  # deflate cannot do better than 1032 to 1
 
@@ -48,3 +52,21 @@ def labels_of_file(path: str, tags: bool = False) -> Labels:
         with suppress(FileProblem):  # which says that these are tags
             return read_labels(table.labels())
     return read_labels(table.tags())
+
+
+def read_lines(stream: BinaryIO) -> list[str]:
+    """All lines of a text file without their ends, blank lines at the end left out."""
+    lines = [line.rstrip("\n") for line in Lines(stream)]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines
+
+
+def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> None:
+    """Write a compressed ``.npz``, all or nothing; the folder is made if it is not there."""
+    with suppress(OSError):  # said when the file cannot be written
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    content = io.BytesIO()
+    # The stubs of savez count every keyword as one of its own options.
+    np.savez_compressed(content, **cast(dict[str, Any], dict(arrays)))
+    replace_file(path, [content.getbuffer()])

@@ -32,7 +32,9 @@ import numpy.typing as npt
 import scipy.fft
 
 from kinhash.errors import FileProblem, InvalidInput
-from kinhash.plugins import block_slices, is_integer, map_blocks, read_npz, write_npz
+from kinhash.plugins import block_slices, is_integer, map_blocks, read_npz
+
+from .files import write_npz
 
 __all__ = ["gist"]
 

@@ -19,10 +19,10 @@ import scipy.sparse as sp
 from kinhash.data import read_table
 from kinhash.errors import FileProblem
 from kinhash.labels import Labels
-from kinhash.plugins import damaged, read_lines, reading
+from kinhash.plugins import damaged, reading
 
 from .base import Dataset, Facts, Source, Wanted
-from .files import digest_of
+from .files import digest_of, read_lines
 
 __all__ = ["FACTS", "SOURCE", "read"]
 

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from kinhash.errors import DamagedFile, InvalidInput
 from kinhash.labels import Labels, read_labels
-from kinhash.plugins import check_integer, read_npz, write_npz
+from kinhash.plugins import check_integer, read_npz
 
+from ..datasets.files import write_npz
 from .balanced import draw_evenly
 
 if TYPE_CHECKING:
