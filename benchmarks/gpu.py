@@ -112,10 +112,10 @@ def score(n_queries: int = 100_000, n_rows: int = 10_000_000, n_tags: int = 81) 
         sides.append(sp.csr_array((np.ones(2 * n, np.uint8), tags, starts), shape=(n, n_tags)))
     begin = time.perf_counter()
     with kinhash.on_gpu():
-        ours = metrics.average_precision(queries, database, *sides)
+        ours = metrics.evaluate(queries, database, *sides).per_query
     seconds = time.perf_counter() - begin
     begin = time.perf_counter()
-    part = metrics.average_precision(queries[:64], database, sides[0][:64], sides[1])
+    part = metrics.evaluate(queries[:64], database, sides[0][:64], sides[1]).per_query
     again = time.perf_counter() - begin
     print(f"mAP of {n_queries:.0e} queries × {n_rows:.0e} rows with {n_tags} tags: {seconds:.2f} s,")
     print(

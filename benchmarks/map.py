@@ -4,7 +4,7 @@
 
 Compared, interleaved, best round of each:
 
-* kinhash         `mean_average_precision` on packed codes and a sparse tag matrix, all included;
+* kinhash         `evaluate` on packed codes and a sparse tag matrix, all included;
 * research        ±1 float32 product (one GEMM for 16 queries), argsort per query, cumulative sums;
 * research, plain the same with one product per query, as most published evaluators do it;
 * numpy           XOR, `np.bitwise_count`, `np.bincount`, and the same closed form for ties.
@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.metrics import TieGroups, mean_average_precision
+from kinhash.metrics import TieGroups, evaluate
 
 os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
 
@@ -108,16 +108,16 @@ def measure_memory(rows):
     columns[1::2] += 41  # two different tags per row
     tags = sp.csr_array((np.ones(2 * rows, np.int8), columns, np.arange(rows + 1) * 2), shape=(rows, 81))
     small = slice(0, 50)
-    mean_average_precision(codes[small], codes[small], tags[small], tags[small])  # compiled and loaded
+    evaluate(codes[small], codes[small], tags[small], tags[small])  # compiled and loaded
     queries, query_tags = codes[:N_QUERIES].copy(), tags[:N_QUERIES]
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak starts again from here
     before = status_mb("VmRSS")
     start = time.perf_counter()
-    mean_average_precision(queries, codes, query_tags, tags)
+    evaluate(queries, codes, query_tags, tags)
     seconds, grown = time.perf_counter() - start, status_mb("VmHWM") - before
     tracemalloc.start()
-    mean_average_precision(queries[:100], codes, query_tags[:100], tags)
+    evaluate(queries[:100], codes, query_tags[:100], tags)
     inputs = codes.nbytes + tags.data.nbytes + tags.indices.nbytes + tags.indptr.nbytes
     return seconds, grown, tracemalloc.get_traced_memory()[1] / 1e6, inputs / 1e6
 
@@ -154,7 +154,7 @@ def main():
     tag_words = np.ascontiguousarray(padded.T)
     query_tag_words = np.pad(np.packbits(query_dense > 0, axis=1), ((0, 0), (0, 5))).view(np.uint64)
 
-    exact = mean_average_precision(queries[few], database, query_tags[few], database_tags)
+    exact = evaluate(queries[few], database, query_tags[few], database_tags)
     counted = numpy_counts(words, tag_words, query_words, query_tag_words)
     np.testing.assert_allclose(exact.per_query, counted, rtol=0, atol=1e-12)
     sorted_ = research(signs, dense, query_signs, query_dense, 16)
@@ -167,10 +167,8 @@ def main():
 
     times = race(
         {
-            "kinhash": lambda: mean_average_precision(queries, database, query_tags, database_tags),
-            "kinhash, 1 thread": lambda: mean_average_precision(
-                queries, database, query_tags, database_tags, n_jobs=1
-            ),
+            "kinhash": lambda: evaluate(queries, database, query_tags, database_tags),
+            "kinhash, 1 thread": lambda: evaluate(queries, database, query_tags, database_tags, n_jobs=1),
             "numpy": lambda: numpy_counts(words, tag_words, query_words, query_tag_words),
             "research": lambda: research(signs, dense, query_signs, query_dense, 16),
             "research, plain": lambda: research(signs, dense, query_signs, query_dense, 1),

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import kinhash
-from kinhash.metrics import mean_average_precision
+from kinhash.metrics import evaluate
 
 X, y = load_digits(return_X_y=True)
 pictures = X.reshape(-1, 8, 8)
@@ -41,5 +41,5 @@ for row, line in enumerate(cells):
 # learned from labels and pixels, and codes mapped from pixels like those of the queries.
 
 for name, database in (("learned", hasher.codes_), ("mapped", hasher.encode(X[train]))):
-    score = mean_average_precision(codes, database, y[new], y[train])
+    score = evaluate(codes, database, y[new], y[train])
     print(f"mAP, {name} database: {score:.3f}")

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 
 import kinhash
-from kinhash.metrics import mean_average_precision
+from kinhash.metrics import evaluate
 from kinhash_bench.baselines import BASELINES
 
 X, y = load_digits(return_X_y=True)
@@ -22,7 +22,7 @@ scores = {}
 for name, method in methods.items():
     method.fit(X[:1400], y[:1400])
     codes = method.encode(X[1400:]), method.encode(X[:1400])
-    scores[name] = mean_average_precision(*codes, y[1400:], y[:1400])
+    scores[name] = evaluate(*codes, y[1400:], y[:1400])
 
 # %%
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import kinhash
-from kinhash.metrics import mean_average_precision
+from kinhash.metrics import evaluate
 
 TAGS = {
     0: {"loop"},
@@ -49,5 +49,5 @@ axes.legend()
 # %%
 # The score also counts what it left out: rows of unknown tags, and queries without relevant rows.
 
-score = mean_average_precision(codes, database, [tags[row] for row in new], known)
+score = evaluate(codes, database, [tags[row] for row in new], known)
 print(score)

@@ -104,13 +104,13 @@ def test_explain_counts_the_differing_bits():
 
 def test_score_is_the_expected_mean_average_precision():
     """Each row asks the others, its own left out, and the mean is the score."""
-    from kinhash.metrics import mean_average_precision
+    from kinhash.metrics import evaluate
 
     hasher = EMKSH(8, random_state=0).fit(X, Y)
     codes, each = hasher.encode(X), []
     for i in range(len(X)):
         others = np.delete(np.arange(len(X)), i)
-        each.append(float(mean_average_precision(codes[i], codes[others], Y[[i]], Y[others])))
+        each.append(float(evaluate(codes[i], codes[others], Y[[i]], Y[others])))
     assert hasher.score(X, Y) == pytest.approx(np.mean(each))
 
 

@@ -346,10 +346,10 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
         Codes are mapped on both sides. 1 is perfect; the share of relevant rows is chance.
         """
-        from .metrics import mean_average_precision
+        from .metrics import evaluate
 
         codes = self.encode(X, view=view)
-        return float(mean_average_precision(codes, codes, y, y, exclude_self=True))
+        return float(evaluate(codes, codes, y, y, exclude_self=True))
 
     def explain(self, x: Features, y: Features) -> Explanation:
         """Which bits of two rows differ, and by what margins."""

@@ -115,7 +115,7 @@ def test_search_by_codes_within_a_radius_and_in_words(run: Run, folder: Path) ->
 def test_eval_is_what_the_metrics_say(run: Run, folder: Path) -> None:
     from sklearn.metrics import average_precision_score
 
-    from kinhash.metrics import mean_average_precision
+    from kinhash.metrics import evaluate
 
     X, y = (
         np.load("X.npy") + np.random.default_rng(0).normal(size=(120, 6)) * 3,
@@ -124,7 +124,7 @@ def test_eval_is_what_the_metrics_say(run: Run, folder: Path) -> None:
     np.save("noisy.npy", X)
     result = done(run, "eval queries.kin --labels y.txt --features noisy.npy")
     codes = load_codes("queries.kin")
-    assert result["value"] == pytest.approx(mean_average_precision(codes, codes, y, y, exclude_self=True))
+    assert result["value"] == pytest.approx(evaluate(codes, codes, y, y, exclude_self=True))
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     others = ~np.eye(120, dtype=bool)
     oracle = [

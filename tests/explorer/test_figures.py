@@ -8,7 +8,7 @@ import pytest
 from kinhash import Codes, HammingIndex
 from kinhash.explorer.figures import bit_figures, quality
 from kinhash.labels import read_labels
-from kinhash.metrics import mean_average_precision, precision_at_k
+from kinhash.metrics import evaluate
 
 
 def made(n=150, seed=0):
@@ -22,11 +22,11 @@ def made(n=150, seed=0):
 def test_figures_are_those_of_the_metrics():
     codes, y = made()
     figures = quality(codes, None, read_labels(y))
-    assert figures["map"] == pytest.approx(
-        float(mean_average_precision(codes, codes, y, y, exclude_self=True))
-    )
+    assert figures["map"] == pytest.approx(float(evaluate(codes, codes, y, y, exclude_self=True)))
     for rank, share in figures["precision"]:
-        assert share == pytest.approx(float(precision_at_k(codes, codes, y, y, k=rank, exclude_self=True)))
+        assert share == pytest.approx(
+            float(evaluate(codes, codes, y, y, measures=f"precision@{rank}", exclude_self=True))
+        )
     distances = np.array([[codes[i].distances(codes[j])[0] for j in range(150)] for i in range(150)])
     kin, other = y[:, None] == y[None], ~np.eye(150, dtype=bool)
     for name, pairs in (("kin_at", kin & other), ("strangers_at", ~kin)):
@@ -40,7 +40,7 @@ def test_first_answers_stand_beside_cosine_and_a_classifier():
     X = np.random.default_rng(0).normal(size=(150, 5)) + 3 * np.eye(5)[y]
     figures = quality(codes, codes, read_labels(y), X)
     ours, *others = figures["answers"]
-    expected = float(precision_at_k(codes, codes, y, y, k=10, exclude_self=True))
+    expected = float(evaluate(codes, codes, y, y, measures="precision@10", exclude_self=True))
     assert any(value == pytest.approx(expected) for value in ours["figures"].values())
     assert 20 in [line["bytes"] for line in others]  # float cosine
     assert all(line["figures"].keys() <= ours["figures"].keys() | {"look-alikes"} for line in others)
@@ -54,7 +54,7 @@ def test_mapped_queries_search_the_stored_codes():
     mapped, _ = made(seed=1)
     mapped = Codes(mapped.packed, mapped.n_bits)
     figures = quality(codes, mapped, read_labels(y))
-    expected = float(mean_average_precision(mapped, codes, y, y, exclude_self=True))
+    expected = float(evaluate(mapped, codes, y, y, exclude_self=True))
     assert figures["map"] == pytest.approx(expected)
 
 

@@ -13,9 +13,8 @@ from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
 from kinhash import Codes, metrics
-from kinhash.errors import InvalidInput
 from kinhash.labels import read_labels
-from kinhash.metrics import AnswerSheet, answers, near_kin_from_scores, scores_by_label
+from kinhash.metrics import AnswerSheet, answers, scores_by_label
 from kinhash.metrics.answers import FIRST_TEN, JACCARD, LOOKS, MAP, NDCG, SAME_TAGS, UNLABELED
 from kinhash.metrics.label_model import expected_jaccard, label_bytes, shared_label
 
@@ -55,7 +54,7 @@ def test_ties_count_as_the_mean_over_their_orders(k, monkeypatch):
     for i, query in enumerate(mine):
         expected = by_hand(scores[i], query, TAGS, k)
         assert [found[name][i] for name in (FIRST_TEN, SAME_TAGS, JACCARD, NDCG)] == pytest.approx(expected)
-    oracle = metrics.average_precision_from_scores(scores, read_labels(mine), read_labels(TAGS))
+    oracle = metrics.evaluate(scores, None, read_labels(mine), read_labels(TAGS)).per_query
     np.testing.assert_allclose(found[MAP], oracle)
 
 
@@ -83,7 +82,7 @@ def test_unlabeled_rows_take_places_and_are_not_judged(monkeypatch):
         assert found[UNLABELED][i] == pytest.approx(unknown / 3)
         assert found[FIRST_TEN][i] == pytest.approx(relevant / (3 - unknown))
     known = [row for row in range(6) if y[row] is not None]
-    alone = metrics.average_precision_from_scores(scores[:, known], [0, 1], [y[row] for row in known])
+    alone = metrics.evaluate(scores[:, known], None, [0, 1], [y[row] for row in known]).per_query
     np.testing.assert_allclose(found[MAP], alone)
 
 
@@ -109,13 +108,22 @@ def test_a_random_order_has_the_share_of_relevant_rows():
     assert found == pytest.approx([(y.classes == y.classes[i]).mean() for i in range(5)])
 
 
-def test_the_nearest_rows_are_those_of_near_kin():
+@pytest.mark.parametrize("own", [False, True])
+def test_the_nearest_relevant_rows_are_found_by_their_definition(own):
     rng = np.random.default_rng(0)
-    y, X = rng.integers(0, 2, 300), rng.normal(size=(300, 4))
-    scores = rng.integers(0, 9, (20, 280))
-    sheet = AnswerSheet(read_labels(y[:20]), read_labels(y[20:]), features=(X[:20], X[20:]))
-    oracle = near_kin_from_scores(scores, y[:20], y[20:], X[:20], X[20:])
-    assert sheet.of_scores(lambda rows: scores[rows])[LOOKS].mean() == pytest.approx(oracle.recall)
+    y, X = rng.integers(0, 2, 300), rng.normal(size=(300, 4)) + 3
+    scores, mean = rng.integers(0, 9, (20, 300)), X.mean(axis=0)
+    near = np.zeros((20, 300), bool)
+    for i in range(20):
+        cosines = (X - mean) @ (X[i] - mean) / np.linalg.norm(X - mean, axis=1)
+        able = (y == y[i]) & (np.arange(300) != i if own else True)
+        near[i, np.argsort(np.where(able, -cosines, np.inf), kind="stable")[:10]] = True
+    itself = np.where(np.eye(20, 300), -np.inf, scores) if own else scores
+    oracle = metrics.evaluate(itself, None, near, None, "recall@100").per_query
+    sheet = AnswerSheet(
+        read_labels(y[:20]), read_labels(y), np.arange(20) if own else None, features=(X[:20], X)
+    )
+    np.testing.assert_allclose(sheet.of_scores(lambda rows: scores[rows])[LOOKS], oracle)
 
 
 def test_a_row_finds_itself_as_often_as_it_is_first_among_its_ties():
@@ -185,76 +193,6 @@ def test_scores_of_labels_are_means_over_the_queries_that_carry_them():
 # -- look-alikes ----------------------------------------------------------------------------------
 
 
-def case(seed=0, n_queries=15, n_database=150, n_bits=24):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_queries + n_database, 9)) + 3
-    y = rng.integers(0, 4, len(X))
-    codes = Codes.from_bits(X @ rng.normal(size=(9, n_bits)) > 0)
-    return (codes[:n_queries], codes[n_queries:], y[:n_queries], y[n_queries:], X[:n_queries], X[n_queries:])
-
-
-def relevance(mine, theirs, X_query, X_database, most, own=False):
-    """The definition: relevant rows, by cosine around the mean of the database."""
-    mean, near = X_database.mean(axis=0), np.zeros((len(mine), len(theirs)), bool)
-    for i, (row, label) in enumerate(zip(X_query - mean, mine, strict=True)):
-        cosines = []
-        for j, other in enumerate(X_database - mean):
-            cosine = row @ other / np.linalg.norm(row) / np.linalg.norm(other)
-            cosines.append((label == theirs[j] and not (own and i == j), cosine, -j))
-        for kin, _, j in sorted(cosines, reverse=True)[:most]:
-            near[i, -j] = kin
-    return near
-
-
-@pytest.mark.parametrize("own", [False, True])
-def test_near_kin_is_what_its_definition_says(own):
-    queries, database, *rest = case(n_database=130)
-    if own:
-        queries, rest = database, [rest[1], rest[1], rest[3], rest[3]]
-    found = metrics.near_kin(queries, database, *rest, exclude_self=own)
-    expected = metrics.average_precision(queries, database, relevance(*rest, 20, own), exclude_self=own)
-    np.testing.assert_allclose(found.per_query, expected)
-    recall = metrics.evaluate(
-        queries, database, relevance(*rest, 10, own), None, "recall@100", exclude_self=own
-    )
-    assert found.recall == pytest.approx(recall.value)
-    distances = np.stack([database.distances(queries[[i] * len(database)]) for i in range(len(queries))])
-    orders_ = [np.lexsort((np.arange(len(row)), row)) for row in distances]
-    tens = {tuple(order[order != i][:10] if own else order[:10]) for i, order in enumerate(orders_)}
-    assert (found.distinct, found.n_queries) == (len(tens), len(queries))
-    assert "different first tens" in str(found)
-    floats = near_kin_from_scores(-distances, *rest, exclude_self=own)
-    assert (floats.recall, floats.distinct) == pytest.approx((found.recall, found.distinct))
-    np.testing.assert_allclose(floats.per_query, found.per_query)
-
-
-def test_codes_of_classes_alone_have_one_answer_for_each_class():
-    *looks, mine, theirs, X, Z = case()
-    words = np.random.default_rng(1).integers(0, 2, (4, 24))
-    blind = metrics.near_kin(*(Codes.from_bits(words[y]) for y in (mine, theirs)), mine, theirs, X, Z)
-    assert blind.distinct == len(set(mine))
-    assert metrics.near_kin(*looks, mine, theirs, X, Z).distinct > 2 * blind.distinct
-
-
-def test_tags_sparse_features_and_queries_without_relevant_rows():
-    queries, database, mine, theirs, *features = case()
-    mine, theirs = mine.copy(), theirs.copy()
-    mine[3], mine[4] = 9, 8
-    theirs[:2] = 8
-    found = metrics.near_kin(queries, database, mine, theirs, *features)
-    assert np.flatnonzero(np.isnan(found.per_query)).tolist() == [3]
-    np.testing.assert_allclose(
-        found.per_query[4], metrics.average_precision(queries[[4]], database, (theirs == 8)[None])[0]
-    )
-    tags = [[{int(c)} for c in y] for y in (mine, theirs)]
-    same = metrics.near_kin(queries, database, *tags, *features)
-    assert same.value == pytest.approx(found.value)
-    sparse = metrics.near_kin(queries, database, mine, theirs, *(sp.csr_array(X) for X in features))
-    assert 0 < sparse.value <= 1
-    with pytest.raises(InvalidInput, match="belongs together"):
-        metrics.near_kin(queries[:3], database, mine, theirs, *features)
-
-
 def test_some_queries_are_spread_over_all():
     assert metrics.some_queries(20).tolist() == list(range(20))
     chosen = metrics.some_queries(60_000)
@@ -303,5 +241,3 @@ def test_ranks_and_wins():
     near, grades = rng.integers(0, 9, (2, 50))
     assert answers.rank_products(near, grades).mean() == pytest.approx(spearmanr(near, grades).statistic)
     assert answers.wins([3, 2, 1], [1, 2, 3]).tolist() == [1, 0.5, 0]
-    below, equal = metrics.strangers_below(np.array([2, 0]), np.array([1, 2, 2, 3]))
-    assert (below.tolist(), equal.tolist()) == ([1, 0], [2, 0])

@@ -24,18 +24,16 @@ from kinhash.metrics import (
     Comparison,
     Line,
     Split,
-    average_precision,
-    average_precision_from_scores,
     compare,
     compare_bits,
     compare_pairs,
     compare_triplets,
     compare_views,
+    evaluate,
     hold_out,
     hold_out_pairs,
     log_losses,
     out_of_fold,
-    precision_at_k,
     unit_rows,
 )
 from kinhash.metrics import judge as room
@@ -201,7 +199,7 @@ def test_rivals_find_what_is_near(kind):
     rivals = Rivals(X, rows, 16, np.random.default_rng(0))
     for one in rivals.unsupervised():
         scores = one.scores(rows[:30], rows[30:], None)
-        assert average_precision_from_scores(scores, y[:30], y[30:]).mean() > 0.5, one.name
+        assert evaluate(scores, None, y[:30], y[30:]).per_query.mean() > 0.5, one.name
     labels = read_labels(y)
     ((alone,), bytes_), predicted = rivals.informed(labels, rows)
     hidden = read_labels([None if i % 2 else int(c) for i, c in enumerate(y)])[rows[30:]]
@@ -210,7 +208,7 @@ def test_rivals_find_what_is_near(kind):
     assert alone.bytes_per_item == 1
     assert {one.bytes_per_item for one in bytes_} == {2}
     scores = bytes_[-1].scores(rows[:30], rows[30:], labels[rows[30:]])
-    assert average_precision_from_scores(scores, y[:30], y[30:]).mean() > 0.8
+    assert evaluate(scores, None, y[:30], y[30:]).per_query.mean() > 0.8
 
 
 def test_a_classifier_learns_and_never_judges_a_row_it_saw():
@@ -243,15 +241,15 @@ def test_figures_are_those_of_the_metrics(judged):
     own = Codes(hasher.codes_.packed, 16)
     for name, codes in ((CODES, own), (MAPPED, mapped)):
         assert found.score(name, MAP) == pytest.approx(
-            average_precision(new, codes, y[held], y[train]).mean()
+            evaluate(new, codes, y[held], y[train]).per_query.mean()
         )
         assert found.score(name, FIRST_TEN) == pytest.approx(
-            float(precision_at_k(new, codes, y[held], y[train], k=10))
+            float(evaluate(new, codes, y[held], y[train], measures="precision@10"))
         )
-        later = average_precision(new, new, y[held], y[held], exclude_self=True)
+        later = evaluate(new, new, y[held], y[held], exclude_self=True).per_query
         assert found.score(name, LATER_MAP) == pytest.approx(later.mean())
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    cosine = average_precision_from_scores(unit[held] @ unit[train].T, y[held], y[train])
+    cosine = evaluate(unit[held] @ unit[train].T, None, y[held], y[train]).per_query
     np.testing.assert_allclose(found.line(COSINE).measures[MAP], cosine, rtol=1e-6)
     assert found.score(RANDOM, FIRST_TEN) == pytest.approx((y[held][:, None] == y[train]).mean())
     assert found.line(LABEL_BYTE).bytes_per_item == found.line(OPQ_CODES).bytes_per_item == 2
@@ -266,7 +264,9 @@ def test_kinds_never_labeled_are_judged_by_a_fit_without_their_labels(judged):
     assert len(new_kinds) == 1
     assert (hidden.known == ~np.isin(y[train], new_kinds)).all()
     again = Toy().fit(X[train], hidden)
-    first = precision_at_k(again.encode(X[held]), Codes(again.codes_.packed, 16), y[held], y[train], k=10)
+    first = evaluate(
+        again.encode(X[held]), Codes(again.codes_.packed, 16), y[held], y[train], measures="precision@10"
+    )
     is_new = np.isin(y[held], new_kinds)
     assert found.score(CODES, NEW_TEN) == pytest.approx(first.per_query[is_new].mean())
     assert found.score(CODES, OLD_TEN) == pytest.approx(first.per_query[~is_new].mean())

@@ -19,11 +19,7 @@ from kinhash.errors import CodesMismatch, InvalidInput, KinhashWarning, UnknownN
 from kinhash.metrics import (
     MeanScore,
     TieGroups,
-    average_precision,
-    average_precision_from_scores,
     evaluate,
-    mean_average_precision,
-    precision_at_k,
     precision_recall_curve,
     radius_for_precision,
     rankings,
@@ -54,6 +50,10 @@ def over_all_orders(score, distances, grades):
     return dict(zip(TIES, [np.mean(scores), max(scores), min(scores), score(stable)], strict=True))
 
 
+def at(name, top):
+    return name if top is None else f"{name}@{top}"
+
+
 def same(a, b):
     assert a == pytest.approx(b, abs=1e-12, nan_ok=True)
 
@@ -81,18 +81,18 @@ def test_every_measure_by_codes_and_by_scores(rows):
 def test_average_precision_of_eight_tied_rows(kin, top):
     expected = over_all_orders(lambda g: oracle.ap(g, top), [3] * 8, kin)
     for ties in TIES:
-        same(average_precision(ZERO, oracle.ladder([3] * 8), [kin], ties=ties, top=top)[0], expected[ties])
+        same(
+            evaluate(
+                ZERO, oracle.ladder([3] * 8), [kin], measures=at("map", top), ties=ties, no_kin="zero"
+            ).per_query[0],
+            expected[ties],
+        )
 
 
-@given(few_rows, st.integers(1, 8))
-def test_functions_are_measures(rows, k):
+@given(few_rows)
+def test_several_measures_at_once(rows):
     distances, grades = zip(*rows, strict=True)
-    args = ZERO, oracle.ladder(distances), [grades]
-    options = {"no_kin": "zero"}
-    assert precision_at_k(*args, k=k, **options) == evaluate(*args, None, f"precision@{k}", **options)
-    for divide_by, suffix in (("kin", ""), ("found", "/found")):
-        one = mean_average_precision(*args, top=k, divide_by=divide_by, **options)
-        assert one == evaluate(*args, None, f"map@{k}{suffix}", **options)
+    args, options = (ZERO, oracle.ladder(distances), [grades]), {"no_kin": "zero"}
     found = evaluate(*args, None, ["map", "recall@1"], **options)
     assert list(found) == ["map", "recall@1"]
     assert isinstance(found["map"], MeanScore)
@@ -110,13 +110,15 @@ def test_a_measure_that_is_none(name):
 def test_the_band_contains_the_expectation_and_every_order(seed, top):
     rng = np.random.default_rng(seed)
     codes, y = rng.integers(0, 8, (60, 1)).astype(np.uint8), rng.integers(0, 4, 60)
-    found = mean_average_precision(codes[:9], codes, y[:9], y, n_bits=8, top=top)
+    found = evaluate(codes[:9], codes, y[:9], y, measures=at("map", top), n_bits=8)
     assert (found.worst <= found.per_query + 1e-12).all()
     assert (found.per_query <= found.best + 1e-12).all()
     assert found.band[0] <= found.value <= found.band[1]
     for _ in range(3):
         order = rng.permutation(60)
-        score = average_precision(codes[:9], codes[order], y[:9], y[order], ties="index", top=top)
+        score = evaluate(
+            codes[:9], codes[order], y[:9], y[order], measures=at("map", top), ties="index"
+        ).per_query
         assert (found.worst <= score + 1e-12).all()
         assert (score <= found.best + 1e-12).all()
 
@@ -141,7 +143,7 @@ def test_equals_scikit_learn_without_ties(seed, n):
     kin = rng.random(n) < 0.4
     kin[rng.integers(n)] = True
     distance = (query ^ np.array(rows)).sum(axis=1).astype(float)
-    found = average_precision(Codes.from_bits(query[None]), Codes.from_bits(np.array(rows)), [kin])[0]
+    found = evaluate(Codes.from_bits(query[None]), Codes.from_bits(np.array(rows)), [kin]).per_query[0]
     assert found == pytest.approx(average_precision_score(kin, -distance), abs=1e-12)
 
 
@@ -150,7 +152,7 @@ def test_ndcg_equals_scikit_learn_which_averages_ties_too(seed, top):
     rng = np.random.default_rng(seed)
     codes, tags = rng.integers(0, 4, (30, 1)).astype(np.uint8), rng.random((30, 6)) < 0.4
     shared = tags[:5].astype(int) @ tags.T.astype(int)
-    name = "ndcg" if top is None else f"ndcg@{top}"
+    name = at("ndcg", top)
     mine = evaluate(codes[:5], codes, tags[:5], tags, name, no_kin="zero")
     theirs = ndcg_score(shared, -distances(codes[:5], codes), k=top)
     assert mine == pytest.approx(theirs, abs=1e-12)
@@ -164,7 +166,7 @@ def test_constant_codes_give_chance(n_kin, n_strangers):
     t = np.arange(1, n + 1)
     by_place = (n_kin / n * (1 + (t - 1) * (n_kin - 1) / (n - 1)) / t).sum() / n_kin
     y = np.repeat([1, 0], [n_kin, n_strangers])
-    score = average_precision(np.zeros((1, 2), np.uint8), np.zeros((n, 2), np.uint8), [1], y)[0]
+    score = evaluate(np.zeros((1, 2), np.uint8), np.zeros((n, 2), np.uint8), [1], y).per_query[0]
     assert score == pytest.approx(by_place, abs=1e-12)
 
 
@@ -191,24 +193,6 @@ def test_discount_sums_in_chunks():
         np.testing.assert_allclose(discount_sums(places, chunk), exact, rtol=1e-14)
 
 
-@given(few_rows)
-def test_precision_at_recall_is_kin_over_expected_places(rows):
-    """At the place where the expected number of relevant rows reaches a share of them, between places."""
-    distances, grades = zip(*rows, strict=True)
-    kin, recalls = np.array(grades) > 0, np.array([0.05, 0.3, 0.5, 0.77, 1.0])
-    ranking = rankings.read_ranking(ZERO, oracle.ladder(distances), [kin], None, None, False)
-    ((_, groups),) = rankings.query_blocks(ranking)
-    found = groups.precision_at_recall(recalls)[0]
-    if not kin.any():
-        assert np.isnan(found).all()
-        return
-    expected = np.append(0, np.mean([np.cumsum(kin[o]) for o in oracle.all_orders(distances)], axis=0))
-    target = recalls * kin.sum()
-    after = np.searchsorted(expected, target - 1e-12)
-    rise = expected[after] - expected[after - 1]
-    np.testing.assert_allclose(found, target / (after - 1 + (target - expected[after - 1]) / rise), atol=1e-9)
-
-
 # -- labels ---------------------------------------------------------------------------------------
 
 
@@ -231,7 +215,7 @@ def test_all_kinds_of_labels_agree(seed, n_tags):
     kin = (mine.astype(int) @ theirs.T.astype(int)) > 0
     names = np.array([f"tag {i}" for i in range(n_tags)])
     for ties in ("expected", "index"):
-        expected = average_precision(queries, codes, kin, ties=ties)
+        expected = evaluate(queries, codes, kin, ties=ties).per_query
         for a, b in (
             (mine, theirs),
             (sp.csr_array(mine), sp.csr_matrix(theirs)),
@@ -241,18 +225,18 @@ def test_all_kinds_of_labels_agree(seed, n_tags):
             (lambda rows: kin[rows], None),
             (lambda rows: sp.csr_array(kin[rows]), None),
         ):
-            np.testing.assert_array_equal(average_precision(queries, codes, a, b, ties=ties), expected)
+            np.testing.assert_array_equal(evaluate(queries, codes, a, b, ties=ties).per_query, expected)
 
 
 def test_classes_by_any_name():
     rng = np.random.default_rng(1)
     queries, codes = pair(rng)
     y = rng.integers(-1, 4, 62)
-    expected = average_precision(queries, codes, y[:12, None] == y[12:])
+    expected = evaluate(queries, codes, y[:12, None] == y[12:]).per_query
     for names in (y, y.astype(str), y.astype(float), np.eye(5)[y], y[:, None]):
-        np.testing.assert_array_equal(average_precision(queries, codes, names[:12], names[12:]), expected)
+        np.testing.assert_array_equal(evaluate(queries, codes, names[:12], names[12:]).per_query, expected)
     codes = np.array([[0], [1]], np.uint8)
-    assert average_precision(codes[:1], codes, ["dog"], ["cat", "dog"])[0] == 0.5
+    assert evaluate(codes[:1], codes, ["dog"], ["cat", "dog"]).per_query[0] == 0.5
 
 
 @given(
@@ -267,10 +251,10 @@ def test_excluding_oneself_equals_removing_the_row(seed, kind, ties):
     y = rng.integers(0, 3, 25) if kind == "classes" else (rng.random((25, 4)) < 0.3).astype(int)
     kin = y[:, None] == y if kind == "classes" else y @ y.T > 0
     labels = (kin, None) if kind == "matrix" else (y, y)
-    scores = average_precision(mapped, codes, *labels, ties=ties, exclude_self=True)
+    scores = evaluate(mapped, codes, *labels, ties=ties, exclude_self=True).per_query
     for i in range(25):
         rest = np.arange(25) != i
-        alone = average_precision(mapped[i : i + 1], codes[rest], kin[i : i + 1, rest], ties=ties)
+        alone = evaluate(mapped[i : i + 1], codes[rest], kin[i : i + 1, rest], ties=ties).per_query
         np.testing.assert_allclose(scores[i], alone[0], rtol=1e-13)
 
 
@@ -286,11 +270,11 @@ def test_scores_equal_codes(seed, ties, top, exclude_self, dtype):
     codes = rng.integers(0, 4, (30, 1)).astype(np.uint8)
     y = rng.integers(0, 3, 30).astype(object)
     y[rng.random(30) < 0.1] = None
-    options = {"ties": ties, "top": top, "exclude_self": exclude_self}
-    expected = average_precision(codes, codes, y, y, **options)
+    options = {"measures": at("map", top), "ties": ties, "exclude_self": exclude_self}
+    expected = evaluate(codes, codes, y, y, **options).per_query
     scores = (-distances(codes, codes)).astype(dtype)
     for given_scores in (scores, scores.tolist(), lambda rows: scores[rows]):
-        found = average_precision_from_scores(given_scores, y, y, **options)
+        found = evaluate(given_scores, None, y, y, **options).per_query
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -303,11 +287,11 @@ def test_unknown_rows_are_left_out_and_counted():
     mine, theirs = y[:12], y[12:]
     known = np.array([value == value and value is not None for value in theirs])
     for ties in ("expected", "index"):
-        found = mean_average_precision(queries, codes, mine, theirs, ties=ties)
+        found = evaluate(queries, codes, mine, theirs, ties=ties)
         assert (found.n_unknown_queries, found.n_unknown_rows) == (2, 3)
         assert np.flatnonzero(np.isnan(found.per_query)).tolist() == [1, 5]
         rest = [i for i in range(12) if i not in (1, 5)]
-        expected = average_precision(queries[rest], codes[known], mine[rest], theirs[known], ties=ties)
+        expected = evaluate(queries[rest], codes[known], mine[rest], theirs[known], ties=ties).per_query
         np.testing.assert_array_equal(found.per_query[rest], expected)
         assert found.value == pytest.approx(expected.mean(), abs=1e-15)
 
@@ -316,39 +300,39 @@ def test_unknown_rows_and_excluding_oneself():
     y = np.array([0, None, 0, 1, 1, None], object)
     codes = np.arange(6, dtype=np.uint8)[:, None]
     rest = [0, 2, 3, 4]
-    expected = average_precision(codes[rest], codes[rest], y[rest], y[rest], exclude_self=True, ties="index")
-    score = average_precision(codes, codes, y, y, exclude_self=True, ties="index")
+    expected = evaluate(codes[rest], codes[rest], y[rest], y[rest], exclude_self=True, ties="index").per_query
+    score = evaluate(codes, codes, y, y, exclude_self=True, ties="index").per_query
     assert np.isnan(score[[1, 5]]).all()
     np.testing.assert_array_equal(score[rest], expected)
     # A query whose own row is unknown in the database has nothing to leave out.
-    score = average_precision(codes, codes, [0] * 6, y, exclude_self=True)
-    assert score[1] == average_precision(codes[1:2], codes[rest], [0], y[rest])[0]
+    score = evaluate(codes, codes, [0] * 6, y, exclude_self=True).per_query
+    assert score[1] == evaluate(codes[1:2], codes[rest], [0], y[rest]).per_query[0]
 
 
 def test_untagged_rows_are_relevant_to_nobody():
     codes = np.zeros((3, 1), np.uint8)
     tags = [set(), set(), {"a"}]
-    found = mean_average_precision(codes, codes, tags, tags)
+    found = evaluate(codes, codes, tags, tags)
     assert np.isnan(found.per_query[:2]).all()
     assert found.n_without_kin == 2
     assert found.value == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
-    assert mean_average_precision(codes, codes, tags, tags, no_kin="zero") == pytest.approx(found.value / 3)
+    assert evaluate(codes, codes, tags, tags, no_kin="zero") == pytest.approx(found.value / 3)
     assert "2 without similar rows left out" in str(found)
 
 
 @pytest.mark.parametrize("ties", TIES)
 def test_empty_sides(ties):
     codes, nothing, y = np.zeros((4, 1), np.uint8), np.zeros((0, 1), np.uint8), [0, 0, 1, 1]
-    assert average_precision(nothing, codes, [], y, ties=ties).shape == (0,)
-    assert np.isnan(average_precision(codes, nothing, y, [], ties=ties)).all()
+    assert evaluate(nothing, codes, [], y, ties=ties).per_query.shape == (0,)
+    assert np.isnan(evaluate(codes, nothing, y, [], ties=ties).per_query).all()
     for a, b, mine, theirs in ((nothing, codes, [], y), (codes, nothing, y, []), (nothing, nothing, [], [])):
         with pytest.warns(KinhashWarning, match="No query has a similar row"):
-            found = mean_average_precision(a, b, mine, theirs, ties=ties)
+            found = evaluate(a, b, mine, theirs, ties=ties)
         assert np.isnan(found.value)
         assert found.n_without_kin == len(a)
-    assert mean_average_precision(codes, nothing, y, [], ties=ties, no_kin="zero") == 0
-    assert np.isnan(average_precision(codes, codes, np.zeros((4, 4)), ties=ties)).all()
-    assert np.isnan(average_precision(codes[:1], codes[:1], [1], [1], exclude_self=True, ties=ties)[0])
+    assert evaluate(codes, nothing, y, [], ties=ties, no_kin="zero") == 0
+    assert np.isnan(evaluate(codes, codes, np.zeros((4, 4)), ties=ties).per_query).all()
+    assert np.isnan(evaluate(codes[:1], codes[:1], [1], [1], exclude_self=True, ties=ties).per_query[0])
 
 
 # -- counting -------------------------------------------------------------------------------------
@@ -374,11 +358,11 @@ def test_threads_and_blocks_do_not_change_a_digit(monkeypatch):
     rng = np.random.default_rng(2)
     codes, tags = rng.integers(0, 256, (5000, 9)).astype(np.uint8), rng.random((5000, 130)) < 0.02
     args = codes[:33], codes, tags[:33], tags
-    one = [average_precision(*args, n_jobs=1, ties=ties) for ties in ("expected", "index")]
+    one = [evaluate(*args, n_jobs=1, ties=ties).per_query for ties in ("expected", "index")]
     monkeypatch.setattr(rankings, "BLOCK_PAIRS", 777)
     monkeypatch.setattr(rankings, "TABLE_BYTES", 1 << 15)
     for n_jobs in (1, 2, 64):
-        other = [average_precision(*args, n_jobs=n_jobs, ties=ties) for ties in ("expected", "index")]
+        other = [evaluate(*args, n_jobs=n_jobs, ties=ties).per_query for ties in ("expected", "index")]
         np.testing.assert_array_equal(one, other)
 
 
@@ -393,10 +377,10 @@ def test_read_only_and_strided_inputs(tmp_path):
     frozen = [array.copy() for array in (codes, y, kin)]
     for array in frozen:
         array.setflags(write=False)
-    expected = average_precision(codes, codes, y, y)
+    expected = evaluate(codes, codes, y, y).per_query
     for a in (frozen[0], disk, wide[:, 3:11], np.asfortranarray(codes)):
         for labels in ((frozen[1], frozen[1]), (kin, None), (frozen[2], None), (kin.T.T, None)):
-            np.testing.assert_array_equal(average_precision(a, a, *labels), expected)
+            np.testing.assert_array_equal(evaluate(a, a, *labels).per_query, expected)
 
 
 # -- a radius -------------------------------------------------------------------------------------
@@ -443,7 +427,7 @@ def test_radius_for_precision(distances, kin, precision, radius):
 # -- what does not belong together -------------------------------------------------------------------
 
 CODES, Y = np.zeros((4, 1), np.uint8), [0, 0, 1, 1]
-ALL = [average_precision, mean_average_precision, evaluate, precision_recall_curve]
+ALL = [evaluate, precision_recall_curve]
 
 
 @pytest.mark.parametrize("metric", ALL)
@@ -500,21 +484,14 @@ def test_relevance_that_is_none(metric, relevance, match):
 def test_bad_scores(scores, labels, match):
     scores = scores if callable(scores) else np.array(scores)
     with pytest.raises(InvalidInput, match=match):
-        average_precision_from_scores(scores, *labels)
+        evaluate(scores, None, *labels)
 
 
 def test_unknown_words():
     with pytest.raises(UnknownName, match="expected"):
-        mean_average_precision(CODES, CODES, Y, Y, ties="expcted")
+        evaluate(CODES, CODES, Y, Y, ties="expcted")
     with pytest.raises(UnknownName, match="skip, zero"):
-        mean_average_precision(CODES, CODES, Y, Y, no_kin="drop")
-    with pytest.raises(UnknownName, match="found, kin"):
-        mean_average_precision(CODES, CODES, Y, Y, divide_by="all")
-    for top in (0, -3, 2.0, True):
-        with pytest.raises(InvalidInput, match="top is"):
-            mean_average_precision(CODES, CODES, Y, Y, top=top)
-        with pytest.raises(InvalidInput, match="k is"):
-            precision_at_k(CODES, CODES, Y, Y, k=top)
+        evaluate(CODES, CODES, Y, Y, no_kin="drop")
 
 
 def test_scores_do_not_import_scikit_learn():

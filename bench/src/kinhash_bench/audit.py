@@ -20,7 +20,7 @@ import numpy as np
 
 from kinhash.codes import Codes
 from kinhash.labels import Labels
-from kinhash.metrics import TieGroups, average_precision, code_health, mean_average_precision, read_sides
+from kinhash.metrics import TieGroups, code_health, evaluate, read_sides
 from kinhash.plugins import Floats
 
 __all__ = ["CUTS", "AtK", "Audit", "audit_codes"]
@@ -85,7 +85,7 @@ def audit_codes(
     assert ours is not None
     assert known is not None
     sides = (ours, database, known, database_labels)
-    score = mean_average_precision(*sides, exclude_self=alone)
+    score = evaluate(*sides, exclude_self=alone)
     n, kin = _kin_counts(known, database_labels, alone)
     flat = Codes(np.zeros((len(ours), 1), np.uint8), 8), Codes(np.zeros((len(database), 1), np.uint8), 8)
     health = code_health(database)
@@ -94,15 +94,13 @@ def audit_codes(
         "expected": score.value,
         "best": score.band[1],
         "worst": score.band[0],
-        "index": mean_average_precision(*sides, ties="index", exclude_self=alone),
+        "index": evaluate(*sides, ties="index", exclude_self=alone),
         "chance": float((kin / n).mean()) if len(kin) else float("nan"),
         "random": _random(n, kin),
-        "database_order": mean_average_precision(
-            *flat, known, database_labels, ties="index", exclude_self=alone
-        ),
+        "database_order": evaluate(*flat, known, database_labels, ties="index", exclude_self=alone),
         "distinct_codes": health.n_unique,
         "dead_bits": len(health.dead_bits),
-        "with_own_row": mean_average_precision(*sides) if alone else None,
+        "with_own_row": evaluate(*sides) if alone else None,
         "one_hot": slip[0],
         "one_hot_random": slip[1],
     }
@@ -144,21 +142,19 @@ def _of_random(n: int, kin: Any, top: int | None) -> Floats:
     return TieGroups.of_counts(np.full((len(kin), 1), n), kin[:, None]).average_precision(top)
 
 
-def _at_k(sides: tuple[Any, ...], alone: bool, n: int, kin: Any, k: int) -> AtK:
-    both = [
-        mean_average_precision(*sides, top=k, divide_by=rule, exclude_self=alone) for rule in ("kin", "found")
-    ]
+def _at_k(sides: tuple[Any, Any, Any, Any], alone: bool, n: int, kin: Any, k: int) -> AtK:
+    both = [evaluate(*sides, measures=f"map@{k}{rule}", exclude_self=alone) for rule in ("", "/found")]
     return AtK(k, both[0], both[1], _random(n, kin, k))
 
 
-def _one_hot(sides: tuple[Any, ...], alone: bool) -> tuple[float | None, float | None]:
+def _one_hot(sides: tuple[Any, Any, Any, Any], alone: bool) -> tuple[float | None, float | None]:
     """These codes, and a random ranking, where "in the first class or not" is all that is compared."""
     queries, database, mine, theirs = sides
     if _several(mine) or _several(theirs) or len(theirs.names) < 3:
         return None, None
     first = theirs.names[0]
     flags = [_carries(labels, first) for labels in (mine, theirs)]
-    score = average_precision(queries, database, *flags, exclude_self=alone)
+    score = evaluate(queries, database, *flags, exclude_self=alone).per_query
     n, kin = len(database) - int(alone), [(flags[1] == flag).sum() - int(alone) for flag in flags[0]]
     return float(np.nanmean(score)), _random(n, np.array(kin, np.int64))
 

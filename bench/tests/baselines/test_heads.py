@@ -7,7 +7,7 @@ import pytest
 from rival_cases import classes, signs, tags
 
 from kinhash.errors import InvalidInput
-from kinhash.metrics import mean_average_precision
+from kinhash.metrics import evaluate
 from kinhash_bench.baselines import BASELINES
 from kinhash_bench.baselines.head import Batch
 from kinhash_bench.baselines.head_losses import (
@@ -91,10 +91,7 @@ def test_saturated_scores_give_average_precision_with_ties():
     value, _, _ = TieAwarePrecision(8).gradient(scores, Batch(np.eye(3)[y]))
     codes = np.packbits(scores > 0, axis=1)
     exact = np.mean(
-        [
-            mean_average_precision(codes[i : i + 1], np.delete(codes, i, 0), y[i : i + 1], np.delete(y, i))
-            for i in range(30)
-        ]
+        [evaluate(codes[i : i + 1], np.delete(codes, i, 0), y[i : i + 1], np.delete(y, i)) for i in range(30)]
     )
     assert 1 - value == pytest.approx(float(exact), abs=0.03)
     counts = np.array([[0.0, 1, 0, 1, 1]]), np.array([[1.0, 0, 1, 0, 0]])

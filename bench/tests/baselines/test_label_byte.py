@@ -9,10 +9,11 @@ import pytest
 from rival_cases import classes, tags
 from sklearn.linear_model import LogisticRegression
 
+from kinhash import metrics
 from kinhash.errors import InvalidInput, MissingExtra
-from kinhash.metrics import average_precision_from_scores, near_kin_from_scores
 from kinhash_bench.baselines.label_byte import LabelByte, LabelBytePQ
 from kinhash_bench.protocols import evaluate
+from kinhash_bench.protocols.near_kin import near_kin_from_scores
 
 X, Y = classes(n=600)
 NEW, OLD = slice(500, None), slice(500)
@@ -63,7 +64,7 @@ def test_bytes_beside_the_label_find_the_nearest_kin():
     for ranking in (LabelByte(), LabelBytePQ(8, random_state=0)):
         ranking.fit(X[OLD], Y[OLD])
         scores = ranking.scores(ranking.prepare(X[NEW]), ranking.prepare_learned())
-        kin = np.nanmean(average_precision_from_scores(scores, Y[NEW], Y[OLD]))
+        kin = np.nanmean(metrics.evaluate(scores, None, Y[NEW], Y[OLD]).per_query)
         found[type(ranking)] = kin, near_kin_from_scores(scores, *sides)
     (kin, alone), (same, beside) = found.values()
     assert same == pytest.approx(kin)

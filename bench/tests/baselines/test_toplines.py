@@ -8,8 +8,8 @@ from rival_cases import classes, tags
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
+from kinhash import metrics
 from kinhash.errors import InvalidInput
-from kinhash.metrics import average_precision_from_scores
 from kinhash_bench.baselines.toplines import ClassScores, PredictedClass
 from kinhash_bench.protocols import Cosine, evaluate
 
@@ -30,7 +30,7 @@ def test_a_predicted_class_ranks_that_class_first():
     scores = ranking.scores(queries, database)
     assert np.array_equal(scores == 1, queries[:, None] == Y[:200])
     right = queries == Y[200:]
-    found = average_precision_from_scores(scores, Y[200:], Y[:200])
+    found = metrics.evaluate(scores, None, Y[200:], Y[:200]).per_query
     assert (found[right] == 1).all()
     assert (found[~right] < 0.6).all()
 
@@ -53,4 +53,4 @@ def test_tags_need_scores():
         PredictedClass().fit(features, labels)
     ranking = ClassScores(OneVsRestClassifier(LogisticRegression())).fit(features, labels)
     scores = ranking.scores(ranking.prepare(features), ranking.prepare_learned())
-    assert np.nanmean(average_precision_from_scores(scores, labels, labels)) > 0.8
+    assert np.nanmean(metrics.evaluate(scores, None, labels, labels).per_query) > 0.8

@@ -10,7 +10,7 @@ from metric_oracles import ap
 
 from kinhash.codes import Codes
 from kinhash.labels import read_labels
-from kinhash.metrics import mean_average_precision
+from kinhash.metrics import evaluate
 from kinhash_bench.audit import audit_codes
 
 
@@ -40,12 +40,12 @@ def test_figures_are_those_of_the_metrics(alone):
     found = audit_codes(*args, cuts=(50, 1000))
     sides = (database, database, y, y) if alone else (queries, database, yq, y)
     own = {"exclude_self": alone}
-    details = mean_average_precision(*sides, **own)
+    details = evaluate(*sides, **own)
     assert (found.expected, found.worst, found.best) == pytest.approx((details.value, *details.band))
-    assert found.index == pytest.approx(mean_average_precision(*sides, ties="index", **own))
+    assert found.index == pytest.approx(evaluate(*sides, ties="index", **own))
     (at,) = found.at_k  # 1,000 is more than there are
-    assert at.by_kin == pytest.approx(mean_average_precision(*sides, top=50, **own))
-    assert at.by_found == pytest.approx(mean_average_precision(*sides, top=50, divide_by="found", **own))
+    assert at.by_kin == pytest.approx(evaluate(*sides, measures="map@50", **own))
+    assert at.by_found == pytest.approx(evaluate(*sides, measures="map@50/found", **own))
     assert (found.with_own_row is None) != alone
     assert found.distinct_codes == len(np.unique(database.packed, axis=0))
 

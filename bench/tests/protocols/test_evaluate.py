@@ -12,12 +12,12 @@ import scipy.sparse as sp
 from protocol_methods import SignBits, blobs
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from kinhash import EMKSH, EnergyHasher
+from kinhash import EMKSH, EnergyHasher, metrics
 from kinhash.codes import Codes, unpack_bits
 from kinhash.errors import CodesMismatch, InvalidInput, KinhashWarning, UnknownName
-from kinhash.metrics import NearestKin, mean_average_precision, near_kin, near_kin_from_scores
 from kinhash_bench import datasets
 from kinhash_bench.protocols import PROTOCOLS, Cosine, Partition, Protocol, evaluate, nearest_kin_of
+from kinhash_bench.protocols.near_kin import NearestKin, near_kin, near_kin_from_scores
 
 PAPER = PROTOCOLS["paper"]
 
@@ -42,7 +42,7 @@ def test_learned_and_mapped_are_what_the_metrics_say():
     method = SignBits().fit(X[part.train], y[part.train])
     queries = method.encode(X[part.query])
     for score, packed in ((record.learned, method.codes_), (record.mapped, method.encode(X[part.train]))):
-        wanted = mean_average_precision(queries, packed, y[part.query], y[part.train], n_bits=4)
+        wanted = metrics.evaluate(queries, packed, y[part.query], y[part.train], n_bits=4)
         assert score.value == wanted.value
         assert score.band == wanted.band
         assert score.band[0] <= score.value <= score.band[1]
@@ -134,7 +134,7 @@ def test_unseen_tags_decide_alone_who_is_kin():
     record = evaluate(SignBits(learns=False), (X, Y), "unseen-classes")
     part = PROTOCOLS["unseen-classes"].partition(Y)
     kept = Y[:, part.unseen]
-    wanted = mean_average_precision(
+    wanted = metrics.evaluate(
         SignBits().encode(X[part.query]),
         SignBits().encode(X[part.database]),
         kept[part.query],
@@ -153,14 +153,14 @@ def test_ties_cut_and_queries_without_kin(ties, top, no_kin):
     protocol = Protocol("mine", codes="mapped", ties=ties, top=top, no_kin=no_kin)
     record = evaluate(SignBits(learns=False), (X, y), protocol)
     part = protocol.partition(60)
-    wanted = mean_average_precision(
+    wanted = metrics.evaluate(
         SignBits().encode(X[part.query]),
         SignBits().encode(X[part.train]),
         y[part.query],
         y[part.train],
+        measures="map" if top is None else f"map@{top}",
         n_bits=4,
         ties=ties,
-        top=top,
         no_kin=no_kin,
     )
     assert record.mapped.value == wanted

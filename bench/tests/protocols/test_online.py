@@ -7,7 +7,7 @@ import pytest
 
 from kinhash import EMKSH
 from kinhash.errors import InvalidInput
-from kinhash.metrics import mean_average_precision
+from kinhash.metrics import evaluate
 from kinhash_bench.baselines import HMOH
 from kinhash_bench.protocols import PROTOCOLS, evaluate_online
 
@@ -39,7 +39,7 @@ def test_each_step_searches_the_rows_so_far():
             (step.mapped, np.asarray(hasher.encode(X[so_far]))),
             (step.kept, np.concatenate(kept)),
         ):
-            assert score.value == pytest.approx(mean_average_precision(asked[0], database, *asked[1:]))
+            assert score.value == pytest.approx(evaluate(asked[0], database, *asked[1:]))
     assert record.steps[0].mapped.value == record.steps[0].kept.value
     assert record.mean[0] == pytest.approx(np.mean([step.mapped.value for step in record.steps]))
     assert "180" in str(record)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kinhash import metrics
 from kinhash.errors import FileProblem, InvalidInput
-from kinhash.metrics import mean_average_precision
 from kinhash.paper import LSH
 from kinhash_bench.protocols import PROTOCOLS, evaluate, given_partition
 
@@ -86,8 +86,8 @@ def test_somebodys_lists_of_rows(lists):
     record = evaluate(LSH(8, random_state=0), (X, y), rules, given_partition(rules, 10, **lists))
     fitted = LSH(8, random_state=0).fit(X[split.train], y[split.train])
     codes = [fitted.encode(X[rows]) for rows in (split.query, split.database)]
-    expected = mean_average_precision(
-        *codes, y[split.query], y[split.database], top=3, divide_by="found", no_kin="zero"
+    expected = metrics.evaluate(
+        *codes, y[split.query], y[split.database], measures="map@3/found", no_kin="zero"
     )
     assert record.mapped.value == pytest.approx(expected)
     assert "by kin found" in record.mapped.metric

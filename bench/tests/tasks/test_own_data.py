@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kinhash.errors import FileProblem, InvalidInput, UnknownName
-from kinhash.metrics import mean_average_precision
+from kinhash.metrics import evaluate
 from kinhash.paper import LSH
 from kinhash_bench.tasks import Store, plan, read_task, run, run_cell
 from kinhash_bench.tasks.custom_data import load_own
@@ -47,7 +47,7 @@ def test_the_split_of_the_lists_is_what_is_scored(folder: Path) -> None:
     result = run_cell(cell, load_own(cell.dataset, cell.files, cell.checksum))
     X, y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
     hasher = LSH(16, random_state=0).fit(X[:30], y[:30])
-    expected = mean_average_precision(hasher.encode(X[50:]), hasher.encode(X[:50]), y[50:], y[:50])
+    expected = evaluate(hasher.encode(X[50:]), hasher.encode(X[:50]), y[50:], y[:50])
     assert result.ok, result.error
     assert result.mapped is not None
     assert result.mapped.value == pytest.approx(expected)

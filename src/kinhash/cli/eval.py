@@ -106,9 +106,8 @@ def eval_command(
             metrics.unit_rows(read_features(spec, len(own), "codes"))
             for spec, own in zip(features, opened, strict=True)
         ]
-        cosine = metrics.average_precision_from_scores(
-            metrics.cosine_scores(rows[0], rows[-1]), known[0], known[-1], ties=ties, exclude_self=alone
-        )
+        among = metrics.cosine_scores(rows[0], rows[-1])
+        cosine = metrics.evaluate(among, None, known[0], known[-1], ties=ties, exclude_self=alone).per_query
         result["float_cosine"] = float(np.nanmean(cosine)) if not np.isnan(cosine).all() else None
         result["float_bytes_per_item"] = 4 * rows[0].shape[1]
         lines.append(f"Float cosine of the features: mAP {np.nanmean(cosine):.4f}.")

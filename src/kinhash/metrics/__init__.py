@@ -5,18 +5,12 @@ others, puts it beside float cosine, ITQ, OPQ, a label byte with PQ and a classi
 """
 
 from .answers import AnswerSheet as AnswerSheet
-from .answers import NearestKin as NearestKin
-from .answers import NearKin as NearKin
 from .answers import ScoreOfLabel as ScoreOfLabel
 from .answers import cosine_scores as cosine_scores
-from .answers import distinct_answers as distinct_answers
 from .answers import mixture as mixture
-from .answers import near_kin as near_kin
-from .answers import near_kin_from_scores as near_kin_from_scores
 from .answers import scores_by_label as scores_by_label
 from .answers import self_retrieval as self_retrieval
 from .answers import some_queries as some_queries
-from .answers import strangers_below as strangers_below
 from .answers import top_k as top_k
 from .answers import unit_rows as unit_rows
 from .confidence import Interval as Interval
@@ -52,21 +46,16 @@ from .rankings import PrecisionRecallCurve as PrecisionRecallCurve
 from .rankings import Ranking as Ranking
 from .rankings import ScoreRows as ScoreRows
 from .rankings import Sides as Sides
-from .rankings import average_precision as average_precision
-from .rankings import average_precision_from_scores as average_precision_from_scores
 from .rankings import evaluate as evaluate
 from .rankings import hamming_scores as hamming_scores
-from .rankings import mean_average_precision as mean_average_precision
-from .rankings import name_of as name_of
 from .rankings import own_rows as own_rows
-from .rankings import precision_at_k as precision_at_k
-from .rankings import precision_of_scores as precision_of_scores
 from .rankings import precision_recall_curve as precision_recall_curve
 from .rankings import query_blocks as query_blocks
 from .rankings import radius_for_precision as radius_for_precision
 from .rankings import read_ranking as read_ranking
 from .rankings import read_sides as read_sides
 from .rankings import scored_rows as scored_rows
+from .rankings import shared_labels as shared_labels
 from .rankings import summarize as summarize
 from .rivals import COSINE as COSINE
 from .rivals import ITQ as ITQ

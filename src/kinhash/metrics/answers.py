@@ -7,7 +7,7 @@ orders. *Look-alikes* are near by the cosine of the features, around their mean 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,18 +16,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices
-from .._internal.types import Array, Bytes, Floats, Floats32, Ints, LabelsLike, Matrix, Numbers
-from ..codes import Codes, CodesLike, as_codes
-from ..errors import InvalidInput
-from ..labels import Labels, read_labels
-from .rankings import Ranking, ScoreRows, Sides, hamming_scores, query_blocks, scored_rows, shared_labels
+from .._internal.types import Array, Bytes, Floats, Floats32, Ints, Matrix
+from ..codes import Codes
+from ..labels import Labels
+from .rankings import ScoreRows, hamming_scores, shared_labels
 from .tie_groups import TieGroups, discounted_gains
 
 MAP, FIRST_TEN, LOOKS = "mAP", "first ten relevant", "nearest look-alikes found"
 SAME_TAGS, JACCARD, NDCG = "first ten with same tags", "Jaccard of first ten", "nDCG of first ten"
 UNLABELED = "unlabeled in first ten"
 TEN, HUNDRED = 10, 100
-NEAR = 20  # relevant rows that are near by definition
 MOST_QUERIES = 500  # enough to know figures of look-alikes to two digits
 TINY = 1e-9  # places of labeled answers that are none but for rounding
 BLOCK_NUMBERS = 2 << 20  # scores of one block of queries
@@ -79,13 +77,10 @@ class AnswerSheet:
         names = [MAP] * ranks + [FIRST_TEN] + [SAME_TAGS, JACCARD, NDCG] * tags + [UNLABELED] * hidden
         out = {name: np.zeros(len(self.queries)) for name in names}
         shared = shared_labels(self.queries, self.database)
-        for part in block_slices(len(self.queries), max(1, BLOCK_NUMBERS // max(1, len(self.database)))):
-            wanted = np.arange(part.start, part.stop)
-            block, grades = np.array(scores(wanted)), shared(part)
-            block = block if block.dtype.kind == "f" else block.astype(np.float64)
+        for part, block in _blocks(scores, len(self.queries), len(self.database), self.own):
+            wanted, grades = np.arange(part.start, part.stop), shared(part)
             if self.own is not None:
                 has = np.flatnonzero(self.own[part] >= 0)
-                block[has, self.own[part][has]] = -np.inf
                 grades[has, self.own[part][has]] = 0
             relevant, first = grades > 0, shares_of_first(block, TEN)
             places = TEN - first @ unknown
@@ -107,9 +102,11 @@ class AnswerSheet:
             for values in out.values():
                 values[part][~relevant.any(axis=1)] = np.nan
         if ranks and self._nearest is not None:
-            asked, nearest = self._nearest
+            asked, own, nearest = self._nearest
             out[LOOKS] = np.full(len(self.queries), np.nan)
-            out[LOOKS][asked] = nearest.score_floats(lambda wanted: scores(asked[wanted])).found
+            out[LOOKS][asked] = share_of_nearest(
+                lambda wanted: scores(asked[wanted]), nearest, len(self.database), own=own
+            )
         for up, sheet in enumerate(self.above, 1):
             level = sheet.of_scores(scores, ranks)
             names = [name for name in (MAP, FIRST_TEN) if name in level]
@@ -123,13 +120,13 @@ class AnswerSheet:
         return np.asarray(shared / np.maximum(union, 1), np.float32)
 
     @cached_property
-    def _nearest(self) -> tuple[Ints, NearestKin] | None:
+    def _nearest(self) -> tuple[Ints, Ints | None, Ints] | None:
+        """Some queries, their own rows, and the relevant rows nearest to them."""
         if self.features is None:
             return None
-        asked = some_queries(len(self.queries))
+        asked, (mine, theirs) = some_queries(len(self.queries)), self.features
         own = None if self.own is None else self.own[asked]
-        mine, theirs = self.features
-        return asked, NearestKin.of(self.queries[asked], self.database, mine[asked], theirs, own=own)
+        return asked, own, nearest_ten(mine[asked], theirs, (self.queries[asked], self.database), own)
 
 
 def shares_of_first(scores: Floats, k: int) -> Floats:
@@ -179,9 +176,8 @@ def self_retrieval(encoded: Codes, database: Codes, rows: Ints) -> Floats:
 
     A row that shares the smallest distance with others counts as one over their number.
     """
-    found, scores = np.zeros(len(rows)), hamming_scores(encoded, database)
-    for part in block_slices(len(rows), max(1, BLOCK_NUMBERS // max(1, len(database)))):
-        block = scores(np.arange(part.start, part.stop))
+    found = np.zeros(len(rows))
+    for part, block in _blocks(hamming_scores(encoded, database), len(rows), len(database)):
         first = block == block.max(axis=1, keepdims=True)
         found[part] = first[np.arange(len(first)), rows[part]] / first.sum(axis=1)
     return found
@@ -200,8 +196,7 @@ def mixture(scores: ScoreRows, n_queries: int, mapped: Array, k: int = TEN) -> F
     k : int, default=10
     """
     out = np.zeros(n_queries)
-    for part in block_slices(n_queries, max(1, BLOCK_NUMBERS // max(1, len(mapped)))):
-        block = np.asarray(scores(np.arange(part.start, part.stop)), np.float64)
+    for part, block in _blocks(scores, n_queries, len(mapped)):
         out[part] = shares_of_first(block, k) @ mapped / min(k, len(mapped))
     return out / np.mean(mapped)
 
@@ -242,88 +237,6 @@ def scores_by_label(per_query: Floats, other: Floats | None, labels: Labels) -> 
 # -- look-alikes ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class NearKin:
-    """How well a ranking puts the relevant rows in the order of their looks.
-
-    ``value`` is the mean average precision of the 20 nearest relevant rows by cosine, ``per_query`` (q,) that
-    of every query; ``recall`` the share of the 10 nearest among the first 100 answers, ``found`` (q,) that of
-    every query; ``distinct`` how many different first tens the queries get, of ``n_queries``. Queries without
-    relevant rows are NaN and left out.
-    """
-
-    value: float
-    recall: float
-    distinct: int
-    n_queries: int
-    per_query: Floats
-    found: Floats
-
-    def __str__(self) -> str:
-        return (
-            f"near-kin mAP {self.value:.4f} (the 20 nearest similar rows by cosine); {self.recall:.1%} of "
-            f"the ten nearest are among the first hundred; {self.n_queries:,} queries get "
-            f"{self.distinct:,} different first tens"
-        )
-
-
-def near_kin(
-    queries: CodesLike | ScoreRows,
-    database: CodesLike | None,
-    query_labels: LabelsLike,
-    database_labels: LabelsLike,
-    query_features: Matrix,
-    database_features: Matrix,
-    *,
-    n_bits: int | None = None,
-    exclude_self: bool = False,
-    n_jobs: int | None = None,
-) -> NearKin:
-    """Score a ranking by the relevant rows most alike to each query; see `NearKin`.
-
-    Parameters
-    ----------
-    queries, database, query_labels, database_labels, n_bits, exclude_self, n_jobs
-        As in `evaluate`; labels on both sides.
-    query_features, database_features : matrix of shape (queries, p) and (database, p)
-        Dense or sparse. They are held once more at unit length, as float32.
-    """
-    own = np.arange(query_features.shape[0]) if exclude_self else None
-    nearest = NearestKin.of(query_labels, database_labels, query_features, database_features, own=own)
-    if database is not None:
-        assert not callable(queries)
-        return nearest.score_codes(as_codes(queries, n_bits), as_codes(database, n_bits), n_jobs)
-    return nearest.score_floats(queries if callable(queries) else np.asarray(queries).__getitem__)
-
-
-def near_kin_from_scores(scores: ScoreRows | Numbers, *sides: Any, exclude_self: bool = False) -> NearKin:
-    """`near_kin` of a ranking by float scores: a matrix (q, n), or a function of query positions."""
-    return near_kin(scores, None, *sides, exclude_self=exclude_self)
-
-
-def distinct_answers(query_codes: Codes, database_codes: Codes, k: int = TEN, own: Ints | None = None) -> int:
-    """How many different lists of the first ``k`` rows the queries get, in the order (distance, row).
-
-    ``own`` are database rows, one for every query, that it does not find because it is that row.
-    """
-    query_codes.require_same_kind(database_codes)
-    return _distinct(
-        hamming_scores(query_codes, database_codes), len(query_codes), len(database_codes), k, own
-    )
-
-
-def _distinct(scores: ScoreRows, n_queries: int, n_database: int, k: int, own: Ints | None) -> int:
-    found = set()
-    for part in block_slices(n_queries, max(1, BLOCK_NUMBERS // max(1, n_database))):
-        block = np.asarray(scores(np.arange(part.start, part.stop)), np.float64)
-        most = n_database
-        if own is not None:
-            block[np.arange(len(block)), own[part]] = -np.inf
-            most -= 1
-        found |= set(map(tuple, top_k(block, min(k, most)).tolist()))
-    return len(found)
-
-
 def some_queries(n_queries: int) -> Ints:
     """Numbers of 500 queries, evenly spaced, or of all where there are fewer.
 
@@ -332,98 +245,52 @@ def some_queries(n_queries: int) -> Ints:
     return np.unique(np.linspace(0, n_queries - 1, min(n_queries, MOST_QUERIES)).astype(np.int64))
 
 
-@dataclass(frozen=True, eq=False)
-class NearestKin:
-    """The 20 nearest relevant rows of some queries, found once for all rankings of the same rows.
+def nearest_ten(
+    queries: Matrix,
+    database: Matrix,
+    labels: tuple[Labels, Labels] | None = None,
+    own: Ints | None = None,
+) -> Ints:
+    """Numbers (q, 10) of the database rows nearest to each query by cosine around their mean, nearest first.
 
-    ``rows`` (q, 20) are database rows, the most alike first, −1 where a query has fewer; ``own`` (q,) the
-    database row that each query is and does not find, if any.
+    With the labels of both sides only relevant rows count; −1 where there are fewer. Earlier rows win ties.
     """
+    shared = None if labels is None else shared_labels(*labels)
+    mean = np.asarray(database.mean(axis=0), np.float64).ravel()
+    cosine = cosine_scores(unit_rows(queries, mean=mean), unit_rows(database, mean=mean))
+    out = np.full((queries.shape[0], TEN), -1)
+    for part, alike in _blocks(cosine, len(out), database.shape[0], own):
+        if shared is not None:
+            alike[shared(part) == 0] = -np.inf
+        best = top_k(alike, TEN)
+        relevant = np.isfinite(np.take_along_axis(alike, best, axis=1))
+        out[part, : best.shape[1]] = np.where(relevant, best, -1)
+    return out
 
-    rows: Ints
-    n_database: int
-    own: Ints | None = None
 
-    @classmethod
-    def of(
-        cls,
-        query_labels: LabelsLike | None,
-        database_labels: LabelsLike | None,
-        queries: Matrix,
-        database: Matrix,
-        own: Ints | None = None,
-    ) -> NearestKin:
-        """From labels and features; all rows are relevant without labels. Earlier rows win ties."""
-        n_queries, n_database = queries.shape[0], database.shape[0]
-        shared = None
-        if query_labels is not None:
-            mine, theirs = read_labels(query_labels), read_labels(database_labels)
-            if (len(mine), len(theirs)) != (n_queries, n_database):
-                raise InvalidInput(
-                    f"{len(mine)} and {len(theirs)} labels came with {n_queries} and {n_database} rows of "
-                    "features",
-                    "a label for every row of features",
-                    "Pass what belongs together",
-                )
-            shared = shared_labels(mine, theirs)
-        mean = np.asarray(database.mean(axis=0), np.float64).ravel()
-        cosine = cosine_scores(unit_rows(queries, mean=mean), unit_rows(database, mean=mean))
-        rows = np.full((n_queries, NEAR), -1)
-        for part in block_slices(n_queries, max(1, BLOCK_NUMBERS // max(1, n_database))):
-            alike = np.array(cosine(np.arange(part.start, part.stop)))
-            if shared is not None:
-                alike[shared(part) == 0] = -np.inf
-            if own is not None:
-                alike[np.arange(len(alike)), own[part]] = -np.inf
-            best = top_k(alike, NEAR)
-            relevant = np.isfinite(np.take_along_axis(alike, best, axis=1))
-            rows[part, : best.shape[1]] = np.where(relevant, best, -1)
-        return cls(rows, n_database, own)
+def share_of_nearest(
+    scores: ScoreRows, nearest: Ints, n_database: int, k: int = HUNDRED, own: Ints | None = None
+) -> Floats:
+    """Share (q,) of the rows `nearest_ten` found that are among the first ``k`` answers; NaN without any."""
+    out = np.zeros(len(nearest))
+    for part, block in _blocks(scores, len(nearest), n_database, own):
+        first = np.take_along_axis(shares_of_first(block, k), np.maximum(nearest[part], 0), axis=1)
+        out[part] = (first * (nearest[part] >= 0)).sum(axis=1)
+    n = (nearest >= 0).sum(axis=1)
+    return np.where(n > 0, out / np.maximum(n, 1), np.nan)
 
-    def score_codes(self, queries: Codes, database: Codes, n_jobs: int | None = None) -> NearKin:
-        """How well distances of codes rank them."""
-        if (len(queries), len(database)) != (len(self.rows), self.n_database):
-            raise InvalidInput(
-                f"{len(queries)} and {len(database)} codes came with {len(self.rows)} and {self.n_database} "
-                "labels",
-                "a label and a row of features for every code",
-                "Pass what belongs together",
-            )
-        queries.require_same_kind(database)
-        scores, found = np.full((2, len(queries)), np.nan)
-        for rows, groups in query_blocks(Ranking(queries, database, self._sides()), 2, n_jobs):
-            assert groups.grades is not None
-            nearest = TieGroups.of_counts(groups.n, groups.grades[:, :, 2])
-            scores[rows] = groups.average_precision()
-            found[rows] = nearest.kin_among_first(HUNDRED) / np.maximum(nearest.n_kin, 1)
-        return self._report(scores, found, distinct_answers(queries, database, own=self.own))
 
-    def score_floats(self, scores: ScoreRows) -> NearKin:
-        """How well float scores rank them, highest first."""
-        precisions, found = [], []
-        for row, grades in scored_rows(scores, self._sides()):
-            nearest = TieGroups.of_scores(row, grades == 2)
-            found.append(nearest.kin_among_first(HUNDRED)[0] / max(int(nearest.n_kin[0]), 1))
-            precisions.append(TieGroups.of_scores(row, grades > 0).average_precision()[0])
-        distinct = _distinct(scores, len(self.rows), self.n_database, TEN, self.own)
-        return self._report(np.array(precisions), np.array(found), distinct)
-
-    def grades(self, queries: slice) -> Bytes:
-        """Relevance (k, n): 2 for the ten nearest, 1 for the other near ones, 0 for all other rows."""
-        near = self.rows[queries]
-        out = np.zeros((len(near), self.n_database + 1), np.uint8)  # rows numbered −1 fall into the last
-        for most, grade in ((NEAR, 1), (TEN, 2)):
-            np.put_along_axis(out, near[:, :most], grade, axis=1)
-        return out[:, :-1]
-
-    def _sides(self) -> Sides:
-        return Sides(self.grades, len(self.rows), self.n_database, own=self.own)
-
-    def _report(self, scores: Floats, found: Floats, distinct: int) -> NearKin:
-        has = self.rows[:, 0] >= 0
-        value, recall = (float(one[has].mean()) if has.any() else float("nan") for one in (scores, found))
-        per_query, found = (np.where(has, one, np.nan) for one in (scores, found))
-        return NearKin(value, recall, distinct, len(self.rows), per_query, found)
+def _blocks(
+    scores: ScoreRows, n_queries: int, n_database: int, own: Ints | None = None
+) -> Iterator[tuple[slice, Floats]]:
+    """Float scores of a few queries at a time, -inf for the ``own`` row of each."""
+    for part in block_slices(n_queries, max(1, BLOCK_NUMBERS // max(1, n_database))):
+        block = np.array(scores(np.arange(part.start, part.stop)))
+        block = block if block.dtype.kind == "f" else block.astype(np.float64)
+        if own is not None:
+            has = np.flatnonzero(own[part] >= 0)
+            block[has, own[part][has]] = -np.inf
+        yield part, block
 
 
 def cosine_scores(queries: Matrix, database: Matrix) -> ScoreRows:
@@ -499,10 +366,3 @@ def rank_products(one: Array, other: Array) -> Floats:
 def wins(left: Array, right: Array) -> Floats:
     """1 where ``left`` is larger, ½ where both are equal: the value of a triplet by its two nearnesses."""
     return np.asarray((1 + np.sign(np.asarray(left, np.float64) - right)) / 2)
-
-
-def strangers_below(kin: Array, strangers: Array) -> tuple[Ints, Ints]:
-    """For the score of every similar pair: how many dissimilar pairs score less, and how many the same."""
-    ordered = np.sort(strangers)
-    below = np.searchsorted(ordered, kin, "left")
-    return below, np.searchsorted(ordered, kin, "right") - below

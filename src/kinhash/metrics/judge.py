@@ -27,6 +27,7 @@ from ..errors import InvalidInput, KinhashWarning
 from ..labels import Labels, read_labels
 from .answers import (
     FIRST_TEN,
+    HUNDRED,
     JACCARD,
     LOOKS,
     MAP,
@@ -35,13 +36,14 @@ from .answers import (
     UNLABELED,
     AnswerSheet,
     Measures,
-    NearestKin,
     cosine_scores,
     mixture,
+    nearest_ten,
     order_of_pairs,
     rank_products,
     scores_by_label,
     self_retrieval,
+    share_of_nearest,
     shares_of_first,
     some_queries,
     unit_rows,
@@ -590,13 +592,12 @@ def _compare_neighbors(
 ) -> Comparison:
     """Without labels: of the ten nearest rows by cosine, the share among the first hundred and first ten."""
     queries, database, n_bits = queries[some_queries(len(queries))], train[place], int(hasher.n_bits)
-    nearest = NearestKin.of(None, None, X[queries], X[database])
-    ten = nearest.grades(slice(0, len(queries))) == 2
+    nearest = nearest_ten(X[queries], X[database])
 
     def line(name: str, size: int, scores: ScoreRows) -> Line:
-        first = shares_of_first(np.asarray(scores(np.arange(len(queries))), np.float64), TEN)
-        found = (first * ten).sum(axis=1) / np.maximum(ten.sum(axis=1), 1)
-        return Line(name, size, {NEIGHBORS: nearest.score_floats(scores).found, NEIGHBORS_TEN: found})
+        among = {NEIGHBORS: HUNDRED, NEIGHBORS_TEN: TEN}
+        shares = {one: share_of_nearest(scores, nearest, len(database), k) for one, k in among.items()}
+        return Line(name, size, shares)
 
     codes = hamming_scores(hasher.encode(X[queries]), hasher.encode(X[database]))
     lines = [line(CODES, n_bytes(n_bits), codes)]

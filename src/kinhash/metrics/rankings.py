@@ -19,12 +19,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices, map_blocks
-from .._internal.types import Array, Bools, Bytes, Floats, Ints, LabelsLike, Matrix, Numbers
+from .._internal.types import Array, Bools, Bytes, Floats, Ints, LabelsLike, Matrix
 from .._internal.validation import check_choice, check_integer
 from ..codes import Codes, CodesLike, as_codes, to_words, word_distances
 from ..errors import InvalidInput, KinhashWarning, UnknownName
 from ..labels import Labels, read_labels
-from .tie_groups import DIVISORS, TIES, TieGroups
+from .tie_groups import TIES, TieGroups
 
 NO_KIN = ("skip", "zero")
 MAX_GRADE = 255
@@ -43,7 +43,7 @@ def evaluate(
     database: CodesLike | None,
     query_labels: LabelsLike,
     database_labels: LabelsLike = None,
-    measures: str | Measure | Sequence[str] = "map",
+    measures: str | Sequence[str] = "map",
     *,
     n_bits: int | None = None,
     ties: str = "expected",
@@ -94,91 +94,14 @@ def evaluate(
     0.75
     """
     check_choice("no_kin", no_kin, NO_KIN)
-    alone = isinstance(measures, (str, Measure))
-    names: list[Any] = [measures] if alone else list(measures)
-    wanted = [one if isinstance(one, Measure) else read_measure(one) for one in names]
+    alone = isinstance(measures, str)
+    names = [measures] if isinstance(measures, str) else list(measures)
+    wanted = [read_measure(one) for one in names]
     ranking = _read(queries, database, query_labels, database_labels, n_bits, exclude_self)
-    found = _scores(wanted, ranking, (ties, "pessimistic", "optimistic"), n_jobs)
+    found = _scores(wanted, ranking, ties, n_jobs)
     each = zip(wanted, found, strict=True)
     scores = [summarize(one.title, rows, ranking.sides, ties, no_kin) for one, rows in each]
     return scores[0] if alone else dict(zip(names, scores, strict=True))
-
-
-def mean_average_precision(
-    queries: CodesLike | ScoreRows,
-    database: CodesLike | None,
-    query_labels: LabelsLike,
-    database_labels: LabelsLike = None,
-    *,
-    top: int | None = None,
-    divide_by: str = "kin",
-    **how: Any,
-) -> MeanScore:
-    """Mean over queries of the average precision: `evaluate` with ``"map"``.
-
-    Parameters
-    ----------
-    queries, database, query_labels, database_labels, **how
-        As in `evaluate`.
-    top : int, default=None
-        Only the first places count.
-    divide_by : {"kin", "found"}, default="kin"
-        With ``top``, the sum is divided by the relevant rows that can stand there, ``min(relevant, top)``,
-        or by those that do, as HashNet's program does.
-
-    Returns
-    -------
-    MeanScore
-    """
-    measure = _average_precision(top, divide_by)
-    found = evaluate(queries, database, query_labels, database_labels, measure, **how)
-    assert isinstance(found, MeanScore)
-    return found
-
-
-def average_precision(
-    queries: CodesLike | ScoreRows,
-    database: CodesLike | None,
-    query_labels: LabelsLike,
-    database_labels: LabelsLike = None,
-    *,
-    top: int | None = None,
-    divide_by: str = "kin",
-    n_bits: int | None = None,
-    ties: str = "expected",
-    exclude_self: bool = False,
-    n_jobs: int | None = None,
-) -> Floats:
-    """Average precision of every query (q,); NaN where it has no relevant row or an unknown label.
-
-    Parameters as in `mean_average_precision`.
-    """
-    ranking = _read(queries, database, query_labels, database_labels, n_bits, exclude_self)
-    ((scores,),) = _scores([_average_precision(top, divide_by)], ranking, (ties,), n_jobs)
-    return ranking.sides.spread(scores)
-
-
-def average_precision_from_scores(
-    scores: ScoreRows | Numbers, query_labels: LabelsLike, database_labels: LabelsLike = None, **how: Any
-) -> Floats:
-    """`average_precision` of rankings by scores, highest first; see `evaluate`."""
-    return average_precision(scores, None, query_labels, database_labels, **how)
-
-
-def precision_at_k(
-    queries: CodesLike | ScoreRows,
-    database: CodesLike | None,
-    query_labels: LabelsLike,
-    database_labels: LabelsLike = None,
-    *,
-    k: int,
-    **how: Any,
-) -> MeanScore:
-    """Mean share of relevant rows among the first ``k``: `evaluate` with ``"precision@K"``."""
-    measure = _share_of_first(check_integer("k", k, 1), "precision")
-    found = evaluate(queries, database, query_labels, database_labels, measure, **how)
-    assert isinstance(found, MeanScore)
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,54 +255,38 @@ def read_measure(name: str) -> Measure:
     if not able:
         raise UnknownName.among("measure", name, EXAMPLES)
     top = None if cut is None else check_integer(f"the number of places in {name!r}", int(cut), 1)
-    if kind == "map":
-        return _average_precision(top, "found" if how else "kin")
-    if kind == "ndcg":
-        return _ndcg(top, exponential=how is not None)
-    assert top is not None
-    return _share_of_first(top, kind)
+    places = "" if top is None else f" at {top}"
 
+    def precision(groups: TieGroups, ties: str) -> Floats:
+        return groups.average_precision(top, how or "kin", ties)
 
-def _average_precision(top: int | None, divide_by: str) -> Measure:
-    if top is not None:
-        check_integer("top", top, 1)
-    check_choice("divide_by", divide_by, DIVISORS)
-    title = name_of(top, divide_by)
-    return Measure(title, lambda groups, ties: groups.average_precision(top, divide_by, ties))
-
-
-def name_of(top: int | None, divide_by: str) -> str:
-    """Which mean average precision it is."""
-    found = " by kin found" if divide_by == "found" else ""
-    return "mean average precision" if top is None else f"mean average precision at {top}{found}"
-
-
-def _ndcg(top: int | None, exponential: bool) -> Measure:
-    def score(groups: TieGroups, ties: str) -> Floats:
+    def gain(groups: TieGroups, ties: str) -> Floats:
         assert groups.grades is not None
         grades = np.arange(groups.grades.shape[2], dtype=np.float64)
-        return groups.ndcg(np.exp2(grades) - 1 if exponential else grades, top, ties)
+        return groups.ndcg(np.exp2(grades) - 1 if how else grades, top, ties)
 
-    return Measure("nDCG" if top is None else f"nDCG at {top}", score, graded=True)
+    def share(groups: TieGroups, ties: str) -> Floats:
+        assert top is not None
+        most = top if kind == "precision" else np.maximum(groups.n_kin, 1)
+        return np.where(groups.n_kin > 0, groups.kin_among_first(top, ties) / most, np.nan)
 
-
-def _share_of_first(k: int, kind: str) -> Measure:
-    def score(groups: TieGroups, ties: str) -> Floats:
-        most = k if kind == "precision" else np.maximum(groups.n_kin, 1)
-        return np.where(groups.n_kin > 0, groups.kin_among_first(k, ties) / most, np.nan)
-
-    return Measure(f"{kind} at {k}", score)
+    if kind == "map":
+        return Measure(f"mean average precision{places}{' by kin found' if top and how else ''}", precision)
+    return Measure(f"nDCG{places}", gain, True) if kind == "ndcg" else Measure(f"{kind}{places}", share)
 
 
 def _scores(
-    measures: Sequence[Measure], ranking: Ranking | ScoredRows, orders: tuple[str, ...], n_jobs: int | None
+    measures: Sequence[Measure], ranking: Ranking | ScoredRows, ties: str, n_jobs: int | None
 ) -> Floats:
-    """Scores (measures, orders, known queries) in one pass, and one more for the order of the database."""
-    for order in orders:
-        check_choice("ties", order, TIES)
+    """Scores (measures, 3, known queries) under ``ties``, the worst and the best order.
+
+    One pass, and one more for the order of the database.
+    """
+    check_choice("ties", ties, TIES)
+    orders = ties, "pessimistic", "optimistic"
     out = np.full((len(measures), len(orders), ranking.n_known), np.nan)
     graded = any(one.graded for one in measures)
-    for in_order in {order == "index" for order in orders}:
+    for in_order in {False, ties == "index"}:
         for rows, groups in ranking.groups(graded, in_order, n_jobs):
             for place, order in enumerate(orders):
                 if (order == "index") == in_order:
@@ -696,18 +603,6 @@ def scored_rows(scores: ScoreRows | Array, sides: Sides) -> Iterator[tuple[Array
         own = np.full(len(block), -1) if sides.own is None else sides.own[part]
         for row, grades, mine in zip(block, sides.grades(part), own, strict=True):
             yield (row, grades) if mine < 0 else (np.delete(row, mine), np.delete(grades, mine))
-
-
-def precision_of_scores(
-    scores: ScoreRows | Array,
-    sides: Sides,
-    ties: str = "expected",
-    top: int | None = None,
-    divide_by: str = "kin",
-) -> Floats:
-    """Average precision (q,) by scores, of labels that were read already."""
-    measure = _average_precision(top, divide_by)
-    return sides.spread(_scores([measure], ScoredRows(scores, sides), (ties,), None)[0, 0])
 
 
 def hamming_scores(queries: Codes | Bytes, database: Codes | Bytes) -> ScoreRows:

@@ -15,9 +15,6 @@ import numpy as np
 from .._internal.types import Array, Bools, Floats, Ints, Numbers
 
 TIES = ("expected", "index", "optimistic", "pessimistic")
-DIVISORS = ("kin", "found")
-
-
 _SMALL = 64
 _H = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, _SMALL + 1))])
 
@@ -131,23 +128,6 @@ class TieGroups:
             group = self.N[q, g], self.n[q, g], self.R[q, g], self.r[q, g]
             scores[q] = _when_cut(total[q], found[q], group, top, ties)
         return np.asarray(scores)
-
-    def precision_at_recall(self, recall: Floats) -> Floats:
-        """Precisions (q, len(recall)) along the ranking; NaN for a query without relevant rows.
-
-        To find the share ρ of its ``K`` kin, a query goes to the place ``N + n (ρK − R) / r``, where the
-        expected number of kin reaches ``ρK``.
-        """
-        out = np.full((len(self.n), len(recall)), np.nan)
-        for query in np.flatnonzero(self.n_kin):
-            some = np.flatnonzero(self.r[query] > 0)  # the groups in which recall moves
-            N, n, R, r = (counts[query, some] for counts in (self.N, self.n, self.R, self.r))
-            target = recall * r.sum()
-            at = np.minimum(np.searchsorted(R + r, target - 1e-9), len(some) - 1)
-            place = N[at] + n[at] * (target - R[at]) / r[at]
-            at_zero = np.where(N[at] == 0, r[at] / n[at], 0)  # the share of kin among the nearest rows
-            out[query] = np.where(target > 0, target / np.where(place > 0, place, 1), at_zero)
-        return out
 
     def ndcg(self, gains: Floats, top: int | None = None, ties: str = "expected") -> Floats:
         """Discounted gain (q,) over that of the best ranking there is; ``gains`` (grades,) of single rows."""

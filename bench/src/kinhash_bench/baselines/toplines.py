@@ -3,7 +3,7 @@
 What is searched here is a predicted class or the scores of a classifier; `Cosine` searches the features
 themselves. No code on the same features is expected to beat all of them. Each is a `FloatRanking` of
 `kinhash_bench.protocols`, so ``evaluate(ClassScores(), data, "paper")`` puts it into the same table,
-and its ``scores`` go into `kinhash.metrics.average_precision_from_scores`.
+and its ``scores`` go into `kinhash.metrics.evaluate`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinhash.errors import InvalidInput
-from kinhash.metrics import Sides, precision_of_scores, read_sides
+from kinhash.metrics import Sides, TieGroups, read_sides, scored_rows
 from kinhash.plugins import Floats, block_slices
 
 from ..datasets import Dataset
@@ -55,8 +55,9 @@ def cosine_ranking(
     if dataset.features is not None:
         cosine = Cosine(standardize).fit(dataset.features)
         rows = cosine.prepare(dataset.features)
-        precisions = precision_of_scores(score_rows(cosine, rows[queries], rows), sides)
-        scored = precisions[~np.isnan(precisions)]
+        each = scored_rows(score_rows(cosine, rows[queries], rows), sides)
+        precisions = [TieGroups.of_scores(row, grades > 0).average_precision()[0] for row, grades in each]
+        scored = np.array([one for one in precisions if not np.isnan(one)])
     return CosineRanking(
         mean_average_precision=float(scored.mean()) if len(scored) else None,
         standard_error=_error_of_mean(scored),

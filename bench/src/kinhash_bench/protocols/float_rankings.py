@@ -45,7 +45,7 @@ class FloatRanking(ABC):
 
 
 def score_rows(ranking: FloatRanking, queries: Any, database: Any) -> ScoreRows:
-    """Scores of prepared rows as `average_precision_from_scores` takes them, a few queries at a time."""
+    """Scores of prepared rows as `kinhash.metrics.evaluate` takes them, a few queries at a time."""
     return lambda wanted: ranking.scores(queries[wanted], database)
 
 

@@ -54,7 +54,8 @@ class Protocol:
     ``relevance``: "shared label" means kin have the same class, or at least one tag in common.
     ``measure``: "average precision" of the ranking, or "pair auc": how often a pair of kin is nearer
     than a pair of strangers, over all pairs of a query and a database row.
-    ``ties``, ``no_kin``, ``top``, ``divide_by``: as in `kinhash.metrics.mean_average_precision`.
+    ``ties``, ``no_kin``: as in `kinhash.metrics.evaluate`; ``top`` is the K of its ``"map@K"``, and
+    ``divide_by="found"`` is its ``"map@K/found"``.
     ``untagged``: rows without any tag, or of unknown label: "keep" them (similar to no row; counted where
     they cannot be scored) or "drop" them before splitting.
 

@@ -18,15 +18,12 @@ from kinhash.metrics import (
     MeanScore,
     ScoreRows,
     Sides,
-    mean_average_precision,
-    name_of,
+    evaluate,
     own_rows,
-    precision_of_scores,
     query_blocks,
     read_ranking,
     read_sides,
     scored_rows,
-    strangers_below,
     summarize,
 )
 from kinhash.plugins import Floats, require_memory
@@ -47,17 +44,8 @@ def score_codes(
     """Score a ranking by Hamming distance. Peak memory beyond the codes: about 40 MB."""
     own = protocol.database == "queries"
     if protocol.measure == "average precision":
-        return mean_average_precision(
-            queries,
-            database,
-            query_labels,
-            database_labels,
-            ties=protocol.ties,
-            top=protocol.top,
-            divide_by=protocol.divide_by,
-            no_kin=protocol.no_kin,
-            exclude_self=own,
-        )
+        sides = queries, database, query_labels, database_labels
+        return evaluate(*sides, exclude_self=own, **_how(protocol))
     ranking = read_ranking(queries, database, query_labels, database_labels, None, own)
     wins = np.zeros((len(ranking.queries), 3))
     kin, strangers = np.zeros((2, database.n_bits + 1), np.int64)
@@ -75,18 +63,20 @@ def score_floats(
 
     Peak memory: blocks of 16 MB; for "pair auc" all scores at once, which is refused if they do not fit.
     """
-    n_queries, n_database = len(query_labels), len(database_labels)
-    own = own_rows(protocol.database == "queries", n_queries, n_database)
-    sides = read_sides(query_labels, database_labels, n_queries, n_database, own)
+    exclude_self = protocol.database == "queries"
     if protocol.measure == "pair auc":
+        n_queries, n_database = len(query_labels), len(database_labels)
+        own = own_rows(exclude_self, n_queries, n_database)
+        sides = read_sides(query_labels, database_labels, n_queries, n_database, own)
         return _auc_report(protocol, *_wins_of_floats(scores, sides), sides)
-    known = slice(None) if sides.known_queries is None else sides.known_queries
-    orders = (protocol.ties, "pessimistic", "optimistic")
-    found = np.stack(
-        [precision_of_scores(scores, sides, ties, protocol.top, protocol.divide_by) for ties in orders]
-    )
-    metric = name_of(protocol.top, protocol.divide_by)
-    return summarize(metric, found[:, known], sides, protocol.ties, protocol.no_kin)
+    return evaluate(scores, None, query_labels, database_labels, exclude_self=exclude_self, **_how(protocol))
+
+
+def _how(protocol: Protocol) -> dict[str, Any]:
+    """The protocol's mean average precision, as options of `kinhash.metrics.evaluate`."""
+    cut = "" if protocol.top is None else f"@{protocol.top}"
+    found = "/found" if protocol.divide_by == "found" else ""
+    return {"measures": f"map{cut}{found}", "ties": protocol.ties, "no_kin": protocol.no_kin}
 
 
 # -- pairs: how often is a pair of kin nearer than a pair of strangers? ----------------------------
@@ -105,8 +95,11 @@ def _wins_of_counts(kin: Counts, strangers: Counts) -> Floats:
 
 def _wins_of_scores(kin: npt.NDArray[Any], strangers: npt.NDArray[Any]) -> Floats:
     """Wins (3,) from the scores of pairs of kin and of strangers, higher meaning nearer."""
-    below, level = (counts.sum(dtype=np.float64) for counts in strangers_below(kin, strangers))
-    return np.array([below, level, float(len(kin)) * len(strangers)])
+    ordered = np.sort(strangers)
+    below = np.searchsorted(ordered, kin, "left")
+    level = np.searchsorted(ordered, kin, "right") - below
+    won = below.sum(dtype=np.float64), level.sum(dtype=np.float64)
+    return np.array([*won, float(len(kin)) * len(strangers)])
 
 
 def _wins_of_floats(scores: ScoreRows, sides: Sides) -> tuple[Floats, Floats]:

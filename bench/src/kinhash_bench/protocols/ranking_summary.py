@@ -70,4 +70,22 @@ def _of_groups(groups: TieGroups, cuts: list[int]) -> Floats:
         kin / np.maximum(near, 1),
         near == 0,
     ]
-    return np.column_stack([groups.precision_at_recall(RECALLS), *columns])
+    return np.column_stack([precision_at_recall(groups, RECALLS), *columns])
+
+
+def precision_at_recall(groups: TieGroups, recall: Floats) -> Floats:
+    """Precisions (q, len(recall)) along the ranking; NaN for a query without kin.
+
+    To find the share ρ of its ``K`` kin, a query goes to the place ``N + n (ρK − R) / r``, where the expected
+    number of kin reaches ``ρK``.
+    """
+    out = np.full((len(groups.n), len(recall)), np.nan)
+    for query in np.flatnonzero(groups.n_kin):
+        some = np.flatnonzero(groups.r[query] > 0)  # the groups in which recall moves
+        N, n, R, r = (counts[query, some] for counts in (groups.N, groups.n, groups.R, groups.r))
+        target = recall * r.sum()
+        at = np.minimum(np.searchsorted(R + r, target - 1e-9), len(some) - 1)
+        place = N[at] + n[at] * (target - R[at]) / r[at]
+        at_zero = np.where(N[at] == 0, r[at] / n[at], 0)  # the share of kin among the nearest rows
+        out[query] = np.where(target > 0, target / np.where(place > 0, place, 1), at_zero)
+    return out

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.metrics import CodeHealth, MeanScore, NearKin
+from kinhash.metrics import CodeHealth, MeanScore
 from kinhash.plugins import replace_file
+
+from .near_kin import NearKin
 
 __all__ = ["Record", "health_summary", "plain_parameters"]
 

@@ -13,12 +13,13 @@ from kinhash import __version__
 from kinhash.codes import Codes, n_bytes
 from kinhash.errors import CodesMismatch, InvalidInput
 from kinhash.labels import Labels
-from kinhash.metrics import MeanScore, NearestKin, code_health, some_queries
+from kinhash.metrics import MeanScore, code_health, some_queries
 from kinhash.plugins import Stages, check_choice
 
 from . import PROTOCOLS
 from .data import kin_labels, standardized, training_labels
 from .float_rankings import FloatRanking, score_rows
+from .near_kin import NearestKin
 from .partition import Partition
 from .protocol import Protocol
 from .protocol_scores import score_codes, score_floats

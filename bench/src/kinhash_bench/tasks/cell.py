@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinhash.errors import InvalidInput, KinhashError, KinhashWarning, UnknownName
-from kinhash.metrics import MeanScore, NearestKin, NearKin
+from kinhash.metrics import MeanScore
 from kinhash.plugins import Stages
 
 from ..datasets import Dataset
@@ -25,6 +25,7 @@ from ..protocols import (
     nearest_kin_of,
     ranking_profile,
 )
+from ..protocols.near_kin import NearestKin, NearKin
 from .custom_data import own_partition
 from .environment import environment, watch_memory
 from .gallery import gallery_of

@@ -31,8 +31,8 @@ class Score:
 
     ``quantiles`` are those at 0, 10, 25, 50, 75, 90 and 100 % of the queries. ``per_query`` is kept to
     steps of 1/65,534: enough for paired comparisons, and two bytes a query. NaN: a query without kin.
-    ``near_kin``, ``nearest_found`` and ``distinct`` of ``distinct_of`` are what `kinhash.metrics.NearKin`
-    calls value, recall, distinct and n_queries. ``ranked_precision`` to ``empty`` are a
+    ``near_kin``, ``nearest_found`` and ``distinct`` of ``distinct_of`` are what `NearKin` calls value, recall,
+    distinct and n_queries. ``ranked_precision`` to ``empty`` are a
     `kinhash_bench.protocols.RankingProfile`, its numbers of places as text; float rankings have none. Older
     results lack some of these, and have ``recall`` and ``precision`` instead: means of look-ups within every
     radius.
