@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from importlib.util import find_spec
+from itertools import permutations, product
 
 import numpy as np
 import pytest
 
 from kinhash_bench.learner_figures import PROTOCOLS, quick
 from kinhash_bench.learner_lines import Records, lines
-from kinhash_bench.learner_rivals import RIVALS, Bits
-from kinhash_bench.learner_scores import agreement, levels, near, scored
+from kinhash_bench.learner_rivals import BLIND, RIVALS, Bits, ash
+from kinhash_bench.learner_scores import agreement, found_precision, levels, near, scored
 
 
 def orders(distances: np.ndarray) -> list[list[int]]:
@@ -56,7 +57,9 @@ def test_tags_count_shared_equal_and_jaccard() -> None:
     assert agreement(tags[:1], tags)[0].tolist() == [[1, 1, 1], [1, 1, 1], [1, 0, 0.5], [0, 0, 0]]
 
 
-@pytest.mark.parametrize("protocol", ["known", "oldnew", "few", "nolabels", "noise", "seeds"])
+@pytest.mark.parametrize(
+    "protocol", ["known", "oldnew", "few", "unseen", "foundation", "nolabels", "noise", "seeds"]
+)
 def test_protocols_on_digits(protocol: str) -> None:
     for _, figures in PROTOCOLS[protocol](RIVALS["itq"], "digits", 0, 16):
         assert all(0 <= value < 2 for value in figures.values())
@@ -96,3 +99,94 @@ def test_lines_compare_common_partitions(tmp_path) -> None:
     assert len(found) == 1
     assert found[0].startswith("met")
     assert "0.900 >= 0.800" in found[0]
+
+
+NEEDS = {"rabitqlib": "rabitqlib", "turbovec": "turbovec", "qdrant": "qdrant_edge"}
+NEEDS |= dict.fromkeys(("opq", "rq", "lsq", "prq", "labelbyte"), "faiss")
+LEAST = {"ike": 0.8, "signs": 0.9, "median": 0.9}  # the others keep more
+
+
+def ready(name: str) -> None:
+    if name in NEEDS and find_spec(NEEDS[name]) is None:
+        pytest.skip(f"{NEEDS[name]} is not installed")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "lsq")) for name in BLIND]
+)
+def test_a_rival_finds_near_rows_and_repeats_itself(name: str) -> None:
+    """Of the ten nearest of 600 made rows, the share in the first hundred, at 8 bytes."""
+    ready(name)
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((700, 12)) @ rng.standard_normal((12, 72))).astype(np.float32)
+    X += 0.5 * rng.standard_normal(X.shape).astype(np.float32)
+    ask, rest = X[:100], X[100:]
+    for _, model in models(name, rest):
+        first, again = (model.distances(model.ask(ask), model.kept(rest)) for _ in range(2))
+        assert near(first, ask, rest, None) > LEAST.get(name, 0.95)
+        assert (first == again).all() or name == "rabitqlib"  # draws its rotation from no seed
+    _, model = models(name, rest)[-1]
+    fresh = model.distances(model.ask(ask), model.kept(rest))
+    assert (first == fresh).all() or name == "rabitqlib"
+
+
+def models(name: str, X: np.ndarray) -> list:
+    found = RIVALS[name](X, None, 64, 0)
+    return found if isinstance(found, list) else [("", found)]
+
+
+def test_the_code_of_two_bits_is_the_direction_nearest_to_a_row() -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((200, 4)).astype(np.float32)
+    ((_, model),) = [one for one in ash(rows, None, 8, 0) if one[0] == " bits=2"]
+    vectors = model.ask(rows)
+    every = np.array(list(product((-1.5, -0.5, 0.5, 1.5), repeat=4)), np.float32)
+    every /= np.linalg.norm(every, axis=1, keepdims=True)
+    best = (vectors @ every.T).max(axis=1)
+    np.testing.assert_allclose((vectors * model.stored(vectors)).sum(axis=1), best, atol=1e-5)
+
+
+def test_ash_aligns_its_directions_with_its_codes() -> None:
+    X = (np.random.default_rng(2).standard_normal((3_000, 16)) ** 3).astype(np.float32)
+    agreed = []
+    for rounds in (0, 20):
+        for _, model in ash(X, None, 16, 0, rounds):
+            vectors = model.ask(X)
+            agreed.append(float((vectors * model.stored(vectors)).sum(axis=1).mean()))
+    assert agreed[2] > agreed[0] + 0.02
+    assert agreed[3] > agreed[1] + 0.002
+
+
+def test_average_precision_of_what_was_found() -> None:
+    gains = np.array([[0, 1, 0, 1, 1], [0, 0, 0, 0, 1]], np.float32)[..., None]
+    distances = np.tile(np.arange(5), (2, 1))
+    assert found_precision(distances, gains, 4) == pytest.approx((1 / 2 + 2 / 4) / 2 / 2)
+
+
+def test_rows_of_unseen_labels_are_asked_among_all_rows() -> None:
+    """A model that tells nothing apart but what it was fitted on finds unseen rows only among themselves."""
+
+    def learn(X: np.ndarray, y: np.ndarray, n_bits: int, seed: int) -> Bits:
+        known = {row.tobytes() for row in X}
+
+        def encode(X: np.ndarray) -> np.ndarray:
+            return np.array([[row.tobytes() in known] for row in X])
+
+        return Bits(encode)
+
+    ((_, found),) = PROTOCOLS["unseen"](learn, "digits", 0, 8)
+    assert found["unseen map"] == pytest.approx(found["among map"], rel=0.02)
+    assert found["unseen ten"] == pytest.approx(found["among ten"])
+    assert found["seen ten"] == 0
+
+
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
+@pytest.mark.parametrize("name", ["COSDISH", "CRH"])
+def test_methods_of_the_table_keep_learned_codes_of_fitted_rows(name: str) -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 4
+    X = (rng.standard_normal((4, 8))[y] + 2 * rng.standard_normal((400, 8))).astype(np.float32)
+    model = RIVALS[name](X[:300], y[:300], 8, 0)
+    rows = model.learned(X, np.r_[y[:300], np.full(100, -1)])
+    assert (rows[300:] == model.kept(X[300:])).all()
+    assert (rows == model.kept(X)).all() == (name == "CRH")  # which has no codes of its own

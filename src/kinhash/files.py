@@ -46,8 +46,8 @@ __all__ = [
 ]
 
 BENCH_HASHERS = (  # methods of kinhash-bench, so that an error can name the package without it
-    "BRE", "BSH", "CCAITQ", "COSDISH", "CSQ", "DPN", "EigenITQ", "FSDH", "FSSH", "FastHash",
-    "GreedyHash", "HMOH", "HadamardHashing", "HashNet", "ITML", "KSH", "LFH", "MIHash", "MLH", "MMC",
+    "BRE", "BSH", "CCAITQ", "COSDISH", "CRH", "CSQ", "CroVCA", "DPN", "EigenITQ", "FSDH", "FSSH",
+    "FastHash", "GreedyHash", "HMOH", "HadamardHashing", "HashNet", "ITML", "KSH", "LFH", "MIHash", "MLH", "MMC",
     "NSH", "OrthoHash", "PairLDA", "RandomCodewords", "RotatedPCA", "SCDH", "SDH", "SDML", "SPLH",
     "SpectralHashing", "TALR", "TSH",
 )  # fmt: skip

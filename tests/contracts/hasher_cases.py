@@ -30,7 +30,7 @@ VARIANTS = {"of an energy": {"energy": "lfh"}, "of labels alone": {"looks": 0.0,
 LITERAL = {f"{name}, literal": {"literal": True} for name in ("EMKSH", "EMLFH")}
 # Rivals that are slow by design, in fewer rounds: contracts are about what goes in and out.
 QUICK = {"FastHash": {"n_rounds": 4, "n_partners": 20}, "MLH": {"n_epochs": 2, "n_pairs": 2000}}
-HEADS = ("CSQ", "DPN", "GreedyHash", "HashNet", "MIHash", "OrthoHash", "TALR")
+HEADS = ("CRH", "CSQ", "CroVCA", "DPN", "GreedyHash", "HashNet", "MIHash", "OrthoHash", "TALR")
 QUICK |= {name: {"n_epochs": 3} for name in HEADS}
 METRICS = ("ITML", "MMC", "SDML")  # of metric-learn, which is an extra of kinhash-bench
 QUICK |= {name: {"n_pairs": 60} for name in METRICS}

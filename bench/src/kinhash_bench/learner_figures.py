@@ -26,11 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from .learner_rivals import RIVALS, Bits
-from .learner_scores import Array, Figures, agreement, levels, near, scored, unit
+from .learner_rivals import BLIND, RIVALS, UNKNOWN, Bits, as_labels
+from .learner_scores import Array, Figures, agreement, found_precision, levels, near, scored, unit
 from .learner_sets import TAGGED, UNLABELED, draw
-
-UNKNOWN = -1  # the class of a row without a label
 
 Found = Iterator[tuple[str, Figures]]  # what is appended to the name of the method or protocol, and figures
 
@@ -65,13 +63,6 @@ def kinhash_learner(**settings: Any) -> Callable[..., Any]:
         return Bits(lambda X: bits(hasher.encode(X)), learned, None if weighted else floats)
 
     return learn
-
-
-def as_labels(y: Array | None) -> Any:
-    """Labels as people pass them: None for a row without one."""
-    if y is None or y.ndim == 2 or (y != UNKNOWN).all():
-        return y
-    return np.array([None if label == UNKNOWN else int(label) for label in y], object)
 
 
 Learn = Callable[..., Any]  # (X, y or None, n_bits, seed) → (encode, learned), a model, or [(name, model)]
@@ -147,6 +138,27 @@ def oldnew(learn: Learn, name: str, partition: int, n_bits: int) -> Found:
         yield suffix, figures
 
 
+def unseen(learn: Learn, name: str, partition: int, n_bits: int) -> Found:
+    """Unseen in all: 30 % of the labels stay out of the fit with their rows, which then join the database.
+
+    Queries of both kinds (1,500) against all rows; "among": those of unseen labels against rows of unseen labels
+    alone, which is the easier question that is mostly asked. With tags nothing is held out, so there is none.
+    """
+    X, y, rng = draw(name, partition)
+    ask, rest = np.split(np.arange(len(X)), [min(1_500, len(X) // 4)])
+    labels = _some_labels(y, rng)
+    is_new, came_later = np.isin(y[ask], labels), np.isin(y[rest], labels)
+    fitted = rest[~came_later]
+    rest = np.r_[fitted, rest[came_later]]
+    later = np.arange(len(rest)) >= len(fitted)
+    given, gains = np.where(later, UNKNOWN, y[rest]), agreement(y[ask], y[rest])
+    for suffix, model in _models(learn, X[fitted], y[fitted], n_bits, partition):
+        apart = model.distances(model.ask(X[ask]), model.learned(X[rest], given))
+        figures = scored(apart[~is_new], gains[~is_new], "seen ")
+        figures |= scored(apart[is_new], gains[is_new], "unseen ")
+        yield suffix, figures | scored(apart[is_new][:, later], gains[is_new][:, later], "among ")
+
+
 def few(
     learn: Learn, name: str, partition: int, n_bits: int, counts: tuple[int, ...] = (1, 5, 20, 100)
 ) -> Found:
@@ -177,6 +189,24 @@ def nolabels(learn: Learn, name: str, partition: int, n_bits: int) -> Found:
         figures = scored(apart, gains) | {"near": near(apart, X[ask], X[rest], None)}
         if getattr(model, "floats", None):
             figures["float near"] = near(model.floats_apart(X[ask], database), X[ask], X[rest], None)
+        yield suffix, figures
+
+
+def foundation(learn: Learn, name: str, partition: int, n_bits: int) -> Found:
+    """CroVCA's protocol: labels known, the database mapped, mAP of the first 1,000 divided by relevant rows found.
+
+    1,000 queries, as floats ("float") where a model takes them and as they are; rows at the same distance in
+    the order of the draw.
+    """
+    X, y, _ = draw(name, partition)
+    n = min(1_000, len(X) // 5)
+    ask, rest = np.arange(len(X))[:n], np.arange(len(X))[n:]
+    gains = agreement(y[ask], y[rest])
+    for suffix, model in _models(learn, X[rest], y[rest], n_bits, partition):
+        database = model.kept(X[rest])
+        figures = {"found map": found_precision(model.distances(model.ask(X[ask]), database), gains)}
+        if getattr(model, "floats", None):
+            figures["float found map"] = found_precision(model.floats_apart(X[ask], database), gains)
         yield suffix, figures
 
 
@@ -275,6 +305,8 @@ PROTOCOLS: dict[str, Callable[..., Found]] = {
     "known": known,
     "oldnew": oldnew,
     "few": few,
+    "unseen": unseen,
+    "foundation": foundation,
     "nolabels": nolabels,
     "deadcols": deadcols,
     "oddcols": oddcols,
@@ -340,6 +372,7 @@ def main() -> None:
     parser.add_argument("--protocol", nargs="+", default=["known"], choices=tuple(PROTOCOLS))
     parser.add_argument("--partitions", default="0", help="such as 30-34")
     parser.add_argument("--bits", nargs="+", type=int, default=[64])
+    parser.add_argument("--counts", nargs="+", type=int, help="labels a class of the protocol few")
     parser.add_argument("--with", dest="settings", nargs="*", default=[], metavar="NAME=VALUE")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
@@ -357,8 +390,9 @@ def main() -> None:
                     if (label, *cell.values()) in done:
                         continue
                     start = time.process_time()
-                    blind = protocol == "few" and asked.method in ("itq", "opq", "cosine")
-                    more = {"counts": (0,)} if blind else {}
+                    more: dict[str, Any] = {}
+                    if protocol == "few" and (asked.counts or asked.method in BLIND):
+                        more["counts"] = (0,) if asked.method in BLIND else tuple(asked.counts)
                     for suffix, figures in PROTOCOLS[protocol](learn, name, partition, n_bits, **more):
                         variant, _, which = suffix.partition("|")
                         seconds = round(time.process_time() - start, 1)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["agreement", "levels", "near", "scored", "unit"]
+__all__ = ["agreement", "found_precision", "levels", "near", "scored", "unit"]
 
 LEVELS = 65_535
 KEYS = ("map", "ten", "exact", "jaccard")
@@ -114,6 +114,14 @@ def near(distances: Array, X: Array, Z: Array, gains: Array | None, own: Array |
     best = np.argpartition(-cosine, 10, axis=1)[:, :10]
     best = np.where(np.take_along_axis(cosine, best, axis=1) > -9, best, -1)
     return float(np.nanmean(_near(distances, best, own, 100)))
+
+
+def found_precision(distances: Array, gains: Array, most: int = 1_000) -> float:
+    """Mean average precision of the first ``most``, divided by the relevant rows found; ties by row."""
+    order = np.argsort(distances, axis=1, kind="stable")[:, :most]
+    hits = np.take_along_axis(gains[..., 0], order, axis=1)
+    precision = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
+    return float(((precision * hits).sum(axis=1) / np.maximum(hits.sum(axis=1), 1)).mean())
 
 
 def _own(distances: Array, own: Array | None) -> Array:

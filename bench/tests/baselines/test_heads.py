@@ -11,6 +11,8 @@ from kinhash.metrics import evaluate
 from kinhash_bench.baselines import BASELINES
 from kinhash_bench.baselines.head import Batch
 from kinhash_bench.baselines.head_losses import (
+    CRHLoss,
+    CroVCALoss,
     CSQLoss,
     DPNLoss,
     GreedyHashLoss,
@@ -21,7 +23,7 @@ from kinhash_bench.baselines.heads import hash_centers
 from kinhash_bench.baselines.histograms import MutualInformation, TieAwarePrecision
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
-HEADS = ["CSQ", "DPN", "GreedyHash", "HashNet", "MIHash", "OrthoHash", "TALR"]
+HEADS = ["CRH", "CSQ", "CroVCA", "DPN", "GreedyHash", "HashNet", "MIHash", "OrthoHash", "TALR"]
 B, D, C = 14, 6, 4
 RNG = np.random.default_rng(0)
 CODEWORDS = RNG.choice([-1.0, 1.0], (C, D))
@@ -32,6 +34,8 @@ LOSSES = {
     "DPN": DPNLoss(CODEWORDS),
     "OrthoHash": OrthoHashLoss(CODEWORDS),
     "HashNet": HashNetLoss(),
+    "CRH": CRHLoss(CODEWORDS, C),
+    "CroVCA": CroVCALoss(),
     "MIHash": MutualInformation(3),
     "TALR": TieAwarePrecision(D),
 }

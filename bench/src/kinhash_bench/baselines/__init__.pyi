@@ -11,8 +11,10 @@ from .fssh import FSSH as FSSH
 from .gaussian import Gaussian as Gaussian
 from .gaussian import root_mean_square_distance as root_mean_square_distance
 from .hadamard import HadamardHashing as HadamardHashing
+from .heads import CRH as CRH
 from .heads import CSQ as CSQ
 from .heads import DPN as DPN
+from .heads import CroVCA as CroVCA
 from .heads import GreedyHash as GreedyHash
 from .heads import HashNet as HashNet
 from .heads import OrthoHash as OrthoHash

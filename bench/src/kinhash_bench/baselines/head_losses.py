@@ -12,8 +12,10 @@ import numpy as np
 from .head import Array, Batch, HeadLoss
 
 __all__ = [
+    "CRHLoss",
     "CSQLoss",
     "CenteredLoss",
+    "CroVCALoss",
     "DPNLoss",
     "GreedyHashLoss",
     "HashNetLoss",
@@ -123,6 +125,58 @@ class HashNetLoss(HeadLoss):
         value = float((weights * (np.logaddexp(0, theta) - kin * theta)).sum())
         pull = weights * (_sigmoid(theta) - kin) * 10 / d
         return value, ((pull + pull.T) @ h) * (1 - h * h) * beta, ()
+
+
+class CRHLoss(HeadLoss):
+    """`OrthoHashLoss` towards codewords that labels choose anew from a codebook (M, d) while training.
+
+    ``moves`` times in the first half of a descent, labels are matched one to one with the codewords that
+    agree most with the means of ``tanh s`` over their rows since the last time; of several tags in equal
+    shares.
+    """
+
+    moves = 10
+
+    def __init__(self, codebook: Array, n_labels: int) -> None:
+        self.codebook, self.moved = codebook, 0
+        self.inner = OrthoHashLoss(codebook[:n_labels])
+        self.sums = np.zeros((n_labels, codebook.shape[1]))
+
+    def gradient(self, scores: Array, batch: Batch) -> tuple[float, Array, Sequence[Array]]:
+        due = min(int(2 * self.moves * batch.progress), self.moves)
+        if due > self.moved:
+            from scipy.optimize import linear_sum_assignment
+
+            lengths = np.maximum(np.linalg.norm(self.sums, axis=1, keepdims=True), 1e-12)
+            chosen = linear_sum_assignment(self.sums / lengths @ self.codebook.T, maximize=True)[1]
+            self.inner = OrthoHashLoss(self.codebook[chosen])
+            self.moved, self.sums = due, np.zeros_like(self.sums)
+        self.sums += batch.shares.T @ np.tanh(scores)
+        return self.inner.gradient(scores, batch)
+
+
+class CroVCALoss(HeadLoss):
+    """Cross entropy of the scores with the bits of their labels' means in the batch, less the coding rate.
+
+    The rate is ``½ log det(I + d/(0.05 b) ZᵀZ) (d + b)/(d b)``, Z the scores at unit length; it weighs .1.
+    The gradient passes the means as if they were given.
+    """
+
+    spread, rate = 0.05, 0.1
+
+    def gradient(self, scores: Array, batch: Batch) -> tuple[float, Array, Sequence[Array]]:
+        b, d = scores.shape
+        means = batch.labels.T @ scores / np.maximum(batch.labels.sum(axis=0), 1)[:, None]
+        bits = (batch.shares @ means > 0).astype(np.float64)
+        cross = np.logaddexp(0, scores) - bits * scores
+        length = np.maximum(np.linalg.norm(scores, axis=1, keepdims=True), 1e-12)
+        unit, scale = scores / length, d / (b * self.spread)
+        share = self.rate * (d + b) / (d * b)
+        within = np.eye(d) + scale * unit.T @ unit
+        value = cross.mean() - share * np.linalg.slogdet(within)[1] / 2
+        pull = -share * scale * np.linalg.solve(within, unit.T).T
+        pull = (pull - (pull * unit).sum(axis=1, keepdims=True) * unit) / length
+        return float(value), (_sigmoid(scores) - bits) / scores.size + pull, ()
 
 
 def _softmax_loss(logits: Array, shares: Array) -> tuple[float, Array]:

@@ -1,4 +1,4 @@
-"""Deep losses on the features at hand: heads of OrthoHash, CSQ, DPN, GreedyHash and HashNet.
+"""Deep losses on the features at hand: heads of OrthoHash, CSQ, DPN, CRH, CroVCA, GreedyHash and HashNet.
 
 The authors train a network end to end. Here the features are given, and the head is linear in them, in
 RBF features of them, or in both; so these rows say what the loss is worth, not what the network is. All are
@@ -21,10 +21,19 @@ from kinhash.plugins import Floats
 from .cards import LABELS
 from .hadamard import majority
 from .head import AUTO, HeadLoss, OpenSettings, fit_head
-from .head_losses import CenteredLoss, CSQLoss, DPNLoss, GreedyHashLoss, HashNetLoss, OrthoHashLoss
+from .head_losses import (
+    CenteredLoss,
+    CRHLoss,
+    CroVCALoss,
+    CSQLoss,
+    DPNLoss,
+    GreedyHashLoss,
+    HashNetLoss,
+    OrthoHashLoss,
+)
 from .two_step import TwoStepBaseline, label_matrix
 
-__all__ = ["CSQ", "DPN", "CenteredHead", "GreedyHash", "HashNet", "Head", "OrthoHash"]
+__all__ = ["CRH", "CSQ", "DPN", "CenteredHead", "CroVCA", "GreedyHash", "HashNet", "Head", "OrthoHash"]
 
 TUNED = "features, step, penalty and epochs chosen on held-out rows in each fit"
 OWN_MAP = "linear head, on features as chosen"
@@ -226,6 +235,53 @@ class HashNet(Head):
 
     def _loss(self, n_labels: int, rng: np.random.Generator) -> HeadLoss:
         return HashNetLoss()
+
+
+class CRH(Head):
+    """Center-reassigned hashing: as `OrthoHash`, and labels choose their codewords anew while training.
+
+    Of a codebook of random codewords, twice as many as labels, every label takes the one that agrees most with
+    the codes of its rows (an assignment that maximizes the sum), ten times in the first half of a fit.
+
+    What is ours: size of the codebook, number of reassignments, loss and constants (of OrthoHash; the authors'
+    is a margin-based cross entropy, too), one head where the authors have several.
+
+    Reference: Yin, Yin, Hou, Liu, Chen, Zhang. Codebook-centric deep hashing: end-to-end joint learning of
+    semantic hash centers and neural hash function. AAAI 2026 (arXiv 2511.12162).
+    """
+
+    card = Card(
+        "Yin et al., AAAI 2026; its centers on given features",
+        LABELS,
+        OWN_MAP,
+        f"**a reconstruction** from the abstract: OrthoHash's loss and constants, 2 C random codewords, ten "
+        f"reassignments, one codebook; a head in place of a network; {TUNED}",
+    )
+
+    def _loss(self, n_labels: int, rng: np.random.Generator) -> HeadLoss:
+        return CRHLoss(np.where(rng.random((2 * n_labels, self.n_bits)) < 0.5, 1.0, -1.0), n_labels)
+
+
+class CroVCA(Head):
+    """Cross-view code alignment with labels: each bit predicts the bit of its label's mean in the batch.
+
+    Cross entropy with those bits, and a coding rate that keeps the codes apart. Constants are those of the
+    authors' program (ε .05, rate .1, batches of 256). Without labels its two views are pictures that were
+    altered; given features have none, so that half is not here.
+
+    Reference: Moummad, Zaher, Goëau, Joly. Image hashing via cross-view code alignment in the age of
+    foundation models. arXiv 2510.27584, 2025.
+    """
+
+    card = Card(
+        "Moummad et al., arXiv 2510.27584; its supervised loss on given features",
+        LABELS,
+        OWN_MAP,
+        f"a linear head in place of two layers, intercepts in place of batch normalization, one view; {TUNED}",
+    )
+
+    def _loss(self, n_labels: int, rng: np.random.Generator) -> HeadLoss:
+        return CroVCALoss()
 
 
 def hash_centers(n_labels: int, n_bits: int, rng: np.random.Generator) -> Floats:

@@ -13,6 +13,8 @@ BASELINES = Table(
         "BSH": "kinhash_bench.baselines.bsh:BSH",
         "CCAITQ": "kinhash_bench.baselines.ccaitq:CCAITQ",
         "COSDISH": "kinhash_bench.baselines.cosdish:COSDISH",
+        "CRH": "kinhash_bench.baselines.heads:CRH",
+        "CroVCA": "kinhash_bench.baselines.heads:CroVCA",
         "CSQ": "kinhash_bench.baselines.heads:CSQ",
         "DPN": "kinhash_bench.baselines.heads:DPN",
         "EigenITQ": "kinhash_bench.baselines.eigen_itq:EigenITQ",

@@ -25,7 +25,7 @@ MARKED = (
 
 TUNING = (
     "EnergyHasher chooses penalty, temperature and features on held-out rows in every fit; so do the heads "
-    "(OrthoHash, CSQ, DPN, GreedyHash, HashNet, MIHash, TALR) and rows that say so. Others run fixed "
+    "(OrthoHash, CSQ, DPN, CRH, CroVCA, GreedyHash, HashNet, MIHash, TALR) and rows that say so. Others run fixed "
     "constants."
 )
 
