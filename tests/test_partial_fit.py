@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -154,6 +155,20 @@ def test_parts_that_cannot_be_used_leave_the_model_as_it_was(what):
     assert np.array_equal(found.encode(X), before)
     clean = in_parts(X[:200], Y[:200], [100])
     assert found.partial_fit(X[200:], Y[200:]).model_id_ == clean.partial_fit(X[200:], Y[200:]).model_id_
+
+
+def test_a_part_that_ends_in_an_error_has_not_happened():
+    """With warnings as errors it raised after the codes had changed and the views were gone."""
+    found, other = (hasher().partial_fit(X[:200], Y[:200]).add_view("v", X, Y) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(KinhashWarning, match="no views any more"):
+            found.partial_fit(X[200:], Y[200:])
+    assert np.array_equal(found.encode(X, view="v"), other.encode(X, view="v"))
+    for one in (found, other):
+        with pytest.warns(KinhashWarning, match="no views any more"):
+            one.partial_fit(X[200:], Y[200:])
+    assert np.array_equal(found.encode(X), other.encode(X))
 
 
 def test_every_row_that_was_seen_is_as_likely_to_be_kept(monkeypatch):

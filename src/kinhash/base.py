@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -170,8 +171,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
 
         After a fit that failed, the hasher is as it was before.
         """
-        before = dict(self.__dict__)
-        try:
+        with self._as_before_if_it_fails():
             self.check_parameters()
             X = check_features(self, X, reset=True)
             weights = check_weights(sample_weight, X.shape[0])
@@ -184,11 +184,17 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
             with single_blas_thread(), keep_threads(self.n_jobs):
                 self._install(self._learn(training), training)
             task.end()
+        return self
+
+    @contextmanager
+    def _as_before_if_it_fails(self) -> Iterator[None]:
+        before = dict(self.__dict__)
+        try:
+            yield
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-        return self
 
     def _install(self, learned: Learned, training: Training) -> None:
         """Keep what was learned, with a code for every training row, and describe it."""

@@ -614,6 +614,11 @@ class EnergyHasher(Hasher):
                 rows, _unread(y, rows.shape[0], self.kinship), rng
             )
             return self
+        with self._as_before_if_it_fails():
+            self._learn_more(X, y)
+        return self
+
+    def _learn_more(self, X: Features, y: LabelsLike) -> None:
         self.check_parameters()
         new = _rows_of(self._checked(X))
         if not new.shape[0]:
@@ -626,7 +631,7 @@ class EnergyHasher(Hasher):
         known = Known(both.shape[0])
         if given is not None:
             known = self._from_labels(given, both.shape[0], fitted=True)
-        columns, network, rng = self._trained
+        self._trained = columns, network, rng = copy.deepcopy(self._trained)
         training = Training(Rows(both), known, None, rng, Stages(self._listener), self.n_jobs)
         views, table, n_old = list(self.views_), self.model_.table, both.shape[0] - new.shape[0]
         share = min(1.0, 2 * new.shape[0] / (before.n_seen + new.shape[0]))
@@ -646,7 +651,6 @@ class EnergyHasher(Hasher):
                 "partial_fit changed the codes, so the hasher has no views any more. Add them again: "
                 f"{', '.join(views)}"
             )
-        return self
 
     def add_view(
         self, name: str, X: Features, y: LabelsLike = None, *, beside: Features = None, pairs: Any = None
