@@ -10,7 +10,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -51,8 +51,10 @@ from ._internal.validation import (
     make_rng,
 )
 from .codes import Codes, pack_bits
+from .decision import Decision, decide_labels, decide_pairs
 from .errors import InvalidInput, UnknownName, warn
 from .models import Map, Model, Seen, Watch, WholeMap, packed_codes
+from .pairs import read_ends, read_verdicts, row_numbers
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -67,7 +69,7 @@ except ImportError:  # before scikit-learn 1.9
 
 
 if TYPE_CHECKING:
-    from .index import HammingIndex, Neighbors
+    from .index import HammingIndex, Neighbors, RadiusNeighbors
     from .learn.table import LabelTable
 
 __all__ = ["Explanation", "FitReport", "Hasher", "Learned", "Model", "Training", "rounding_doubts"]
@@ -131,6 +133,7 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     report_: FitReport
     views_: dict[str, Self]
     view_: str | None = None
+    decision_: Decision | None = None
     n_features_in_: int
     _n_features_out: int
     _listener: Listener | None = None
@@ -227,7 +230,8 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         self._n_features_out = model.map.n_bits
         self.model_id_ = model.map.id()
         self.views_ = {}
-        self.__dict__.pop("_codes", None)
+        for gone in ("_codes", "decision_"):
+            self.__dict__.pop(gone, None)
         return self
 
     def listen(self, listener: Listener | None) -> Self:
@@ -338,14 +342,130 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         codes = self.view(view)._as_codes(pack_bits(scores > 0))
         return index.search(codes, k, margins=scores, **how)
 
+    # -- same or not ---------------------------------------------------------------------------
+
+    def same(
+        self, index: HammingIndex, X: Features, *, view: str | None = None, **how: Any
+    ) -> RadiusNeighbors:
+        """The rows of an index that are the same as each row of X: ``index.same(hasher.encode(X))``.
+
+        Within the radius of ``decision_``, which `decide` or `decide_pairs` chose. ``how`` are ``where`` and
+        ``exclude`` of `HammingIndex.search_radius`.
+        """
+        return index.same(self.encode(X, view=view), **how)
+
+    def decide(
+        self,
+        X: Features,
+        y: LabelsLike,
+        *,
+        max_false: float = 0.01,
+        share_true: float | None = None,
+        view: str | None = None,
+        beside: Features = None,
+    ) -> Decision:
+        """Choose the radius within which rows are called the same, from labeled rows that were not in the fit.
+
+        The largest radius at which at most a share ``max_false`` of the matches is false, with 95 % confidence;
+        None if there is no such radius. Rows with the same class, or a tag in common, belong together; all pairs
+        of at most 10,000 rows are compared. `kinhash.decision` says how it is tested.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Rows that `fit` has not seen: those of the fit are nearer to each other than new rows are.
+        y : array-like of shape (n,), indicator matrix, or list of tag sets
+            Their labels; None where unknown.
+        max_false : float, default=0.01
+            Share of the matches that may be false.
+        share_true : float, default=None
+            Share of true pairs among those that a search compares; None is the share among the pairs of X. If one
+            of 100,000 stored rows matches a query, pass ``1 / 100_000``.
+        view : str, default=None
+            Name of the view that X belongs to. A view has a decision of its own.
+        beside : array-like of shape (n, p), default=None
+            With ``view``: the same items in the first view. Then rows of the view search rows of the first.
+
+        Returns
+        -------
+        Decision
+            Also kept as ``decision_``, in the model file, and as the radius in codes that are made from now on.
+        """
+        own, sides, features = self._sides(X, view, beside)
+        rng = make_rng(copy.deepcopy(self.random_state))
+        how: Facts = {"max_false": max_false, "share_true": share_true, "rng": rng}
+        own.decision_ = decide_labels(sides, features, y, **how)
+        return own.decision_
+
+    def decide_pairs(
+        self,
+        X: Features,
+        left: Numbers,
+        right: Numbers,
+        same: Numbers | None = None,
+        *,
+        max_false: float = 0.01,
+        share_true: float | None = None,
+        ids: npt.ArrayLike | None = None,
+        view: str | None = None,
+        beside: Features = None,
+    ) -> Decision:
+        """Choose the radius within which rows are called the same, from pairs that were not in the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        left, right : array-like of shape (m,)
+            Row numbers, or ids of rows; with ``beside``, those on the right are rows of it.
+        same : array-like of shape (m,), default=None
+            True, 1 or any grade above 0 for pairs that belong together. Leave it out if all do: the strangers are
+            then all other pairs of these rows, but for those that a path of pairs leads to.
+        max_false : float, default=0.01
+            Share of the matches that may be false.
+        share_true : float, default=None
+            Share of true pairs among those that a search compares; None is the share among these pairs.
+        ids : array-like of shape (n,), default=None
+            Ids of the rows, by which the pairs name them.
+        view, beside
+            As in `decide`.
+
+        Returns
+        -------
+        Decision
+            As of `decide`.
+        """
+        own, sides, features = self._sides(X, view, beside)
+        if beside is None:
+            ends = read_ends(left, right, len(sides[0]), ids)
+        else:
+            ends = row_numbers(left, "left", len(sides[0])), row_numbers(right, "right", len(sides[1]))
+        verdicts = None if same is None else read_verdicts(same, len(ends[0])) > 0
+        rng = make_rng(copy.deepcopy(self.random_state))
+        how: Facts = {"max_false": max_false, "share_true": share_true, "rng": rng}
+        own.decision_ = decide_pairs(sides, features, ends, verdicts, **how)
+        return own.decision_
+
+    def _sides(
+        self, X: Features, view: str | None, beside: Features
+    ) -> tuple[Self, tuple[Codes, Codes], tuple[Any, Any]]:
+        """The hasher of the view, and the codes and the features of queries and of the database."""
+        check_is_fitted(self, "model_")
+        own = self.view(view)
+        if beside is not None and view is None:
+            raise InvalidInput("beside came without view", "the view that X belongs to", "Pass view, too")
+        rows = own._checked(X)
+        codes = own.encode(X)
+        if beside is None:
+            return own, (codes, codes), (rows, rows)
+        return own, (codes, self.encode(beside)), (rows, self._checked(beside))
+
     @property
     def codes_(self) -> Codes:
         """Codes of the training rows: learned where the method has such codes, otherwise mapped."""
         check_is_fitted(self, "model_")
         if "_codes" not in self.__dict__:
             raise AttributeError("codes_ is kept only right after fit; use encode(X), or learned_codes(X, y)")
-        codes: Codes = self._codes
-        return codes
+        return replace(self._codes, same_within=self._same_within)
 
     def score(self, X: Features, y: LabelsLike, view: str | None = None) -> float:
         """Mean average precision of the given rows among themselves, own row left out, ties as expectations.
@@ -387,7 +507,11 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     # -- inside --------------------------------------------------------------------------------
 
     def _as_codes(self, packed: Bytes, ids: Array | None = None, learned: Any = False) -> Codes:
-        return Codes(packed, self._n_features_out, ids, self.model_id_, learned)
+        return Codes(packed, self._n_features_out, ids, self.model_id_, learned, self._same_within)
+
+    @property
+    def _same_within(self) -> int | None:
+        return None if self.decision_ is None else self.decision_.radius
 
     def _checked(self, X: Features) -> Any:
         """Rows with the columns of the fit; errors name the view, or the one whose columns these are."""

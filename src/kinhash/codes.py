@@ -66,6 +66,8 @@ class Codes:
     learned : bool or ndarray of bool, shape (n,), default=False
         Which rows were learned with their labels. Scores by the same labels would flatter such rows. An array
         of equal values becomes one bool.
+    same_within : int or None, default=None
+        The radius within which rows are the same, where the model had decided one (`Hasher.decide`).
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Codes:
     ids: Array | None = None
     model_id: str | None = None
     learned: bool | Bools = False
+    same_within: int | None = None
 
     def __post_init__(self) -> None:
         packed, n_bits = unmasked(self.packed, "packed"), check_n_bits(self.n_bits)
@@ -102,6 +105,8 @@ class Codes:
                 "one id per code",
                 "Pass as many ids as rows, or none",
             )
+        if self.same_within is not None and not 0 <= self.same_within <= n_bits:
+            raise InvalidInput(f"same_within is {self.same_within}", f"0 to {n_bits}", "Pass such a radius")
         object.__setattr__(self, "learned", _one_or_per_row(self.learned, len(packed)))
 
     def __len__(self) -> int:
@@ -309,6 +314,7 @@ def word_distances(left: Words, right: Words) -> npt.NDArray[np.unsignedinteger[
 # ---- files -----------------------------------------------------------------------------------
 
 CODES_FACTS = {"n_bits": int, "model_id": (str, type(None)), "learned": bool}
+SAME = {"same_within": int}  # a fact of files of codes whose model had decided
 
 
 def save_codes(codes: Codes, path: str | bytes | os.PathLike[str]) -> None:
@@ -333,6 +339,8 @@ def save_codes(codes: Codes, path: str | bytes | os.PathLike[str]) -> None:
         "model_id": codes.model_id,
         "learned": codes.learned is True,
     }
+    if codes.same_within is not None:
+        header["same_within"] = codes.same_within
     write_container(os.fsdecode(path), arrays, header, "codes")
 
 
@@ -341,7 +349,7 @@ def load_codes(path: str | bytes | os.PathLike[str], mmap: bool = False) -> Code
     path = os.fsdecode(path)
     arrays, header = read_container(path, kind="codes", mmap=mmap)
     try:
-        require_facts(header, CODES_FACTS)
+        require_facts(header, CODES_FACTS | (SAME if "same_within" in header else {}))
         forms = {"packed": Form("u1", "N*")}
         if "id_ends" in arrays:
             forms |= {"id_text": Form("u1", "*"), "id_ends": Form("i8", "N", low=0)}
@@ -352,7 +360,8 @@ def load_codes(path: str | bytes | os.PathLike[str], mmap: bool = False) -> Code
         check_forms(arrays, forms)
         ids = from_bytes(arrays["id_text"], arrays["id_ends"]) if "id_ends" in arrays else arrays.get("ids")
         learned: Any = arrays.get("learned", header["learned"])
-        return Codes(arrays["packed"], header["n_bits"], ids, header["model_id"], learned)
+        facts = header["model_id"], learned, header.get("same_within")
+        return Codes(arrays["packed"], header["n_bits"], ids, *facts)
     except SENSELESS as error:
         raise DamagedFile(
             f"{path} is a codes file with contents this version cannot use ({str(error)[:300]})",

@@ -1,7 +1,8 @@
 """`load` opens any kinhash file; models on disk: arrays and a few facts in one verified file, never code.
 
 A model file holds the map, the name of the hasher and its plain parameters, the names of the input columns, what
-rows of the fit looked like, and the scores of labels, so that a relabeled item can be coded. It holds no training
+rows of the fit looked like, and the scores of labels, so that a relabeled item can be coded. Where something was
+decided about what is the same, the file holds the decision and its evidence. It holds no training
 row and no label's name, only digests of them. Every view has its own map, columns and statistics of rows: arrays
 of the first one added start with "view0.". The id of a model is that of its first map, whatever views there are.
 """
@@ -28,6 +29,7 @@ from ._internal.json import plain
 from ._internal.registry import Table
 from ._internal.types import Facts
 from .codes import load_codes, save_codes
+from .decision import Decision
 from .errors import DamagedFile, FileProblem, InvalidInput, UnknownName
 
 if TYPE_CHECKING:
@@ -133,7 +135,8 @@ def save_model(hasher: Hasher, path: PathLike | bytes) -> None:
 
 def _facts(hasher: Hasher) -> Facts:
     names = [str(name) for name in getattr(hasher, "feature_names_in_", [])]
-    return {"n_features": int(hasher.n_features_in_), "feature_names": names}
+    facts: Facts = {"n_features": int(hasher.n_features_in_), "feature_names": names}
+    return facts if hasher.decision_ is None else facts | {"decision": hasher.decision_.as_dict()}
 
 
 def _arrays(model: Model) -> Arrays:
@@ -147,14 +150,14 @@ def read_model(path: PathLike) -> tuple[Arrays, Facts]:
     """Arrays and header of a model file; the header has all its fields, of the right types and in range."""
     arrays, header = read_container(path, kind="model")
     try:
-        require_facts(header, MODEL_FACTS)
+        require_facts(header, MODEL_FACTS | ({"decision": dict} if "decision" in header else {}))
         _require_names(header)
         if header["parameters"].get("n_bits") != header["n_bits"]:
             raise ValueError("a parameter n_bits that is not the number of bits")
         if len(header["views"]) > MOST_VIEWS:
             raise ValueError("too many views")
         for facts in header["views"]:
-            if not isinstance(facts, dict) or facts.keys() != {"name", *FACTS}:
+            if not isinstance(facts, dict) or facts.keys() - {"decision"} != {"name", *FACTS}:
                 raise ValueError("facts of a view that are missing or unknown")
             if type(facts["n_features"]) is not int or type(facts["feature_names"]) is not list:
                 raise ValueError("facts of a view of another type")
@@ -193,14 +196,14 @@ def load_model(path: PathLike) -> Hasher:
             table = LabelTable.from_arrays(known, header["n_bits"])
         _, map_, looked = parts[0]
         hasher._adopt(Model(map_, looked, table))
-        _remember_columns(hasher, header)
+        _remember(hasher, header)
         for facts, (_, map_, looked) in zip(header["views"], parts[1:], strict=True):
             view = hasher._blank_view(facts["name"])
             if facts["name"] in hasher.views_:
                 raise ValueError("views that have one name")
             view._adopt(Model(map_, looked, table))
             view.model_id_ = header["model_id"]
-            _remember_columns(view, facts)
+            _remember(view, facts)
             hasher.views_[facts["name"]] = view
     except SENSELESS as error:
         raise _unusable(path, error) from error
@@ -213,8 +216,10 @@ def _split(arrays: Arrays, prefix: str) -> tuple[Arrays, Arrays]:
     return own, {name: array for name, array in arrays.items() if not name.startswith(prefix)}
 
 
-def _remember_columns(hasher: Any, facts: Facts) -> None:
+def _remember(hasher: Any, facts: Facts) -> None:
     hasher.n_features_in_ = facts["n_features"]
+    if "decision" in facts:
+        hasher.decision_ = Decision.from_dict(facts["decision"], hasher.model_.map.n_bits)
     if facts["feature_names"]:
         hasher.feature_names_in_ = np.array(facts["feature_names"], object)
 

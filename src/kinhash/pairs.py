@@ -6,6 +6,7 @@ A pair that is listed twice, in either direction, is one pair with the means of 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +16,16 @@ from ._internal.types import Array, Floats, Ints, Matrix, Numbers, Rng
 from ._internal.validation import unmasked
 from .errors import InvalidInput, warn
 
-__all__ = ["read_clicks", "read_pairs", "read_similarity", "read_triplets", "row_numbers"]
+__all__ = [
+    "read_clicks",
+    "read_ends",
+    "read_pairs",
+    "read_similarity",
+    "read_triplets",
+    "read_verdicts",
+    "row_numbers",
+    "rows_of_ids",
+]
 
 TOLERANCE = 1e-6  # by which the verdicts of two directions of S may differ
 MOST_ENTRIES = 10_000_000  # of a dense S that are listed: a fit looks at fewer
@@ -32,7 +42,7 @@ def read_pairs(
     """
     _require_some("pairs", left=left, right=right)
     i, j = row_numbers(left, "left", n_rows), row_numbers(right, "right", n_rows)
-    s, w = _verdicts(same, len(i)), _weights(weights, len(i))
+    s, w = read_verdicts(same, len(i)), _weights(weights, len(i))
     _require_one_length(i, j)
     doubts = _scale_doubts(s)
     i, j, s, w = _merged(i, j, s, w, n_rows)
@@ -64,6 +74,42 @@ def read_clicks(left: Numbers, right: Numbers, n_rows: int) -> tuple[Ints, Ints]
             f"{len(i)} similar pairs came", "at least two pairs of different rows", "Pass more pairs"
         )
     return i, j
+
+
+def read_ends(left: Numbers, right: Numbers, n_rows: int, ids: Any = None) -> tuple[Ints, Ints]:
+    """Row numbers (m,) of pairs that are given by number, or by the ``ids`` (n_rows,) of the rows."""
+    _require_some("pairs", left=left, right=right)
+    both = {"left": left, "right": right}
+    if ids is None:
+        i, j = (row_numbers(rows, name, n_rows) for name, rows in both.items())
+    else:
+        i, j = (rows_of_ids(rows, ids, name) for name, rows in both.items())
+    _require_one_length(i, j)
+    return i, j
+
+
+def rows_of_ids(names: Any, ids: Any, what: str) -> Ints:
+    """The row number of every name, among the ids of the rows."""
+    listed = np.asarray(ids).tolist()
+    place = {name: row for row, name in enumerate(listed)}
+    if len(place) < len(listed):
+        raise InvalidInput("An id comes twice among ids", "a different id for every row", "Mend the ids")
+    wanted = np.asarray(names).tolist()
+    if wanted and isinstance(wanted[0], str) != isinstance(listed[0], str):
+        raise InvalidInput(
+            f"{what} holds {wanted[0]!r}, and the rows have ids such as {listed[0]!r}",
+            "ids of one type",
+            "Pass the ids as the rows have them",
+        )
+    missing = [name for name in wanted if name not in place]
+    if missing:
+        raise InvalidInput(
+            f"{what} holds {str(missing[0])[:40]!r}, which is no id of a row; {len(missing):,} of {len(wanted):,} "
+            "are unknown",
+            "ids of rows",
+            "Leave such pairs out, or pass the ids that the rows have",
+        )
+    return np.array([place[name] for name in wanted], np.int64)
 
 
 def _require_one_length(left: Ints, right: Ints) -> None:
@@ -142,7 +188,8 @@ def _warn_of_one_row(left: Ints, right: Ints) -> None:
             return
 
 
-def _verdicts(verdict: Numbers, n_pairs: int) -> Floats:
+def read_verdicts(verdict: Numbers, n_pairs: int) -> Floats:
+    """Numbers in [−1, 1], one for each pair; True is 1 and False −1."""
     s = np.asarray(unmasked(verdict, "verdict"))
     if s.dtype == bool:
         s = np.where(s, 1.0, -1.0)
@@ -389,7 +436,7 @@ def row_numbers(rows: Numbers, name: str, n_rows: int) -> Ints:
         raise InvalidInput(
             f"{name} holds {str(words[0])[:40]!r}; {len(words):,} of {array.size:,} are text",
             f"row numbers, counted from 0 to {n_rows - 1}, not names or ids of rows",
-            "Look them up: number = {name: k for k, name in enumerate(names_of_rows)}",
+            "Pass ids=, the id of every row, too",
         )
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InvalidInput(

@@ -30,11 +30,12 @@ KIND = "index"
 
 
 class IndexFile(NamedTuple):
-    """Contents of a file: rows, next free id, model id."""
+    """Contents of a file: rows, next free id, model id, decided radius."""
 
     segment: Segment
     next_id: int
     model_id: str | None
+    same_within: int | None = None
 
 
 def write_index(path: PathLike, index: IndexFile) -> None:
@@ -59,6 +60,8 @@ def write_index(path: PathLike, index: IndexFile) -> None:
         "payload": list(segment.payload),
         "learned": segment.learned is True,
     }
+    if index.same_within is not None:
+        header["same_within"] = index.same_within
     write_container(path, arrays, header, KIND)
 
 
@@ -109,7 +112,9 @@ def _assemble(arrays: Arrays, header: Mapping[str, Any]) -> IndexFile:
     learned = arrays.get("learned", header["learned"])
     _need(isinstance(learned, bool) or (learned.dtype == bool and learned.shape == (n_rows,)))
     segment = Segment(n_bits, blocks, n_codes, starts, rows, ids, payload, learned)
-    return IndexFile(segment, next_id, model_id)
+    same_within = _whole(header, "same_within") if "same_within" in header else None
+    _need(same_within is None or 0 <= same_within <= n_bits)
+    return IndexFile(segment, next_id, model_id, same_within)
 
 
 def _check_padding(blocks: Array, n_bits: int) -> None:

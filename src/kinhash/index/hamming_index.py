@@ -19,7 +19,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -93,6 +93,7 @@ class _State:
     next_id: int = 0
     columns: Columns = field(default_factory=dict)  # the empty payload after all rows were removed
     model_id: str | None = None
+    same_within: int | None = None  # the radius that the model of the first codes had decided
 
     def __len__(self) -> int:
         return sum(map(len, self.segments))
@@ -214,6 +215,11 @@ class HammingIndex:
         return self._state.model_id
 
     @property
+    def same_within(self) -> int | None:
+        """The radius within which rows are the same, if the model of the codes had decided one."""
+        return self._state.same_within
+
+    @property
     def ids(self) -> Array:
         """All ids, ascending: the order of boolean masks in ``where``, of `codes` and of `payload`."""
         return all_ids(self._state.segments)
@@ -227,7 +233,7 @@ class HammingIndex:
         """Return all codes with their ids, in the order of `ids`, and which rows were learned."""
         state = self._state
         words, ids, _, learned = in_order(state.segments, self.n_bits)
-        return Codes(self._packed(words), self.n_bits, ids, state.model_id, learned)
+        return Codes(self._packed(words), self.n_bits, ids, state.model_id, learned, state.same_within)
 
     def _packed(self, words: Words) -> Bytes:
         return np.ascontiguousarray(words.view(np.uint8)[:, : n_bytes(self.n_bits)])
@@ -342,10 +348,20 @@ class HammingIndex:
             answers.append(Neighbors(ids, distances, counts))
         return best_of(answers, k, len(words), strings)
 
+    def same(
+        self,
+        codes: CodesLike,
+        *,
+        where: Where | Sequence[Where] = None,
+        exclude: npt.ArrayLike | Sequence[object] | None = None,
+    ) -> RadiusNeighbors:
+        """Find the rows that are the same as each query: ``search_radius(codes, "decided")``."""
+        return self.search_radius(codes, "decided", where=where, exclude=exclude)
+
     def search_radius(
         self,
         codes: CodesLike,
-        r: int,
+        r: int | Literal["decided"],
         *,
         where: Where | Sequence[Where] = None,
         exclude: npt.ArrayLike | Sequence[object] | None = None,
@@ -358,8 +374,9 @@ class HammingIndex:
         ----------
         codes : Codes or array-like
             The queries, in any form that `from_codes` takes.
-        r : int
-            Largest number of differing bits.
+        r : int or "decided"
+            Largest number of differing bits; "decided" is the radius that the model of the queries has decided
+            (`Hasher.decide`), or else the one of the index.
         where, exclude
             As in `search`.
 
@@ -369,8 +386,9 @@ class HammingIndex:
             Flat ``ids`` and ``distances``, and ``splits``, where each query's begin; ``found[i]`` is query
             ``i``.
         """
-        r = min(check_integer("r", r, 0), self.n_bits)
         state = self._state
+        radius = self._decided(codes, state) if r == "decided" else check_integer("r", r, 0)
+        radius = min(radius, self.n_bits)
         words = self._words(codes, state.model_id)
         owners, own = self._left_out(exclude, len(words), state)
         nothing = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64)
@@ -379,7 +397,7 @@ class HammingIndex:
             asked = words if rows is None else read_only(np.ascontiguousarray(words[rows]))
             some_owners, some_own = _of_rows(owners, own, rows)
             for part in self._select(state.segments, one):
-                query, distances, ranks = part.within(asked, r)
+                query, distances, ranks = part.within(asked, radius)
                 if some_own is not None and some_owners is not None:
                     mine = np.full(len(asked), -1)
                     mine[some_owners] = part.ids.find(some_own)
@@ -541,11 +559,13 @@ class HammingIndex:
     def _put(self, codes: CodesLike, ids: IdsLike | None, payload: PayloadLike, replace_rows: bool) -> Array:
         with self._writing:
             state, model_id = self._state, self._state.model_id
+            same_within = state.same_within
             learned: Any = False
             if isinstance(codes, Codes):
                 ids = codes.ids if ids is None else ids
                 model_id = codes.model_id if model_id is None and not len(state) else model_id
                 learned = codes.learned
+                same_within = codes.same_within if same_within is None else same_within
             words = self._words(codes, model_id)
             values = self._new_ids(ids, len(words), state)
             known = state.payload if state.segments or state.columns else None
@@ -570,7 +590,7 @@ class HammingIndex:
             if doubt is not None:
                 _warn(doubt)  # which may raise: nothing has changed yet
             columns = {} if segments else state.columns
-            self._state = _State(segments, next_id, columns, model_id)
+            self._state = _State(segments, next_id, columns, model_id, same_within)
             return values
 
     # ---- files -------------------------------------------------------------------------------
@@ -585,7 +605,7 @@ class HammingIndex:
         """
         with self._writing:
             state, whole = self._compacted()
-        write_index(os.fsdecode(path), IndexFile(whole, state.next_id, state.model_id))
+        write_index(os.fsdecode(path), IndexFile(whole, state.next_id, state.model_id, state.same_within))
 
     @classmethod
     def load(cls, path: str | bytes | os.PathLike[str], mmap: bool = True) -> HammingIndex:
@@ -598,10 +618,10 @@ class HammingIndex:
         mmap : bool, default=True
             Map the file instead of reading it.
         """
-        segment, next_id, model_id = read_index(os.fsdecode(path), mmap)
+        segment, next_id, model_id, same_within = read_index(os.fsdecode(path), mmap)
         index = cls(segment.n_bits)
         rows = (segment,) if len(segment) else ()
-        index._state = _State(rows, next_id, {} if rows else dict(segment.payload), model_id)
+        index._state = _State(rows, next_id, {} if rows else dict(segment.payload), model_id, same_within)
         return index
 
     def __getstate__(self) -> dict[str, Any]:
@@ -610,13 +630,15 @@ class HammingIndex:
             "n_bits": self.n_bits,
             "model_id": state.model_id,
             "next_id": state.next_id,
+            "same_within": state.same_within,
             "rows": state.rows(self.n_bits),
         }
 
     def __setstate__(self, facts: dict[str, Any]) -> None:
         """Rebuild the index: unpickled arrays lack the alignment that the kernels need."""
         self.__init__(facts["n_bits"])  # type: ignore[misc]
-        self._fill(facts["rows"], _State((), facts["next_id"], {}, facts["model_id"]))
+        known = facts["model_id"], facts["same_within"]
+        self._fill(facts["rows"], _State((), facts["next_id"], {}, *known))
 
     def _fill(self: Index, rows: tuple[Words, Array, Columns, Any], state: _State) -> Index:
         """Take these rows, with the next id and the model of a state."""
@@ -626,7 +648,7 @@ class HammingIndex:
         if len(ids):
             segments = (segment_of(words, self.n_bits, ids, payload, learned, self._build),)
             columns = {}
-        self._state = _State(segments, state.next_id, columns, state.model_id)
+        self._state = replace(state, segments=segments, columns=columns)
         return self
 
     # ---- what comes in -----------------------------------------------------------------------
@@ -654,6 +676,23 @@ class HammingIndex:
                 "Encode with the model the index was made with",
             )
         return read_only(to_words(codes.packed))
+
+    def _decided(self, codes: CodesLike, state: _State) -> int:
+        """The radius that the model of the queries has decided, or else that of the index."""
+        radius = codes.same_within if isinstance(codes, Codes) else None
+        radius = state.same_within if radius is None else radius
+        if radius is None:
+            raise InvalidInput(
+                "No radius was decided for these codes",
+                "codes of a model that has decided within which radius rows are the same",
+                "Call decide or decide_pairs of the hasher, on rows that were not in the fit, and encode again",
+            )
+        if any(np.any(segment.learned) for segment in state.segments):
+            _warn(
+                "The index holds learned codes, and the decision was made on mapped ones: its evidence does not cover "
+                "these rows. Encode all rows with encode(X) to search what is the same."
+            )
+        return radius
 
     def _weigh(self, codes: CodesLike | None, margins: npt.ArrayLike) -> tuple[CodesLike, Bytes, Floats]:
         """The query codes, the weight of every bit (q, n_bits), and what a weight of 1 stands for (q,)."""
@@ -1133,7 +1172,8 @@ def recoded(index: HammingIndex, codes: Codes) -> HammingIndex:
     _, ids, payload, _ = state.rows(index.n_bits)
     new = HammingIndex(codes.n_bits)
     return new._fill(
-        (to_words(rows.packed), ids, payload, rows.learned), replace(state, model_id=codes.model_id)
+        (to_words(rows.packed), ids, payload, rows.learned),
+        replace(state, model_id=codes.model_id, same_within=codes.same_within),
     )
 
 
