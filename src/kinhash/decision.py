@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from textwrap import fill
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,10 +34,11 @@ from ._internal.blocks import block_slices
 from ._internal.types import Array, Bools, Facts, Floats, Ints, LabelsLike, Matrix, Numbers, Rng
 from .codes import Codes, word_distances
 from .errors import InvalidInput
-from .index import HammingIndex
 from .labels import Labels, read_labels
-from .metrics import unit_rows
 from .pairs import read_ends
+
+if TYPE_CHECKING:
+    from .index import HammingIndex
 
 __all__ = ["Decision", "Rate", "decide_duplicates", "decide_labels", "decide_pairs"]
 
@@ -246,6 +247,8 @@ def _hamming(left: Codes, right: Codes) -> Distances:
 
 def _cosine(left: Matrix, right: Matrix) -> Distances:
     """Cosine as a whole number of 0 (the same direction) to `COSINES`, finer where cosines are large."""
+    from .metrics import unit_rows
+
     mine, theirs = unit_rows(left), unit_rows(right)
 
     def distances(part: slice) -> Array:
@@ -521,6 +524,8 @@ def decide_pairs(
 
 
 def _cosine_of_pairs(features: tuple[Matrix, Matrix], left: Ints, right: Ints) -> Ints:
+    from .metrics import unit_rows
+
     out = np.empty(len(left), np.int64)
     for part in block_slices(len(left), 4096):
         mine, theirs = unit_rows(features[0], left[part]), unit_rows(features[1], right[part])
@@ -563,6 +568,8 @@ def decide_duplicates(
     share_true : float, default=None
         Share of true pairs among those that a search compares; None is that of the named rows with all rows.
     """
+    from .index import HammingIndex
+
     _check(max_false, share_true)
     index = codes if isinstance(codes, HammingIndex) else HammingIndex.from_codes(codes)
     rows = index.codes()
