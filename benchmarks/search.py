@@ -1,27 +1,29 @@
-"""Speed of the Hamming index beside FAISS, USearch and NumPy, in one run.
+"""Speed of the Hamming index beside other programs, each in a process of its own.
 
-    python benchmarks/search.py                      # everything
-    python benchmarks/search.py flat radius          # some sections
-    python benchmarks/search.py wide
+    python benchmarks/search.py                             # everything
+    python benchmarks/search.py flat supervised             # some sections
+    python benchmarks/search.py flat --widths 64 256 --peers faiss --out figures.jsonl
 
-Peers run interleaved with us on the same data and threads; each figure is the best of several. "faiss" is
-the faster of IndexBinaryFlat with and without heap. Ratios above 1 mean that we are faster. Answers are
-checked before anything is timed: distances against FAISS for all queries.
+Two programs in one process disturb each other: two OpenMP runtimes slow FAISS's threaded scan many times
+over. So every peer holds the same codes in its own process and waits at a pipe; rounds go from one to the
+next, so that all meet the same machine, warm. Ratios are medians over rounds, with the least and the largest;
+above 1 we are faster. "faiss" is the faster of IndexBinaryFlat with and without heap in each round. Before
+anything is timed, the distances of all peers are compared. A peer that is not installed is left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import hashlib
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
 
-import faiss
 import numpy as np
-from numba import njit
 
 from kinhash.index import HammingIndex
 
@@ -29,26 +31,27 @@ os.environ.setdefault("KINHASH_COMPILE", "first")  # no times of NumPy twins
 
 K = 100
 ROWS = 1_000_000
+CHECKED = 20  # queries whose distances every peer must give alike
+WIDTHS = (64, 128, 256, 512, 768, 1024, 1536, 2048, 3072)
 GOALS = {
-    "single": {64: 7, 128: 4, 256: 1.4},
-    "batch": {64: 8, 128: 6.5, 256: 3.4},
+    ("single", 1): {64: 7, 128: 4, 256: 1.4},
+    ("batch", 1): {64: 8, 128: 6.5, 256: 3.4},
+    ("batch", 2): {64: 8},
 }
 
 
-def best_of(rounds, repeats=1, clock=time.perf_counter, **works):
+def best_of(rounds, **works):
     """Least seconds of each work, all of them in turn, ``rounds`` times."""
     best = dict.fromkeys(works, np.inf)
     for _ in range(rounds):
         for name, work in works.items():
-            for _ in range(repeats):
-                start = clock()
-                work()
-                best[name] = min(best[name], clock() - start)
+            start = time.perf_counter()
+            work()
+            best[name] = min(best[name], time.perf_counter() - start)
     return best
 
 
 def threads(count):
-    faiss.omp_set_num_threads(count)
     os.environ["OMP_NUM_THREADS"] = str(count)
 
 
@@ -56,103 +59,222 @@ def random_codes(rng, n_rows, n_bits):
     return rng.integers(0, 256, (n_rows, n_bits // 8), dtype=np.uint8)
 
 
-def faiss_pair(packed):
-    pair = [faiss.IndexBinaryFlat(8 * packed.shape[1]) for _ in range(2)]
-    for index, heap in zip(pair, (True, False), strict=True):
-        index.add(packed)
-        index.use_heap = heap
-    return pair
-
-
 def verdict(ratio, goal):
-    return f"{ratio:6.2f}x (goal {goal}{'' if ratio >= goal else ', MISSED'})"
+    beside = f" (goal {goal}{'' if ratio >= goal else ', MISSED'})" if goal else ""
+    return f"{ratio:6.2f}x{beside}"
 
 
-def numpy_search(columns, query, k):
-    """Plain NumPy: distances by column, threshold by counting, sort what is left."""
-    distances = sum(np.bitwise_count(column ^ word) for column, word in zip(columns, query, strict=True))
-    limit = np.searchsorted(np.cumsum(np.bincount(distances)), k)
-    near = np.flatnonzero(distances <= limit)
-    return near[np.argsort(distances[near], kind="stable")[:k]]
+# ---- peers: codes (n, w) as uint8 → search(queries) → distances (q, K), the nearest first ---------
 
 
-@njit(nogil=True)
-def read_all(words):
-    """A plain read of an array: the bandwidth no scan can beat."""
-    total = np.uint64(0)
-    for i in range(words.size):
-        total |= words[i]
-    return total
+def ours(codes):
+    index = HammingIndex.from_codes(codes)
+    return lambda queries: index.search(queries, K).distances
 
 
-def against_faiss(index, heap, plain, queries, rounds, repeats=1, words=None, clock=time.perf_counter):
-    """Our seconds, the ratio of the faster FAISS to them, and the share of the speed of reading."""
-    works = {
-        "ours": lambda: index.search(queries, K),
-        "heap": lambda: heap.search(queries, K),
-        "plain": lambda: plain.search(queries, K),
-    }
-    if words is not None:
-        read_all(words)
-        works["read"] = lambda: read_all(words)
-    took = best_of(rounds, repeats, clock, **works)
-    ours = took["ours"]
-    return ours, min(took["heap"], took["plain"]) / ours, took.get("read", 0) / ours
+def faiss_flat(codes, heap):
+    import faiss
+
+    faiss.omp_set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    index = faiss.IndexBinaryFlat(8 * codes.shape[1])
+    index.add(codes)
+    index.use_heap = heap
+    return lambda queries: index.search(queries, K)[0]
 
 
-def check(index, flat, queries):
-    found = index.search(queries, K)
-    assert (found.distances == flat.search(queries, K)[0]).all(), "distances differ from FAISS"
+def usearch(codes):
+    """An exact search of its index of bits, which has the smallest graph beside it."""
+    from usearch.index import Index, MetricKind, ScalarKind
+
+    threads = int(os.environ["OMP_NUM_THREADS"])
+    how = {"metric": MetricKind.Hamming, "dtype": ScalarKind.B1, "connectivity": 2, "expansion_add": 1}
+    index = Index(ndim=8 * codes.shape[1], **how)
+    index.add(np.arange(len(codes)), codes, threads=threads)
+    return lambda queries: index.search(queries, K, exact=True, threads=threads).distances.reshape(-1, K)
 
 
-def flat(_options):
-    """A million distinct random codes, top 100: single queries and batches."""
+def pynear(codes):
+    """One list, looked through: its other indexes of bits are approximate, or trees, which k = 100 defeats."""
+    import pynear
+
+    index = pynear.IVFFlatBinaryIndex(nlist=1, nprobe=1, max_iter=1)
+    index.set(codes)
+    return lambda queries: index.searchKNN_arrays(queries, K)[1]
+
+
+def hexhamming(codes):
+    """It finds rows within a distance, so it is told the right one, by a search that is not timed."""
+    from hexhamming import check_bytes_arrays_all_within_dist as within
+
+    rows, known = codes.tobytes(), ours(codes)
+    limits = {}
+
+    def search(queries):
+        for query in queries:
+            if query.tobytes() not in limits:
+                limits[query.tobytes()] = int(known(query[None])[0, -1])
+        return np.array([sorted(d for d, _ in within(rows, q, limits[q]))[:K] for q in map(bytes, queries)])
+
+    return search
+
+
+def plain_numpy(codes):
+    """Distances by column, threshold by counting, sort what is left."""
+    columns = np.ascontiguousarray(codes.view(np.uint64).T)
+
+    def one(query):
+        distances = np.zeros(len(codes), np.int64)
+        for column, word in zip(columns, query, strict=True):
+            distances += np.bitwise_count(column ^ word)
+        limit = np.searchsorted(np.cumsum(np.bincount(distances)), K)
+        near = distances[distances <= limit]
+        return np.sort(near, kind="stable")[:K]
+
+    return lambda queries: np.array([one(query) for query in queries.view(np.uint64)])
+
+
+def plain_read(codes):
+    """A read of all codes: the bandwidth that no scan of one query can beat."""
+    from numba import njit
+
+    words = codes.reshape(-1).view(np.uint64)
+
+    @njit(nogil=True)
+    def total(words):
+        found = np.uint64(0)
+        for i in range(words.size):
+            found |= words[i]
+        return found
+
+    return lambda queries: total(words)
+
+
+PEERS = {
+    "kinhash": ours,
+    "faiss heap": lambda codes: faiss_flat(codes, True),
+    "faiss plain": lambda codes: faiss_flat(codes, False),
+    "usearch": usearch,
+    "pynear": pynear,
+    "hexhamming": hexhamming,
+    "numpy": plain_numpy,
+    "read": plain_read,
+}
+SLOW = ("usearch", "pynear", "hexhamming", "numpy")  # asked fewer queries; seconds are for one query
+SINGLE_THREADED = ("hexhamming", "numpy", "read")
+
+
+def serve_peer(name, folder):
+    """In a process of its own: load the codes, then answer "single" and "batch" until the pipe closes."""
+    codes, queries = (np.load(os.path.join(folder, f"{what}.npy")) for what in ("codes", "queries"))
+    search = PEERS[name](codes)
+    del codes
+    answer = search(queries[:CHECKED])
+    asked = {"single": queries[:1], "batch": queries[: CHECKED if name in SLOW else None]}
+    for some in asked.values():
+        search(some)
+    known = name == "read" or hashlib.sha256(np.asarray(answer, np.int32).tobytes()).hexdigest()
+    print(json.dumps(known), flush=True)
+    for line in sys.stdin:
+        some = asked[line.strip()]
+        repeats = 3 if len(some) == 1 and name not in SLOW else 1
+        took = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            search(some)
+            took.append(time.perf_counter() - start)
+        print(json.dumps(min(took) / len(some)), flush=True)
+
+
+class Peer:
+    """A program that waits for its turn."""
+
+    def __init__(self, name, folder, count):
+        self.name = name
+        limits = dict.fromkeys(("OMP_NUM_THREADS", "RAYON_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(count))
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--serve-peer", name, folder],
+            env={**os.environ, **limits, "OMP_WAIT_POLICY": "passive"},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        line = self.process.stdout.readline()
+        self.answers = json.loads(line) if line else None
+        if self.answers is None:
+            print(f"     {name} left out: {self.process.stderr.read().strip().splitlines()[-1][:150]}")
+
+    def seconds(self, what):
+        self.process.stdin.write(what + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+def against_peers(codes, queries, names, count, rounds=7, batch_too=True):
+    """Seconds a query of every peer, {"single" or "batch": {name: [one for each round]}}."""
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(os.path.join(folder, "codes.npy"), codes)
+        np.save(os.path.join(folder, "queries.npy"), queries)
+        peers = [Peer(name, folder, count) for name in names if count == 1 or name not in SINGLE_THREADED]
+        peers = [peer for peer in peers if peer.answers is not None]
+        try:
+            answers = {peer.name: peer.answers for peer in peers if peer.name != "read"}
+            assert len(set(answers.values())) == 1, f"distances differ: {answers}"
+            took = {what: {peer.name: [] for peer in peers} for what in ("single", "batch")[: 1 + batch_too]}
+            for what, by_name in took.items():
+                for _ in range(rounds):
+                    for peer in peers:
+                        if (what, peer.name) != ("batch", "read"):
+                            by_name[peer.name].append(peer.seconds(what))
+        finally:
+            for peer in peers:
+                peer.close()
+    for by_name in took.values():
+        pair = [by_name.pop(name) for name in ("faiss heap", "faiss plain") if name in by_name]
+        if pair:
+            by_name["faiss"] = list(np.min(pair, axis=0))
+    return took
+
+
+def report(label, n_bits, count, took, options, goals=GOALS):
+    """Print the ratios of all peers, and append them to a file of records."""
+    for what, by_name in took.items():
+        mine = np.array(by_name["kinhash"])
+        parts = []
+        for name, seconds in by_name.items():
+            if name == "kinhash" or not seconds:
+                continue
+            ratios = np.array(seconds) / mine
+            middle, least, most = float(np.median(ratios)), float(ratios.min()), float(ratios.max())
+            goal = goals.get((what, count), {}).get(n_bits) if name == "faiss" else None
+            parts.append(f"{name} {verdict(middle, goal)} [{least:.2f} to {most:.2f}]")
+            record = {"section": label, "bits": n_bits, "threads": count, "what": what, "peer": name}
+            record |= {"ratio": round(middle, 3), "least": round(least, 3), "most": round(most, 3)}
+            record |= {"rounds": len(ratios), "kinhash_us": round(1e6 * float(np.median(mine)), 2)}
+            if options.out:
+                with open(options.out, "a") as file:
+                    file.write(json.dumps(record) + "\n")
+        ours_us = 1e6 * np.median(mine)
+        print(
+            f"{label} {n_bits:4d} bits {what:6s} {count} thread{'s' * (count > 1)} {ours_us:9.1f} us a query | "
+            + ", ".join(parts)
+        )
+        sys.stdout.flush()
+
+
+def flat(options):
+    """Distinct random codes (a million; above 256 bits a quarter of it), top 100: one query, and 1,000 or 200."""
     rng = np.random.default_rng(0)
-    for n_bits in (64, 128, 256):
-        packed, queries = random_codes(rng, ROWS, n_bits), random_codes(rng, 1000, n_bits)
-        peers = (HammingIndex.from_codes(packed), *faiss_pair(packed))
-        threads(1)
-        check(peers[0], peers[1], queries)
-        words = peers[0]._state.segments[0].blocks.reshape(-1)
-        single, ratio, share = against_faiss(*peers, queries[:1], 30, 3, words)
-        goal = verdict(ratio, GOALS["single"][n_bits])
-        print(f"{n_bits:4d} bits  single, 1 thread, warm {1e3 * single:8.3f} ms  faiss / {goal},", end="")
-        print(f" {share:.0%} of the speed of a plain read")
-        batch, ratio, _ = against_faiss(*peers, queries, 3)
-        goal = verdict(ratio, GOALS["batch"][n_bits])
-        print(f"{n_bits:4d} bits  batch 1000, 1 thread   {1e3 * batch:8.1f} ms  faiss / {goal}")
-        threads(2)
-        two, ratio, _ = against_faiss(*peers, queries, 3)
-        goal = verdict(ratio, 8) if n_bits == 64 else f"{ratio:6.2f}x"
-        print(f"{n_bits:4d} bits  batch 1000, 2 threads  {1e3 * two:8.1f} ms  faiss / {goal},", end="")
-        print(f" our scaling {verdict(batch / two, 1.7)}")
-        threads(1)
-        slow_peers(packed, queries, n_bits, single, batch)
-
-
-def slow_peers(packed, queries, n_bits, single, batch):
-    columns = np.ascontiguousarray(packed.view(np.uint64).T)
-    words = queries.view(np.uint64)
-    numpy = best_of(3, numpy=lambda: numpy_search(columns, words[0], K))["numpy"]
-    line = f"{n_bits:4d} bits  NumPy / single {numpy / single:.0f}x"
-    try:
-        from usearch.index import MetricKind, ScalarKind
-        from usearch.index import search as usearch
-    except ImportError:
-        print(line)
-        return
-
-    def exact(some):
-        return usearch(packed, some, K, metric=MetricKind.Hamming, exact=True, threads=1, dtype=ScalarKind.B1)
-
-    try:
-        took = best_of(2, one=lambda: exact(queries[:1]), many=lambda: exact(queries[:20]))
-    except (TypeError, ValueError, RuntimeError) as problem:
-        print(line, f", USearch exact not run: {problem}")
-        return
-    print(
-        f"{line}, USearch exact / single {took['one'] / single:.0f}x, batch {50 * took['many'] / batch:.0f}x"
-    )
+    for n_bits in options.widths:
+        wide = n_bits > 256
+        codes = random_codes(rng, options.codes // (4 if wide else 1), n_bits)
+        queries = random_codes(rng, 200 if wide else 1_000, n_bits)
+        for count in options.threads:
+            took = against_peers(codes, queries, options.peers, count, options.rounds)
+            report("flat", n_bits, count, took, options)
 
 
 def clustered(rng, noise, n_rows=ROWS):
@@ -166,22 +288,17 @@ def clustered(rng, noise, n_rows=ROWS):
     return packed[:n_rows], packed[n_rows:]
 
 
-def supervised(_options):
-    """A million rows with few distinct codes."""
+def supervised(options):
+    """Rows with few distinct codes."""
     rng = np.random.default_rng(1)
-    threads(1)
+    names = [name for name in options.peers if name not in ("usearch", "hexhamming", "numpy", "read")]
     for noise, goal in ((2e-5, 300), (1e-3, 80), (2e-2, 10)):
-        packed, queries = clustered(rng, noise)
-        peers = (HammingIndex.from_codes(packed), *faiss_pair(packed))
-        check(peers[0], peers[1], queries)
-        took, ratio, _ = against_faiss(*peers, queries, 2)
-        stats = peers[0].stats()
+        codes, queries = clustered(rng, noise, options.codes)
+        stats = HammingIndex.from_codes(codes).stats()
         size = (stats.code_bytes + stats.list_bytes) / 1e6
-        print(
-            f"{stats.n_codes:7d} distinct  batch 1000 {1e3 * took:8.2f} ms  faiss / {verdict(ratio, goal)},",
-            end="",
-        )
-        print(f" recall 1.0, {size:.1f} MB (flat codes {packed.nbytes / 1e6:.1f})")
+        print(f"{stats.n_codes} distinct: {size:.1f} MB (flat codes {codes.nbytes / 1e6:.1f})")
+        took = against_peers(codes, queries, names, 1, options.rounds)
+        report(f"{stats.n_codes} distinct", 64, 1, took, options, {("batch", 1): {64: goal}})
 
 
 def many_codes(n_rows):
@@ -206,7 +323,7 @@ def radius(options):
     print(f"1,000 queries and tables for {len(packed)} codes: {took:.2f} s, {size:.0f} MB")
     for r, goal in ((0, 200), (1, 200), (2, 200), (3, 200), (4, 25), (5, 25), (6, 25), (8, None)):
         scan, in_batch, probe, alone = radius_times(scanning, hashing, queries, r)
-        ratio = verdict(scan / probe, goal) if goal else f"{scan / probe:6.2f}x"
+        ratio = verdict(scan / probe, goal)
         print(f"radius {r}: scan {1e3 * scan:.2f} ms ({1e3 * in_batch:.2f} in a batch),", end="")
         print(f" hashing {1e6 * probe:.1f} us in a batch, {1e6 * alone:.0f} us alone: scan / {ratio}", end="")
         print(f", scan in a batch / {in_batch / probe:.0f}x")
@@ -326,56 +443,8 @@ def margin_times(index, margins):
     return took["plain"], took["weighted"]
 
 
-OURS = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import search
-from kinhash.index import HammingIndex
-search.threads(1)
-packed, queries = search.wide_codes(int(sys.argv[2]))
-index = HammingIndex.from_codes(packed)
-search.print_times(lambda some: index.search(some, search.K).distances, queries)
-"""
-THEIRS = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import search
-search.threads(1)
-packed, queries = search.wide_codes(int(sys.argv[2]))
-pair = search.faiss_pair(packed)
-for index in pair:
-    search.print_times(lambda some: index.search(some, search.K)[0], queries)
-"""
-
-
-def wide_codes(n_bits):
-    rng = np.random.default_rng(7)
-    n_rows = ROWS if n_bits <= 256 else ROWS // 4
-    return random_codes(rng, n_rows, n_bits), random_codes(rng, 200, n_bits)
-
-
-def print_times(work, queries):
-    took = best_of(5, one=lambda: work(queries[:1]), many=lambda: work(queries))
-    print(took["one"], took["many"], int(work(queries).sum()))
-
-
-def wide(_options):
-    """Up to 3,072 bits, ours and FAISS in processes of their own, one thread, in turn."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    for n_bits in (64, 128, 256, 768, 1536, 2048, 3072):
-        ours, theirs = [], []
-        for _ in range(2):
-            ours += python(OURS, here, n_bits).splitlines()
-            theirs += python(THEIRS, here, n_bits).splitlines()
-        assert len({line.split()[2] for line in ours + theirs}) == 1, "distances differ from FAISS"
-        best = [[min(float(line.split()[i]) for line in side) for i in (0, 1)] for side in (ours, theirs)]
-        (one, many), (their_one, their_many) = best
-        print(f"{n_bits:4d} bits  one query {1e3 * one:7.3f} ms  faiss / {their_one / one:5.2f}x,", end="")
-        print(f" batch of 200 {1e3 * many:8.1f} ms  faiss / {their_many / many:5.2f}x", flush=True)
-
-
 SECTIONS = {
-    "flat": flat, "wide": wide, "supervised": supervised, "radius": radius, "build": build,
+    "flat": flat, "supervised": supervised, "radius": radius, "build": build,
     "start": start, "asymmetric": asymmetric,
 }  # fmt: skip
 
@@ -384,8 +453,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sections", nargs="*", help=f"some of {', '.join(SECTIONS)}")
     parser.add_argument("--rows", type=int, default=10_000_000, help="rows of the sections radius and build")
+    parser.add_argument("--codes", type=int, default=ROWS, help="rows of the sections flat and supervised")
+    parser.add_argument("--widths", type=int, nargs="+", default=WIDTHS)
+    parser.add_argument("--threads", type=int, nargs="+", default=(1, 2))
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--peers", nargs="+", default=tuple(PEERS), help="kinhash is always there")
+    parser.add_argument("--out", help="a file that records are appended to, one line of JSON each")
+    parser.add_argument("--serve-peer", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    print(f"FAISS {faiss.__version__} at {faiss.SIMDConfig.get_level_name()}")
+    if options.serve_peer:
+        serve_peer(*options.serve_peer)
+        return
+    wanted = {"kinhash", *(name for name in PEERS for asked in options.peers if name.startswith(asked))}
+    options.peers = [name for name in PEERS if name in wanted]
     for name in options.sections or SECTIONS:
         print(f"\n== {name}: {SECTIONS[name].__doc__}")
         SECTIONS[name](options)
