@@ -312,7 +312,7 @@ R = np.arange(20)
 V = np.tile([1, -1], 10)
 BAD = {
     "empty": (lambda h: h.fit_pairs(X, [], [], []), "There are no pairs: left and right are empty"),
-    "lengths": (lambda h: h.fit_pairs(X, R, R[:5] + 1, V), "lengths 20 and 5"),
+    "lengths": (lambda h: h.fit_pairs(X, R, R[:5] + 1, V), "5 rows in right came with 20 in left"),
     "out of range": (
         lambda h: h.fit_pairs(X, R, R + 390, V),
         r"right\[10\] is 400, but X has 400 rows; 10 of",
@@ -331,7 +331,10 @@ BAD = {
     "no weight": (lambda h: h.fit_pairs(X, R, R + 1, V, weight=np.zeros(20)), "No pair is left"),
     "weight alone": (lambda h: h.fit_pairs(X, R, R + 1, weight=np.ones(20)), "weight came without same"),
     "one click": (lambda h: h.fit_pairs(X, [0], [1]), "1 similar pairs came"),
-    "one triplet end": (lambda h: h.fit_triplets(X, R, R + 1, R[:4] + 2), "lengths 20, 20 and 4"),
+    "one triplet end": (
+        lambda h: h.fit_triplets(X, R, R + 1, R[:4] + 2),
+        "4 rows in further came with 20 in anchor",
+    ),
     "row twice": (lambda h: h.fit_triplets(X, [0], [1], [0]), r"Triplet 0 is \(0, 1, 0\)"),
     "nearer is further": (lambda h: h.fit_triplets(X, [0], [1], [1]), "three different rows"),
     "itself": (lambda h: h.fit_triplets(X, [0, 1], [0, 1], [1, 2]), "No triplet is left: all 2 say"),
@@ -340,9 +343,12 @@ BAD = {
     "S booleans": (lambda h: h.fit_similarity(X, same(Y)), "S has dtype bool"),
     "S range": (lambda h: h.fit_similarity(X, altered((0, 1), 2.0)), "values from -1.0 to 2.0"),
     "S NaN": (lambda h: h.fit_similarity(X, altered((0, 1), np.nan)), "nan"),
-    "S shape": (lambda h: h.fit_similarity(X, np.eye(5)), "S has 5 rows and X has 400"),
+    "S shape": (lambda h: h.fit_similarity(X, np.eye(5)), "5 rows of S came with 400 rows of X"),
     "S columns": (lambda h: h.fit_similarity(X, np.ones((400, 3))), "n × m with the m rows"),
-    "S anchors": (lambda h: h.fit_similarity(X, altered((0, 1), 1.0)[:, :3], [0, 1]), "2 anchors were given"),
+    "S anchors": (
+        lambda h: h.fit_similarity(X, altered((0, 1), 1.0)[:, :3], [0, 1]),
+        "2 anchors came with 3 columns",
+    ),
     "S twice": (lambda h: h.fit_similarity(X, altered((0, 1), 1.0)[:, :3], [0, 1, 1]), "listed twice"),
     "S not symmetric": (
         lambda h: h.fit_similarity(X, altered((0, 1), 0.5)),

@@ -69,7 +69,7 @@ from ._internal.reading import (
 )
 from ._internal.texts import STRING
 from ._internal.types import Array, Features, Floats, Ints
-from ._internal.validation import is_integer
+from ._internal.validation import check_rows, is_integer
 from .errors import FileProblem, InvalidInput, KinhashWarning, MissingExtra, UnknownName
 
 __all__ = ["Links", "Matrix", "Table", "csv_field", "ids_as_text", "read_table", "split_column"]
@@ -301,12 +301,7 @@ class Table:
             kind = "text" if any(not (self.written and _is_whole(one.strip())) for one in names) else "number"
         with translating(self.path, "ids in valid Unicode"):
             found = _strings(self.path, values) if kind == "text" else _integers(self.path, values)
-        if n_rows is not None and len(found) != n_rows:
-            raise InvalidInput(
-                f"{self.path} holds {len(found):,} ids for {n_rows:,} rows",
-                "one id per row",
-                "Pass files that match",
-            )
+        check_rows(len(found), f"ids in {self.path}", n_rows)
         return found
 
     def texts(self, n_rows: int | None = None) -> list[str]:

@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._internal.types import Array, Bools, Floats, Ints, LabelsLike
+from ._internal.validation import check_rows
 from .errors import InvalidInput, warn
 
 __all__ = [
@@ -547,12 +548,7 @@ def _several(y: LabelsLike) -> bool:
 
 def _rows_of_paths(y: LabelsLike, n_rows: int | None) -> list[list[Path] | None]:
     given = _plain_rows(y) if isinstance(y, Labels) else list(unwrapped(y))
-    if n_rows is not None and len(given) != n_rows:
-        raise InvalidInput(
-            f"X has {n_rows} rows and there are paths for {len(given)}",
-            "one path, or a set of them, per row",
-            "Pass both",
-        )
+    check_rows(len(given), "paths", n_rows)
     rows = [_members(row) for row in given]
     _require_paths(rows)
     return [None if row is None else [_parts(one) for one in row] for row in rows]

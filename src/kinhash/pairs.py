@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ._internal.blocks import block_slices
 from ._internal.types import Array, Floats, Ints, Matrix, Numbers, Rng
-from ._internal.validation import unmasked
+from ._internal.validation import check_rows, unmasked
 from .errors import InvalidInput, warn
 
 __all__ = [
@@ -40,10 +40,8 @@ def read_pairs(
     Verdicts are booleans, +1 and −1, or grades in [−1, 1]. Where pairs that are listed twice contradict each
     other, a warning says how many do.
     """
-    _require_some("pairs", left=left, right=right)
-    i, j = row_numbers(left, "left", n_rows), row_numbers(right, "right", n_rows)
+    i, j = read_ends(left, right, n_rows)
     s, w = read_verdicts(same, len(i)), _weights(weights, len(i))
-    _require_one_length(i, j)
     doubts = _scale_doubts(s)
     i, j, s, w = _merged(i, j, s, w, n_rows)
     if not len(i):
@@ -65,9 +63,7 @@ def read_pairs(
 
 def read_clicks(left: Numbers, right: Numbers, n_rows: int) -> tuple[Ints, Ints]:
     """Similar pairs of row numbers, each once."""
-    _require_some("pairs", left=left, right=right)
-    i, j = row_numbers(left, "left", n_rows), row_numbers(right, "right", n_rows)
-    _require_one_length(i, j)
+    i, j = read_ends(left, right, n_rows)
     i, j = _merged(i, j, np.ones(len(i)), None, n_rows)[:2]
     if len(i) < 2:
         raise InvalidInput(
@@ -84,7 +80,7 @@ def read_ends(left: Numbers, right: Numbers, n_rows: int, ids: Any = None) -> tu
         i, j = (row_numbers(rows, name, n_rows) for name, rows in both.items())
     else:
         i, j = (rows_of_ids(rows, ids, name) for name, rows in both.items())
-    _require_one_length(i, j)
+    check_rows(len(j), "rows in right", len(i), "in left")
     return i, j
 
 
@@ -110,15 +106,6 @@ def rows_of_ids(names: Any, ids: Any, what: str) -> Ints:
             "Leave such pairs out, or pass the ids that the rows have",
         )
     return np.array([place[name] for name in wanted], np.int64)
-
-
-def _require_one_length(left: Ints, right: Ints) -> None:
-    if len(left) != len(right):
-        raise InvalidInput(
-            f"left and right have lengths {len(left)} and {len(right)}",
-            "two arrays of one length",
-            "Pass both ends",
-        )
 
 
 def _scale_doubts(verdicts: Floats) -> list[str]:
@@ -240,12 +227,8 @@ def read_triplets(anchor: Numbers, nearer: Numbers, further: Numbers, n_rows: in
     named = {"anchor": anchor, "nearer": nearer, "further": further}
     _require_some("triplets", **named)
     a, b, c = (row_numbers(rows, name, n_rows) for name, rows in named.items())
-    if not len(a) == len(b) == len(c):
-        raise InvalidInput(
-            f"anchor, nearer and further have lengths {len(a)}, {len(b)} and {len(c)}",
-            "three arrays of one length, at least 1",
-            "Pass three rows for each triplet",
-        )
+    for name, rows in (("nearer", b), ("further", c)):
+        check_rows(len(rows), f"rows in {name}", len(a), "in anchor")
     wrong = (a == c) | (b == c)
     if wrong.any():
         bad = int(wrong.argmax())
@@ -339,7 +322,7 @@ def _entries(matrix: Matrix, rng: Rng) -> tuple[Ints, Ints, Array]:
     return i, column, matrix[i, column]
 
 
-def _check_similarity(matrix: Matrix, anchors: Numbers | None, n_rows: int | None) -> int:
+def _check_similarity(matrix: Matrix, anchors: Numbers | None, n_rows: int) -> int:
     """Number of rows of S, whose shape and range were checked."""
     if matrix.ndim != 2 or (anchors is None and matrix.shape[0] != matrix.shape[1]):
         raise InvalidInput(
@@ -348,16 +331,9 @@ def _check_similarity(matrix: Matrix, anchors: Numbers | None, n_rows: int | Non
             "Pass anchors= for a matrix with fewer columns than rows",
         )
     n = int(matrix.shape[0])
-    if n_rows is not None and n != n_rows:
-        raise InvalidInput(
-            f"S has {n} rows and X has {n_rows}", "one row of S per row of X", "Pass S and X that match"
-        )
-    if anchors is not None and len(np.asarray(anchors)) != matrix.shape[1]:
-        raise InvalidInput(
-            f"S has {matrix.shape[1]} columns and {len(np.asarray(anchors))} anchors were given",
-            "one anchor row per column",
-            "Pass the row number each column stands for",
-        )
+    check_rows(n, "rows of S", n_rows, "rows of X")
+    if anchors is not None:
+        check_rows(len(np.asarray(anchors)), "anchors", matrix.shape[1], "columns of S")
     values = matrix.data if sp.issparse(matrix) else matrix
     low, high = (values.min(), values.max()) if values.size else (0, 0)
     if not (low >= -1 and high <= 1):  # also refuses NaN

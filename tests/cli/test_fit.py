@@ -180,7 +180,7 @@ def test_views_are_judged_in_both_directions_and_encode(run: Run, folder: Path) 
     for words, says in (
         ("--view text", "pass NAME=FILE"),
         ("--view a=X.npy --view a=X.npy", "each name once"),
-        ("--view a=few.npy", "few.npy has 7 rows"),
+        ("--view a=few.npy", "7 rows in few.npy came with"),
         ("--view a.b=X.npy", "a.b"),
     ):
         np.save("few.npy", X[:7])

@@ -89,7 +89,7 @@ def test_a_payload_must_be_of_these_rows(run: Run, folder: Path) -> None:
     done(run, "index named.kin -o i.kin --payload wrong.csv:kind")
     write_rows("short.csv", ROWS[:-1])
     said = run("index", "db.kin", "-o", "i.kin", "--payload", "short.csv")
-    assert "short.csv has 119 rows and there are 120 codes" in said.err
+    assert "119 rows in short.csv came with 120 codes" in said.err
 
 
 @pytest.mark.parametrize(

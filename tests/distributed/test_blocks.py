@@ -93,7 +93,7 @@ WRONG = [
     (lambda X, y: (), "empty"),
     (lambda X, y: iter([(X, y)]), "pairs"),
     (lambda X, y: [X], "a pair"),
-    (lambda X, y: [(X, y[:-1])], "600 rows and 599 labels"),
+    (lambda X, y: [(X, y[:-1])], "599 labels came with 600 rows"),
     (lambda X, y: [(X, y), (X, None)], "Some blocks have labels"),
     (lambda X, y: [(X, y), (X[:, :3], y)], "differ in their columns"),
     (lambda X, y: [(X[:0], y[:0])], "no rows"),
@@ -108,5 +108,5 @@ def test_wrong_blocks_are_one_error(make, says):
 
 def test_rows_and_labels_that_differ_in_number_are_not_cut():
     X, y = classes()
-    with pytest.raises(InvalidInput, match="600 rows and there are 599"):
+    with pytest.raises(InvalidInput, match="599 labels came with 600 rows"):
         cut_rows(X, y[:-1])

@@ -76,7 +76,7 @@ def test_without_a_client_the_default_scheduler_works():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda dX, dy: (dX, dy[:-1]), "600 rows and y has 599"),
+        (lambda dX, dy: (dX, dy[:-1]), "599 labels came with 600 rows"),
         (lambda dX, dy: (dX, np.zeros(600)), "in place of a dask collection"),
         (lambda dX, dy: (dX[dX[:, 0] > 9], dy[:100][dy[:100] > 9]), "blocks of rows"),
     ],
@@ -106,7 +106,7 @@ def test_shards_on_workers_answer_like_one_index(client, named):
 
 
 def test_shards_need_ids_cut_as_the_codes_are():
-    with pytest.raises(InvalidInput, match="1 blocks of codes and 2 of ids"):
+    with pytest.raises(InvalidInput, match="2 blocks of ids came with 1 blocks of codes"):
         ShardedIndex.from_codes(da.zeros((4, 1), np.uint8), ids=da.arange(4, chunks=2))
 
 

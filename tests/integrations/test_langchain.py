@@ -103,7 +103,7 @@ def test_refusals(store, hasher):
         KinhashVectorStore(EMBEDDING, EnergyHasher())
     with pytest.raises(InvalidInput, match="No hasher"):
         KinhashVectorStore.from_texts(["a"], EMBEDDING)
-    with pytest.raises(InvalidInput, match="2 texts came with 1"):
+    with pytest.raises(InvalidInput, match="1 metadata came with 2 texts"):
         store.add_texts(["a", "b"], [{}])
     other = EnergyHasher(64, random_state=1).fit(np.eye(SIZE).repeat(9, axis=0), np.arange(54) // 9)
     with pytest.raises(InvalidInput, match="another model"):

@@ -260,6 +260,16 @@ def _first_bad(X: Array) -> tuple[int, int] | None:
     return None
 
 
+def check_rows(found: int, what: str, n_rows: int | None, of: str = "rows") -> None:
+    """Refuse another number of labels, ids, ... than there are rows, if that is known."""
+    if n_rows is not None and found != n_rows:
+        raise InvalidInput(
+            f"{found:,} {what} came with {n_rows:,} {of}",
+            "one for each of them, in the same order",
+            "Pass what belongs together",
+        )
+
+
 def check_n_bits(n_bits: object) -> int:
     """Number of bits of a code."""
     return check_integer("n_bits", n_bits, 1, MAX_BITS)

@@ -16,7 +16,7 @@ import numpy as np
 from .._internal.files import expect_plain_file, replace_file
 from .._internal.texts import STRING
 from .._internal.types import Array, Features
-from .._internal.validation import check_finite
+from .._internal.validation import check_finite, check_rows
 from ..codes import Codes
 from ..data import ID_NAMES, Matrix, read_table, split_column
 from ..errors import FileProblem, InvalidInput, warn
@@ -176,13 +176,7 @@ def read_payload(
     if ids is not None and ids.dtype.kind not in "iu":  # names, which may look like numbers
         texts += [name for name in table.names if name.lower() in ID_NAMES]
     found = table.payload(texts, wanted)
-    size = len(next(iter(found.values())))
-    if size != n_rows:
-        raise InvalidInput(
-            f"{table.path} has {counted(size, 'row')} and there are {counted(n_rows, 'code')}",
-            "one row for each code, in the same order",
-            "Pass files that match",
-        )
+    check_rows(len(next(iter(found.values()))), f"rows in {table.path}", n_rows, "codes")
     if table.asked is None and ids is not None:
         for name in [name for name in found if name.lower() in ID_NAMES and name not in own]:
             _expect_same_ids(table.path, name, found.pop(name), ids)
@@ -224,12 +218,7 @@ def read_features(spec: str | None, n_rows: int, what: str) -> Features:
     if spec is None:
         return None
     X = read_table(spec).features().read()
-    if X.shape[0] != n_rows:
-        raise InvalidInput(
-            f"{spec} has {X.shape[0]:,} rows, and there are {n_rows:,} {what}",
-            f"a row of features for each of the {what}, in the same order",
-            "Pass files that match",
-        )
+    check_rows(X.shape[0], f"rows in {spec}", n_rows, what)
     with naming(spec):
         check_finite(X)
     return X

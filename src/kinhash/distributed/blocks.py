@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from .. import load
 from .._internal.blocks import block_slices, map_blocks
 from .._internal.types import Bytes, Features, Ints, LabelsLike
-from .._internal.validation import check_integer, make_rng
+from .._internal.validation import check_integer, check_rows, make_rng
 from ..errors import InvalidInput
 
 N_ROWS = 200_000  # rows that a fit draws from all blocks
@@ -85,21 +85,8 @@ def cut_rows(X: Features, y: LabelsLike = None, rows: int = 65_536) -> list[Bloc
         Rows of a block.
     """
     check_integer("rows", rows, 1)
+    n_rows = count_rows(X, y)
     X, y = (part.tocsr() if sp.issparse(part) else getattr(part, "iloc", part) for part in (X, y))
-    n_rows = len(X.obj) if hasattr(X, "obj") else X.shape[0]
-    n_labels = (
-        n_rows
-        if y is None
-        else len(y.obj)
-        if hasattr(y, "obj")
-        else np.shape(y)[0]
-        if sp.issparse(y)
-        else len(y)
-    )
-    if n_rows != n_labels:
-        raise InvalidInput(
-            f"X has {n_rows} rows and there are {n_labels} labels", "as many", "Pass what belongs together"
-        )
     return [(X[part], None if y is None else y[part]) for part in block_slices(n_rows, rows)]
 
 
@@ -108,13 +95,10 @@ def cut_rows(X: Features, y: LabelsLike = None, rows: int = 65_536) -> list[Bloc
 
 def count_rows(X: Features, y: LabelsLike = None) -> int:
     """Rows of a block, which must have as many labels."""
-    n_rows = X.shape[0]
-    n_labels = n_rows if y is None else y.shape[0] if hasattr(y, "shape") else len(y)
-    if n_rows != n_labels:
-        raise InvalidInput(
-            f"A block has {n_rows} rows and {n_labels} labels", "as many", "Pass blocks that belong together"
-        )
-    return int(n_rows)
+    n_rows = int(X.shape[0])
+    if y is not None:
+        check_rows(y.shape[0] if hasattr(y, "shape") else len(y), "labels", n_rows)
+    return n_rows
 
 
 def choose_rows(sizes: Sequence[int], n_rows: int = N_ROWS, random_state: Any = None) -> dict[int, Ints]:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._internal.types import Features, LabelsLike
+from .._internal.validation import check_rows
 from ..codes import Codes
 from ..errors import InvalidInput, MissingExtra
 from ..index import HammingIndex, Neighbors, RadiusNeighbors, merge_neighbors
@@ -108,12 +109,7 @@ def _pairs(X: Features, y: LabelsLike) -> list[tuple[Any, Any]]:
     if y is None:
         return [(block, None) for block in rows]
     if _lengths(X) and _lengths(y):
-        if sum(_lengths(X)) != sum(_lengths(y)):
-            raise InvalidInput(
-                f"X has {sum(_lengths(X))} rows and y has {sum(_lengths(y))}",
-                "one label, or one row of tags, per row",
-                "Pass X and y that belong together",
-            )
+        check_rows(sum(_lengths(y)), "labels", sum(_lengths(X)))
         y = y.rechunk({0: X.chunks[0]})
     labels = _row_blocks(y)
     if len(rows) != len(labels):
@@ -173,12 +169,7 @@ class ShardedIndex:
         """
         blocks = list(codes) if isinstance(codes, (list, tuple)) else _row_blocks(codes)
         names = [None] * len(blocks) if ids is None else _row_blocks(ids)
-        if len(names) != len(blocks):
-            raise InvalidInput(
-                f"There are {len(blocks)} blocks of codes and {len(names)} of ids",
-                "the same blocks on both sides",
-                "Rechunk the ids as the codes are",
-            )
+        check_rows(len(names), "blocks of ids", len(blocks), "blocks of codes")
         build = delayed(_shard, pure=True)
         shards = [build(block, n_bits, name) for block, name in zip(blocks, names, strict=True)]
         return cls(shards, ids is None)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from .._internal.registry import Table
 from .._internal.types import Array, Facts
-from .._internal.validation import check_integer
+from .._internal.validation import check_integer, check_rows
 from ..codes import Codes, CodesLike, as_codes, n_bytes, pack_bits, to_words
 from ..errors import CodesMismatch, EngineProblem, InvalidInput, KinhashError, MissingExtra
 from ..index import Neighbors, as_ids, sorting_order
@@ -273,10 +273,7 @@ def prepared(codes: Codes, ids: npt.ArrayLike | None = None) -> Codes:
     """Codes with ids, 64-bit integers or strings, each once, in ascending order."""
     given = codes.ids if ids is None else ids
     values = np.arange(len(codes)) if given is None else as_ids(given)
-    if len(values) != len(codes):
-        raise InvalidInput(
-            f"{len(values)} ids came with {len(codes)} codes", "one id per code", "Pass as many ids as rows"
-        )
+    check_rows(len(values), "ids", len(codes), "codes")
     order = sorting_order(values)
     return Codes(np.ascontiguousarray(codes.packed[order]), codes.n_bits, values[order], codes.model_id)
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from .._internal.files import replace_file
 from .._internal.types import Array, Facts, Ints, LabelsLike, Matrix, Rng
-from .._internal.validation import check_finite, check_integer
+from .._internal.validation import check_finite, check_integer, check_rows
 from ..codes import Codes, CodesLike, as_codes, pack_bits
 from ..errors import CodesMismatch, InvalidInput
 from ..index import HammingIndex, as_ids, sorting_order
@@ -131,7 +131,7 @@ def explore(
     rows = every.sample(most, np.random.default_rng(seed))
     X = None
     if features is not None:
-        _expect_rows("rows of features", features.shape[0], every.n_rows)
+        check_rows(features.shape[0], "rows of features", every.n_rows, "codes")
         X = features[rows.numbers]
         check_finite(X)
     tell(0.05, "encoding")
@@ -245,11 +245,11 @@ def _read_rows(
     known = texts = None
     if labels is not None:
         known = read_labels(labels)
-        _expect_rows("labels", len(known), n_rows)
+        check_rows(len(known), "labels", n_rows, "codes")
         known = known[order]
     if text is not None:
         given = ["" if one is None else str(one) for one in text]
-        _expect_rows("texts", len(given), n_rows)
+        check_rows(len(given), "texts", n_rows, "codes")
         short = [one if len(one) <= LONGEST_TEXT else one[: LONGEST_TEXT - 1] + "…" for one in given]
         texts = [short[row] for row in order.tolist()]
     bare = Codes(found.packed[order], found.n_bits, None, found.model_id)
@@ -262,7 +262,7 @@ def _codes_and_ids(codes: CodesLike | HammingIndex, ids: Array | None) -> tuple[
         found = as_codes(codes)
         if ids is None:
             ids = np.arange(len(found)) if found.ids is None else as_ids(found.ids)
-        _expect_rows("ids", len(ids), len(found))
+        check_rows(len(ids), "ids", len(found), "codes")
         return found, ids
     found, own = codes.codes(), as_ids(codes.ids)
     if ids is None:
@@ -273,7 +273,7 @@ def _codes_and_ids(codes: CodesLike | HammingIndex, ids: Array | None) -> tuple[
                 "Pass ids (--ids FILE), or the codes in place of the index",
             )
         return found, own
-    _expect_rows("ids", len(ids), len(own))
+    check_rows(len(ids), "ids", len(own), "codes")
     if ids.dtype.kind != own.dtype.kind:
         kinds = ["numbers" if one.dtype.kind == "i" else "texts" for one in (ids, own)]
         raise CodesMismatch(
@@ -290,16 +290,6 @@ def _codes_and_ids(codes: CodesLike | HammingIndex, ids: Array | None) -> tuple[
             "Pass the ids that the index was made with",
         )
     return found[np.array(places)], ids
-
-
-def _expect_rows(what: str, came: int, n_rows: int) -> None:
-    """Refuse another number of things than there are rows."""
-    if came != n_rows:
-        raise InvalidInput(
-            f"{came:,} {what} came with {n_rows:,} codes",
-            "one for every row, in the order of the rows",
-            "Pass what belongs to these codes",
-        )
 
 
 # ---- what the page says of them --------------------------------------------------------------------------

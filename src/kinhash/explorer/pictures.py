@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.types import Array, Ints
+from .._internal.validation import check_rows
 from ..errors import FileProblem, InvalidInput, MissingExtra
 
 __all__ = ["Sheets", "picture_of_row", "sheets"]
@@ -48,12 +49,7 @@ def picture_of_row(pictures: Any, ids: Array, n_rows: int) -> Source:
     """
     if isinstance(pictures, (str, os.PathLike)):
         return _from_folder(Path(pictures), ids, n_rows)
-    if len(pictures) != n_rows:
-        raise InvalidInput(
-            f"{len(pictures):,} pictures came with {n_rows:,} codes",
-            "one for every row, in the order of the rows",
-            "Pass what belongs to these codes",
-        )
+    check_rows(len(pictures), "pictures", n_rows, "codes")
     if isinstance(pictures, np.ndarray):
         return _from_array(pictures)
     return list(pictures).__getitem__

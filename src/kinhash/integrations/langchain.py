@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.aliases import Facts
+from .._internal.types import Facts
+from .._internal.validation import check_rows
 from ..base import Hasher
 from ..codes import Codes
 from ..errors import InvalidInput, MissingExtra
@@ -72,12 +73,8 @@ class KinhashVectorStore(VectorStore):
         texts = list(texts)
         metadata = [{} for _ in texts] if metadatas is None else metadatas
         names = [None] * len(texts) if ids is None else list(ids)
-        if not len(texts) == len(metadata) == len(names):
-            raise InvalidInput(
-                f"{len(texts)} texts came with {len(metadata)} metadata and {len(names)} ids",
-                "as many of each",
-                "Pass one for every text",
-            )
+        check_rows(len(metadata), "metadata", len(texts), "texts")
+        check_rows(len(names), "ids", len(texts), "texts")
         chosen = [str(uuid.uuid4()) if name is None else str(name) for name in names]
         if not texts:
             return []
