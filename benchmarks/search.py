@@ -40,14 +40,15 @@ GOALS = {
 }
 
 
-def best_of(rounds, **works):
+def best_of(rounds, repeats=1, **works):
     """Least seconds of each work, all of them in turn, ``rounds`` times."""
     best = dict.fromkeys(works, np.inf)
     for _ in range(rounds):
         for name, work in works.items():
-            start = time.perf_counter()
-            work()
-            best[name] = min(best[name], time.perf_counter() - start)
+            for _ in range(repeats):
+                start = time.perf_counter()
+                work()
+                best[name] = min(best[name], time.perf_counter() - start)
     return best
 
 
