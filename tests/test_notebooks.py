@@ -89,7 +89,7 @@ def test_neighbors_by_radius(hasher):
 
 def test_names_are_text_and_not_html():
     ids = np.array([[HOSTILE, "<b>"]])
-    page = Page(Neighbors(ids, np.zeros((1, 2)))._repr_html_())
+    page = Page(Neighbors(ids, np.zeros((1, 2)), np.array([2]))._repr_html_())
     assert HOSTILE in re.sub(r"\s+", " ", page.text).replace(' "', '"') or "onerror=alert(1)>" in page.text
     assert "img" not in [tag for tag, _ in page.tags]
     report = FitReport(n_rows=2, n_bits=8, facts={"method": HOSTILE}, warnings=[HOSTILE])

@@ -27,21 +27,24 @@ from ._internal.container import (
     write_container,
 )
 from ._internal.texts import from_bytes, to_bytes
-from ._internal.types import Array, Bools, Bytes, Facts, Ints, Words
+from ._internal.types import Array, Bools, Bytes, Facts, Floats, Ints, Words
 from ._internal.validation import MAX_BITS, check_n_bits, is_integer, unmasked
 from .errors import CodesMismatch, DamagedFile, InvalidInput
 
 __all__ = [
     "MAX_BITS",
+    "N_PLANES",
     "Codes",
     "CodesLike",
     "as_codes",
     "load_codes",
     "n_bytes",
     "pack_bits",
+    "planes_of",
     "save_codes",
     "to_words",
     "unpack_bits",
+    "weights_of",
     "word_distances",
 ]
 
@@ -309,6 +312,32 @@ def word_distances(left: Words, right: Words) -> npt.NDArray[np.unsignedinteger[
     for mine, theirs in zip(left.T, right.T, strict=True):
         out += np.bitwise_count(mine[:, None] ^ theirs)
     return out
+
+
+# ---- margins ---------------------------------------------------------------------------------
+
+N_PLANES = 4  # bits of a weight
+
+
+def weights_of(margins: Floats) -> tuple[Bytes, Floats]:
+    """Whole weights (q, d) of margins, from 0 to 15, and what a weight of 1 stands for (q,).
+
+    The largest margin of a query weighs 15, the others in proportion, rounded to even. Whole numbers add up
+    to the same sum in any order, so distances are the same on every machine. Four bits find what floats find.
+    """
+    sizes = np.abs(margins)
+    largest = sizes.max(axis=1, initial=0.0)
+    most = 2**N_PLANES - 1
+    whole = np.rint(sizes / np.where(largest > 0, largest, 1.0)[:, None] * most)
+    return whole.astype(np.uint8), largest / most
+
+
+def planes_of(weights: Bytes) -> Words:
+    """Bit planes (q, 4, W) of whole weights (q, d), in the order of the bits of a code."""
+    padded = np.zeros((len(weights), -(-weights.shape[1] // 64) * 64), np.uint8)
+    padded[:, : weights.shape[1]] = weights
+    bits = (padded[:, None, :] >> np.arange(N_PLANES, dtype=np.uint8)[:, None]) & 1
+    return np.packbits(bits, axis=-1).view(np.uint64)
 
 
 # ---- files -----------------------------------------------------------------------------------

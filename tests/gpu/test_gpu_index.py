@@ -14,7 +14,7 @@ from kinhash import Codes, HammingIndex, gpu
 from kinhash.errors import InvalidInput, MissingExtra, NotEnoughMemory
 from kinhash.gpu import Queries, device, search
 from kinhash.gpu.numpy_reference import Twin
-from kinhash.index import GpuIndex, gpu_segment
+from kinhash.index import GpuIndex, gpu_index
 
 HAS_CUPY = importlib.util.find_spec("cupy") is not None
 
@@ -74,7 +74,7 @@ def test_generated_cases_agree_on_a_card(block):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_codes_that_do_not_fit_are_searched_in_slices(twins, monkeypatch, seed):
-    monkeypatch.setattr(gpu_segment, "LEAST_SLICE", 8)
+    monkeypatch.setattr(gpu_index, "LEAST_SLICE", 8)
     twins(Twin(memory=800), Twin(memory=400))
     compare_one(seed, lambda index: index.to_gpu(), most_rows=400)
 
@@ -142,7 +142,7 @@ class _Counting(Twin):
 
 
 def test_codes_never_take_more_of_a_card_than_they_may(twins, monkeypatch):
-    monkeypatch.setattr(gpu_segment, "LEAST_SLICE", 8)
+    monkeypatch.setattr(gpu_index, "LEAST_SLICE", 8)
     small, large = _Counting(1000), _Counting(2400)
     twins(small, large)
     index = _index(600)
@@ -155,7 +155,7 @@ def test_codes_never_take_more_of_a_card_than_they_may(twins, monkeypatch):
 
 
 def test_the_callers_array_may_change_afterwards(twins, monkeypatch):
-    monkeypatch.setattr(gpu_segment, "LEAST_SLICE", 8)
+    monkeypatch.setattr(gpu_index, "LEAST_SLICE", 8)
     twins(Twin(memory=800))
     packed = _index(300, 64).codes().packed.copy()
     moved = GpuIndex.from_codes(packed)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kinhash import Codes, HammingIndex
-from kinhash._internal.bit_planes import weights_of
+from kinhash.codes import weights_of
 from kinhash.errors import KinhashWarning
 from kinhash.index import near_duplicates
 

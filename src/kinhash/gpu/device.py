@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.bit_planes import N_PLANES
 from .._internal.locks import new_lock
 from .._internal.types import Array, Bytes, Ints
 from .._internal.validation import check_integer
+from ..codes import N_PLANES
 from ..errors import InvalidInput, MissingExtra
 from .search import MOST_QUERIES, Notes, Queries, Rows, Tiles
 

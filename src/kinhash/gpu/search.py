@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.bit_planes import N_PLANES, planes_of
 from .._internal.blocks import block_slices
 from .._internal.types import Array, Bytes, Ints, Words
+from ..codes import N_PLANES, planes_of
 
 if TYPE_CHECKING:
     from .device import Card

@@ -8,7 +8,6 @@ found = index.search(queries, k=10)          # found.ids, found.distances, found
 
 from typing import Any
 
-from .filters import Not as Not
 from .filters import column_as_text as column_as_text
 from .filters import value_as_text as value_as_text
 from .hamming_index import Filter as Filter
@@ -22,18 +21,13 @@ from .kernels import top_k as top_k
 from .neighbors import Nearest as Nearest
 from .neighbors import Neighbors as Neighbors
 from .neighbors import RadiusNeighbors as RadiusNeighbors
-from .neighbors import marks as marks
 from .neighbors import merge_neighbors as merge_neighbors
-from .neighbors import number as number
-from .payload import Ids as Ids
 from .payload import ListColumn as ListColumn
 from .payload import as_ids as as_ids
-from .payload import sort_keys as sort_keys
-from .payload import sorting_order as sorting_order
 
 __all__ = [
     "Filter", "GpuIndex", "HammingIndex", "HammingNeighborsTransformer", "IndexStats", "ListColumn",
-    "NearDuplicates", "Nearest", "Neighbors", "Not", "RadiusNeighbors", "merge_neighbors", "near_duplicates",
+    "NearDuplicates", "Nearest", "Neighbors", "RadiusNeighbors", "merge_neighbors", "near_duplicates",
     "recoded",
 ]  # fmt: skip
 

@@ -26,8 +26,8 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
@@ -37,13 +37,9 @@ from .._internal.locks import new_lock
 from .._internal.texts import STRING
 from .._internal.types import Array, Bools, Ints, Numbers32
 from ..errors import InvalidInput, UnknownName
-from .kernels import mark_rows
-from .payload import Column, Ids, ListColumn, as_ids
+from .payload import Column, ListColumn, as_ids
 
-__all__ = [
-    "AllOf", "AnyOf", "Between", "Condition", "Not", "OneOf", "RowValues", "as_condition", "column_as_text",
-    "parse_filter", "value_as_text",
-]  # fmt: skip
+__all__ = ["Condition", "RowValues", "as_condition", "column_as_text", "value_as_text"]
 
 T = TypeVar("T")
 MAX_TEXT = 100_000  # characters of a filter
@@ -52,88 +48,77 @@ MAX_VALUES = 10_000  # wanted values of a filter, as text or as a mapping
 MAX_NESTED = 100  # parentheses and "not" inside one another
 SHOWN = 30  # characters of the text that an error repeats
 KEPT = 8  # conditions that a segment remembers; each takes a byte per row
-FEW_VALUES = 8  # up to here one comparison each is faster than sorting the column
-
-# ---- conditions: functions from the values of rows to a mask -----------------------------------
+FEW = 8  # up to here one comparison each is faster than looking every row up
 
 
-@dataclass(frozen=True)
-class OneOf:
-    """The column has one of the values; a column of lists has one of them among its own."""
+class OneOf(NamedTuple):
+    """The values that a column may have; a column of lists has one of them among its own."""
 
-    column: str
     values: tuple[Any, ...]
 
-    def __call__(self, rows: RowValues) -> Bools:
-        return rows.compare(self)
 
+class Between(NamedTuple):
+    """The bounds of a column; None is no bound, and an open bound itself does not pass."""
 
-@dataclass(frozen=True)
-class Between:
-    """The column lies between two bounds; None is no bound, and an open bound itself does not pass."""
-
-    column: str
     low: Any
     high: Any
     low_open: bool = False
     high_open: bool = False
 
-    def __call__(self, rows: RowValues) -> Bools:
-        return rows.compare(self)
+
+Test: TypeAlias = "Callable[[RowValues], Bools]"
 
 
 @dataclass(frozen=True)
-class AllOf:
-    """Every part holds."""
+class Condition:
+    """A filter on payload columns, as a function. Equal where it was written alike."""
 
-    parts: tuple[Condition, ...]
-
-    def __call__(self, rows: RowValues) -> Bools:
-        return np.logical_and.reduce([np.ones(len(rows), bool), *(part(rows) for part in self.parts)])
-
-
-@dataclass(frozen=True)
-class AnyOf:
-    """At least one part holds."""
-
-    parts: tuple[Condition, ...]
+    written: object
+    test: Test = field(compare=False, repr=False)
 
     def __call__(self, rows: RowValues) -> Bools:
-        return np.logical_or.reduce([np.zeros(len(rows), bool), *(part(rows) for part in self.parts)])
+        return self.test(rows)
 
 
-@dataclass(frozen=True)
-class Not:
-    """Every row that ``where`` does not let pass.
-
-    Parameters
-    ----------
-    where : filter or value
-        A filter (``Not({"language": "en"})``), or the value of a column inside one
-        (``{"language": Not("en"), "year": Not((2010, 2020))}``).
-    """
-
-    where: Any
-
-    def __call__(self, rows: RowValues) -> Bools:
-        return ~self.where(rows)
+def _compare(column: str, wanted: OneOf | Between) -> Test:
+    return lambda rows: rows.compare(column, wanted)
 
 
-Condition: TypeAlias = OneOf | Between | AllOf | AnyOf | Not
+def _all_of(parts: Sequence[Test]) -> Test:
+    return lambda rows: np.logical_and.reduce([np.ones(len(rows), bool), *(part(rows) for part in parts)])
 
 
-def as_condition(where: object) -> object:
+def _any_of(parts: Sequence[Test]) -> Test:
+    return lambda rows: np.logical_or.reduce([part(rows) for part in parts])
+
+
+def _none_of(part: Test) -> Test:
+    return lambda rows: ~part(rows)
+
+
+def as_condition(where: object) -> Any:
     """The condition that a mapping or a text stands for; ids, masks and functions stay as they are."""
     if isinstance(where, str):
-        return parse_filter(where)
-    if isinstance(where, Mapping):
-        parts = tuple(_of_column(name, value) for name, value in where.items())
-        wanted = sum(len(part.values) for part in parts if isinstance(part, OneOf))
-        _check_size(len(parts), wanted)
-        return parts[0] if len(parts) == 1 else AllOf(parts)
-    if isinstance(where, Not):
-        return Not(as_condition(where.where))
-    return where
+        return Condition(where, _Reader(where).whole())
+    if not isinstance(where, Mapping):
+        return where
+    parts = [(str(name), _wanted(str(name), value)) for name, value in where.items()]
+    _check_size(len(parts), sum(len(wanted.values) for _, wanted in parts if isinstance(wanted, OneOf)))
+    return Condition(tuple(parts), _all_of([_compare(*part) for part in parts]))
+
+
+def _wanted(name: str, value: Any) -> OneOf | Between:
+    if isinstance(value, tuple) and len(value) != 2:
+        raise InvalidInput(
+            f"A filter wants a tuple of {len(value)} values of the payload column {name!r}",
+            "(lowest, highest) for a range, with None for no bound",
+            "Pass a list or a set for one of several values",
+        )
+    several = isinstance(value, Collection) and not isinstance(value, (str, bytes))
+    values = tuple(
+        one.item() if isinstance(one, np.generic) else one for one in (value if several else [value])
+    )
+    return Between(*values) if isinstance(value, tuple) else OneOf(values)
 
 
 def _check_size(n_conditions: int, n_values: int) -> None:
@@ -143,26 +128,6 @@ def _check_size(n_conditions: int, n_values: int) -> None:
             f"at most {MAX_CONDITIONS:,} conditions and {MAX_VALUES:,} values",
             "Pass a boolean mask or the ids of the rows",
         )
-
-
-def _of_column(name: str, value: object) -> Condition:
-    if isinstance(value, Not):
-        return Not(_of_column(name, value.where))
-    if isinstance(value, tuple):
-        if len(value) != 2:
-            raise InvalidInput(
-                f"A filter wants a tuple of {len(value)} values of the payload column {name!r}",
-                "(lowest, highest) for a range, with None for no bound",
-                "Pass a list or a set for one of several values",
-            )
-        return Between(name, _plain(value[0]), _plain(value[1]))
-    if isinstance(value, Collection) and not isinstance(value, (str, bytes)):
-        return OneOf(name, tuple(map(_plain, value)))
-    return OneOf(name, (_plain(value),))
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 # ---- text --------------------------------------------------------------------------------------
@@ -180,35 +145,20 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 WORDS = ("and", "or", "not", "in", "true", "false")
-COMPARISONS: dict[str, Callable[[Any, Any], Condition]] = {
-    "==": lambda column, value: OneOf(column, (value,)),
-    "!=": lambda column, value: Not(OneOf(column, (value,))),
-    "<": lambda column, value: Between(column, None, value, high_open=True),
-    "<=": lambda column, value: Between(column, None, value),
-    ">": lambda column, value: Between(column, value, None, low_open=True),
-    ">=": lambda column, value: Between(column, value, None),
+SIGNS: dict[str, Callable[[Any], OneOf | Between]] = {
+    "==": lambda value: OneOf((value,)),
+    "<": lambda value: Between(None, value, high_open=True),
+    "<=": lambda value: Between(None, value),
+    ">": lambda value: Between(value, None, low_open=True),
+    ">=": lambda value: Between(value, None),
 }
+A_VALUE = "a number, a string in quotes, true or false"
 
 
 class _Token(NamedTuple):
     kind: str  # "column", "value", "end", or the word or sign itself
     value: Any
     place: int
-
-
-def parse_filter(text: str) -> Condition:
-    """The condition that a text stands for. Raises `InvalidInput` that points at what is wrong."""
-    if len(text) > MAX_TEXT:
-        raise InvalidInput(
-            f"A filter has {len(text):,} characters",
-            f"at most {MAX_TEXT:,}",
-            "Pass a boolean mask or the ids of the rows",
-        )
-    reader = _Reader(text, _tokens(text))
-    condition = reader.any_of(0)
-    if reader.next.kind != "end":
-        reader.refuse("'and', 'or' or the end of the filter")
-    return condition
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -233,87 +183,86 @@ def _token(text: str, match: re.Match[str]) -> _Token:
             _refuse(text, place, "a number with fewer digits")
     if kind in ("double", "single"):
         return _Token("value", re.sub(r"\\(.)", r"\1", raw, flags=re.DOTALL), place - 1)
-    if kind == "name" and raw.lower() in WORDS:
-        word = raw.lower()
-        return (
-            _Token("value", word == "true", place) if word in ("true", "false") else _Token(word, raw, place)
-        )
-    if kind == "sign":
-        return _Token(raw, raw, place)
+    word = raw.lower()
+    if kind == "name" and word in ("true", "false"):
+        return _Token("value", word == "true", place)
+    if kind == "sign" or (kind == "name" and word in WORDS):
+        return _Token(word, raw, place)
     return _Token("column", raw, place if kind == "name" else place - 1)
 
 
-@dataclass
 class _Reader:
-    """Reads the tokens from left to right."""
+    """Reads the tokens of a text from left to right into one function."""
 
-    text: str
-    tokens: list[_Token]
-    place: int = 0
-    n_conditions: int = 0
-    n_values: int = 0
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_TEXT:
+            raise InvalidInput(
+                f"A filter has {len(text):,} characters",
+                f"at most {MAX_TEXT:,}",
+                "Pass a boolean mask or the ids of the rows",
+            )
+        self.text, self.tokens = text, _tokens(text)
+        self.place = self.n_conditions = self.n_values = 0
 
-    @property
-    def next(self) -> _Token:
-        return self.tokens[self.place]
-
-    def refuse(self, expected: str) -> NoReturn:
-        _refuse(self.text, self.next.place, expected)
+    def whole(self) -> Test:
+        test = self.any_of(0)
+        self.take("end", "'and', 'or' or the end of the filter")
+        return test
 
     def takes(self, kind: str) -> bool:
         """Go on by one token if it is of this kind."""
-        if self.next.kind != kind:
-            return False
-        self.place += 1
-        return True
+        here = self.tokens[self.place].kind == kind
+        self.place += here
+        return here
 
     def take(self, kind: str, expected: str) -> Any:
-        if self.next.kind != kind:
-            self.refuse(expected)
-        self.place += 1
+        if not self.takes(kind):
+            _refuse(self.text, self.tokens[self.place].place, expected)
         return self.tokens[self.place - 1].value
 
-    def any_of(self, depth: int) -> Condition:
+    def any_of(self, depth: int) -> Test:
         parts = [self.all_of(depth)]
         while self.takes("or"):
             parts.append(self.all_of(depth))
-        return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
+        return parts[0] if len(parts) == 1 else _any_of(parts)
 
-    def all_of(self, depth: int) -> Condition:
+    def all_of(self, depth: int) -> Test:
         parts = [self.one(depth)]
         while self.takes("and"):
             parts.append(self.one(depth))
-        return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+        return parts[0] if len(parts) == 1 else _all_of(parts)
 
-    def one(self, depth: int) -> Condition:
+    def one(self, depth: int) -> Test:
         if depth == MAX_NESTED:
-            self.refuse(f"at most {MAX_NESTED} parentheses inside one another")
+            self.take("fewer", f"at most {MAX_NESTED} parentheses inside one another")
         if self.takes("not"):
-            return Not(self.one(depth + 1))
+            return _none_of(self.one(depth + 1))
         if self.takes("("):
-            condition = self.any_of(depth + 1)
+            test = self.any_of(depth + 1)
             self.take(")", "')', or 'and' or 'or'")
-            return condition
+            return test
         return self.comparison()
 
-    def comparison(self) -> Condition:
+    def comparison(self) -> Test:
         self.n_conditions += 1
         _check_size(self.n_conditions, self.n_values)
-        if self.next.kind == "value":
-            value = self.take("value", "a value")
+        if self.takes("value"):
+            wanted: OneOf | Between = OneOf((self.tokens[self.place - 1].value,))
             negated = self.takes("not")
             self.take("in", "'in' after a value, as in \"Drama\" in tags; columns come first elsewhere")
-            found: Condition = OneOf(self.take("column", "a column after 'in'"), (value,))
-            return Not(found) if negated else found
-        column = self.take("column", "a column, a value, 'not' or '('")
-        compare = COMPARISONS.get(self.next.kind)
-        if compare is not None:
-            self.place += 1
-            return compare(column, self.take("value", "a number, a string in quotes, true or false"))
-        negated = self.takes("not")
-        self.take("in", "==, !=, <, <=, >, >= or in after a column")
-        found = OneOf(column, self.values())
-        return Not(found) if negated else found
+            column = self.take("column", "a column after 'in'")
+        else:
+            column = self.take("column", "a column, a value, 'not' or '('")
+            sign = self.tokens[self.place].kind
+            if sign in SIGNS or sign == "!=":
+                self.place += 1
+                negated, value = sign == "!=", self.take("value", A_VALUE)
+                wanted = OneOf((value,)) if negated else SIGNS[sign](value)
+            else:
+                negated = self.takes("not")
+                self.take("in", "==, !=, <, <=, >, >= or in after a column")
+                wanted = OneOf(self.values())
+        return _none_of(_compare(column, wanted)) if negated else _compare(column, wanted)
 
     def values(self) -> tuple[Any, ...]:
         self.take("[", "'[' and a list of values")
@@ -321,7 +270,7 @@ class _Reader:
         while not self.takes("]"):
             if found:
                 self.take(",", "',' or ']'")
-            found.append(self.take("value", "a number, a string in quotes, true or false"))
+            found.append(self.take("value", A_VALUE))
         self.n_values += len(found)
         _check_size(self.n_conditions, self.n_values)
         return tuple(found)
@@ -380,7 +329,7 @@ class RowValues:
         """The result of the work, from memory if the same condition came lately."""
         try:
             hash(condition)
-        except TypeError:
+        except TypeError:  # of a value that no column has, which the work refuses
             return work()
         with self._lock:
             if condition in self._kept:
@@ -394,36 +343,41 @@ class RowValues:
                 self._kept.popitem(last=False)
         return found
 
-    def compare(self, wanted: OneOf | Between) -> Bools:
+    def compare(self, name: str, wanted: OneOf | Between) -> Bools:
         """The rows whose value, or one of whose values, is wanted."""
-        name, payload = wanted.column, self.payload
-        if not payload:
+        if not self.payload:
             raise InvalidInput(
                 f"A filter names the payload column {name!r}, and the index has no payload",
                 "an index with payload columns",
                 "Pass payload when the index is built",
             )
-        if name not in payload:
-            raise UnknownName.among("payload column", name, payload)
-        column = payload[name]
-        if isinstance(column, ListColumn) and not len(column.values):
-            return np.zeros(
-                len(column), bool
-            )  # without values it has no type, and other segments may have one
-        _require_type_of(column, wanted)
-        if isinstance(column, ListColumn) or column.dtype == STRING:
-            return self.once(name, lambda: _coded(column)).passing(wanted)
-        numbers = column.view(np.uint8) if column.dtype == bool else column
-        if isinstance(wanted, Between):
-            bounds = _closed_bounds(numbers.dtype, wanted)
-            return np.zeros(len(column), bool) if bounds is None else _within(numbers, *bounds)
-        values = _exactly(numbers.dtype, wanted.values)
-        if len(values) > FEW_VALUES:
-            return np.isin(numbers, values)
-        mask = np.zeros(len(column), bool) if len(values) != 1 else numbers == values[0]
-        for value in values if len(values) > 1 else ():
-            mask |= numbers == value
-        return mask
+        if name not in self.payload:
+            raise UnknownName.among("payload column", name, self.payload)
+        column = self.payload[name]
+        values = column.values if isinstance(column, ListColumn) else column
+        if isinstance(column, ListColumn) and not len(values):  # of no type; other segments may have one
+            return np.zeros(len(column), bool)
+        _require_type_of(values, name, wanted)
+        if isinstance(column, ListColumn) or values.dtype == STRING:
+            return self.once(name, lambda: _Coded.of(column)).passing(wanted)
+        return _numbers_that_pass(values, wanted)
+
+
+def _require_type_of(values: Array, name: str, wanted: OneOf | Between) -> None:
+    accepted, kind = (str, "strings") if values.dtype == STRING else (Real, "numbers")
+    kind = "booleans" if values.dtype == bool else kind
+    asked = (
+        list(wanted.values) if isinstance(wanted, OneOf) else [one for one in wanted[:2] if one is not None]
+    )
+    for value in asked:
+        if not isinstance(value, accepted) or (isinstance(wanted, Between) and value != value):
+            raise InvalidInput(
+                f"A filter wants {value!r:.60} of the payload column {name!r}, which holds {kind}",
+                f"{kind}, a list of {kind}, or a tuple (lowest, highest) of {kind}",
+                "Convert the wanted values to the type of the column",
+            )
+    if accepted is str:
+        as_ids(asked, f"values wanted of {name!r}")  # refuses what is not valid Unicode
 
 
 @dataclass(frozen=True, eq=False)
@@ -433,33 +387,87 @@ class _Coded:
     Of lists, ``rows[starts[v]:starts[v + 1]]`` are the rows that have value ``v`` among theirs.
     """
 
-    values: Ids | Array
-    codes: Array | None = None
+    values: list[str] | Array
+    n_rows: int
+    codes: Array
     starts: Ints | None = None
     rows: Numbers32 | None = None
-    n_rows: int = 0
+
+    @classmethod
+    def of(cls, column: Column) -> _Coded:
+        """Memory: 1 to 4 bytes for each value, and 4 more in lists, beside the distinct values."""
+        flat = column.values if isinstance(column, ListColumn) else column
+        values: list[str] | Array
+        if flat.dtype == STRING:
+            texts = flat.tolist()
+            values = sorted(set(texts))
+            place = dict(zip(values, range(len(values)), strict=True))
+            dtype = np.min_scalar_type(max(0, len(values) - 1))
+            codes: Array = np.fromiter(map(place.__getitem__, texts), dtype, len(texts))
+        else:
+            values, codes = np.unique(flat, return_inverse=True)
+        if not isinstance(column, ListColumn):
+            return cls(values, len(column), codes)
+        order = np.argsort(codes, kind="stable")
+        row_of_value = np.repeat(np.arange(len(column), dtype=np.uint32), column.ends - column.starts)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(values)))])
+        return cls(values, len(column), codes[:0], starts, row_of_value[order])
 
     def passing(self, wanted: OneOf | Between) -> Bools:
         """The rows whose value, or one of whose values, is wanted."""
-        parts = _runs(_places(self.values, wanted))
-        mask = np.zeros(self.n_rows, bool)
-        if self.codes is None:
-            assert self.rows is not None
-            assert self.starts is not None
-            for begin, end in parts:
-                mark_rows(mask, self.rows[self.starts[begin] : self.starts[end]])
-        elif len(parts) <= FEW_VALUES:
-            for begin, end in parts:
-                mask |= self.codes == begin if end == begin + 1 else _within(self.codes, begin, end - 1)
+        mask, places = np.zeros(self.n_rows, bool), self._places(wanted)
+        last = np.flatnonzero(np.diff(places, append=-1) != 1)  # of every run of consecutive values
+        ends = (places[last] + 1).tolist()
+        begins = places[np.concatenate([[0], last + 1])[: len(last)]].tolist()
+        if self.starts is not None and self.rows is not None:
+            for begin, end in zip(begins, ends, strict=True):
+                mask[self.rows[self.starts[begin] : self.starts[end]]] = True
+        elif len(ends) <= FEW:
+            for begin, end in zip(begins, ends, strict=True):
+                mask |= _within(self.codes, begin, end - 1)
         else:
             table = np.zeros(len(self.values), bool)
-            for begin, end in parts:
-                table[begin:end] = True
+            table[places] = True
             np.take(table, self.codes, out=mask)
         return mask
 
+    def _places(self, wanted: OneOf | Between) -> Ints:
+        """The numbers of the distinct values that are wanted, ascending."""
+        values = self.values
+        if not isinstance(values, list):
+            return np.flatnonzero(_numbers_that_pass(values, wanted))
+        if isinstance(wanted, OneOf):
+            found = [(bisect_left(values, text), text) for text in set(wanted.values)]
+            return np.array(sorted(p for p, text in found if values[p : p + 1] == [text]), np.int64)
+        low, high = 0, len(values)
+        if wanted.low is not None:
+            low = (bisect_right if wanted.low_open else bisect_left)(values, wanted.low)
+        if wanted.high is not None:
+            high = (bisect_left if wanted.high_open else bisect_right)(values, wanted.high)
+        return np.arange(low, max(low, high))
 
-def _within(numbers: Array, low: object, high: object) -> Bools:
+
+# ---- numbers, compared by value ------------------------------------------------------------------
+
+
+def _numbers_that_pass(numbers: Array, wanted: OneOf | Between) -> Bools:
+    numbers = numbers.view(np.uint8) if numbers.dtype == bool else numbers
+    if isinstance(wanted, Between):
+        low = _bound(numbers.dtype, -math.inf if wanted.low is None else wanted.low, 1, wanted.low_open)
+        high = _bound(numbers.dtype, math.inf if wanted.high is None else wanted.high, -1, wanted.high_open)
+        none = low is None or high is None or low > high
+        return np.zeros(len(numbers), bool) if none else _within(numbers, low, high)
+    bounds = [(_bound(numbers.dtype, value, 1), value) for value in wanted.values if value == value]
+    values = {bound.item() for bound, value in bounds if bound is not None and bound.item() == value}
+    if len(values) > FEW:
+        return np.isin(numbers, np.array(sorted(values), numbers.dtype))
+    mask = np.zeros(len(numbers), bool)
+    for value in values:
+        mask |= numbers == numbers.dtype.type(value)
+    return mask
+
+
+def _within(numbers: Array, low: Any, high: Any) -> Bools:
     if low == high:
         return numbers == low
     mask: Bools = numbers >= low
@@ -467,153 +475,26 @@ def _within(numbers: Array, low: object, high: object) -> Bools:
     return mask
 
 
-def _require_type_of(column: Column, wanted: OneOf | Between) -> None:
-    values = column.values if isinstance(column, ListColumn) else column
-    accepted, kind = (str, "strings") if values.dtype == STRING else (Real, "numbers")
-    kind = "booleans" if values.dtype == bool else kind
-    asked = wanted.values if isinstance(wanted, OneOf) else (wanted.low, wanted.high)
-    for value in asked:
-        bound = isinstance(wanted, Between)
-        nothing = bound and value is None
-        if not nothing and (not isinstance(value, accepted) or (bound and value != value)):
-            raise InvalidInput(
-                f"A filter wants {value!r:.60} of the payload column {wanted.column!r}, which holds {kind}",
-                f"{kind}, a list of {kind}, or a tuple (lowest, highest) of {kind}",
-                "Convert the wanted values to the type of the column",
-            )
+def _bound(dtype: np.dtype[Any], value: Any, inward: int, is_open: bool = False) -> Any:
+    """The first number of the type on the inner side (1: above, -1: below) of a bound; None if there is none.
 
-
-# ---- coded columns ---------------------------------------------------------------------------
-
-
-def _coded(column: Column) -> _Coded:
-    """Memory: 1 to 4 bytes for each value, and 4 more in lists, beside the distinct values."""
-    flat = column.values if isinstance(column, ListColumn) else column
-    values, codes = _distinct(flat)
-    if not isinstance(column, ListColumn):
-        return _Coded(values, codes, n_rows=len(column))
-    order = np.argsort(codes, kind="stable")
-    row_of_value = np.repeat(np.arange(len(column), dtype=np.uint32), column.ends - column.starts)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(values)))])
-    return _Coded(values, None, starts, row_of_value[order], len(column))
-
-
-def _distinct(flat: Array) -> tuple[Ids | Array, Array]:
-    if flat.dtype != STRING:
-        values, codes = np.unique(flat, return_inverse=True)
-        return values.view(np.uint8) if values.dtype == bool else values, codes
-    texts = flat.tolist()
-    distinct = sorted(set(texts))
-    place: Mapping[str, int] = dict(zip(distinct, range(len(distinct)), strict=True))
-    dtype = np.min_scalar_type(max(0, len(distinct) - 1))
-    codes = np.fromiter(map(place.__getitem__, texts), dtype, len(texts))
-    return Ids.of_sorted(np.array(distinct, STRING)), codes
-
-
-def _places(values: Ids | Array, wanted: OneOf | Between) -> Ints:
-    """The numbers of the distinct values that are wanted, ascending."""
-    if isinstance(values, Ids):
-        if isinstance(wanted, OneOf):
-            found = values.find(as_ids(list(wanted.values), f"values wanted of {wanted.column!r}"))
-            return np.unique(found[found >= 0])
-        low, high = _text_bounds(values.all(), wanted)
-    elif isinstance(wanted, OneOf):
-        numbers = _exactly(values.dtype, wanted.values)
-        found = np.searchsorted(values, numbers)
-        there = found < len(values)
-        return found[there][values[found[there]] == numbers[there]]
-    else:
-        bounds = _closed_bounds(values.dtype, wanted)
-        if bounds is None:
-            return np.empty(0, np.int64)
-        low, high = np.searchsorted(values, bounds[0]), np.searchsorted(values, bounds[1], "right")
-    return np.arange(low, max(low, high))
-
-
-def _text_bounds(values: Any, wanted: Between) -> tuple[int, int]:
-    low, high = 0, len(values)
-    if wanted.low is not None:
-        low = (bisect_right if wanted.low_open else bisect_left)(values, wanted.low)
-    if wanted.high is not None:
-        high = (bisect_left if wanted.high_open else bisect_right)(values, wanted.high)
-    return low, high
-
-
-def _runs(places: Ints) -> list[tuple[int, int]]:
-    """Ascending numbers as runs (begin, end) of consecutive ones."""
-    if not len(places):
-        return []
-    breaks = np.flatnonzero(np.diff(places) != 1)
-    begins = places[np.concatenate([[0], breaks + 1])]
-    ends = places[np.concatenate([breaks, [len(places) - 1]])] + 1
-    return list(zip(begins.tolist(), ends.tolist(), strict=True))
-
-
-# ---- bounds as numbers of a column's own type ---------------------------------------------------
-
-
-def _closed_bounds(dtype: np.dtype[Any], wanted: Between) -> tuple[Any, Any] | None:
-    """Smallest and largest values of ``dtype`` that pass; None if none do.
-
-    Bounds are compared by value, as Python compares: 2.5 is between 2 and 3 in a column of integers, too.
+    The bound itself belongs to that side unless it is open. So 2.5 means 3 or 2 in a column of integers.
     """
-    low, high = _ends(dtype)
-    if wanted.low is not None:
-        low = _at_or_above(dtype, wanted.low, wanted.low_open)
-    if wanted.high is not None:
-        high = _at_or_below(dtype, wanted.high, wanted.high_open)
-    return None if low is None or high is None or low > high else (low, high)
-
-
-def _exactly(dtype: np.dtype[Any], values: Iterable[Any]) -> Array:
-    """The values that ``dtype`` can represent, as a sorted array."""
-    found = []
-    for value in values:
-        bounds = None if value != value else _closed_bounds(dtype, Between("", value, value))
-        if bounds is not None:
-            found.append(bounds[0])
-    return np.unique(np.array(found, dtype))
-
-
-def _ends(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     if dtype.kind == "f":
-        return dtype.type(-np.inf), dtype.type(np.inf)
-    limits = np.iinfo(dtype)
-    return dtype.type(limits.min), dtype.type(limits.max)
-
-
-def _at_or_above(dtype: np.dtype[Any], value: Any, beyond: bool) -> Any:
-    """The least number of the type that is at least the value, or above it; None if there is none."""
-    if dtype.kind == "f":
-        near = _nearest_float(dtype, value)
-        if float(near) < value or (beyond and float(near) == value):
-            return None if near == np.inf else np.nextafter(near, dtype.type(np.inf))
+        with np.errstate(over="ignore"):
+            try:
+                near = dtype.type(float(value))
+            except OverflowError:  # an integer or a fraction beyond all floats
+                near = dtype.type(math.inf if value > 0 else -math.inf)
+        outside = float(near) < value if inward > 0 else float(near) > value
+        if outside or (is_open and float(near) == value):
+            edge = dtype.type(inward * math.inf)
+            return None if near == edge else np.nextafter(near, edge)
         return near
     limits = np.iinfo(dtype)
-    if value > limits.max or (beyond and value == limits.max):
+    if limits.min <= value <= limits.max:
+        value, given = math.ceil(value) if inward > 0 else math.floor(value), value
+        value += inward * (is_open and value == given)
+    if (value > limits.max) if inward > 0 else (value < limits.min):
         return None
-    if value < limits.min:
-        return dtype.type(limits.min)
-    whole = math.ceil(value)
-    return dtype.type(whole + 1 if beyond and whole == value else whole)
-
-
-def _at_or_below(dtype: np.dtype[Any], value: Any, beyond: bool) -> Any:
-    if dtype.kind == "f":
-        below = _at_or_above(dtype, -value, beyond)
-        return None if below is None else -below
-    limits = np.iinfo(dtype)
-    if value < limits.min or (beyond and value == limits.min):
-        return None
-    if value > limits.max:
-        return dtype.type(limits.max)
-    whole = math.floor(value)
-    return dtype.type(whole - 1 if beyond and whole == value else whole)
-
-
-def _nearest_float(dtype: np.dtype[Any], value: Any) -> Any:
-    with np.errstate(over="ignore"):
-        try:
-            return dtype.type(float(value))
-        except OverflowError:  # an integer or a fraction beyond all floats
-            return dtype.type(np.inf if value > 0 else -np.inf)
+    return dtype.type(min(max(value, limits.min), limits.max))

@@ -12,35 +12,26 @@ change that fails, or whose warning is turned into an error, leaves the index as
 from __future__ import annotations
 
 import os
-import sys
-import warnings
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.bit_planes import weights_of
 from .._internal.blocks import n_threads, require_memory
 from .._internal.locks import new_lock
 from .._internal.texts import STRING
 from .._internal.types import Array, Bools, Bytes, Floats, Ints, Ints32, Words
 from .._internal.validation import check_choice, check_integer, check_n_bits, unmasked
-from ..codes import Codes, CodesLike, as_codes, n_bytes, to_words
-from ..errors import CodesMismatch, InvalidInput, KinhashWarning
-from .file import IndexFile, read_index, write_index
-from .filters import AllOf, AnyOf, Between, Not, OneOf, as_condition
+from ..codes import Codes, CodesLike, as_codes, n_bytes, to_words, weights_of
+from ..errors import CodesMismatch, InvalidInput, warn
+from .filters import Condition, as_condition
 from .kernels import unite
 from .neighbors import Neighbors, RadiusNeighbors, best_of
 from .payload import (
     MOST_IDS,
-    Column,
     Columns,
-    Ids,
     IdsLike,
     ListColumn,
     PayloadLike,
@@ -48,20 +39,23 @@ from .payload import (
     as_payload,
     concatenated,
     same_columns,
-    sort_keys,
-    sorting_order,
 )
 from .segments import (
     EMPTY,
-    Build,
     FilteredSegment,
+    Ids,
     Segment,
+    all_columns,
     all_ids,
+    ids_order,
     in_order,
+    is_ascending,
     read_only,
-    segment_of,
-    settle,
-    without,
+    read_segment,
+    some_learned,
+    sort_keys,
+    sorting_order,
+    write_segment,
 )
 
 if TYPE_CHECKING:
@@ -90,8 +84,8 @@ class _State:
     """The rows of an index at one moment, which one search reads to its end."""
 
     segments: tuple[Segment, ...] = ()
-    next_id: int = 0
     columns: Columns = field(default_factory=dict)  # the empty payload after all rows were removed
+    next_id: int = 0
     model_id: str | None = None
     same_within: int | None = None  # the radius that the model of the first codes had decided
 
@@ -99,7 +93,12 @@ class _State:
         return sum(map(len, self.segments))
 
     @property
-    def payload(self) -> Mapping[str, Column]:
+    def facts(self) -> dict[str, Any]:
+        """What is not about single rows."""
+        return {"next_id": self.next_id, "model_id": self.model_id, "same_within": self.same_within}
+
+    @property
+    def payload(self) -> Columns:
         """Columns that new rows must have, each from the first segment where its type is known."""
         if not self.segments:
             return self.columns
@@ -114,13 +113,6 @@ class _State:
         """Codes as words, ids, payload and learned rows of all rows, by ascending id."""
         words, ids, payload, learned = in_order(self.segments, n_bits)
         return words, ids, payload if self.segments else dict(self.columns), learned
-
-    def whole(self, n_bits: int, build: Build) -> Segment:
-        """All rows in one segment."""
-        if len(self.segments) == 1:
-            return self.segments[0]
-        words, ids, payload, learned = self.rows(n_bits)
-        return segment_of(words, n_bits, ids, payload, learned, build)
 
 
 @dataclass(frozen=True)
@@ -227,16 +219,15 @@ class HammingIndex:
     @property
     def payload(self) -> Columns:
         """The payload columns, in the order of `ids`."""
-        return self._state.rows(self.n_bits)[2]
+        state = self._state
+        return all_columns(state.segments) if state.segments else dict(state.columns)
 
     def codes(self) -> Codes:
         """Return all codes with their ids, in the order of `ids`, and which rows were learned."""
         state = self._state
         words, ids, _, learned = in_order(state.segments, self.n_bits)
-        return Codes(self._packed(words), self.n_bits, ids, state.model_id, learned, state.same_within)
-
-    def _packed(self, words: Words) -> Bytes:
-        return np.ascontiguousarray(words.view(np.uint8)[:, : n_bytes(self.n_bits)])
+        packed = np.ascontiguousarray(words.view(np.uint8)[:, : n_bytes(self.n_bits)])
+        return Codes(packed, self.n_bits, ids, state.model_id, learned)
 
     def stats(self) -> IndexStats:
         """Return the sizes of the index."""
@@ -253,7 +244,7 @@ class HammingIndex:
             code_bytes=sum(segment.blocks.nbytes for segment in segments),
             list_bytes=sum(segment.starts.nbytes + segment.rows.nbytes for segment in segments),
             id_bytes=sum(segment.ids.n_bytes for segment in segments),
-            table_bytes=sum(table.n_bytes for table in tables if table is not None),
+            table_bytes=sum(array.nbytes for table in tables if table is not None for array in table),
             model_id=state.model_id,
         )
 
@@ -306,16 +297,21 @@ class HammingIndex:
         words = self._words(codes, state.model_id)
         if len(words) * k > LARGE_ANSWER:
             require_memory(40 * len(words) * k, f"An answer of {len(words)} × {k} rows", "Ask for fewer rows")
-        owners, own = self._left_out(exclude, len(words), state)
+        own = self._left_out(exclude, len(words), state)
         strings = bool(state.segments) and state.segments[0].ids.are_strings
-        parts = []
+        answers = []
         for one, rows in self._filters(where, len(words)):
-            asked = words if rows is None else read_only(np.ascontiguousarray(words[rows]))
-            counts = weights if weights is None or rows is None else weights[rows]
-            chosen = self._select(state.segments, one)
-            found = self._nearest(chosen, asked, k, counts, strings, *_of_rows(owners, own, rows))
-            parts.append((rows, found))
-        found = parts[0][1] if parts[0][0] is None else _scattered(parts, len(words), k)
+            some = slice(None) if rows is None else rows
+            found = self._nearest(
+                self._select(state.segments, one),
+                read_only(words[some]),
+                k,
+                None if weights is None else weights[some],
+                None if own is None else [ranks[some] for ranks in own],
+                strings,
+            )
+            answers.append((rows, found))
+        found = answers[0][1] if answers[0][0] is None else _scattered(answers, len(words), k)
         if unit is None or weights is None:
             return replace(found, full=float(self.n_bits))
         distances = np.where(found.found, found.distances * unit[:, None], -1.0)
@@ -324,28 +320,28 @@ class HammingIndex:
 
     def _nearest(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[tuple[int, Part]],
         words: Words,
         k: int,
         weights: Bytes | None,
+        own: list[Ints] | None,
         strings: bool,
-        owners: Ints | None,
-        own: Array | None,
     ) -> Neighbors:
+        """The answers of all parts as one; ``own`` has the rank that each query leaves out, by segment."""
         answers = []
-        for part in parts:
+        for number, part in parts:
             depth = min(k + (own is not None and k > 0), len(part))
             distances, ranks = part.top_k(words, depth, weights)
-            ids, counts = part.ids.take(ranks), None
-            if own is not None and owners is not None:
-                mine = np.full(len(words), -1)
-                mine[owners] = part.ids.find(own)
-                gone = ranks == mine[:, None]
+            ids, counts = part.ids.take(ranks), np.full(len(words), depth)
+            if own is not None:
+                gone = ranks == own[number][:, None]
                 order = np.argsort(gone, axis=1, kind="stable")  # what is left out goes to the end
                 flat = order + depth * np.arange(len(words))[:, None]
                 ids, distances = ids.ravel()[flat], distances.ravel()[flat]
-                counts = depth - gone.sum(axis=1)
+                counts = counts - gone.sum(axis=1)
             answers.append(Neighbors(ids, distances, counts))
+        if len(answers) == 1 and own is None and answers[0].ids.shape[1] == k:
+            return answers[0]
         return best_of(answers, k, len(words), strings)
 
     def same(
@@ -361,7 +357,7 @@ class HammingIndex:
     def search_radius(
         self,
         codes: CodesLike,
-        r: int | Literal["decided"],
+        r: int | Literal[decided],
         *,
         where: Where | Sequence[Where] = None,
         exclude: npt.ArrayLike | Sequence[object] | None = None,
@@ -390,24 +386,21 @@ class HammingIndex:
         radius = self._decided(codes, state) if r == "decided" else check_integer("r", r, 0)
         radius = min(radius, self.n_bits)
         words = self._words(codes, state.model_id)
-        owners, own = self._left_out(exclude, len(words), state)
-        nothing = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64)
+        own = self._left_out(exclude, len(words), state)
         found: list[tuple[Ints, Ints32, Array]] = []
         for one, rows in self._filters(where, len(words)):
-            asked = words if rows is None else read_only(np.ascontiguousarray(words[rows]))
-            some_owners, some_own = _of_rows(owners, own, rows)
-            for part in self._select(state.segments, one):
-                query, distances, ranks = part.within(asked, radius)
-                if some_own is not None and some_owners is not None:
-                    mine = np.full(len(asked), -1)
-                    mine[some_owners] = part.ids.find(some_own)
-                    kept = ranks != mine[query]
+            asked = np.arange(len(words)) if rows is None else rows
+            for number, part in self._select(state.segments, one):
+                query, distances, ranks = part.within(read_only(words[asked]), radius)
+                query = asked[query]
+                if own is not None:
+                    kept = ranks != own[number][query]
                     query, distances, ranks = query[kept], distances[kept], ranks[kept]
                 if len(query):
-                    found.append((query if rows is None else rows[query], distances, part.ids.take(ranks)))
-        query, distances, ids = (
-            (np.concatenate(column) for column in zip(*found, strict=True)) if found else nothing
-        )
+                    found.append((query, distances, part.ids.take(ranks)))
+        if not found:
+            found = [(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))]
+        query, distances, ids = (np.concatenate(column) for column in zip(*found, strict=True))
         if len(found) > 1:
             order = np.lexsort((sort_keys(ids), distances, query))
             query, distances, ids = query[order], distances[order], ids[order]
@@ -504,24 +497,19 @@ class HammingIndex:
             values = self._known(ids, state, "Leave it out; nothing was changed")
             sorting_order(values)  # refuses an id that comes twice
             new = as_payload(payload, len(values))
-            changed = []
-            for segment in state.segments:
-                ranks = segment.ids.find(values)
-                changed.append((segment, ranks[ranks >= 0], np.flatnonzero(ranks >= 0)))
             columns = {name: column[:0] for name, column in state.payload.items()}
             given = same_columns({**columns, **new}, columns if len(new) else None)
             segments = []
-            for segment, ranks, places in changed:
-                if not len(ranks):
-                    segments.append(segment)
-                    continue
+            for segment in state.segments:
+                ranks = segment.ids.find(values)
+                places = np.flatnonzero(ranks >= 0)
                 order = np.arange(len(segment))
-                order[ranks] = len(segment) + np.arange(len(ranks))
+                order[ranks[places]] = len(segment) + np.arange(len(places))
                 own = {
                     name: concatenated([column, given[name][places]])[order] if name in new else column
                     for name, column in segment.payload.items()
                 }
-                segments.append(replace(segment, payload=own, values=None))
+                segments.append(replace(segment, payload=own, values=None) if len(places) else segment)
             self._state = replace(state, segments=tuple(segments))
 
     def remove(self, ids: IdsLike) -> None:
@@ -541,20 +529,15 @@ class HammingIndex:
             state = self._state
             values = self._known(ids, state, "Leave it out; nothing was removed")
             sorting_order(values)  # refuses an id that comes twice
-            segments, _ = without(state.segments, values)
+            segments, _ = _without(state.segments, values)
             columns = {name: column[:0].copy() for name, column in state.payload.items()}
             self._state = replace(state, segments=segments, columns={} if segments else columns)
 
     def compact(self) -> None:
         """Merge all segments into one, which is fastest to search. Rows added at once are one segment."""
         with self._writing:
-            self._compacted()
-
-    def _compacted(self) -> tuple[_State, Segment]:
-        state = self._state
-        whole = state.whole(self.n_bits, self._build)
-        self._state = replace(state, segments=(whole,) if len(whole) else ())
-        return self._state, whole
+            if len(self._state.segments) > 1:
+                self._state = replace(self._state, segments=(self._merged(self._state.segments),))
 
     def _put(self, codes: CodesLike, ids: IdsLike | None, payload: PayloadLike, replace_rows: bool) -> Array:
         with self._writing:
@@ -570,7 +553,7 @@ class HammingIndex:
             values = self._new_ids(ids, len(words), state)
             known = state.payload if state.segments or state.columns else None
             columns = same_columns(as_payload(payload, len(words)), known)
-            segments, found = without(state.segments, values)
+            segments, found = _without(state.segments, values)
             if found.any() and not replace_rows:
                 raise InvalidInput(
                     f"There is a row with the id {values.tolist()[int(found.argmax())]!r} already",
@@ -584,14 +567,40 @@ class HammingIndex:
             doubt = _mixture(segments, learned, len(words))
             next_id = state.next_id
             if len(words):
-                added = segment_of(words, self.n_bits, values, columns, learned, self._build)
-                segments = settle((*segments, added), self.n_bits, self._build)
+                added = self._segment(words, values, columns, learned)
+                segments = (*segments, added)
+                # Each segment is at least twice the next: a few, whatever was added.
+                while len(segments) > 1 and len(segments[-2]) < 2 * len(segments[-1]):
+                    segments = (*segments[:-2], self._merged(segments[-2:]))
                 next_id = next_id if added.ids.are_strings else max(next_id, int(values.max()) + 1)
             if doubt is not None:
-                _warn(doubt)  # which may raise: nothing has changed yet
+                warn(doubt)  # which may raise: nothing has changed yet
             columns = {} if segments else state.columns
-            self._state = _State(segments, next_id, columns, model_id, same_within)
+            self._state = _State(segments, columns, next_id, model_id, same_within)
             return values
+
+    # ---- segments: on the processor, or as `GpuIndex` says -------------------------------------
+
+    def _build(self, words: Words, ids: Ids, payload: Columns, learned: Any) -> Any:
+        return Segment.build(words, self.n_bits, ids, payload, learned)
+
+    def _segment(self, words: Words, ids: Array, payload: Columns, learned: Any) -> Segment:
+        """A segment of rows in any order; ids that come twice are refused."""
+        if not is_ascending(ids):
+            order = sorting_order(ids)
+            ids, words, learned = ids[order], words[order], some_learned(learned, order)
+            payload = {name: column[order] for name, column in payload.items()}
+        segment: Segment = self._build(words, Ids.of_sorted(ids), payload, learned)
+        return segment
+
+    def _merged(self, segments: Sequence[Segment]) -> Segment:
+        return self._segment(*in_order(segments, self.n_bits))
+
+    def _fill(self: Index, rows: tuple[Words, Array, Columns, Any], state: _State) -> Index:
+        """Take these rows, and the other facts of a state."""
+        segments = (self._segment(*rows),) if len(rows[1]) else ()
+        self._state = replace(state, segments=segments, columns={} if segments else rows[2])
+        return self
 
     # ---- files -------------------------------------------------------------------------------
 
@@ -604,8 +613,10 @@ class HammingIndex:
             What is saved is the state at the time of the call, whatever other threads change meanwhile.
         """
         with self._writing:
-            state, whole = self._compacted()
-        write_index(os.fsdecode(path), IndexFile(whole, state.next_id, state.model_id, state.same_within))
+            self.compact()
+            state = self._state
+        whole = state.segments[0] if state.segments else self._segment(*state.rows(self.n_bits))
+        write_segment(os.fsdecode(path), whole, state.facts)
 
     @classmethod
     def load(cls, path: str | bytes | os.PathLike[str], mmap: bool = True) -> HammingIndex:
@@ -618,38 +629,20 @@ class HammingIndex:
         mmap : bool, default=True
             Map the file instead of reading it.
         """
-        segment, next_id, model_id, same_within = read_index(os.fsdecode(path), mmap)
+        segment, facts = read_segment(os.fsdecode(path), mmap)
         index = cls(segment.n_bits)
         rows = (segment,) if len(segment) else ()
-        index._state = _State(rows, next_id, {} if rows else dict(segment.payload), model_id, same_within)
+        index._state = _State(rows, {} if rows else dict(segment.payload), **facts)
         return index
 
     def __getstate__(self) -> dict[str, Any]:
         state = self._state
-        return {
-            "n_bits": self.n_bits,
-            "model_id": state.model_id,
-            "next_id": state.next_id,
-            "same_within": state.same_within,
-            "rows": state.rows(self.n_bits),
-        }
+        return {"n_bits": self.n_bits, "rows": state.rows(self.n_bits), "facts": state.facts}
 
-    def __setstate__(self, facts: dict[str, Any]) -> None:
+    def __setstate__(self, kept: dict[str, Any]) -> None:
         """Rebuild the index: unpickled arrays lack the alignment that the kernels need."""
-        self.__init__(facts["n_bits"])  # type: ignore[misc]
-        known = facts["model_id"], facts["same_within"]
-        self._fill(facts["rows"], _State((), facts["next_id"], {}, *known))
-
-    def _fill(self: Index, rows: tuple[Words, Array, Columns, Any], state: _State) -> Index:
-        """Take these rows, with the next id and the model of a state."""
-        words, ids, payload, learned = rows
-        segments: tuple[Segment, ...] = ()
-        columns = payload
-        if len(ids):
-            segments = (segment_of(words, self.n_bits, ids, payload, learned, self._build),)
-            columns = {}
-        self._state = replace(state, segments=segments, columns=columns)
-        return self
+        self.__init__(kept["n_bits"])  # type: ignore[misc]
+        self._fill(kept["rows"], _State(**kept["facts"]))
 
     # ---- what comes in -----------------------------------------------------------------------
 
@@ -688,7 +681,7 @@ class HammingIndex:
                 "Call decide or decide_pairs of the hasher, on rows that were not in the fit, and encode again",
             )
         if any(np.any(segment.learned) for segment in state.segments):
-            _warn(
+            warn(
                 "The index holds learned codes, and the decision was made on mapped ones: its evidence does not cover "
                 "these rows. Encode all rows with encode(X) to search what is the same."
             )
@@ -753,12 +746,10 @@ class HammingIndex:
             raise InvalidInput(f"{len(values)} ids came with {n_rows} codes", "one id per code", "Pass both")
         return self._same_type(values, state)
 
-    def _left_out(
-        self, exclude: object, n_queries: int, state: _State
-    ) -> tuple[Ints, Array] | tuple[None, None]:
-        """The numbers of the queries that leave a row out, and the ids of these rows."""
+    def _left_out(self, exclude: object, n_queries: int, state: _State) -> list[Ints] | None:
+        """The rank (q,) in every segment of the row that a query leaves out, -1 where there is none."""
         if exclude is None:
-            return None, None
+            return None
         entries = list(exclude) if isinstance(exclude, (list, tuple)) else np.asanyarray(exclude).tolist()
         if not isinstance(entries, list) or len(entries) != n_queries:
             came = f"{len(entries)} entries" if isinstance(entries, list) else "one entry"
@@ -769,7 +760,11 @@ class HammingIndex:
             )
         owners = np.array([number for number, entry in enumerate(entries) if entry is not None], np.int64)
         given = [entry for entry in entries if entry is not None]
-        return owners, self._known(given, state, "Pass None for queries that are not rows", "ids to exclude")
+        values = self._known(given, state, "Pass None for queries that are not rows", "ids to exclude")
+        own = [np.full(n_queries, -1) for _ in state.segments]
+        for ranks, segment in zip(own, state.segments, strict=True):
+            ranks[owners] = segment.ids.find(values)
+        return own
 
     # ---- filters -----------------------------------------------------------------------------
 
@@ -777,7 +772,7 @@ class HammingIndex:
         """The distinct filters with the numbers of their queries; None for all of them.
 
         A list of ids is a single filter; a list is one of filters as soon as an entry is None, a mapping, a
-        function, a `Filter`, a `Not`, or itself a list or an array. Then its strings are conditions.
+        function, a `Filter`, or itself a list or an array. Then its strings are conditions.
         """
         if not isinstance(where, (list, tuple)) or not any(map(_is_filter, where)):
             return [(where, None)]
@@ -788,83 +783,63 @@ class HammingIndex:
                 "Pass as many filters as queries",
             )
         found: dict[object, tuple[object, list[int]]] = {}
-        for number, one in enumerate(where):
-            condition = as_condition(one)
-            found.setdefault(_key(condition), (condition, []))[1].append(number)
-        return [(one, np.array(numbers, np.int64)) for one, numbers in found.values()] or [(None, None)]
+        for number, one in enumerate(map(as_condition, where)):
+            found.setdefault(_key(one), (one, []))[1].append(number)
+        return [(one, np.array(numbers, np.int64)) for one, numbers in found.values()]
 
-    def _select(self, segments: Sequence[Segment], where: Any) -> list[Part]:
-        """The rows that pass a filter, as parts of the segments."""
+    def _select(self, segments: Sequence[Segment], where: Any) -> list[tuple[int, Part]]:
+        """The rows that pass a filter, as parts of the segments with their numbers."""
         if where is None:
-            return list(segments)
+            return list(enumerate(segments))
         parts = where._of(self, segments) if isinstance(where, Filter) else self._passing(segments, where)
-        pairs = zip(segments, parts, strict=True)
-        return [segment if len(part) == len(segment) else part for segment, part in pairs if len(part)]
+        found = enumerate(zip(segments, parts, strict=True))
+        return [(n, own if len(part) == len(own) else part) for n, (own, part) in found if len(part)]
 
     def _passing(
         self, segments: Sequence[Segment], where: Any, all_known: bool = True
     ) -> list[FilteredSegment]:
         """The rows of every segment that pass; ids that are in none of them are refused if ``all_known``."""
-        condition = as_condition(where)
-        if _is_plain(condition):
-            return [_remembered(segment, condition) for segment in segments]
-        masks = self._masks(segments, condition, all_known)
-        return [segment.only(mask) for segment, mask in zip(segments, masks, strict=True)]
-
-    def _masks(self, segments: Sequence[Segment], where: Any, all_known: bool) -> list[Bools]:
-        if isinstance(where, Not):
-            return [~mask for mask in self._masks(segments, where.where, all_known)]
+        where = as_condition(where)
+        if isinstance(where, Condition):
+            return [
+                one.values.remembered(where, lambda one=one: one.only(where(one.values))) for one in segments
+            ]
+        if where is None:
+            return [one.only(np.ones(len(one), bool)) for one in segments]
         if callable(where):
-            mask = np.asarray(where(_all_columns(segments))) if segments else np.empty(0, bool)
-            return _cut_mask(segments, mask)
+            where = np.asarray(where(all_columns(segments))) if segments else np.empty(0, bool)
+            return _cut_mask(segments, where)
         if isinstance(where, np.ma.MaskedArray):
             where = where.filled(False)
         if np.asarray(where).dtype == bool:
             return _cut_mask(segments, np.asarray(where))
-        state = _State(tuple(segments))
         remedy = "Leave it out. A filter as text is a string, not a list of strings"
-        what = "ids of a filter"
+        what, state = "ids of a filter", _State(tuple(segments))
         values = self._known(where, state, remedy, what) if all_known else as_ids(where, what)
-        masks = []
+        parts = []
         for segment in segments:
             mask, ranks = np.zeros(len(segment), bool), segment.ids.find(values)
             mask[ranks[ranks >= 0]] = True
-            masks.append(mask)
-        return masks
-
-    # Where rows lie: on the processor, or as `GpuIndex` says.
-    _build: Build = staticmethod(Segment.build)
+            parts.append(segment.only(mask))
+        return parts
 
 
 class Filter:
-    """A filter of one index, evaluated once for any number of searches; `HammingIndex.filter` makes it.
+    """A prepared filter, as `HammingIndex.filter` makes it; ``len`` says how many rows pass.
 
-    After a change of the index, the next search evaluates it again, for the segments that changed. A mask or
-    ids name rows as they were: rows added later do not pass, and rows that are gone do no harm.
-
-    ``len(filter)`` is the number of rows that pass. Memory: a byte and a quarter per row; after many searches
-    a copy of the codes that pass.
-
-    Parameters
-    ----------
-    index : HammingIndex
-        The index that is searched.
-    where : filter
-        Which rows pass, as `HammingIndex.search` takes it.
+    After a change of the index it evaluates itself again. A mask keeps meaning the same rows: those that are
+    still there pass, rows added later do not.
     """
 
     def __init__(self, index: HammingIndex, where: Where) -> None:
-        where = as_condition(where)
-        self._index = index
-        self._where = copy(where) if isinstance(where, (list, np.ndarray)) else where
-        self._is_mask = not (_is_plain(where) or callable(_innermost(where)) or where is None)
+        self._index, self._where = index, where
         segments = index._state.segments
-        parts = [one.only(np.ones(len(one), bool)) for one in segments] if where is None else None
-        parts = index._passing(segments, self._where) if parts is None else parts
-        self._chosen: tuple[Sequence[Segment], list[FilteredSegment]] = (
-            segments,
-            [_prepared(part) for part in parts],
-        )
+        parts = index._passing(segments, where)
+        if not isinstance(where, (str, Mapping)) and not callable(where) and where is not None:
+            masks = [np.flatnonzero(_here(part.mask)) for part in parts]
+            ids = [one.ids.take(ranks) for one, ranks in zip(segments, masks, strict=True)]
+            self._where = np.concatenate(ids) if ids else np.empty(0, np.int64)
+        self._parts = {one: part.prepared() for one, part in zip(segments, parts, strict=True)}
 
     def __len__(self) -> int:
         return sum(map(len, self._of(self._index, self._index._state.segments)))
@@ -872,10 +847,8 @@ class Filter:
     def __repr__(self) -> str:
         return f"Filter({len(self)} of {len(self._index)} rows)"
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """A mask goes as the ids that it names: the index may have changed since."""
-        parts = self._of(self._index, self._index._state.segments)
-        return Filter, (self._index, self._named(parts) if self._is_mask else self._where)
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_parts": {}}
 
     def _of(self, index: HammingIndex, segments: Sequence[Segment]) -> list[FilteredSegment]:
         """The rows that pass of every segment, evaluated where it is not known.
@@ -888,53 +861,20 @@ class Filter:
                 "a filter of the index that is searched",
                 "Prepare it with the filter method of that index",
             )
-        seen, parts = self._chosen
-        if seen is segments:
-            return parts
-        known = {id(segment): part for segment, part in zip(seen, parts, strict=True)}
-        where = self._named(parts) if self._is_mask else self._where
-        fresh = [one for one in segments if id(one) not in known]
-        if callable(_innermost(where)) and not _is_plain(where):
-            fresh = list(segments)  # a function sees all rows at once
-        if fresh and where is not None:
-            found = index._passing(fresh, where, all_known=False)
-            known |= {id(one): _prepared(part) for one, part in zip(fresh, found, strict=True)}
-        elif fresh:
-            known |= {id(one): one.only(np.ones(len(one), bool)) for one in fresh}
-        if self._is_mask:
-            self._where = where
-        parts = [known[id(segment)] for segment in segments]
-        self._chosen = segments, parts
-        return parts
-
-    def _named(self, parts: Sequence[FilteredSegment]) -> Array:
-        """The ids of the rows that passed when the filter was last evaluated."""
-        pairs = zip(self._chosen[0], self._chosen[1] if parts is None else parts, strict=False)
-        ids = [segment.ids.take(np.flatnonzero(_here(part.mask))) for segment, part in pairs]
-        return np.concatenate(ids) if ids else np.empty(0, np.int64)
-
-
-def _remembered(segment: Segment, condition: Any) -> FilteredSegment:
-    return segment.values.remembered(condition, lambda: segment.only(condition(segment.values)))
+        parts = self._parts
+        fresh = [one for one in segments if one not in parts]
+        if fresh or len(parts) > len(segments):
+            if callable(self._where):
+                fresh = list(segments)  # a function sees all rows at once
+            found = index._passing(fresh, self._where, all_known=False)
+            known = {**parts, **{one: part.prepared() for one, part in zip(fresh, found, strict=True)}}
+            self._parts = parts = {one: known[one] for one in segments}
+        return [parts[one] for one in segments]
 
 
 def _here(mask: Any) -> Bools:
+    """A mask of NumPy, or of CuPy as one of NumPy."""
     return mask.get() if hasattr(mask, "get") else mask
-
-
-def _prepared(part: FilteredSegment) -> FilteredSegment:
-    return part.prepared() if hasattr(part, "prepared") else part
-
-
-def _innermost(where: Any) -> Any:
-    while isinstance(where, Not):
-        where = where.where
-    return where
-
-
-def _is_plain(where: Any) -> bool:
-    """Whether it is a condition on columns, and not ids, a mask or a function, which may change."""
-    return isinstance(_innermost(where), (OneOf, Between, AllOf, AnyOf))
 
 
 def _is_filter(entry: object) -> bool:
@@ -942,7 +882,7 @@ def _is_filter(entry: object) -> bool:
         return entry.ndim > 0
     if hasattr(entry, "__cuda_array_interface__") or entry is None or callable(entry):
         return True
-    return isinstance(entry, (Mapping, list, tuple, Filter, Not))
+    return isinstance(entry, (Mapping, list, tuple, Filter))
 
 
 def _key(one: Any) -> object:
@@ -955,16 +895,7 @@ def _key(one: Any) -> object:
         hash(one)
     except TypeError:
         return id(one)
-    return one if one is None or _is_plain(one) else id(one)
-
-
-def _of_rows(owners: Ints | None, own: Array | None, rows: Ints | None) -> tuple[Any, Any]:
-    """Of these queries, those that leave a row out, and the ids of these rows."""
-    if owners is None or own is None or rows is None:
-        return owners, own
-    places = np.searchsorted(rows, owners)
-    here = (places < len(rows)) & (rows[np.minimum(places, len(rows) - 1)] == owners)
-    return places[here], own[here]
+    return one if one is None or isinstance(one, Condition) else id(one)
 
 
 def _scattered(parts: Sequence[tuple[Any, Neighbors]], n_queries: int, k: int) -> Neighbors:
@@ -976,33 +907,12 @@ def _scattered(parts: Sequence[tuple[Any, Neighbors]], n_queries: int, k: int) -
     )
     counts = np.zeros(n_queries, np.int64)
     for rows, found in parts:
-        assert found.counts is not None
         ids[rows], distances[rows], counts[rows] = found.ids, found.distances, found.counts
     return Neighbors(ids, distances, counts)
 
 
-def _ids_order(segments: Sequence[Segment]) -> Ints | None:
-    """The order that sorts the rows of several segments by id; None where they are sorted."""
-
-    def end(one: Ids, place: int) -> Any:
-        return one.take(np.array([place % len(one)])).tolist()[0]
-
-    if all(end(one.ids, -1) < end(other.ids, 0) for one, other in pairwise(segments)):
-        return None
-    return sorting_order(np.concatenate([one.ids.all() for one in segments]))
-
-
-def _all_columns(segments: Sequence[Segment]) -> Mapping[str, Column]:
-    """The payload of all rows in the order of their ids, however they are spread over segments."""
-    if len(segments) == 1:
-        return segments[0].payload
-    order = _ids_order(segments)
-    whole = {name: concatenated([one.payload[name] for one in segments]) for name in segments[0].payload}
-    return whole if order is None else {name: column[order] for name, column in whole.items()}
-
-
-def _cut_mask(segments: Sequence[Segment], mask: Array) -> list[Bools]:
-    """One mask over all rows in the order of their ids, cut to the segments; copies of the caller's array."""
+def _cut_mask(segments: Sequence[Segment], mask: Array) -> list[FilteredSegment]:
+    """The rows of one mask over all rows in the order of their ids; copies of the caller's array."""
     sizes = [len(segment) for segment in segments]
     if mask.dtype != bool or mask.shape != (sum(sizes),):
         raise InvalidInput(
@@ -1010,12 +920,30 @@ def _cut_mask(segments: Sequence[Segment], mask: Array) -> list[Bools]:
             f"one boolean for each of {sum(sizes)} rows",
             "Combine conditions with & and |, as in lambda p: (p['year'] > 2000) & p['public']",
         )
-    order = _ids_order(segments)
+    order = ids_order(segments)
     if order is not None:
         spread = np.empty_like(mask)
         spread[order] = mask
         mask = spread
-    return [part.copy() for part in np.split(mask, np.cumsum(sizes)[:-1])] if segments else []
+    cuts = np.split(mask, np.cumsum(sizes)[:-1]) if segments else []
+    return [segment.only(own.copy()) for segment, own in zip(segments, cuts, strict=True)]
+
+
+def _without(segments: tuple[Segment, ...], ids: Array) -> tuple[tuple[Segment, ...], Bools]:
+    """The segments without the rows of these ids, and which of the ids were there."""
+    found = np.zeros(len(ids), bool)
+    left = []
+    for segment in segments:
+        ranks = segment.ids.find(ids)
+        here = ranks >= 0
+        found |= here
+        if here.any():
+            mask = np.ones(len(segment), bool)
+            mask[ranks[here]] = False
+            segment = segment.keep(mask)
+        if len(segment):
+            left.append(segment)
+    return tuple(left), found
 
 
 # ---- warnings ----------------------------------------------------------------------------------
@@ -1036,15 +964,6 @@ def _mixture(segments: Sequence[Segment], learned: Any, n_rows: int) -> str | No
         f"{came}. Queries, which are mapped, may rank rows of one kind before the other. Code all rows in "
         "one way: learned_codes(X, y) for rows with labels, or encode(X) for all."
     )
-
-
-def _warn(message: str) -> None:
-    """Warn at the line outside the library that called."""
-    package = str(Path(__file__).parents[1])
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, KinhashWarning, stacklevel=level)
 
 
 # ---- near duplicates ---------------------------------------------------------------------------
@@ -1113,7 +1032,7 @@ def near_duplicates(codes: HammingIndex | CodesLike, radius: int, *, keep: str =
     rows = codes.codes() if isinstance(codes, HammingIndex) else as_codes(codes)
     radius = min(check_integer("radius", radius, 0), rows.n_bits)
     words = read_only(to_words(rows.packed))
-    segment = Segment.build(words, rows.n_bits, Ids(len(rows)), None, False)
+    segment = Segment.build(words, rows.n_bits, Ids(len(rows)), {}, False)
     roots = _roots(segment, radius)[segment.code_of_rank()]
     members = np.flatnonzero(np.bincount(roots, minlength=1)[roots] > 1)
     _, groups = np.unique(roots[members], return_inverse=True)
@@ -1167,14 +1086,10 @@ def recoded(index: HammingIndex, codes: Codes) -> HammingIndex:
     >>> new.ids.tolist(), new.codes().packed.tolist()
     (['a', 'b'], [[0], [255]])
     """
-    state = index._state
     rows = codes[places_of(index, codes)]
-    _, ids, payload, _ = state.rows(index.n_bits)
     new = HammingIndex(codes.n_bits)
-    return new._fill(
-        (to_words(rows.packed), ids, payload, rows.learned),
-        replace(state, model_id=codes.model_id, same_within=codes.same_within),
-    )
+    state = replace(index._state, model_id=codes.model_id, same_within=codes.same_within)
+    return new._fill((to_words(rows.packed), index.ids, index.payload, rows.learned), state)
 
 
 def places_of(index: HammingIndex, codes: Codes, they_have: str = "The codes have") -> Ints:

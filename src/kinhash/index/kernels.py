@@ -14,8 +14,8 @@ differing bit then counts its weight: ``sum_p 2**p popcount((code ^ query) & pla
 None every bit counts one, and the compiler leaves the weighing out.
 
 *Lists.* ``rows[starts[c]:starts[c + 1]]`` are the ranks of the rows with code ``c``, ascending; both are
-empty where every code has one row, the one of its own number. A filter comes as ``passing``, a bit for each
-code that may have a row that passes, and ``mask``, which rows pass; both are None without one.
+empty where every code has one row, the one of its own number. A filter comes as ``mask``, which rows pass;
+None lets all of them.
 
 Every function that is called from Python has its twin in `reference`, which says in NumPy what it computes.
 """
@@ -32,16 +32,15 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .._internal.bit_planes import N_PLANES
 from .._internal.compile import njit
 from .._internal.types import Array, Bools, Ints, Ints32, Numbers32, Words
+from ..codes import N_PLANES
 from . import reference
 from .reference import CODE, CODE_BITS, DISTANCE_BITS
 
 __all__ = [
-    "aligned_blocks", "blocks_of", "build_table", "clear_tail", "codes_at", "codes_of",
-    "group_codes", "list_rows", "mark_rows", "passing_codes", "probe", "scan_within", "tag_of", "top_k",
-    "unite",
+    "aligned_blocks", "blocks_of", "clear_tail", "codes_at", "group_codes", "list_rows", "probe",
+    "scan_within", "tag_of", "top_k", "unite",
 ]  # fmt: skip
 
 UNROLLED = 16
@@ -79,11 +78,6 @@ def clear_tail(blocks: Words, n_codes: int) -> None:
     """Zero the unused places after the last code, so that equal segments are equal byte for byte."""
     places = np.arange(n_codes, 64 * len(blocks))
     blocks[places >> 6, (places >> 3) & 7, :, places & 7] = 0
-
-
-def codes_of(blocks: Words, n_codes: int) -> Words:
-    """The codes (n, W), one per row."""
-    return reference.codes_of(blocks, n_codes)
 
 
 def codes_at(blocks: Words, numbers: Array) -> Words:
@@ -238,29 +232,6 @@ def _make_any_below(n_queries: int) -> Any:
 
 @intrinsic
 def _mask_below(
-    typing_context: Any, blocks: Any, group: Any, queries: Any, number: Any, bounds: Any, tag: Any
-) -> Any:
-    """Which of the 64 codes of a group are nearer to the query than its bound, as 64 bits."""
-    kinds = (blocks, types.int64, queries, types.int64, bounds, tag)
-
-    def generate(context: Any, builder: IRBuilder, signature: Any, arguments: Sequence[Value]) -> Value:
-        here = _Group(context, builder, kinds, arguments)
-        query = here.words(2, arguments[3])
-        bound = _splat(builder, builder.load(builder.gep(here.data(4), [arguments[3]])))
-
-        def distances(v: int) -> Value:
-            def terms(w: Value) -> list[Value]:
-                return [_call(builder, "llvm.ctpop", builder.xor(here.codes(v, w), query[w]))]
-
-            return _add_up(builder, here.n_words, 1, terms)[0]
-
-        return here.mask(distances, bound)
-
-    return types.uint64(*kinds), generate
-
-
-@intrinsic
-def _weighted_below(
     typing_context: Any,
     blocks: Any,
     group: Any,
@@ -270,22 +241,27 @@ def _weighted_below(
     bounds: Any,
     tag: Any,
 ) -> Any:
-    """As `_mask_below`, with what each bit counts: ``planes`` (q, 4, W) are those of all queries."""
+    """Which of the 64 codes of a group are nearer to the query than its bound, as 64 bits.
+
+    ``planes`` (q, 4, W) are those of all queries, or None.
+    """
     kinds = (blocks, types.int64, queries, types.int64, planes, bounds, tag)
+    n_planes = 0 if isinstance(planes, types.NoneType) else N_PLANES
 
     def generate(context: Any, builder: IRBuilder, signature: Any, arguments: Sequence[Value]) -> Value:
         here = _Group(context, builder, kinds, arguments)
         query = here.words(2, arguments[3])
         first = builder.mul(arguments[3], _number(N_PLANES))
-        weights = [here.words(4, builder.add(first, _number(p))) for p in range(N_PLANES)]
+        weights = [here.words(4, builder.add(first, _number(p))) for p in range(n_planes)]
         bound = _splat(builder, builder.load(builder.gep(here.data(5), [arguments[3]])))
 
         def distances(v: int) -> Value:
             def terms(w: Value) -> list[Value]:
                 differing = builder.xor(here.codes(v, w), query[w])
-                return [_call(builder, "llvm.ctpop", builder.and_(differing, one[w])) for one in weights]
+                counted = [builder.and_(differing, one[w]) for one in weights] or [differing]
+                return [_call(builder, "llvm.ctpop", one) for one in counted]
 
-            *planes_below, total = _add_up(builder, here.n_words, N_PLANES, terms)
+            *planes_below, total = _add_up(builder, here.n_words, max(1, n_planes), terms)
             for ones in reversed(planes_below):
                 total = builder.add(builder.add(total, total), ones)
             return total
@@ -348,16 +324,10 @@ def _distance(blocks: Words, code: int, queries: Words, i: int, planes: Words | 
 
 @njit(nogil=True)
 def _near(
-    blocks: Words, n_codes: int, g: int, queries: Words, i: int, bounds: Ints, planes: Words | None,
-    passing: Words | None, tag: Tag,
+    blocks: Words, n_codes: int, g: int, queries: Words, i: int, bounds: Ints, planes: Words | None, tag: Tag
 ) -> np.uint64:  # fmt: skip
-    """Which codes of group ``g`` are nearer to query ``i`` than its bound, and pass, as 64 bits."""
-    if planes is None:
-        near = _mask_below(blocks, g, queries, i, bounds, tag)
-    else:
-        near = _weighted_below(blocks, g, queries, i, planes, bounds, tag)
-    if passing is not None:
-        near &= passing[g]
+    """Which codes of group ``g`` are nearer to query ``i`` than its bound, as 64 bits."""
+    near = _mask_below(blocks, g, queries, i, planes, bounds, tag)
     if n_codes - 64 * g < 64:
         near &= (ONE << np.uint64(n_codes - 64 * g)) - ONE
     return near
@@ -462,25 +432,8 @@ def list_rows(code_of_row: Numbers32, n_codes: int, starts: Numbers32, rows: Num
 # ---- lists of rows -------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, twin=reference.mark_rows)
-def mark_rows(mask: Bools, rows: Numbers32) -> None:
-    """``mask[rows] = True``."""
-    for j in range(rows.size):
-        mask[rows[j]] = True
-
-
-@njit(cache=True, nogil=True, twin=reference.passing_codes)
-def passing_codes(mask: Bools, starts: Numbers32, rows: Numbers32, bits: Words) -> None:
-    """Set bit ``c % 64`` of word ``c // 64`` where a row of code ``c`` passes; ``bits`` come as zeros."""
-    for c in range(starts.size - 1):
-        for p in range(starts[c], starts[c + 1]):
-            if mask[rows[p]]:
-                bits[c >> 6] |= ONE << np.uint64(c & 63)
-                break
-
-
 @njit(nogil=True)
-def count_passing(mask: Bools, starts: Numbers32, rows: Numbers32, code: int, most: int) -> np.int64:
+def _count_passing(mask: Bools, starts: Numbers32, rows: Numbers32, code: int, most: int) -> np.int64:
     """How many rows of a code pass, counted up to ``most``."""
     count = np.int64(0)
     for p in range(np.int64(starts[code]), np.int64(starts[code + 1])):
@@ -492,7 +445,7 @@ def count_passing(mask: Bools, starts: Numbers32, rows: Numbers32, code: int, mo
 
 
 @njit(nogil=True)
-def first_passing(mask: Bools, starts: Numbers32, rows: Numbers32, code: int) -> np.int64:
+def _first_passing(mask: Bools, starts: Numbers32, rows: Numbers32, code: int) -> np.int64:
     """The first row of a code that passes."""
     for p in range(np.int64(starts[code]), np.int64(starts[code + 1])):
         if mask[rows[p]]:
@@ -504,7 +457,7 @@ FAR = np.int64(1) << np.int64(62)  # larger than every key: an empty place
 
 
 @njit(nogil=True)
-def put_in_heap(heap: Ints, key: int) -> None:
+def _put_in_heap(heap: Ints, key: int) -> None:
     """Replace the largest key of a heap by a smaller one."""
     place = 0
     while True:
@@ -554,7 +507,7 @@ def _append_rows(
             if mask is not None and not mask[row]:
                 continue
             if many:  # the largest row met is on top, and leaves when a smaller one comes
-                put_in_heap(heap, row)
+                _put_in_heap(heap, row)
             else:
                 heap[met] = row
             met += 1
@@ -634,14 +587,14 @@ def _forget_late(
     first[:] = FAR
     for j in range(keys, keys + notes[i, COUNT]):
         if notes[i, j] >> CODE_BITS == notes[i, LIMIT]:
-            row = first_passing(mask, starts, rows, notes[i, j] & CODE)
+            row = _first_passing(mask, starts, rows, notes[i, j] & CODE)
             if row < first[0]:
-                put_in_heap(first, row)
+                _put_in_heap(first, row)
     kept = keys
     for j in range(keys, keys + notes[i, COUNT]):
         late = False
         if notes[i, j] >> CODE_BITS == notes[i, LIMIT]:
-            late = first_passing(mask, starts, rows, notes[i, j] & CODE) > first[0]
+            late = _first_passing(mask, starts, rows, notes[i, j] & CODE) > first[0]
         if not late:
             notes[i, kept] = notes[i, j]
             kept += 1
@@ -651,12 +604,11 @@ def _forget_late(
 @njit(nogil=True)
 def _absorb(
     blocks: Words, n_codes: int, starts: Numbers32, rows: Numbers32, g: int, queries: Words, i: int, k: int,
-    bounds: Ints, notes: Ints, at: int, width: int, planes: Words | None, passing: Words | None, mask: Bools |
-    None, tag: Tag,
+    bounds: Ints, notes: Ints, at: int, width: int, planes: Words | None, mask: Bools | None, tag: Tag,
 ) -> None:  # fmt: skip
     """Take in the codes of group ``g`` nearer than the bound of query ``i``, whose notes are ``at``."""
     bound = bounds[i]
-    near = _near(blocks, n_codes, g, queries, i, bounds, planes, passing, tag)
+    near = _near(blocks, n_codes, g, queries, i, bounds, planes, tag)
     if FACTS + 2 * width + notes[at, COUNT] + 64 > notes.shape[1]:
         _forget_distant(notes, at, FACTS + 2 * width)
         full = FACTS + 2 * width + notes[at, COUNT] + 64 > notes.shape[1]
@@ -666,6 +618,8 @@ def _absorb(
         place = trailing_zeros(near)
         near &= near - ONE
         code = 64 * g + place
+        if mask is not None and not starts.size and not mask[code]:
+            continue
         distance = _distance(blocks, code, queries, i, planes, tag)
         if distance < bound:
             weight = leads = np.int64(1)
@@ -673,7 +627,7 @@ def _absorb(
                 if mask is None:
                     weight = np.int64(starts[code + 1]) - np.int64(starts[code])
                 else:
-                    weight = count_passing(mask, starts, rows, code, k)
+                    weight = _count_passing(mask, starts, rows, code, k)
                     if weight == 0:
                         continue
                     leads = np.int64(mask[rows[starts[code]]])
@@ -713,15 +667,15 @@ def _emit(
             filled, first = after, last
 
 
-def _reading(blocks: Words, n_codes: int, starts: Any, rows: Any, queries: Words, *_: object) -> int:
-    """Numbers that the twin of a scan reads: all codes for every query."""
+def _scan_steps(blocks: Words, n_codes: int, starts: Any, rows: Any, queries: Words, *_: object) -> int:
+    """Numbers that a twin reads: all codes for every query, which is the fifth argument of both searches."""
     return len(queries) * blocks.size
 
 
-@njit(cache=True, nogil=True, twin=reference.top_k, steps=_reading)
+@njit(cache=True, nogil=True, twin=reference.top_k, steps=_scan_steps)
 def top_k(
     blocks: Words, n_codes: int, starts: Numbers32, rows: Numbers32, queries: Words, distances: Ints32,
-    ranks: Ints, planes: Words | None, passing: Words | None, mask: Bools | None, tag: Tag,
+    ranks: Ints, planes: Words | None, mask: Bools | None, tag: Tag,
 ) -> None:  # fmt: skip
     """Fill ``distances`` and ``ranks`` (q, k) with the k nearest rows, in the order (distance, rank).
 
@@ -756,18 +710,18 @@ def top_k(
                         hits &= hits - ONE
                         _absorb(
                             blocks, n_codes, starts, rows, g, queries, b, k, bounds, notes, b - base, width,
-                            planes, passing, mask, tag,
+                            planes, mask, tag,
                         )  # fmt: skip
             for i in range(fours, end):
                 for g in range(start, stop):
                     if planes is None:
                         hits = _any_below(blocks, g, queries, i, bounds, tag)
                     else:
-                        hits = _weighted_below(blocks, g, queries, i, planes, bounds, tag)
+                        hits = _mask_below(blocks, g, queries, i, planes, bounds, tag)
                     if hits != ZERO:
                         _absorb(
                             blocks, n_codes, starts, rows, g, queries, i, k, bounds, notes, i - base, width,
-                            planes, passing, mask, tag,
+                            planes, mask, tag,
                         )  # fmt: skip
         for i in range(base, end):
             _emit(starts, rows, notes, i - base, width, distances[i], ranks[i], mask)
@@ -780,11 +734,10 @@ def top_k(
 
 @njit(nogil=True)
 def _collect(
-    blocks: Words, n_codes: int, g: int, queries: Words, i: int, bounds: Ints, finds: Ints, count: int,
-    passing: Words | None, tag: Tag,
+    blocks: Words, n_codes: int, g: int, queries: Words, i: int, bounds: Ints, finds: Ints, count: int, tag: Tag
 ) -> int:  # fmt: skip
     """Note the codes of group ``g`` within reach of query ``i``; returns how many finds there are now."""
-    near = _near(blocks, n_codes, g, queries, i, bounds, None, passing, tag)
+    near = _near(blocks, n_codes, g, queries, i, bounds, None, tag)
     while near != ZERO:
         code = 64 * g + trailing_zeros(near)
         near &= near - ONE
@@ -805,14 +758,13 @@ def _with_room(finds: Ints, count: int) -> Ints:
     return larger
 
 
-def _scanning(blocks: Words, n_codes: int, queries: Words, *_: object) -> int:
-    return len(queries) * blocks.size
-
-
-@njit(cache=True, nogil=True, twin=reference.scan_within, steps=_scanning)
-def scan_within(
-    blocks: Words, n_codes: int, queries: Words, radius: int, passing: Words | None, tag: Tag
-) -> Ints:
+@njit(
+    cache=True,
+    nogil=True,
+    twin=reference.scan_within,
+    steps=lambda blocks, _, queries, *__: len(queries) * blocks.size,
+)
+def scan_within(blocks: Words, n_codes: int, queries: Words, radius: int, tag: Tag) -> Ints:
     """All finds within ``radius`` of the queries (q, W), unordered. Working memory: 16 bytes per find."""
     n_queries = queries.shape[0]
     n_groups = (n_codes + 63) // 64
@@ -832,12 +784,12 @@ def scan_within(
                 while hits != ZERO:
                     b = i + trailing_zeros(hits)
                     hits &= hits - ONE
-                    count = _collect(blocks, n_codes, g, queries, b, bounds, finds, count, passing, tag)
+                    count = _collect(blocks, n_codes, g, queries, b, bounds, finds, count, tag)
         for i in range(fours, n_queries):
             for g in range(start, stop):
                 if _any_below(blocks, g, queries, i, bounds, tag) != ZERO:
                     finds = _with_room(finds, count)
-                    count = _collect(blocks, n_codes, g, queries, i, bounds, finds, count, passing, tag)
+                    count = _collect(blocks, n_codes, g, queries, i, bounds, finds, count, tag)
     return finds[:count]
 
 
@@ -850,34 +802,7 @@ def scan_within(
 #
 # Norouzi, Punjani and Fleet, Fast search in Hamming space with multi-index hashing, CVPR 2012.
 
-BUCKETS = 1 << 16
-MASK = np.uint64(BUCKETS - 1)
-
-
-@njit(cache=True, nogil=True, twin=reference.build_table)
-def build_table(
-    blocks: Words, n_codes: int, chunk: int, offsets: Numbers32, codes: Numbers32, values: Words
-) -> None:
-    """Sort the codes by one chunk of 16 bits, by counting.
-
-    ``codes[offsets[v]:offsets[v + 1]]`` are the codes whose chunk is ``v``; ``values``, unless empty, gets
-    their words in the same order, so that checking a bucket of one-word codes reads memory in sequence.
-    """
-    w, shift = chunk >> 2, np.uint64(16 * (chunk & 3))
-    for bucket in range(offsets.size):
-        offsets[bucket] = 0
-    for c in range(n_codes):
-        offsets[np.int64((blocks[c >> 6, (c >> 3) & 7, w, c & 7] >> shift) & MASK) + 1] += 1
-    for bucket in range(BUCKETS):
-        offsets[bucket + 1] += offsets[bucket]
-    free = offsets.copy()
-    for c in range(n_codes):
-        word = blocks[c >> 6, (c >> 3) & 7, w, c & 7]
-        v = np.int64((word >> shift) & MASK)
-        codes[free[v]] = c
-        if values.size:
-            values[free[v]] = word
-        free[v] += 1
+MASK = np.uint64((1 << 16) - 1)
 
 
 @njit(nogil=True)
@@ -891,13 +816,7 @@ def _found_before(differing: Words, chunk: int, full: int, extra: int) -> bool:
     return False
 
 
-def _probing(
-    blocks: Words, offsets: Numbers32, codes: Numbers32, values: Words, queries: Words, *_: object
-) -> int:
-    return len(queries) * blocks.size
-
-
-@njit(cache=True, nogil=True, twin=reference.probe, steps=_probing)
+@njit(cache=True, nogil=True, twin=reference.probe, steps=_scan_steps)
 def probe(
     blocks: Words, offsets: Numbers32, codes: Numbers32, values: Words, queries: Words, radius: int,
     flips: Ints, n_flips: Ints,

@@ -13,9 +13,9 @@ from .._internal.html import document, picture, table
 from .._internal.texts import STRING
 from .._internal.types import Array, Bools, Floats, Ints
 from ..errors import InvalidInput
-from .payload import sort_keys
+from .segments import sort_keys
 
-__all__ = ["Nearest", "Neighbors", "NeighborsTable", "RadiusNeighbors", "marks", "merge_neighbors", "number"]
+__all__ = ["Nearest", "Neighbors", "RadiusNeighbors", "best_of", "merge_neighbors"]
 
 
 class Nearest(NamedTuple):
@@ -57,7 +57,7 @@ class _Answers:
 
         Examples
         --------
-        >>> Neighbors(np.array([[7, 3]]), np.array([[0, 2]])).table()
+        >>> Neighbors(np.array([[7, 3]]), np.array([[0, 2]]), np.array([2])).table()
         Neighbors(1 queries, 2 each)
         query 0: 7 (0), 3 (2)
         """
@@ -85,18 +85,13 @@ class Neighbors(_Answers):
 
     ids: Array
     distances: Array
-    counts: Ints | None = None
+    counts: Ints
     full: Floats | float | None = None
-
-    def __post_init__(self) -> None:
-        if self.counts is None:
-            object.__setattr__(self, "counts", np.full(len(self.ids), self.ids.shape[1]))
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def _rows(self, query: int) -> Nearest:
-        assert self.counts is not None
         count = int(self.counts[query])
         return Nearest(self.ids[query, :count], self.distances[query, :count])
 
@@ -106,7 +101,6 @@ class Neighbors(_Answers):
     @property
     def found(self) -> Bools:
         """Which places hold a row (queries, k); all of them unless a query found fewer than ``k``."""
-        assert self.counts is not None
         return np.arange(self.ids.shape[1]) < self.counts[:, None]
 
     @property
@@ -155,8 +149,6 @@ class RadiusNeighbors(_Answers):
 def best_of(parts: Sequence[Neighbors], k: int, n_queries: int, strings: bool) -> Neighbors:
     """The ``k`` best rows of several answers to the same queries, by (distance, id), padded."""
     parts = [part for part in parts if part.ids.size]
-    if len(parts) == 1 and parts[0].ids.shape[1] == k and (parts[0].counts == k).all():  # type: ignore[union-attr]
-        return parts[0]
     pad = "" if strings else -1
     ids = np.full((n_queries, k), pad, STRING if strings else np.int64)
     distances = np.full((n_queries, k), -1, parts[0].distances.dtype if parts else np.int32)
@@ -228,7 +220,7 @@ class NeighborsTable:
     kin: Any = None
 
     def __post_init__(self) -> None:
-        marks(self.found, self.kin)
+        _marks(self.found, self.kin)
 
     def _repr_html_(self) -> str:
         found, shown = self.found, min(len(self.found), MOST_QUERIES)
@@ -246,7 +238,7 @@ class NeighborsTable:
         lines = []
         for row in range(min(len(self.found), MOST_QUERIES)):
             one = self.found[row]
-            pairs = [f"{own} ({number(far)})" for own, far in zip(one.ids, one.distances, strict=True)]
+            pairs = [f"{own} ({_number(far)})" for own, far in zip(one.ids, one.distances, strict=True)]
             more = ", …" if len(pairs) > MOST_PLACES else ""
             lines.append(f"query {row}: {', '.join(pairs[:MOST_PLACES])}{more}")
         return "\n".join([repr(self.found), *lines])
@@ -259,18 +251,18 @@ class NeighborsTable:
     def _places(self, row: int, width: int) -> list[str]:
         """The cells of a query: picture, id, distance, and whether it is kin."""
         one = self.found[row]
-        every = marks(self.found, self.kin)
+        every = _marks(self.found, self.kin)
         kin = [None] * len(one.ids) if every is None else every[row].tolist()
         cells = []
         for own, far, mark in list(zip(one.ids.tolist(), one.distances, kin, strict=True))[:width]:
             text = str(own) if len(str(own)) <= MOST_LETTERS else str(own)[: MOST_LETTERS - 1] + "…"
             image = "" if self.pictures is None else _image(self.pictures[own], f"row {own}", FRAMES[mark])
             word = f" · {WORDS[mark]}" if mark is not None else ""
-            cells.append(f"{image}<b>{escape(text)}</b><br><small>{number(far)}{word}</small>")
+            cells.append(f"{image}<b>{escape(text)}</b><br><small>{_number(far)}{word}</small>")
         return cells + [""] * (width - len(cells))
 
 
-def marks(found: Any, kin: Any) -> list[Bools] | None:
+def _marks(found: Any, kin: Any) -> list[Bools] | None:
     """Whether each neighbor is relevant, query by query; None if unknown."""
     if kin is None:
         return None
@@ -290,6 +282,6 @@ def _image(shown: Any, words: str, frame: str) -> str:
     return picture(shown, words, SIDE + frame)
 
 
-def number(distance: float) -> str:
+def _number(distance: float) -> str:
     """Whole numbers as they are, margins with three digits."""
     return str(int(distance)) if np.issubdtype(np.asarray(distance).dtype, np.integer) else f"{distance:.3g}"

@@ -61,21 +61,9 @@ def list_rows(code_of_row: Numbers32, n_codes: int, starts: Numbers32, rows: Num
     starts[:] = np.concatenate([[0], np.cumsum(np.bincount(code_of_row, minlength=n_codes))])
 
 
-def mark_rows(mask: Bools, rows: Numbers32) -> None:
-    """``mask[rows] = True``."""
-    mask[rows] = True
-
-
-def passing_codes(mask: Bools, starts: Numbers32, rows: Numbers32, bits: Words) -> None:
-    """Set bit ``c % 64`` of word ``c // 64`` where a row of code ``c`` passes."""
-    passes = np.add.reduceat(mask[rows], starts[:-1]) > 0 if len(starts) > 1 else np.empty(0, bool)
-    packed = np.packbits(passes, bitorder="little")
-    bits.view(np.uint8)[: len(packed)] |= packed
-
-
 def top_k(
     blocks: Words, n_codes: int, starts: Numbers32, rows: Numbers32, queries: Words, distances: Ints32,
-    ranks: Ints, planes: Words | None, passing: Words | None, mask: Bools | None, tag: Any,
+    ranks: Ints, planes: Words | None, mask: Bools | None, tag: Any,
 ) -> None:  # fmt: skip
     """The k nearest rows of every query, in the order (distance, rank)."""
     codes, k = codes_of(blocks, n_codes), ranks.shape[1]
@@ -94,31 +82,14 @@ def top_k(
         distances[i], ranks[i] = near[order], row[order]
 
 
-def scan_within(
-    blocks: Words, n_codes: int, queries: Words, radius: int, passing: Words | None, tag: Any
-) -> Ints:
+def scan_within(blocks: Words, n_codes: int, queries: Words, radius: int, tag: Any) -> Ints:
     """All finds within the radius, in ascending order."""
     codes, found = codes_of(blocks, n_codes), [np.empty(0, np.int64)]
-    counts = np.ones(n_codes, bool)
-    if passing is not None:
-        counts = np.unpackbits(passing.view(np.uint8), bitorder="little")[:n_codes].astype(bool)
     for i, query in enumerate(queries):
         distances = hamming(query, codes)
-        code = np.flatnonzero((distances <= radius) & counts)
+        code = np.flatnonzero(distances <= radius)
         found.append((i << CODE_BITS + DISTANCE_BITS) | (distances[code] << CODE_BITS) | code)
     return np.sort(np.concatenate(found))
-
-
-def build_table(
-    blocks: Words, n_codes: int, chunk: int, offsets: Numbers32, codes: Numbers32, values: Words
-) -> None:
-    """Sort the codes by one chunk of 16 bits."""
-    words = codes_of(blocks, n_codes)[:, chunk >> 2]
-    chunks = (words >> np.uint64(16 * (chunk & 3))) & np.uint64(0xFFFF)
-    codes[:] = np.argsort(chunks, kind="stable")
-    offsets[:] = np.searchsorted(chunks[codes], np.arange(len(offsets)))
-    if values.size:
-        values[:] = words[codes]
 
 
 def probe(
@@ -126,7 +97,7 @@ def probe(
     flips: Ints, n_flips: Ints,
 ) -> Ints:  # fmt: skip
     """All finds within the radius, in ascending order: by looking at every code."""
-    return scan_within(blocks, codes.shape[1], queries, radius, None, None)
+    return scan_within(blocks, codes.shape[1], queries, radius, None)
 
 
 def unite(parents: Ints, left: Ints, right: Ints) -> None:

@@ -1,48 +1,46 @@
-"""Immutable rows of an index: distinct codes, the rows that have them, their ids and payload.
+"""The rows of an index: their ids, distinct codes, and how a part of them is searched and filed.
 
-An index is a few segments. A change makes new ones and leaves the old ones to searches that still read them.
-Arrays are read-only, which also gives the kernels one type to compile for, mapped or not.
+*Ids* are 64-bit integers or strings, kept in ascending order. The position of an id in that order is its
+*rank*. Everything below works on ranks, so one order, (distance, rank), serves numbers and strings alike.
 
-The rows that pass a filter are a `FilteredSegment`. A large part is scanned with a mask in the kernel: a bit
-for each distinct code that has a passing row, and for codes that repeat also the rows themselves. Of a small
-part the codes are copied, and searches read nothing else. A prepared filter copies a large part, too, once
-many queries have searched it in place. Answers are the same.
+An index is a few *segments*. A change makes new ones and leaves the old ones to searches that still read
+them. Arrays are read-only, which also gives the kernels one type to compile for, mapped or not.
+
+The rows that pass a filter are a `FilteredSegment`. A large part is scanned where it is, with a mask in the
+kernel. Of a small part the codes are copied, and searches read nothing else; a prepared filter copies more.
+Answers are the same.
 """
 
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
+from operator import eq, lt
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from .._internal.bit_planes import planes_of
 from .._internal.blocks import n_threads
+from .._internal.container import read_container, write_container
 from .._internal.locks import new_lock
+from .._internal.texts import STRING, from_bytes, to_bytes
 from .._internal.types import Array, Bools, Bytes, Ints, Ints32, Numbers32, Words
-from ..codes import n_bytes
+from .._internal.validation import is_integer
+from ..codes import MAX_BITS, n_bytes, pack_bits, planes_of, to_words
+from ..errors import DamagedFile, InvalidInput
 from . import kernels
 from .filters import RowValues
-from .payload import (
-    Column,
-    Columns,
-    Ids,
-    ListColumn,
-    SomeIds,
-    concatenated,
-    is_ascending,
-    places_of_runs,
-    sorting_order,
-)
-from .reference import CODE, unpacked
+from .payload import MOST_IDS, Column, Columns, ListColumn, concatenated, places_of_runs
+from .reference import CODE, codes_of, unpacked
 
 __all__ = [
-    "EMPTY", "FilteredSegment", "Segment", "all_ids", "in_order", "merge", "read_only", "segment_of",
-    "settle", "some_learned", "without",
+    "EMPTY", "FilteredSegment", "Finds", "Ids", "Segment", "all_columns", "all_ids", "ids_order", "in_order",
+    "is_ascending", "read_only", "read_segment", "some_learned", "sort_keys", "sorting_order", "write_segment",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -57,9 +55,116 @@ BUILDING = 200  # steps that one chunk of a code costs when tables are built
 PROBING = 15  # steps that looking at a code in a bucket costs
 SAMPLE = 4096  # codes that tell how crowded buckets would be
 GATHERING = 64  # codes that are scanned in the time it takes to copy one
-LISTING = 15  # codes that are scanned in the time it takes to look at a row in the list of its code
 TASK = 100  # queries of one task; also what the kernel takes at a time
 WORTH_A_THREAD = 4_000_000  # steps, about half a millisecond
+
+
+# ---- ids ---------------------------------------------------------------------------------------
+
+INLINE = 15  # bytes of UTF-8 that NumPy keeps in the array itself; longer strings lie beside it
+
+
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """Distinct ids in ascending order; ``values`` None stands for ``first ... first + count - 1``."""
+
+    count: int
+    first: int = 0
+    values: Array | None = None
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def are_strings(self) -> bool:
+        """Whether the ids are strings (numbers otherwise)."""
+        return self.values is not None and self.values.dtype == STRING
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory the ids take, the text of long strings included."""
+        if self.values is None:
+            return 0
+        lengths = (len(text.encode()) for text in self.values.tolist()) if self.are_strings else ()
+        return int(self.values.nbytes) + sum(length for length in lengths if length > INLINE)
+
+    def all(self) -> Array:
+        """Every id, ascending."""
+        return self.take(np.arange(self.count)) if self.values is None else self.values
+
+    def take(self, ranks: Ints) -> Array:
+        """The ids of these ranks."""
+        if self.values is not None:
+            return self.values[ranks]
+        return ranks + self.first if self.first else ranks
+
+    def find(self, ids: Array) -> Ints:
+        """The ranks of these ids, -1 where there is none."""
+        if self.values is None:
+            places = np.asarray(ids - self.first, np.int64)
+            return np.where((places >= 0) & (places < self.count), places, -1)
+        if not self.count:
+            return np.full(len(ids), -1)
+        if not self.are_strings:
+            places = np.minimum(np.searchsorted(self.values, ids), self.count - 1)
+            return np.where(self.values[places] == ids, places, -1)
+        # By Python: np.searchsorted misplaces strings of 16 bytes and more before NumPy 2.5. Few by binary
+        # search; many, faster, in a dictionary, which takes some 200 bytes per id meanwhile.
+        wanted, values = ids.tolist(), self.values
+        if 4 * len(wanted) > self.count:
+            rank = dict(zip(values.tolist(), range(self.count), strict=True))
+            return np.array([rank.get(text, -1) for text in wanted], np.int64)
+        pairs = [(bisect_left(values, text), text) for text in wanted]
+        return np.array([p if p < self.count and values[p] == text else -1 for p, text in pairs], np.int64)
+
+    @classmethod
+    def of_sorted(cls, values: Array) -> Ids:
+        """From ascending ids; consecutive integers become a range, which is not stored."""
+        if not len(values):
+            return cls(0, 0, values if values.dtype == STRING else None)
+        if values.dtype != STRING and int(values[-1]) - int(values[0]) == len(values) - 1:
+            return cls(len(values), int(values[0]))
+        return cls(len(values), 0, values)
+
+
+def is_ascending(ids: Array) -> bool:
+    """Whether every id is larger than the one before."""
+    if ids.dtype != STRING:
+        return bool((ids[1:] > ids[:-1]).all())
+    texts = ids.tolist()
+    return all(map(lt, texts, texts[1:]))
+
+
+def sort_keys(ids: Array) -> Array:
+    """Integers in the order of the ids, equal where the ids are, in the same shape.
+
+    Python compares the strings: before 2.5 NumPy takes those that differ only after a NUL for equal, 2.0
+    crashes in lexsort, and 2.4 in its unstable sort.
+    """
+    if ids.dtype.kind in "iu":
+        return ids
+    texts = ids.ravel().tolist()
+    place = {text: number for number, text in enumerate(sorted(dict.fromkeys(texts)))}
+    return np.array([place[text] for text in texts], np.int64).reshape(ids.shape)
+
+
+def sorting_order(ids: Array) -> Ints:
+    """The order that makes ids ascend; an id that comes twice is refused."""
+    if ids.dtype == STRING:
+        texts = ids.tolist()
+        order = np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+        ordered = [texts[place] for place in order.tolist()]
+        twins = np.flatnonzero(list(map(eq, ordered, ordered[1:])))
+    else:
+        order = np.argsort(ids, kind="stable")
+        twins = np.flatnonzero(ids[order[1:]] == ids[order[:-1]])
+    if len(twins):
+        twin = ids[order[twins[:1]]].tolist()[0]
+        raise InvalidInput(f"The id {twin!r} came twice", "distinct ids", "Pass every id once")
+    return order
+
+
+# ---- segments ----------------------------------------------------------------------------------
 
 
 def read_only(words: Array) -> Array:
@@ -77,11 +182,6 @@ class Tables(NamedTuple):
     offsets: Numbers32
     codes: Numbers32
     values: Words  # empty for codes of several words
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory the tables take."""
-        return sum(array.nbytes for array in self)
 
 
 @dataclass
@@ -111,7 +211,7 @@ class Segment:
     ids: Ids
     payload: Mapping[str, Column] = field(default_factory=dict)
     learned: Any = False
-    values: RowValues | Any = None
+    values: Any = None  # `RowValues` of the payload
     hashing: _Hashing = field(default_factory=_Hashing)
 
     def __post_init__(self) -> None:
@@ -129,7 +229,7 @@ class Segment:
 
     @classmethod
     def build(
-        cls, words: Words, n_bits: int, ids: Ids, payload: Mapping[str, Column] | None, learned: Any
+        cls, words: Words, n_bits: int, ids: Ids, payload: Mapping[str, Column], learned: Any
     ) -> Segment:
         """From codes (n, W) in the order of their ids. Working memory: 4 bytes per row, 20 per code."""
         words = read_only(words)
@@ -144,16 +244,12 @@ class Segment:
             full, blocks = blocks, kernels.aligned_blocks(n_codes, n_words)
             blocks[:] = full[: len(blocks)]
         kernels.clear_tail(blocks, n_codes)
-        return cls(n_bits, blocks, n_codes, starts, rows, ids, payload or {}, learned)
+        return cls(n_bits, blocks, n_codes, starts, rows, ids, payload, learned)
 
     def words(self) -> Words:
         """The codes (n, W), one per row, in the order of the ids."""
-        codes = self._codes()
-        if not self.starts.size:
-            return codes
-        words = np.empty((len(self), codes.shape[1]), np.uint64)
-        words[self.rows] = np.repeat(codes, self.list_sizes(), axis=0)
-        return words
+        codes = codes_of(self.blocks, self.n_codes)
+        return codes[self.code_of_rank()] if self.starts.size else codes
 
     def keep(self, mask: Bools) -> Segment:
         """The rows of a boolean mask in the order of the ids, as a segment of their own.
@@ -162,19 +258,19 @@ class Segment:
         """
         ranks = np.flatnonzero(mask)
         payload = {name: column[ranks] for name, column in self.payload.items()}
-        about = self.ids.keep(ranks), payload, some_learned(self.learned, ranks)
+        about = Ids.of_sorted(self.ids.take(ranks)), payload, some_learned(self.learned, ranks)
+        codes = codes_of(self.blocks, self.n_codes)
         if not self.starts.size:
-            return self._of_codes(self._codes()[ranks], EMPTY, EMPTY, *about)
+            return self._of_codes(codes[ranks], EMPTY, EMPTY, *about)
         stays = mask[self.rows]
         sizes = np.add.reduceat(stays, self.starts[:-1], dtype=np.int64)
-        new_rank = np.cumsum(mask) - 1
-        rows = new_rank[self.rows[stays]]
-        codes, sizes = self._codes()[sizes > 0], sizes[sizes > 0]
+        rows = (np.cumsum(mask) - 1)[self.rows[stays]]
+        codes, sizes = codes[sizes > 0], sizes[sizes > 0]
         if len(codes) == len(rows):
             return self._of_codes(codes[np.argsort(rows)], EMPTY, EMPTY, *about)
         # The smallest row of a code may be gone, so the codes are put in order again.
         starts = np.cumsum(sizes) - sizes
-        order = np.argsort(rows[starts]) if len(rows) else np.empty(0, np.int64)
+        order = np.argsort(rows[starts])
         listed = rows[places_of_runs(starts[order], sizes[order])].astype(np.uint32)
         new_starts = np.concatenate([[0], np.cumsum(sizes[order])]).astype(np.uint32)
         return self._of_codes(codes[order], new_starts, listed, *about)
@@ -184,13 +280,6 @@ class Segment:
         mask = mask.view()
         mask.flags.writeable = False
         return FilteredSegment(self, mask, int(np.count_nonzero(mask)))
-
-    def copied(self, ranks: Ints) -> Segment:
-        """The codes of a few rows, whose ids are their positions in ``ranks``; equal codes are not merged."""
-        codes: Array = ranks
-        if self.starts.size:
-            codes = self.values.once("\0code of rank", self.code_of_rank)[ranks]  # no column has such a name
-        return self._of_codes(kernels.codes_at(self.blocks, codes), EMPTY, EMPTY, Ids(len(ranks)), {}, False)
 
     def code_of_rank(self) -> Numbers32:
         """The number of every row's code. Memory: 4 bytes per row."""
@@ -207,27 +296,18 @@ class Segment:
         blocks = kernels.blocks_of(codes)
         return Segment(self.n_bits, blocks, len(codes), starts, rows, ids, payload, learned)
 
-    def _codes(self) -> Words:
-        return kernels.codes_of(self.blocks, self.n_codes)
-
     def list_sizes(self) -> Ints:
         """How many rows each code has, where codes repeat."""
-        return (self.starts[1:] - self.starts[:-1]).astype(np.int64)
+        return np.diff(self.starts).astype(np.int64)
 
     # ---- searching ---------------------------------------------------------------------------
 
     def top_k(
-        self,
-        queries: Words,
-        k: int,
-        weights: Bytes | None = None,
-        passing: Words | None = None,
-        mask: Bools | None = None,
+        self, queries: Words, k: int, weights: Bytes | None = None, mask: Bools | None = None
     ) -> tuple[Ints32, Ints]:
         """Distances (q, k) and ranks (q, k) of the nearest rows; k at most the number of rows that pass.
 
-        With ``weights`` (q, d), from 0 to 15, a differing bit counts its weight. ``passing`` has a bit for
-        each code with a row of the ``mask``.
+        With ``weights`` (q, d), from 0 to 15, a differing bit counts its weight.
         """
         distances, ranks = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.int64)
         tag = kernels.tag_of(queries.shape[1])
@@ -236,24 +316,20 @@ class Segment:
         def one(part: slice) -> None:
             kernels.top_k(
                 self.blocks, self.n_codes, self.starts, self.rows, queries[part], distances[part],
-                ranks[part], None if planes is None else planes[part], passing, mask, tag,
+                ranks[part], None if planes is None else planes[part], mask, tag,
             )  # fmt: skip
 
         if k:
             _map_queries(one, len(queries), self._steps(1))
         return distances, ranks
 
-    def within(self, queries: Words, radius: int, passing: Words | None = None) -> Finds:
-        """Query number, distance and rank of every row within the radius, sorted by these three.
-
-        ``passing`` has a bit for each code that counts; tables ignore it, so the caller filters what they
-        find.
-        """
+    def within(self, queries: Words, radius: int) -> Finds:
+        """Query number, distance and rank of every row within the radius, sorted by these three."""
         tables, tag = self._tables_for(len(queries), radius), kernels.tag_of(queries.shape[1])
 
         def one(part: slice) -> Finds:
             if tables is None:
-                finds = kernels.scan_within(self.blocks, self.n_codes, queries[part], radius, passing, tag)
+                finds = kernels.scan_within(self.blocks, self.n_codes, queries[part], radius, tag)
             else:
                 finds = kernels.probe(self.blocks, *tables, queries[part], radius, *_flip_patterns())
             if self.starts.size:
@@ -306,189 +382,139 @@ class Segment:
         return np.maximum(np.array(shares) / (len(places) * (len(places) - 1)), 2.0**-16) * self.n_codes
 
     def _build_tables(self, n_chunks: int) -> Tables:
-        """Memory: 4 bytes per code and chunk, and 8 more for codes of one word: 48 per 64-bit code."""
+        """Sort the codes by each chunk of 16 bits: those with the value ``v`` are ``offsets[v:v + 2]``.
+
+        Memory: 4 bytes per code and chunk, and 8 more for codes of one word, so that checking a bucket reads
+        memory in sequence: 48 per 64-bit code.
+        """
+        words = codes_of(self.blocks, self.n_codes)
         offsets = np.empty((n_chunks, (1 << 16) + 1), np.uint32)
         codes = np.empty((n_chunks, self.n_codes), np.uint32)
-        values = np.empty((n_chunks, self.n_codes if self.blocks.shape[2] == 1 else 0), np.uint64)
+        values = np.empty((n_chunks, self.n_codes if words.shape[1] == 1 else 0), np.uint64)
 
         def one(chunk: int) -> None:
-            kernels.build_table(self.blocks, self.n_codes, chunk, offsets[chunk], codes[chunk], values[chunk])
+            own = words[:, chunk >> 2]
+            numbers = (own >> np.uint64(16 * (chunk & 3))).astype(np.uint16)
+            codes[chunk] = np.argsort(numbers, kind="stable")
+            offsets[chunk] = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=1 << 16))])
+            if values.size:
+                values[chunk] = own[codes[chunk]]
 
         _map_threads(one, range(n_chunks))
         return Tables(offsets, codes, values)
-
-
-# ---- rows that pass a filter -------------------------------------------------------------------
 
 
 @dataclass(eq=False)
 class FilteredSegment:
     """Rows of ``segment`` where ``mask`` (by rank) is True; answers have the ranks of the whole segment.
 
-    ``lasting`` is for prepared filters: they may keep a copy of many rows.
+    ``lasting`` is for prepared filters: their searches pay for a copy of many rows.
     """
 
     segment: Segment
     mask: Bools
     count: int
     lasting: bool = False
-    bits: Words | None = None
     rows: tuple[Segment, Ints] | None = None
-    queries: int = 0  # that were answered in place
 
     def __len__(self) -> int:
         return self.count
 
     @property
-    def ids(self) -> SomeIds:
-        """The ids of the rows, by the ranks of the whole segment."""
-        return SomeIds(self.segment.ids, self.mask, self.count)
+    def ids(self) -> Ids:
+        """The ids of the whole segment, by its ranks."""
+        return self.segment.ids
 
     def prepared(self) -> FilteredSegment:
         """The same rows for many searches."""
-        return FilteredSegment(self.segment, self.mask, self.count, True, self.bits, self.rows)
+        return FilteredSegment(self.segment, self.mask, self.count, True, self.rows)
 
     def top_k(self, queries: Words, k: int, weights: Bytes | None = None) -> tuple[Ints32, Ints]:
         """As `Segment.top_k`; k at most the number of rows that pass."""
-        copied = self._copied(len(queries))
+        copied = self._copied()
         if copied is None:
-            return self.segment.top_k(queries, k, weights, self._bits(len(queries)), self.mask)
+            return self.segment.top_k(queries, k, weights, self.mask)
         distances, places = copied[0].top_k(queries, k, weights)
         return distances, copied[1][places]
 
     def within(self, queries: Words, radius: int) -> Finds:
         """As `Segment.within`."""
-        copied = self._copied(len(queries))
+        copied = self._copied()
         if copied is not None:
             query, distances, places = copied[0].within(queries, radius)
             return query, distances, copied[1][places]
-        query, distances, ranks = self.segment.within(queries, radius, self._bits(len(queries)))
+        query, distances, ranks = self.segment.within(queries, radius)
         passes = self.mask[ranks]
         return query[passes], distances[passes], ranks[passes]
 
-    def _copied(self, n_queries: int) -> tuple[Segment, Ints] | None:
-        """The rows as a segment of their own, with their ranks, if they are there, few or due.
+    def _copied(self) -> tuple[Segment, Ints] | None:
+        """The rows as a segment of their own, with their ranks, where that is worth it.
 
-        Two threads may copy at once; each leaves a whole copy.
+        So it is for few rows, and for a prepared filter unless most rows pass. Two threads may copy at once;
+        each leaves a whole copy.
         """
-        if self.rows is None:
-            few = GATHERING * self.count <= self.segment.n_codes
-            saved = self.segment._steps(self.queries) * (1 - self.count / max(1, len(self.segment)))
-            due = self.lasting and saved > 2 * GATHERING * self.count
-            if few:
-                ranks = np.flatnonzero(self.mask)
-                self.rows = self.segment.copied(ranks), ranks
-            elif due:
-                segment = self.segment
-                codes = (segment.n_bits, segment.blocks, segment.n_codes, segment.starts, segment.rows)
-                self.rows = Segment(*codes, Ids(len(segment))).keep(self.mask), np.flatnonzero(self.mask)
-            self.queries += n_queries
+        segment = self.segment
+        few = GATHERING * self.count <= segment.n_codes
+        if self.rows is None and (few or (self.lasting and 4 * self.count <= 3 * len(segment))):
+            ranks = np.flatnonzero(self.mask)
+            codes = (segment.n_bits, segment.blocks, segment.n_codes, segment.starts, segment.rows)
+            if few:  # equal codes are not merged
+                codes_of_few = ranks
+                if segment.starts.size:  # kept for the next filter; no column has such a name
+                    codes_of_few = segment.values.once("\0code of rank", segment.code_of_rank)[ranks]
+                words = kernels.codes_at(segment.blocks, codes_of_few)
+                self.rows = segment._of_codes(words, EMPTY, EMPTY, Ids(len(ranks)), {}, False), ranks
+            else:
+                self.rows = Segment(*codes, Ids(len(segment))).keep(self.mask), ranks
         return self.rows
 
-    def _bits(self, n_queries: int) -> Words:
-        """A bit for each code that may have a row that passes (``n_codes / 64`` words).
 
-        Where codes repeat, all bits are set until as many queries came as pay for looking at every list.
-        """
-        if self.bits is not None:
-            return self.bits
-        segment = self.segment
-        bits = np.zeros(-(-segment.n_codes // 64), np.uint64)
-        if not segment.starts.size:
-            packed = np.packbits(self.mask, bitorder="little")
-            bits.view(np.uint8)[: len(packed)] = packed
-        elif self.queries * segment.n_codes < LISTING * len(segment):
-            bits[:] = ~np.uint64(0)
-            return read_only(bits)
-        else:
-            kernels.passing_codes(self.mask, segment.starts, segment.rows, bits)
-        self.bits = read_only(bits)
-        return self.bits
+def ids_order(segments: Sequence[Segment]) -> Ints | None:
+    """The order that sorts the rows of several segments by id; None where they are sorted."""
 
+    def end(one: Ids, place: int) -> Any:
+        return one.take(np.array([place % len(one)])).tolist()[0]
 
-# ---- several segments as one -------------------------------------------------------------------
-
-Build = Callable[..., Segment]
-
-
-def segment_of(
-    words: Words, n_bits: int, ids: Array, payload: Mapping[str, Column], learned: Any, build: Build
-) -> Segment:
-    """A segment of rows in any order; ids that come twice are refused."""
-    if not is_ascending(ids):
-        order = sorting_order(ids)
-        ids, words, learned = ids[order], words[order], some_learned(learned, order)
-        payload = {name: column[order] for name, column in payload.items()}
-    return build(words, n_bits, Ids.of_sorted(ids), payload, learned)
-
-
-def in_order(segments: Sequence[Segment], n_bits: int) -> tuple[Words, Array, Columns, Any]:
-    """Codes (n, W), ids, payload and learned rows of all segments, by ascending id."""
-    if not segments:
-        return np.empty((0, -(-n_bytes(n_bits) // 8)), np.uint64), np.empty(0, np.int64), {}, False
-    ids = np.concatenate([segment.ids.all() for segment in segments])
-    words = np.concatenate([segment.words() for segment in segments])
-    payload = {
-        name: concatenated([segment.payload[name] for segment in segments]) for name in segments[0].payload
-    }
-    learned: Any = np.concatenate([np.full(len(one), one.learned) for one in segments])
-    if len(segments) > 1:
-        order = sorting_order(ids)
-        words, ids, learned = words[order], ids[order], learned[order]
-        payload = {name: column[order] for name, column in payload.items()}
-    return words, ids, payload, _one_or_each(learned)
+    if all(end(one.ids, -1) < end(other.ids, 0) for one, other in pairwise(segments)):
+        return None
+    return sorting_order(np.concatenate([one.ids.all() for one in segments]))
 
 
 def all_ids(segments: Sequence[Segment]) -> Array:
     """The ids of all rows, ascending."""
     if len(segments) == 1:
         return segments[0].ids.all()
-    if not segments:
-        return np.empty(0, np.int64)
-    ids = np.concatenate([segment.ids.all() for segment in segments])
-    return ids[sorting_order(ids)]
+    ids = np.concatenate([one.ids.all() for one in segments]) if segments else np.empty(0, np.int64)
+    order = ids_order(segments)
+    return ids if order is None else ids[order]
 
 
-def merge(segments: Sequence[Segment], n_bits: int, build: Build) -> Segment:
-    """All rows in one segment."""
+def all_columns(segments: Sequence[Segment]) -> Columns:
+    """The payload of all rows, by ascending id."""
     if len(segments) == 1:
-        return segments[0]
-    words, ids, payload, learned = in_order(segments, n_bits)
-    return build(words, n_bits, Ids.of_sorted(ids), payload, learned)
+        return dict(segments[0].payload)
+    names, order = list(segments[0].payload) if segments else [], ids_order(segments)
+    whole = {name: concatenated([one.payload[name] for one in segments]) for name in names}
+    return whole if order is None else {name: column[order] for name, column in whole.items()}
 
 
-def settle(segments: tuple[Segment, ...], n_bits: int, build: Build) -> tuple[Segment, ...]:
-    """Merge from the end until each segment is at least twice the next: a few, whatever was added."""
-    while len(segments) > 1 and len(segments[-2]) < 2 * len(segments[-1]):
-        segments = (*segments[:-2], merge(segments[-2:], n_bits, build))
-    return segments
+def in_order(segments: Sequence[Segment], n_bits: int) -> tuple[Words, Array, Columns, Any]:
+    """Codes (n, W), ids, payload and learned rows of all segments, by ascending id."""
+    none = np.empty((0, -(-n_bits // 64)), np.uint64)
+    words = np.concatenate([none, *(one.words() for one in segments)])
+    learned: Any = np.concatenate([np.empty(0, bool), *(np.full(len(one), one.learned) for one in segments)])
+    order = ids_order(segments)
+    if order is not None:
+        words, learned = words[order], learned[order]
+    return words, all_ids(segments), all_columns(segments), some_learned(learned, slice(None))
 
 
-def without(segments: tuple[Segment, ...], ids: Array) -> tuple[tuple[Segment, ...], Bools]:
-    """The segments without the rows of these ids, and which of the ids were there."""
-    found = np.zeros(len(ids), bool)
-    left = []
-    for segment in segments:
-        ranks = segment.ids.find(ids)
-        here = ranks >= 0
-        found |= here
-        if here.any():
-            mask = np.ones(len(segment), bool)
-            mask[ranks[here]] = False
-            segment = segment.keep(mask)
-        if len(segment):
-            left.append(segment)
-    return tuple(left), found
-
-
-def some_learned(learned: Any, ranks: Ints) -> Any:
-    """Which of these rows were learned."""
-    return learned if isinstance(learned, bool) else _one_or_each(learned[ranks])
-
-
-def _one_or_each(learned: Bools) -> Any:
-    """Flags that are all equal as one bool."""
-    return bool(learned.any()) if learned.all() or not learned.any() else learned
+def some_learned(learned: Any, ranks: Any) -> Any:
+    """Which of these rows were learned; flags that are all equal as one bool."""
+    if isinstance(learned, bool):
+        return learned
+    flags = learned[ranks]
+    return bool(flags.any()) if flags.all() or not flags.any() else flags
 
 
 @lru_cache(maxsize=1)
@@ -508,8 +534,8 @@ _pools: dict[int, ThreadPoolExecutor] = {}
 
 def _map_threads(function: Callable[[S], T], tasks: Iterable[S]) -> list[T]:
     """Results of all tasks, in their order, from all threads we may use."""
-    tasks, threads = list(tasks), n_threads()
-    if threads == 1 or len(tasks) < 2:
+    tasks = list(tasks)
+    if len(tasks) < 2 or (threads := n_threads()) == 1:
         return [function(task) for task in tasks]
     if threads not in _pools:
         _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="kinhash")
@@ -518,14 +544,134 @@ def _map_threads(function: Callable[[S], T], tasks: Iterable[S]) -> list[T]:
 
 def _map_queries(function: Callable[[slice], T], n_queries: int, steps: int) -> list[T]:
     """Results for parts of the queries, on all threads if each query takes enough ``steps``."""
-    if n_queries == 1:
-        return [function(slice(0, 1))]
     size = TASK
-    if n_queries * steps > WORTH_A_THREAD:  # a part for every thread, in fours as kernels take queries
+    if n_queries > 1 and n_queries * steps > WORTH_A_THREAD:  # in fours, as kernels take queries
         size = min(TASK, -(-n_queries // (4 * n_threads())) * 4)
-    parts = [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
-    return _map_threads(function, parts)
+    return _map_threads(function, [slice(i, min(i + size, n_queries)) for i in range(0, n_queries, size)])
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork; the child starts its own
     os.register_at_fork(after_in_child=_pools.clear)
+
+
+# ---- files -------------------------------------------------------------------------------------
+# The arrays of one segment in the container format of all kinhash files. A valid digest does not prove that
+# the contents are sound, so they are checked here: a forged file may hold numbers that point outside the
+# arrays, and the kernels trust what they are given.
+
+Arrays = dict[str, Array]
+
+
+def write_segment(path: str, segment: Segment, facts: Mapping[str, Any]) -> None:
+    """Save, with facts that are not about single rows, all or nothing. Working memory: the strings among ids and payload, encoded."""
+    arrays: Arrays = {"blocks": segment.blocks}
+    if segment.starts.size:
+        arrays |= {"starts": segment.starts, "rows": segment.rows}
+    if segment.ids.values is not None:
+        arrays |= _stored("ids", segment.ids.values)
+    if not isinstance(segment.learned, bool):
+        arrays["learned"] = segment.learned
+    for number, column in enumerate(segment.payload.values()):
+        arrays |= _stored(f"payload.{number}", column)
+    header = {
+        "n_bits": segment.n_bits,
+        "n_rows": len(segment),
+        "n_codes": segment.n_codes,
+        "first_id": segment.ids.first,
+        "payload": list(segment.payload),
+        "learned": segment.learned is True,
+        **facts,
+    }
+    write_container(path, arrays, header, "index")
+
+
+def _stored(name: str, values: Column) -> Arrays:
+    if isinstance(values, ListColumn):
+        return {f"{name}.lists": values.ends, **_stored(f"{name}.values", values.values)}
+    if values.dtype != STRING:
+        return {name: values}
+    text, ends = to_bytes(values.tolist())
+    return {f"{name}.text": text, f"{name}.ends": ends}
+
+
+def read_segment(path: str, mmap: bool) -> tuple[Segment, dict[str, Any]]:
+    """Open and verify what `write_segment` wrote."""
+    arrays, header = read_container(path, "index", mmap=mmap)
+    try:
+        return _assemble(arrays, header)
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
+        raise DamagedFile(
+            f"{path} holds an index whose parts do not fit together",
+            "an index as kinhash writes it",
+            "Build the index again from its codes",
+        ) from None
+
+
+def _assemble(arrays: Arrays, header: Mapping[str, Any]) -> tuple[Segment, dict[str, Any]]:
+    names = ("n_bits", "n_rows", "n_codes", "first_id", "next_id")
+    _need(all(is_integer(header[name]) for name in names))
+    n_bits, n_rows, n_codes, first, next_id = (int(header[name]) for name in names)
+    _need(1 <= n_bits <= MAX_BITS and 0 <= n_codes <= n_rows < 2**32 and 0 <= next_id <= MOST_IDS)
+    blocks = arrays["blocks"]
+    _need(blocks.dtype == np.uint64 and blocks.shape == (-(-n_codes // 64), 8, -(-n_bits // 64), 8))
+    ones = to_words(pack_bits(np.ones((1, n_bits))))[0, -1]  # padding would count as differing
+    _need(np.bitwise_or.reduce(blocks[:, :, -1], axis=None) & ~ones == 0)
+    starts, rows = arrays.get("starts", EMPTY), arrays.get("rows", EMPTY)
+    if n_codes < n_rows:
+        _check_lists(starts, rows, n_codes, n_rows)
+    else:
+        _need(not starts.size and not rows.size)
+    _need(-MOST_IDS <= first < MOST_IDS and first + n_rows <= MOST_IDS)
+    ids = Ids(n_rows, first)
+    if {"ids", "ids.text"} & set(arrays):
+        values = _restored(arrays, "ids")
+        _need(values.dtype in (np.int64, STRING) and values.shape == (n_rows,) and is_ascending(values))
+        ids = Ids(n_rows, first, values)
+    _need(ids.are_strings or not n_rows or next_id > int(ids.take(np.array([n_rows - 1]))[0]))
+    columns = header["payload"]
+    _need(isinstance(columns, list) and all(isinstance(name, str) for name in columns))
+    payload = {name: _column(arrays, f"payload.{number}") for number, name in enumerate(columns)}
+    _need(len(payload) == len(columns) and all(column.shape == (n_rows,) for column in payload.values()))
+    model_id, same_within = header["model_id"], header["same_within"]
+    _need(model_id is None or isinstance(model_id, str))
+    _need(same_within is None or (is_integer(same_within) and 0 <= same_within <= n_bits))
+    learned = arrays.get("learned", header["learned"])
+    _need(isinstance(learned, bool) or (learned.dtype == bool and learned.shape == (n_rows,)))
+    segment = Segment(n_bits, blocks, n_codes, starts, rows, ids, payload, learned)
+    return segment, {"next_id": next_id, "model_id": model_id, "same_within": same_within}
+
+
+def _check_lists(starts: Array, rows: Array, n_codes: int, n_rows: int) -> None:
+    """Raise unless every row is in one list, and lists are not empty, ascending, and ordered by first row."""
+    _need(starts.dtype == np.uint32 and starts.shape == (n_codes + 1,))
+    _need(rows.dtype == np.uint32 and rows.shape == (n_rows,))
+    _need(starts[0] == 0 and starts[-1] == n_rows and bool((starts[1:] > starts[:-1]).all()))
+    _need(bool((rows < n_rows).all()))
+    seen = np.zeros(n_rows, bool)
+    seen[rows] = True
+    falls = np.flatnonzero(rows[1:] <= rows[:-1]) + 1
+    _need(bool(seen.all()) and bool(np.isin(falls, starts, assume_unique=True).all()))
+    heads = rows[starts[:-1]]
+    _need(bool((heads[1:] > heads[:-1]).all()))
+
+
+def _column(arrays: Arrays, name: str) -> Column:
+    if f"{name}.lists" not in arrays:
+        return _restored(arrays, name)
+    ends, values = arrays[f"{name}.lists"], _restored(arrays, f"{name}.values")
+    _need(ends.dtype == np.int64 and ends.ndim == values.ndim == 1)
+    _need(values.dtype == STRING or values.dtype in (bool, np.int64, np.float64))
+    steps = np.diff(ends, prepend=0, append=len(values))
+    _need(bool((steps[:-1] >= 0).all()) and (steps[-1] == 0 if len(ends) else not len(values)))
+    return ListColumn(values, ends)
+
+
+def _restored(arrays: Arrays, name: str) -> Array:
+    if name in arrays:
+        return arrays[name]
+    return from_bytes(arrays[f"{name}.text"], arrays[f"{name}.ends"])
+
+
+def _need(holds: bool | np.bool_) -> None:
+    if not holds:
+        raise ValueError("the parts do not fit together")
