@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -357,7 +357,7 @@ class HammingIndex:
     def search_radius(
         self,
         codes: CodesLike,
-        r: int | Literal[decided],
+        r: int | Literal["decided"],
         *,
         where: Where | Sequence[Where] = None,
         exclude: npt.ArrayLike | Sequence[object] | None = None,

@@ -563,7 +563,10 @@ Arrays = dict[str, Array]
 
 
 def write_segment(path: str, segment: Segment, facts: Mapping[str, Any]) -> None:
-    """Save, with facts that are not about single rows, all or nothing. Working memory: the strings among ids and payload, encoded."""
+    """Save the rows and facts about all of them, or nothing.
+
+    Working memory: the strings among ids and payload, encoded.
+    """
     arrays: Arrays = {"blocks": segment.blocks}
     if segment.starts.size:
         arrays |= {"starts": segment.starts, "rows": segment.rows}
