@@ -8,9 +8,14 @@ app = create_app("model.kin", "index.kin")      # an ASGI application, for a ser
 It needs the extra "serve" (fastapi, uvicorn, prometheus-client). Nothing here writes to a file.
 """
 
-from .app import create_app as create_app
-from .requests import Limits as Limits
-from .server import BACKLOG as BACKLOG
-from .server import serve as serve
+from ..errors import MissingExtra
+
+try:
+    from .app import create_app as create_app
+    from .requests import Limits as Limits
+    from .server import BACKLOG as BACKLOG
+    from .server import serve as serve
+except ModuleNotFoundError as problem:
+    raise MissingExtra.of(str(problem.name), "serve") from None
 
 __all__ = ["BACKLOG", "Limits", "create_app", "serve"]

@@ -11,11 +11,12 @@ from contextlib import asynccontextmanager, contextmanager
 from importlib import resources
 from typing import Any
 
+import fastapi
+import prometheus_client as prometheus
+
 from .. import __version__
 from .._internal.types import Facts
 from .jobs import Batches, Job
-from .packages import fastapi
-from .packages import prometheus_client as prometheus
 from .pair import Files, Keeper, Pair, hints_of
 from .requests import (
     BYTES,
@@ -30,8 +31,6 @@ from .requests import (
     search_job,
 )
 from .schemas import ENCODE, PROBE, SEARCH, Schemas, described, schemas_of
-
-__all__ = ["Service", "create_app"]
 
 PAGE = {
     "/": ("page.html", "text/html"),

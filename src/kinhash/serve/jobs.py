@@ -26,8 +26,6 @@ from ..errors import InvalidInput
 from ..index import Nearest
 from .pair import Pair
 
-__all__ = ["Batches", "EncodeJob", "Job", "SearchJob", "read_codes", "run", "write_codes"]
-
 SMALL = 2_000  # values of an answer that is written at once; a larger one takes a thread of its own
 MOST_ROWS = 4_096  # rows of a batch, which limits how long requests wait; one request alone may have more
 WRITERS = 4  # threads that write large answers

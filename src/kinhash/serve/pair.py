@@ -9,9 +9,9 @@ import logging
 import math
 import os
 import threading
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,7 @@ from .. import load
 from .._internal.types import Array, Facts
 from ..codes import Codes
 from ..errors import CodesMismatch, FileProblem, InvalidInput, KinhashError
-from ..index import HammingIndex, column_as_text, value_as_text
-
-__all__ = ["Files", "Keeper", "Pair", "UnknownId", "hints_of", "load_pair"]
+from ..index import HammingIndex, Ids, column_as_text, value_as_text
 
 log = logging.getLogger("kinhash.serve")
 
@@ -82,22 +80,17 @@ class Pair:
 
     def ranks(self, ids: Sequence[int | str] | Array) -> Array:
         """Positions of these ids in the order of ids; raises `UnknownId` if one is not in the index."""
-        known, last = self.ids, len(self.ids) - 1
-        if self.has_text_ids:
-            found = np.array([min(bisect_left(known, one), last) for one in ids], np.int64)
-            unknown = [i for i, one in enumerate(ids) if last < 0 or known[found[i]] != one]
-        else:
-            wanted = np.asarray(ids, np.int64)
-            found = np.minimum(np.searchsorted(known, wanted), last)
-            unknown = (
-                np.flatnonzero(known[found] != wanted).tolist() if last >= 0 else list(range(len(wanted)))
-            )
-        if unknown:
-            wrong = ids[unknown[0]]
+        found = self._ids.find(np.asarray(ids, self.ids.dtype))
+        if (found < 0).any():
+            wrong = ids[int((found < 0).argmax())]
             raise UnknownId(
                 f"There is no row with the id {wrong!r}", "ids of rows in the index", "Leave it out"
             )
         return found
+
+    @cached_property
+    def _ids(self) -> Ids:
+        return Ids.of_sorted(self.ids)
 
 
 def load_pair(files: Files, number: int) -> Pair:

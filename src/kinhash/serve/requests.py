@@ -16,29 +16,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
+import fastapi
 import numpy as np
+import pydantic
+from starlette.requests import ClientDisconnect
 
 from .._internal.types import Array, Facts
 from .._internal.validation import check_integer
 from ..errors import InvalidInput, KinhashError, NotEnoughMemory, UnknownName
 from .jobs import EncodeJob, SearchJob, read_codes
-from .packages import fastapi, pydantic, starlette
 from .pair import Pair, UnknownId
 from .schemas import DEFAULT_K, MAY_BE, Schemas
-
-__all__ = [
-    "BYTES",
-    "JSON",
-    "Keys",
-    "Limits",
-    "Refused",
-    "Uploads",
-    "as_response",
-    "check_filter",
-    "encode_job",
-    "install_problems",
-    "search_job",
-]
 
 JSON, BYTES = "application/json", "application/octet-stream"
 
@@ -234,7 +222,7 @@ class Uploads:
                 refused = refused or Refused(
                     408, slow, "a client that sends faster", "Send fewer rows at once"
                 )
-            except starlette.requests.ClientDisconnect:
+            except ClientDisconnect:
                 refused = Refused(400, "The client went away before its request was complete")
             if refused is not None:
                 raise refused from None

@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import fastapi
+import pydantic
+
 from .._internal.types import Facts
 from ..codes import n_bytes
-from .packages import fastapi, pydantic
 from .pair import Pair
 
 if TYPE_CHECKING:
     from .requests import Limits
 
-__all__ = ["DEFAULT_K", "ENCODE", "MAY_BE", "PROBE", "SEARCH", "Schemas", "described", "schemas_of"]
 
 FORMATS = ("base64", "hex", "bits")  # how a code is written as text
 DEFAULT_K = 10
@@ -73,6 +74,24 @@ class Answers(pydantic.BaseModel):
     model_id: str
     pair: int = Field(description="Number of the pair of files that answered.")
     results: list[Found]
+
+
+class Problem(pydantic.BaseModel):
+    """Why a request was not answered."""
+
+    error: str
+    expected: str
+    remedy: str
+
+
+class State(pydantic.BaseModel):
+    """What the service has loaded."""
+
+    status: Literal["ok"]
+    model_id: str
+    pair: int = Field(description="How many pairs of files this service has loaded.")
+    rows: int
+    reload_refused: str | None = Field(description="Why the files on disk are not those that answer.")
 
 
 @dataclass(frozen=True)
@@ -270,30 +289,6 @@ BINARY = {"schema": {"type": "string", "format": "binary"}}
 ROWS = {
     "schema": {"type": "string", "format": "float32-rows", "contentMediaType": "application/octet-stream"}
 }
-PROBLEM = {
-    "type": "object",
-    "properties": {name: {"type": "string"} for name in ("error", "expected", "remedy")},
-    "required": ["error", "expected", "remedy"],
-}
-STATE = {
-    "type": "object",
-    "properties": {
-        "status": {"const": "ok"},
-        "model_id": {"type": "string"},
-        "pair": {"type": "integer", "description": "How many pairs of files this service has loaded."},
-        "rows": {"type": "integer"},
-        "reload_refused": {
-            "type": ["string", "null"],
-            "description": "Why the files on disk are not those that answer.",
-        },
-    },
-    "required": ["status", "model_id", "pair", "rows", "reload_refused"],
-}
-
-
-def _refused(status: int) -> Facts:
-    schema = {"$ref": REF.format(model="Problem")}
-    return {"description": PROBLEMS[status], "content": {"application/json": {"schema": schema}}}
 
 
 def _work(name: str, answers: type, summary: str, **more: Any) -> Facts:
@@ -307,7 +302,9 @@ def _work(name: str, answers: type, summary: str, **more: Any) -> Facts:
         "application/json": {"schema": {"$ref": REF.format(model=name)}},
         "application/octet-stream": {"schema": rows},
     }
-    refused = {status: _refused(status) for status in PROBLEMS if status != 404 or name == "SearchRequest"}
+    refused = {status: {"description": said, "model": Problem} for status, said in PROBLEMS.items()}
+    if name == "EncodeRequest":
+        del refused[404]  # it looks up no id
     found = {"description": summary, "model": answers, **more}
     extra = {"requestBody": {"required": True, "content": content}, "security": KEY}
     return {"summary": summary, "responses": {200: found, **refused}, "openapi_extra": extra}
@@ -317,7 +314,7 @@ ENCODE = _work("EncodeRequest", Encoded, "Codes of rows", content={"application/
 SEARCH = _work("SearchRequest", Answers, "The nearest rows of the index")
 PROBE: Facts = {
     "summary": "Whether the service answers, and from which files",
-    "responses": {200: {"description": "It does.", "content": {"application/json": {"schema": STATE}}}},
+    "responses": {200: {"description": "It does.", "model": State}},
 }
 
 
@@ -331,7 +328,7 @@ def described(app: fastapi.FastAPI, schemas: Schemas) -> Facts:
         routes=app.routes,
     )
     components = found["components"]
-    components["schemas"] |= {"Problem": PROBLEM, **schemas.described()}
+    components["schemas"] |= schemas.described()
     components["securitySchemes"] = {
         "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
         "bearer": {"type": "http", "scheme": "bearer"},

@@ -14,11 +14,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import fastapi
+import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
-
-from .packages import fastapi, uvicorn
-
-__all__ = ["BACKLOG", "serve", "server_of"]
 
 BACKLOG = 2048  # connections that wait to be accepted
 TAKEN_AT_ONCE = 16  # of them, before the loop looks after others; their files must be free beside `SPARE`
