@@ -240,12 +240,12 @@ class Evidence(NamedTuple):
 Distances = Callable[[slice], Array]  # of some rows on the left with all rows on the right, as whole numbers
 
 
-def _hamming(left: Codes, right: Codes) -> Distances:
+def hamming(left: Codes, right: Codes) -> Distances:
     mine, theirs = left.words(), right.words()
     return lambda part: word_distances(mine[part], theirs)
 
 
-def _cosine(left: Matrix, right: Matrix) -> Distances:
+def cosine_steps(left: Matrix, right: Matrix) -> Distances:
     """Cosine as a whole number of 0 (the same direction) to `COSINES`, finer where cosines are large."""
     from .metrics import unit_rows
 
@@ -262,7 +262,7 @@ def _steps(cosine: Array) -> Array:
     return np.rint(COSINES * np.sqrt(np.clip((1 - cosine) / 2, 0, 1))).astype(np.int16)
 
 
-def _of_all(
+def pairs_of_all(
     distances: Distances,
     n_steps: int,
     same: Callable[[slice], Array],
@@ -297,7 +297,7 @@ def _of_all(
     return found + right if own else np.concatenate([found, right], axis=2)
 
 
-def _of_labels(distances: Distances, n_steps: int, labels: Labels, crossed: bool) -> Evidence:
+def labeled_pairs(distances: Distances, n_steps: int, labels: Labels, crossed: bool) -> Evidence:
     """All pairs of rows of known labels: true if they share a label."""
     n, classes = len(labels), labels.classes
     tags = labels.indicator().astype(np.float32)
@@ -305,7 +305,7 @@ def _of_labels(distances: Distances, n_steps: int, labels: Labels, crossed: bool
     def same(part: slice) -> Array:
         return (tags[part] @ tags.T).toarray() > 0 if classes is None else classes[part, None] == classes
 
-    found = _of_all(distances, n_steps, same, (n, n), True, crossed)
+    found = pairs_of_all(distances, n_steps, same, (n, n), True, crossed)
     by_class: list[Ints | None] = [None, None]
     if classes is not None and len(np.unique(classes)) >= MANY_CLASSES:
         members = sp.csr_array(labels.indicator().T, dtype=np.int64)
@@ -317,7 +317,7 @@ def _of_labels(distances: Distances, n_steps: int, labels: Labels, crossed: bool
     return Evidence(true, strangers)
 
 
-def _of_pairs(steps: Ints, units: tuple[Ints, Ints], n_steps: int) -> Counts:
+def listed_pairs(steps: Ints, units: tuple[Ints, Ints], n_steps: int) -> Counts:
     """Listed pairs, each with its distance and the units of its two rows."""
     names, place = np.unique(np.concatenate(units), return_inverse=True)
     found = np.zeros((n_steps, len(names)), np.int64)
@@ -339,7 +339,7 @@ def _bound(share: Floats, n: Floats, error: float, upper: bool) -> Floats:
         return np.where(hits <= 0, 0.0, betaincinv(np.maximum(hits, 1e-9), n - hits + 1, error))
 
 
-def _false_share(per_stranger: Any, recall: Any, share_true: float) -> Array:
+def share_of_false(per_stranger: Any, recall: Any, share_true: float) -> Array:
     false = (1 - share_true) * np.asarray(per_stranger)
     total = false + share_true * np.asarray(recall)
     return np.where(total > 0, false / np.where(total > 0, total, 1), 1.0)
@@ -353,7 +353,7 @@ class Tester:
         self.n_false, self.n_found, self.share_true = n_false, n_found, share_true
         self.most = _bound(self.false, n_false, OF_STRANGERS, True)
         self.least = _bound(self.found, n_found, OF_TRUE, False)
-        self.worst = _false_share(self.most, self.least, share_true)
+        self.worst = share_of_false(self.most, self.least, share_true)
 
     def radius(self, max_false: float) -> int | None:
         """The last radius of a run of tests that pass; the larger one of the two runs."""
@@ -379,7 +379,7 @@ class Tester:
         low = float(_bound(self.false, self.n_false, half, False)[radius])
         found = [float(_bound(self.found, self.n_found, half, upper)[radius]) for upper in (False, True)]
         value, recall = float(self.false[radius]), float(self.found[radius])
-        share = [float(_false_share(f, r, self.share_true)) for f, r in ((value, recall), (low, found[1]))]
+        share = [float(share_of_false(f, r, self.share_true)) for f, r in ((value, recall), (low, found[1]))]
         return {
             "false_share": Rate(share[0], share[1], float(self.worst[radius])),
             "per_stranger": Rate(value, low, float(self.most[radius])),
@@ -451,11 +451,11 @@ def decide_labels(
     if len(rows) > MOST_ROWS:
         rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
     labels, crossed, n_bits = labels[rows], sides[0] is not sides[1], sides[0].n_bits
-    evidence = _of_labels(_hamming(sides[0][rows], sides[1][rows]), n_bits + 1, labels, crossed)
+    evidence = labeled_pairs(hamming(sides[0][rows], sides[1][rows]), n_bits + 1, labels, crossed)
     _require_both(evidence.true.n_pairs, evidence.strangers.n_pairs)
     cosines = None
     if features[0].shape[1] == features[1].shape[1]:
-        cosines = _of_labels(_cosine(*(X[rows] for X in features)), COSINES + 1, labels, crossed)
+        cosines = labeled_pairs(cosine_steps(*(X[rows] for X in features)), COSINES + 1, labels, crossed)
     natural = evidence.true.n_pairs / (evidence.true.n_pairs + evidence.strangers.n_pairs)
     shared = (
         "that share a tag, against rows that share none" if labels.is_tags else "of one class, against others"
@@ -485,13 +485,13 @@ def decide_pairs(
     alike = features[0].shape[1] == features[1].shape[1]
     steps = [sides[0][left].distances(sides[1][right])]
     if alike:
-        steps.append(_cosine_of_pairs(features, left, right))
+        steps.append(cosines_of_pairs(features, left, right))
     counts = n_bits + 1, COSINES + 1
     n_rows = len(np.unique(np.concatenate(units)))
     if same is not None:
         _require_both(int(same.sum()), int((~same).sum()))
         found = [
-            Evidence(*(_of_pairs(own[kind], (units[0][kind], units[1][kind]), n) for kind in (same, ~same)))
+            Evidence(*(listed_pairs(own[kind], (units[0][kind], units[1][kind]), n) for kind in (same, ~same)))
             for own, n in zip(steps, counts, strict=False)
         ]
         natural, against = float(same.mean()), "pairs listed as not the same"
@@ -509,13 +509,13 @@ def decide_pairs(
         def linked(part: slice) -> Array:
             return groups[0][part, None] == groups[1]
 
-        measures = [_hamming(sides[0][ours], sides[1][theirs])]
+        measures = [hamming(sides[0][ours], sides[1][theirs])]
         if alike:
-            measures.append(_cosine(features[0][ours], features[1][theirs]))
+            measures.append(cosine_steps(features[0][ours], features[1][theirs]))
         found = []
         for own, n, measure in zip(steps, counts, measures, strict=False):
-            others = _of_all(measure, n, linked, (len(ours), len(theirs)), not crossed, crossed)[0]
-            found.append(Evidence(_of_pairs(own, units, n), Counts(others, int(others.sum()) // 2)))
+            others = pairs_of_all(measure, n, linked, (len(ours), len(theirs)), not crossed, crossed)[0]
+            found.append(Evidence(listed_pairs(own, units, n), Counts(others, int(others.sum()) // 2)))
         _require_both(len(left), found[0].strangers.n_pairs)
         against = "all other pairs of their rows"
     facts = {"n_rows": n_rows, "pairs": f"pairs listed as the same, against {against}"}
@@ -523,7 +523,7 @@ def decide_pairs(
     return _decide(found[0], cosines, n_bits, max_false, float(share_true or natural), facts)
 
 
-def _cosine_of_pairs(features: tuple[Matrix, Matrix], left: Ints, right: Ints) -> Ints:
+def cosines_of_pairs(features: tuple[Matrix, Matrix], left: Ints, right: Ints) -> Ints:
     from .metrics import unit_rows
 
     out = np.empty(len(left), np.int64)
@@ -588,10 +588,10 @@ def decide_duplicates(
             break
         radius += 1 + radius // 4
     ends = queries[false], found[false]
-    near = _of_pairs(steps[false], ends, radius + 1)
+    near = listed_pairs(steps[false], ends, radius + 1)
     both = len(named) + (len(rows) - 1) * np.isin(np.unique(np.concatenate(ends)), named)
     strangers = Counts(near.by_unit, len(named) * (len(rows) - 1), of_unit=both)
-    true = _of_pairs(rows[units[0]].distances(rows[units[1]]), units, rows.n_bits + 1)
+    true = listed_pairs(rows[units[0]].distances(rows[units[1]]), units, rows.n_bits + 1)
     true = Counts(true.by_unit[: radius + 1], true.n_pairs, of_unit=true.by_unit.sum(axis=0))
     natural = 2 * len(units[0]) / (len(every) * (len(rows) - 1))
     facts = {
