@@ -7,8 +7,9 @@ from sklearn.datasets import load_digits
 
 import kinhash
 from kinhash import Codes, EnergyHasher, HammingIndex
-from kinhash.decision import Decision, decide_labels, decide_pairs
+from kinhash.decision import Decision, decide_duplicates, decide_labels, decide_pairs
 from kinhash.errors import InvalidInput, KinhashWarning
+from kinhash.index import near_duplicates
 
 X, Y = load_digits(return_X_y=True)
 FITTED = 1000
@@ -215,3 +216,49 @@ def test_shares_are_between_0_and_1(hasher, share):
 def test_one_kind_of_pair_is_not_enough(hasher):
     with pytest.raises(InvalidInput, match="There is no pair of strangers"):
         hasher.decide(X[FITTED : FITTED + 5], [1] * 5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_star_groups_are_those_of_brute_force(seed, keep):
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0, 2, (40, 16))[rng.integers(0, 40, 300)] ^ (rng.random((300, 16)) < 0.05)
+    radius, names = int(rng.integers(0, 5)), 3 * np.arange(300)
+    far = (bits[:, None] != bits).sum(axis=2)
+    owner, order = np.full(300, -1), np.arange(300)[:: 1 if keep == "first" else -1]
+    for row in order:
+        if owner[row] < 0:
+            owner[(owner < 0) & (far[row] <= radius)] = row
+    found = near_duplicates(Codes.from_bits(bits, ids=names), radius, keep=keep)
+    kept = found.ids[found.kept][found.groups] // 3
+    assert dict(zip((found.ids // 3).tolist(), kept.tolist(), strict=True)) == {
+        row: int(owner[row]) for row in range(300) if (owner == owner[row]).sum() > 1
+    }
+    assert found.distances.tolist() == far[found.ids // 3, kept].tolist()
+    assert found.distances.max(initial=0) <= radius
+
+
+def test_known_duplicates_choose_the_radius_of_their_search():
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (3000, 48))
+    bits[2000:] = bits[:1000] ^ (rng.random((1000, 48)) < 0.03)
+    bits[1000:1200] = bits[rng.permutation(1000)[:200]] ^ (
+        rng.random((200, 48)) < 0.25
+    )  # alike, and not the same
+    names = np.array([f"item {i}" for i in range(3000)])
+    index = HammingIndex.from_codes(Codes.from_bits(bits, ids=names))
+    some = rng.permutation(1000)[:600]
+    decision = decide_duplicates(index, names[some], names[2000 + some], max_false=0.02)
+    assert decision.radius is not None
+    found = near_duplicates(index, decision.radius)
+    row = {name: number for number, name in enumerate(names)}
+    dropped = [
+        (row[a], row[b])
+        for a, b in zip(found.ids, found.ids[found.kept][found.groups], strict=True)
+        if a != b
+    ]
+    right = [abs(a - b) == 2000 for a, b in dropped]
+    assert np.mean(right) >= 0.98
+    assert sum(right) >= 900
+    with pytest.raises(InvalidInput, match="No radius was decided"):
+        near_duplicates(index, "decided")

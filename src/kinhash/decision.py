@@ -491,7 +491,9 @@ def decide_pairs(
     if same is not None:
         _require_both(int(same.sum()), int((~same).sum()))
         found = [
-            Evidence(*(listed_pairs(own[kind], (units[0][kind], units[1][kind]), n) for kind in (same, ~same)))
+            Evidence(
+                *(listed_pairs(own[kind], (units[0][kind], units[1][kind]), n) for kind in (same, ~same))
+            )
             for own, n in zip(steps, counts, strict=False)
         ]
         natural, against = float(same.mean()), "pairs listed as not the same"

@@ -207,7 +207,9 @@ def test_near_duplicates_are_the_components_of_the_graph(seed):
     for _ in range(len(bits)):
         group = np.array([group[far[i] <= radius].min() for i in range(len(bits))])
     for keep in ("first", "last"):
-        found = near_duplicates(Codes.from_bits(bits, ids=np.arange(len(bits)) * 2), radius, keep=keep)
+        found = near_duplicates(
+            Codes.from_bits(bits, ids=np.arange(len(bits)) * 2), radius, keep=keep, linkage="chain"
+        )
         sizes = np.bincount(group, minlength=len(bits))
         members = [i for i in np.argsort(group, kind="stable") if sizes[group[i]] > 1]
         assert found.ids.tolist() == [2 * i for i in members]

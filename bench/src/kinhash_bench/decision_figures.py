@@ -23,7 +23,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,17 @@ Record = dict[str, Any]
 def decide(name: str, splits: int) -> Iterator[Record]:
     """Resplits of what was held out of one fit."""
     from kinhash import EnergyHasher
-    from kinhash.decision import COSINES, Evidence, Tester, cosine_steps, hamming, labeled_pairs, listed_pairs
-    from kinhash.decision import cosines_of_pairs, share_of_false
+    from kinhash.decision import (
+        COSINES,
+        Evidence,
+        Tester,
+        cosine_steps,
+        cosines_of_pairs,
+        hamming,
+        labeled_pairs,
+        listed_pairs,
+        share_of_false,
+    )
     from kinhash.labels import read_labels
 
     hasher, rng = EnergyHasher(BITS, random_state=0), np.random.default_rng(0)
@@ -56,14 +65,14 @@ def decide(name: str, splits: int) -> Iterator[Record]:
         X, labels, codes = X[half:], read_labels(y[half:]), hasher.encode(X[half:])
         size = min(MOST, len(X) // 2)
 
-        def sides() -> Iterator[tuple[Evidence, Evidence]]:
+        def sides() -> Iterator[list[Evidence]]:
             rows = rng.permutation(len(X))
             for some in (rows[:size], rows[size : size + MOST]):
-                yield tuple(
+                yield [
                     labeled_pairs(distances, steps + 1, labels[some], False)
                     for distances, steps in ((hamming(codes[some], codes[some]), BITS),
                                              (cosine_steps(X[some], X[some]), COSINES))
-                )  # fmt: skip
+                ]  # fmt: skip
     else:
         X, ends, same = pairs_of(name)
         left, right = ends.T
@@ -71,19 +80,20 @@ def decide(name: str, splits: int) -> Iterator[Record]:
         fitted = rng.random(groups.max() + 1) < 0.5
         learnt = fitted[groups[left]]
         rows, place = np.unique(ends[learnt], return_inverse=True)
-        hasher.fit_pairs(X[rows], *place.reshape(-1, 2).T, same[learnt])
+        ours, theirs = place.reshape(-1, 2).T
+        hasher.fit_pairs(X[rows], ours, theirs, same[learnt])
         left, right, same, groups = left[~learnt], right[~learnt], same[~learnt], groups[left[~learnt]]
         codes = hasher.encode(X)
         steps = codes[left].distances(codes[right]), cosines_of_pairs((X, X), left, right)
 
-        def sides() -> Iterator[tuple[Evidence, Evidence]]:
+        def sides() -> Iterator[list[Evidence]]:
             first = (rng.random(groups.max() + 1) < 0.5)[groups]
             for part in (first, ~first):
                 kinds = part & same, part & ~same
-                yield tuple(
+                yield [
                     Evidence(*(listed_pairs(own[one], (left[one], right[one]), n + 1) for one in kinds))
                     for own, n in zip(steps, (BITS, COSINES), strict=True)
-                )
+                ]
 
     found: dict[tuple[float, int], list[tuple[float, float]]] = {}
     sizes = []
@@ -97,7 +107,10 @@ def decide(name: str, splits: int) -> Iterator[Record]:
                 radius = tester.radius(share)
                 value = np.nan, np.nan
                 if radius is not None:
-                    value = float(share_of_false(judge.false, judge.found, prior)[radius]), float(judge.found[radius])
+                    value = (
+                        float(share_of_false(judge.false, judge.found, prior)[radius]),
+                        float(judge.found[radius]),
+                    )
                 found.setdefault((share, kind), []).append(value)
     n_true, n_strangers, prior = np.mean(sizes, axis=0)
     for share in SHARES:
@@ -127,7 +140,7 @@ def pairs_of(name: str) -> tuple[Array, Array, Array]:
 # -- duplicates ------------------------------------------------------------------------------------
 
 
-def dedup(n: int, radii: int = 1) -> Iterator[Record]:
+def dedup(n: int) -> Iterator[Record]:
     """Planted copies among codes of a mixture: what groups within the radius get right."""
     from kinhash import Codes, HammingIndex
     from kinhash.decision import decide_duplicates
@@ -136,7 +149,9 @@ def dedup(n: int, radii: int = 1) -> Iterator[Record]:
     rng = np.random.default_rng(0)
     n_copies, W = n // 10, rng.standard_normal((32, BITS)).astype(np.float32)
     centers = rng.standard_normal((2_000, 32)).astype(np.float32)
-    rows = centers[rng.integers(2_000, size=n - n_copies)] + rng.standard_normal((n - n_copies, 32)).astype(np.float32)
+    rows = centers[rng.integers(2_000, size=n - n_copies)] + rng.standard_normal((n - n_copies, 32)).astype(
+        np.float32
+    )
     origin = rng.choice(n - n_copies, n_copies, replace=False)
     copies = rows[origin] + 0.08 * rng.standard_normal((n_copies, 32)).astype(np.float32)
     order = rng.permutation(n)
@@ -177,14 +192,15 @@ def main() -> None:
     parser.add_argument("--out", required=True)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    tasks = {
-        "decide": lambda: (one for name in given.sets or (*PAIRED, *LABELED) for one in decide(name, given.splits)),
+    tasks: dict[str, Callable[[], Iterator[Record]]] = {
+        "decide": lambda: (
+            one for name in given.sets or (*PAIRED, *LABELED) for one in decide(name, given.splits)
+        ),
         "dedup": lambda: dedup(given.rows),
     }
     with open(given.out, "a", encoding="utf-8") as out:
         for record in tasks[given.task]():
             print(json.dumps(record), file=out, flush=True)
-            print(record, flush=True)
 
 
 if __name__ == "__main__":

@@ -673,13 +673,7 @@ class HammingIndex:
     def _decided(self, codes: CodesLike, state: _State) -> int:
         """The radius that the model of the queries has decided, or else that of the index."""
         radius = codes.same_within if isinstance(codes, Codes) else None
-        radius = state.same_within if radius is None else radius
-        if radius is None:
-            raise InvalidInput(
-                "No radius was decided for these codes",
-                "codes of a model that has decided within which radius rows are the same",
-                "Call decide or decide_pairs of the hasher, on rows that were not in the fit, and encode again",
-            )
+        radius = _decided(state.same_within if radius is None else radius)
         if any(np.any(segment.learned) for segment in state.segments):
             warn(
                 "The index holds learned codes, and the decision was made on mapped ones: its evidence does not cover "
@@ -966,6 +960,17 @@ def _mixture(segments: Sequence[Segment], learned: Any, n_rows: int) -> str | No
     )
 
 
+def _decided(radius: int | None) -> int:
+    """A radius that was decided, or an error."""
+    if radius is None:
+        raise InvalidInput(
+            "No radius was decided for these codes",
+            "codes of a model that has decided within which radius rows are the same",
+            "Call decide or decide_pairs of the hasher, on rows that were not in the fit, and encode again",
+        )
+    return radius
+
+
 # ---- near duplicates ---------------------------------------------------------------------------
 
 MOST_PAIRS = 2**23  # pairs that a search can find at most, per thread: some 80 bytes each while it runs
@@ -976,8 +981,7 @@ MOST_QUERIES = 100  # codes of a search, per thread, where that bound leaves mor
 class NearDuplicates:
     """The rows in groups of two or more, group after group, each in the order of the rows.
 
-    ``distances`` are those to the row of the group that is kept. In a chain of near duplicates they may
-    exceed the radius.
+    ``distances`` are those to the row of the group that is kept. Only in chains they may exceed the radius.
     """
 
     n_rows: int
@@ -1001,22 +1005,32 @@ class NearDuplicates:
         return f"NearDuplicates({len(self.ids)} of {self.n_rows} rows in {self.n_groups} groups)"
 
 
-def near_duplicates(codes: HammingIndex | CodesLike, radius: int, *, keep: str = "first") -> NearDuplicates:
-    """Find the groups of rows that are linked by pairs within ``radius``, exactly.
+def near_duplicates(
+    codes: HammingIndex | CodesLike,
+    radius: int | Literal["decided"],
+    *,
+    keep: str = "first",
+    linkage: str = "star",
+) -> NearDuplicates:
+    """Find groups of rows that are nearly the same, exactly; one row of each group is kept.
 
-    Two rows are in one group if a chain of rows leads from one to the other, each within ``radius`` of the
-    next. One row of each group is kept. Distinct codes are compared, so a million equal rows cost no more
-    than one. Never n × n: they are searched in blocks that find 2**23 pairs per thread at most, 80 bytes
-    each. Beyond that, some 100 bytes per row of 64 bits.
+    A row is kept if it is not within ``radius`` of one that is kept already, and otherwise joins the group of the
+    first such row: so every row is within the radius of the one that stands for it. Distinct codes are compared,
+    so a million equal rows cost no more than one. Never n × n: they are searched in blocks that find 2**23 pairs
+    per thread at most, 80 bytes each. Beyond that, some 100 bytes per row of 64 bits.
 
     Parameters
     ----------
     codes : HammingIndex, Codes or array-like
         An index, or codes in any form that `HammingIndex.from_codes` takes.
-    radius : int
-        Largest distance of a pair that links two rows; 0 finds equal codes.
+    radius : int or "decided"
+        Largest distance of a row to the one that is kept; 0 finds equal codes. "decided" is the radius of the
+        model's decision; `kinhash.decision.decide_duplicates` chooses one by known duplicates.
     keep : {"first", "last"}, default="first"
         Which row of a group is kept, in the order of the ids of an index, or of the rows of codes.
+    linkage : {"star", "chain"}, default="star"
+        "chain": two rows are in one group if a chain of rows leads from one to the other, each within the radius
+        of the next. Its ends may be far apart.
 
     Returns
     -------
@@ -1029,11 +1043,17 @@ def near_duplicates(codes: HammingIndex | CodesLike, radius: int, *, keep: str =
     ([0, 2, 1, 3], [0, 0, 1, 1], [2, 3])
     """
     check_choice("keep", keep, ("first", "last"))
+    check_choice("linkage", linkage, ("star", "chain"))
     rows = codes.codes() if isinstance(codes, HammingIndex) else as_codes(codes)
-    radius = min(check_integer("radius", radius, 0), rows.n_bits)
+    within = _decided(rows.same_within) if radius == "decided" else check_integer("radius", radius, 0)
+    within = min(within, rows.n_bits)
     words = read_only(to_words(rows.packed))
     segment = Segment.build(words, rows.n_bits, Ids(len(rows)), {}, False)
-    roots = _roots(segment, radius)[segment.code_of_rank()]
+    code_of_row = segment.code_of_rank()
+    last = np.zeros(segment.n_codes, np.int64)
+    np.maximum.at(last, code_of_row, np.arange(len(rows)))
+    order = np.arange(segment.n_codes) if keep == "first" else np.argsort(-last)
+    roots = _roots(segment, within, None if linkage == "chain" else order)[code_of_row]
     members = np.flatnonzero(np.bincount(roots, minlength=1)[roots] > 1)
     _, groups = np.unique(roots[members], return_inverse=True)
     order = np.argsort(groups, kind="stable")
@@ -1044,16 +1064,30 @@ def near_duplicates(codes: HammingIndex | CodesLike, radius: int, *, keep: str =
     differing = words[members] ^ words[members[kept]][groups]
     distances = np.bitwise_count(differing).sum(axis=1, dtype=np.int32)
     ids = members if rows.ids is None else as_ids(rows.ids)[members]
-    return NearDuplicates(len(rows), radius, ids, groups, kept, distances)
+    return NearDuplicates(len(rows), within, ids, groups, kept, distances)
 
 
-def _roots(segment: Segment, radius: int) -> Ints:
-    """The smallest code of the group of every distinct code."""
+def _roots(segment: Segment, radius: int, order: Ints | None) -> Ints:
+    """A code of the group of every distinct code: in stars the one that is kept, the first by ``order``."""
     n_codes = segment.n_codes
     distinct = Segment(segment.n_bits, segment.blocks, n_codes, EMPTY, EMPTY, Ids(n_codes))
     words = distinct.words()
     parents = np.arange(n_codes)
     size = n_threads() * max(1, min(MOST_QUERIES, MOST_PAIRS // max(1, n_codes)))
+    if order is not None and radius:
+        free, place = np.ones(n_codes, bool), 0
+        while place < n_codes:
+            block, seen = order[place : place + 16 * size], free[order[place : place + 16 * size]]
+            block = block[seen][:size]  # codes that have joined a group are not searched
+            place = place + 16 * size if seen.sum() <= size else place + int(np.flatnonzero(seen)[size])
+            query, _, others = distinct.within(read_only(words[block]), radius)
+            splits = np.searchsorted(query, np.arange(len(block) + 1))
+            for number, code in enumerate(block.tolist()):
+                if free[code]:
+                    near = others[splits[number] : splits[number + 1]]
+                    near = near[free[near]]
+                    parents[near], free[near] = code, False
+        return parents
     for start in range(0, n_codes if radius else 0, size):
         query, _, others = distinct.within(read_only(words[start : start + size]), radius)
         query = query + start
