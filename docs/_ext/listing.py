@@ -42,11 +42,11 @@ PUBLIC = {
     "kinhash.data": ("Matrix", "Table", "read_table"),
     "kinhash.labels": ("Labels", "read_labels"),
     "kinhash.metrics": (
-        "CodeHealth", "Comparison", "Interval", "MeanScore", "PairedTest", "PrecisionRecallCurve",
+        "CodeHealth", "Comparison", "Interval", "MeanScore", "PrecisionRecallCurve",
         "ScoreOfLabel",
         "bootstrap_interval", "code_health", "compare", "compare_bits", "compare_pairs", "compare_triplets",
         "compare_views", "evaluate", "hold_out", "mixture",
-        "paired_test", "precision_recall_curve",
+        "precision_recall_curve",
         "radius_for_precision", "scores_by_label", "self_retrieval", "some_queries",
     ),
     "kinhash.models": ("Map", "WholeMap", "to_onnx"),

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from kinhash.codes import Codes
@@ -19,6 +20,7 @@ from kinhash.errors import CodesMismatch, InvalidInput, KinhashWarning, UnknownN
 from kinhash.metrics import (
     MeanScore,
     TieGroups,
+    bootstrap_interval,
     evaluate,
     precision_recall_curve,
     radius_for_precision,
@@ -423,6 +425,43 @@ def test_radius_for_precision(distances, kin, precision, radius):
     for bad in (0, 1.5, float("nan")):
         with pytest.raises(InvalidInput, match="precision is"):
             radius_for_precision(ZERO, ZERO, [1], [1], precision=bad)
+
+
+# -- how sure is a mean ----------------------------------------------------------------------------
+
+
+def test_interval_agrees_with_scipy():
+    scores = np.random.default_rng(0).beta(2, 3, 400)
+    mine = bootstrap_interval(np.append(scores, np.nan))
+    theirs = stats.bootstrap(
+        (scores,), np.mean, method="percentile", n_resamples=10_000, rng=np.random.default_rng(1)
+    ).confidence_interval
+    assert mine.n_queries == 400
+    assert mine.value == pytest.approx(scores.mean())
+    width = theirs.high - theirs.low
+    assert abs(mine.low - theirs.low) < 0.05 * width
+    assert abs(mine.high - theirs.high) < 0.05 * width
+    assert mine == bootstrap_interval(scores)  # same seed, same interval
+
+
+def test_interval_covers_the_truth_about_as_often_as_it_says():
+    rng = np.random.default_rng(3)
+    inside = 0
+    for _ in range(200):
+        interval = bootstrap_interval(rng.random(50), level=0.9, n_resamples=400, random_state=rng)
+        inside += interval.low <= 0.5 <= interval.high
+    assert 0.82 <= inside / 200 <= 0.96
+
+
+def test_scores_that_have_no_interval():
+    for scores, how, match in (
+        ([np.nan], {}, "No query"),
+        (np.zeros((2, 2)), {}, "shape"),
+        ([0.5], {"level": 1}, "level"),
+        ([0.5], {"n_resamples": 0}, "n_resamples"),
+    ):
+        with pytest.raises(InvalidInput, match=match):
+            bootstrap_interval(scores, **how)
 
 
 # -- what does not belong together -------------------------------------------------------------------

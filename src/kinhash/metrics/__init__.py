@@ -13,10 +13,6 @@ from .answers import self_retrieval as self_retrieval
 from .answers import some_queries as some_queries
 from .answers import top_k as top_k
 from .answers import unit_rows as unit_rows
-from .confidence import Interval as Interval
-from .confidence import PairedTest as PairedTest
-from .confidence import bootstrap_interval as bootstrap_interval
-from .confidence import paired_test as paired_test
 from .health import CodeHealth as CodeHealth
 from .health import code_health as code_health
 from .judge import MOST_HELD_OUT as MOST_HELD_OUT
@@ -41,11 +37,13 @@ from .label_model import log_losses as log_losses
 from .label_model import out_of_fold as out_of_fold
 from .label_model import unseen_chances as unseen_chances
 from .rankings import NO_KIN as NO_KIN
+from .rankings import Interval as Interval
 from .rankings import MeanScore as MeanScore
 from .rankings import PrecisionRecallCurve as PrecisionRecallCurve
 from .rankings import Ranking as Ranking
 from .rankings import ScoreRows as ScoreRows
 from .rankings import Sides as Sides
+from .rankings import bootstrap_interval as bootstrap_interval
 from .rankings import evaluate as evaluate
 from .rankings import hamming_scores as hamming_scores
 from .rankings import own_rows as own_rows

@@ -49,9 +49,8 @@ from .answers import (
     unit_rows,
     wins,
 )
-from .confidence import Interval, bootstrap_interval
 from .label_model import Chances, expected_jaccard, label_bytes, shared_label
-from .rankings import ScoreRows, hamming_scores
+from .rankings import Interval, ScoreRows, bootstrap_interval, hamming_scores
 from .rivals import CLASSIFIER, COSINE, ITQ_CODES, LABEL_BYTE, OPQ_CODES, RANDOM, UNSUPERVISED, Rivals, Search
 
 MOST_HELD_OUT, SHARE_HELD_OUT, MOST_QUERIES = 1_000, 0.1, 500

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._internal.blocks import block_slices, map_blocks
-from .._internal.types import Array, Bools, Bytes, Floats, Ints, LabelsLike, Matrix
+from .._internal.types import Array, Bools, Bytes, Floats, Ints, LabelsLike, Matrix, Numbers, Seed
 from .._internal.validation import check_choice, check_integer
 from ..codes import Codes, CodesLike, as_codes, to_words, word_distances
 from ..errors import InvalidInput, KinhashWarning, UnknownName
@@ -30,6 +30,7 @@ NO_KIN = ("skip", "zero")
 MAX_GRADE = 255
 TABLE_BYTES, GRADE_BYTES = 8 << 20, 16 << 20  # counters and grades of one block of queries
 BLOCK_PAIRS = 1 << 18  # pairs of a query and a row that are looked at together
+DRAW_BYTES = 16 << 20  # draws of a bootstrap
 
 ScoreRows: TypeAlias = Callable[[Ints], Array]
 """Query positions → their scores for the whole database, higher for nearer rows."""
@@ -220,6 +221,75 @@ class MeanScore(float):
             f"{self.n_unknown_queries} of unknown label; {self.n_database} database rows, "
             f"{self.n_unknown_rows} of unknown label"
         )
+
+
+# -- how sure is a mean over queries ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over ``n_queries`` queries and the interval that other queries of the kind would give."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+    n_queries: int
+
+    def __str__(self) -> str:
+        interval = f"{self.level:.0%} interval {self.low:.4f} .. {self.high:.4f}"
+        return f"{self.value:.4f} ({interval}, {self.n_queries} queries)"
+
+
+def bootstrap_interval(
+    scores: Numbers, *, level: float = 0.95, n_resamples: int = 10_000, random_state: Seed = 0
+) -> Interval:
+    """Percentile interval of the mean when queries are drawn again with replacement.
+
+    Covers the choice of queries, not the choice of partition or the randomness of training. The interval of a
+    difference, ``b - a`` of two scores per query, says whether one method is better on these queries.
+    Peak memory: 16 MB of draws.
+
+    Parameters
+    ----------
+    scores : array of shape (queries,)
+        Scores per query; NaN (no relevant rows) is left out.
+    level : float, default=0.95
+    n_resamples : int, default=10_000
+    random_state : int or Generator, default=0
+    """
+    from scipy.stats import bootstrap
+
+    found = np.asarray(scores, np.float64)
+    if found.ndim != 1:
+        raise InvalidInput(
+            f"The scores have shape {found.shape}",
+            "one score per query (1-D), NaN for queries without similar rows",
+            "Pass the per_query of a score",
+        )
+    found = found[~np.isnan(found)]
+    if not len(found):
+        raise InvalidInput(
+            "No query has a score",
+            "at least one score that is not NaN",
+            "Evaluate queries that have similar rows in the database",
+        )
+    if not 0 < level < 1:
+        raise InvalidInput(f"level is {level!r}", "a share between 0 and 1", "Choose, say, 0.95")
+    check_integer("n_resamples", n_resamples, 1)
+    value, n = float(found.mean()), len(found)
+    if n == 1:  # whatever is drawn, it is that query
+        return Interval(value, value, value, level, n)
+    drawn = bootstrap(
+        (found,),
+        np.mean,
+        method="percentile",
+        confidence_level=level,
+        n_resamples=n_resamples,
+        batch=max(1, DRAW_BYTES // (16 * n)),
+        rng=np.random.default_rng(random_state),
+    ).confidence_interval
+    return Interval(value, float(drawn.low), float(drawn.high), level, n)
 
 
 # -- measures by name ------------------------------------------------------------------------------
