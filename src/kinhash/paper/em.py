@@ -7,12 +7,14 @@ where it states them. Where it is silent or contradicts itself, docs/paper.md sa
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._internal.types import Floats32, Ints, Numbers, Seed
+from .._internal.types import Floats32, Numbers, Seed
 from .._internal.validation import check_choice, check_flag, check_integer, check_number
 from ..base import Learned
 from ..codes import pack_bits
@@ -33,21 +35,17 @@ from .method import Method
 from .similarity import Training
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PaperMethod(Method):
-    """Linearized mean field on one energy, then a ridge map.
+    """Codes of one energy by mean field, then a ridge map.
 
     Parameters
     ----------
     n_bits : int, default=64
     n_anchors : int, default=1000
         Rows sampled as columns of S (m in the paper): its stochastic learning.
-    n_sweeps : int, default=None
-        Sweeps over the sample (T in the paper, which names 2 to 10 and uses 3 to save time). None is 10 up to 32
-        bits, where they are worth .01 to .02 mAP, 5 beyond, where codes settle sooner, and 3 with ``literal``.
     clip : float, default=2.0
         Half-width c of the interval on which the sigmoid is replaced by a line; below 2.5997.
-    renormalize : {"row", "symmetric", "none"}, default="row"
-        "row" is min–max, as in the paper.
     rounding : {"mean", "median", "half"}, default="mean"
         Where marginals turn into bits; "mean" is the paper's.
     alpha : float, "auto" or "gcv", default="auto"
@@ -55,9 +53,6 @@ class PaperMethod(Method):
         cross-validation.
     anchors : array-like of int, default=None
         Row numbers to use as the sample instead of drawing them.
-    literal : bool, default=False
-        Run Algorithm 1 exactly as printed: update all sampled rows at once, and sum over all n rows, whose bits
-        are random until the last step. Sampled rows keep their marginals. The codes degenerate; see docs/paper.md.
     standardize : bool, default=True
         Bring every column to mean 0 and deviation 1 (training rows).
     random_state : int or Generator, default=None
@@ -75,73 +70,32 @@ class PaperMethod(Method):
     Memory beyond X: O(m² + groups·d + p²), a few blocks of rows, and the packed codes.
     """
 
+    n_bits: int = field(default=64, kw_only=False)
+    n_anchors: int = 1000
+    clip: float = 2.0
+    rounding: str = "mean"
+    alpha: float | str = "auto"
+    anchors: Numbers | None = None
+    standardize: bool = True
+    random_state: Seed = None
+    n_jobs: int | None = None
+    verbose: int = 0
     _energy: ClassVar[type[Energy]]
-
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_anchors: int = 1000,
-        n_sweeps: int | None = None,
-        clip: float = 2.0,
-        renormalize: str = "row",
-        rounding: str = "mean",
-        alpha: float | str = "auto",
-        anchors: Numbers | None = None,
-        literal: bool = False,
-        standardize: bool = True,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.n_anchors = n_anchors
-        self.n_sweeps = n_sweeps
-        self.clip = clip
-        self.renormalize = renormalize
-        self.rounding = rounding
-        self.alpha = alpha
-        self.anchors = anchors
-        self.literal = literal
-        self.standardize = standardize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def check_parameters(self) -> None:
         super().check_parameters()
         check_integer("n_anchors", self.n_anchors, 2)
-        if self.n_sweeps is not None:
-            check_integer("n_sweeps", self.n_sweeps, 1)
         line_slope(self.clip)
-        check_choice("renormalize", self.renormalize, RENORMALIZE)
         check_choice("rounding", self.rounding, ROUNDING)
         if isinstance(self.alpha, str):
             check_choice("alpha", self.alpha, ("auto", "gcv"))
         else:
             check_number("alpha", self.alpha, 0.0)
-        check_flag("literal", self.literal)
         check_flag("standardize", self.standardize)
 
+    @abstractmethod
     def _infer(self, training: Training) -> Solution:
         """Codes of the sample, and how others follow."""
-        sweeps = self.n_sweeps
-        if sweeps is None:
-            sweeps = 3 if self.literal else 10 if self.n_bits <= 32 else 5
-        energy: Energy = LFH(printed=True) if self.literal and self._energy is LFH else self._energy()
-        return solve_linearized(
-            training.supervision,
-            energy,
-            self.n_bits,
-            training.rng,
-            training.weights,
-            n_sweeps=sweeps,
-            clip=self.clip,
-            renormalize=self.renormalize,
-            n_anchors=self.n_anchors,
-            anchors=self.anchors,
-            literal=self.literal,
-        )
 
     def _learn_from(self, training: Training) -> Learned:
         supervision, group = training.supervision, training.supervision.group_of_row
@@ -177,12 +131,10 @@ class PaperMethod(Method):
         check_is_fitted(self, "model_")
         if "_marginals" not in self.__dict__:
             raise AttributeError("marginals_ exist only right after fit")
-        table, group = self._marginals
+        table, group = self.__dict__["_marginals"]
         phi: Floats32 = table[group]
         phi[group < 0] = np.nan
         return phi
-
-    _marginals: tuple[Floats32, Ints]
 
     def without_training(self) -> Self:
         light: Any = super().without_training()
@@ -190,19 +142,68 @@ class PaperMethod(Method):
         return light
 
 
-class EMKSH(PaperMethod):
+@dataclass(eq=False, repr=False, kw_only=True)
+class Linearized(PaperMethod):
+    """Linearized mean field on one energy, then a ridge map.
+
+    Parameters
+    ----------
+    n_sweeps : int, default=None
+        Sweeps over the sample (T in the paper, which names 2 to 10 and uses 3 to save time). None is 10 up to 32
+        bits, where they are worth .01 to .02 mAP, 5 beyond, where codes settle sooner, and 3 with ``literal``.
+    renormalize : {"row", "symmetric", "none"}, default="row"
+        "row" is min–max, as in the paper.
+    literal : bool, default=False
+        Run Algorithm 1 exactly as printed: update all sampled rows at once, and sum over all n rows, whose bits
+        are random until the last step. Sampled rows keep their marginals. The codes degenerate; see docs/paper.md.
+    n_bits, n_anchors, clip, rounding, alpha, anchors, standardize, random_state, n_jobs, verbose
+        As in `PaperMethod`.
+    """
+
+    n_sweeps: int | None = None
+    renormalize: str = "row"
+    literal: bool = False
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.n_sweeps is not None:
+            check_integer("n_sweeps", self.n_sweeps, 1)
+        check_choice("renormalize", self.renormalize, RENORMALIZE)
+        check_flag("literal", self.literal)
+
+    def _infer(self, training: Training) -> Solution:
+        sweeps = self.n_sweeps
+        if sweeps is None:
+            sweeps = 3 if self.literal else 10 if self.n_bits <= 32 else 5
+        energy: Energy = LFH(printed=True) if self.literal and self._energy is LFH else self._energy()
+        return solve_linearized(
+            training.supervision,
+            energy,
+            self.n_bits,
+            training.rng,
+            training.weights,
+            n_sweeps=sweeps,
+            clip=self.clip,
+            renormalize=self.renormalize,
+            n_anchors=self.n_anchors,
+            anchors=self.anchors,
+            literal=self.literal,
+        )
+
+
+class EMKSH(Linearized):
     """EM-KSH: inner products of codes equal to ±d, by linearized mean field (paper, algorithm 1)."""
 
     _energy = KSH
 
 
-class EMLFH(PaperMethod):
+class EMLFH(Linearized):
     """EM-LFH: inner products as log-odds of being similar, under Jaakkola and Jordan's bound."""
 
     _energy = LFH
 
 
-class EMBRE(PaperMethod):
+class EMBRE(Linearized):
     """EM-BRE: shares of differing bits equal to target distances; graded targets via `fit_similarity`.
 
     With classes or tags it gives EM-KSH's codes, since its energy is KSH's divided by d².
@@ -211,12 +212,13 @@ class EMBRE(PaperMethod):
     _energy = BRE
 
 
-class EMExpH(PaperMethod):
+class EMExpH(Linearized):
     """EM-ExpH: exponential loss of signed inner products, under a touching parabola."""
 
     _energy = ExpH
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class EMSPLH(PaperMethod):
     """EM-SPLH: one bit, the sign of the top eigenvector of S.
 
@@ -225,44 +227,18 @@ class EMSPLH(PaperMethod):
 
     Parameters
     ----------
+    n_bits : int, default=1
     which : {"largest", "literal"}, default="largest"
         "literal" takes the eigenvector of the paper's printed formula, which for seven or more balanced classes
         is the most negative one, and stretches it to [−c, c] by its smallest and largest entry; else it is
         scaled by the largest in size.
-    n_bits, n_anchors, clip, rounding, alpha, anchors, standardize, random_state, n_jobs, verbose
-        As in `EMKSH`; ``n_bits`` is 1 by default.
+    n_anchors, clip, rounding, alpha, anchors, standardize, random_state, n_jobs, verbose
+        As in `PaperMethod`.
     """
 
+    n_bits: int = field(default=1, kw_only=False)
+    which: str = "largest"
     _energy = SPLH
-
-    def __init__(
-        self,
-        n_bits: int = 1,
-        *,
-        n_anchors: int = 1000,
-        clip: float = 2.0,
-        which: str = "largest",
-        rounding: str = "mean",
-        alpha: float | str = "auto",
-        anchors: Numbers | None = None,
-        standardize: bool = True,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_bits,
-            n_anchors=n_anchors,
-            clip=clip,
-            rounding=rounding,
-            alpha=alpha,
-            anchors=anchors,
-            standardize=standardize,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.which = which
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -22,6 +22,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -68,7 +69,7 @@ class Solution:
         def one(rows: slice) -> Floats:
             return readout.scores(supervision.similarity(np.arange(rows.start, rows.stop), anchors))
 
-        size = min(readout.groups_at_once(), max(1, SIMILARITIES // max(1, len(anchors))))
+        size = min(readout.at_once, max(1, SIMILARITIES // max(1, len(anchors))))
         return np.concatenate(list(map_blocks(one, block_slices(supervision.n_groups, size), n_jobs)))
 
     def marginals(self, scores: Floats) -> Floats:
@@ -105,7 +106,7 @@ def solve_linearized(
     ``literal`` updates all rows at once, and lets rows outside the sample, whose bits stay random, add to the
     sums. Memory: a few (m, m) arrays for m anchors; for listed pairs, the pairs.
     """
-    slope = line_slope(clip)
+    line_slope(clip)
     if isinstance(supervision, PairSupervision):
         everyone = np.arange(supervision.n_groups)
         listed = SparseProblem(energy, supervision.among_groups(), n_bits)
@@ -118,12 +119,11 @@ def solve_linearized(
     found = linearize(problem, rng, n_sweeps, clip, renormalize, at_once=literal)
     alone = DenseProblem(energy, similarity, sample.weights, n_bits)
     coupling = alone.shared(found.means)
-    readout: Readout
+    how = energy, found.means, sample.weights
     if coupling is None:
-        readout = VaryingReadout(energy, found.means, sample.weights, clip, slope, renormalize)
+        readout = _varying_readout(*how, clip, renormalize)
     else:
-        matrix, constant = _pulls_of_others(energy, found.means, sample.weights)
-        readout = SolveReadout(matrix, constant, coupling[0], clip, slope, renormalize)
+        readout = _shared_readout(*how, coupling[0], clip, renormalize)
     return Solution(sample, found.means, found.energies, readout)
 
 
@@ -172,7 +172,7 @@ def solve_by_columns(
     if isinstance(supervision, PairSupervision):
         return Solution(sample, means, energies, None)
     step = np.tile((sample.weights * entries / value * gain)[:, None], (1, n_bits))
-    return Solution(sample, means, energies, LinearReadout(step, np.full(n_bits, shift)))
+    return Solution(sample, means, energies, Readout(lambda similarity: similarity @ step - shift))
 
 
 def _similarity_of(supervision: Supervision, sample: Sample) -> Floats:
@@ -696,91 +696,55 @@ def renormalize(v: Floats, clip: float, how: str) -> Floats:
 # -- rows outside the sample, and bits ---------------------------------------------------------
 
 
-class Readout(ABC):
-    """Scores (k, d) of rows from their similarities (k, m) to the anchors; φ is the sigmoid of a score."""
+class Readout(NamedTuple):
+    """Scores (k, d) of rows from their similarities (k, m) to the anchors, and how many rows at a time.
 
-    @abstractmethod
-    def scores(self, similarity: Floats) -> Floats:
-        """Scores of rows with these similarities."""
-
-    def groups_at_once(self) -> int:
-        """Groups of a block."""
-        return GROUPS
-
-
-@dataclass(frozen=True)
-class LinearReadout(Readout):
-    """``score = S_x @ matrix − constant``: one power step of the eigenvector."""
-
-    matrix: Floats
-    constant: Floats
-
-    def scores(self, similarity: Floats) -> Floats:
-        return similarity @ self.matrix - self.constant
-
-
-@dataclass(frozen=True)
-class SolveReadout(Readout):
-    """The linearized system with the A all outside rows share; scores are its renormalized solution.
-
-    A row outside the sample meets all of the sample, and only it.
+    φ is the sigmoid of a score.
     """
 
-    matrix: Floats
-    constant: Floats
-    coupling: Floats
-    clip: float
-    slope: float
-    how: str
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_eigen", np.linalg.eigh(self.coupling))  # derived, so not a field
-
-    def scores(self, similarity: Floats) -> Floats:
-        b = similarity @ self.matrix - self.constant
-        v = solve_shared(self.coupling, b, self.clip, self.slope, vars(self)["_eigen"])
-        return renormalize(v, self.clip, self.how)
+    scores: Callable[[Floats], Floats]
+    at_once: int = GROUPS
 
 
-@dataclass(frozen=True)
-class VaryingReadout(Readout):
-    """Energies that give every pair its own curvature: a few linear systems per row, each its own A."""
+def _shared_readout(
+    law: Energy, means: Floats, weights: Floats, coupling: Floats, clip: float, how: str
+) -> Readout:
+    """The linearized system with the A (d, d) that all outside rows share; scores are its renormalized solution.
 
-    law: Energy
-    means: Floats
-    weights: Floats
-    clip: float
-    slope: float
-    how: str
-    n_sweeps: int = 3
+    A row outside the sample meets all of the sample, and only it: ``b_x = −2 Σ_j w_j linear(S_xj) q_j``, and
+    the linear coefficient of an energy with one curvature is affine in s.
+    """
+    high, low = law.terms(np.array([1.0, -1.0]), means.shape[1]).linear
+    rise, middle = float(high - low) / 2, float(high + low) / 2
+    matrix, constant = -2 * rise * weights[:, None] * means, 2 * middle * (weights @ means)
+    eigen, slope = np.linalg.eigh(coupling), line_slope(clip)
 
-    def scores(self, similarity: Floats) -> Floats:
-        q = np.zeros((len(similarity), self.means.shape[1]))  # nothing is known of the row yet: E[r²] = d
+    def scores(similarity: Floats) -> Floats:
+        b = similarity @ matrix - constant
+        return renormalize(solve_shared(coupling, b, clip, slope, (eigen[0], eigen[1])), clip, how)
+
+    return Readout(scores)
+
+
+def _varying_readout(law: Energy, means: Floats, weights: Floats, clip: float, how: str) -> Readout:
+    """Energies that give every pair its own curvature: three linear systems per row, each its own A."""
+    n_bits, slope = means.shape[1], line_slope(clip)
+    at_once = min(GROUPS, max(1, 8_000_000 // n_bits**2))  # a block of A's stays near 64 MB
+
+    def scores(similarity: Floats) -> Floats:
+        q = np.zeros((len(similarity), n_bits))  # nothing is known of the row yet: E[r²] = d
         v = q
-        for _ in range(self.n_sweeps):
-            linear, quadratic = varying_terms(self.law, similarity, q, self.means, q.shape[1])
-            b, bends = -2 * (linear * self.weights) @ self.means, -4 * quadratic * self.weights
+        for _ in range(3):
+            linear, quadratic = varying_terms(law, similarity, q, means, n_bits)
+            b, bends = -2 * (linear * weights) @ means, -4 * quadratic * weights
             solved = np.empty_like(b)
-            for rows in block_slices(len(b), self.groups_at_once()):
-                A = weighted_grams(bends[rows], self.means)
-                solved[rows] = solve_each(A, b[rows], self.clip, self.slope)
-            v = renormalize(solved, self.clip, self.how)
+            for rows in block_slices(len(b), at_once):
+                solved[rows] = solve_each(weighted_grams(bends[rows], means), b[rows], clip, slope)
+            v = renormalize(solved, clip, how)
             q = 2 * sigmoid(v) - 1
         return v
 
-    def groups_at_once(self) -> int:
-        # A block of A's stays near 64 MB.
-        return min(GROUPS, max(1, 8_000_000 // self.means.shape[1] ** 2))
-
-
-def _pulls_of_others(law: Energy, means: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Matrix and constant of ``b_x = S_x @ matrix − constant = −2 Σ_j w_j linear(S_xj) q_j``.
-
-    The linear coefficient of an energy with one curvature is affine in s.
-    """
-    high, low = law.terms(np.array([1.0, -1.0]), means.shape[1]).linear
-    slope, constant = float(high - low) / 2, float(high + low) / 2
-    return -2 * slope * weights[:, None] * means, 2 * constant * (weights @ means)
+    return Readout(scores, at_once)
 
 
 def round_marginals(phi: Floats, weights: Floats, how: str) -> tuple[Bools, Floats]:
