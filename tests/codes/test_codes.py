@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from kinhash import Codes, HammingIndex, load_codes, pack_bits, save_codes, unpack_bits
-from kinhash._internal.container import POSITIVE, Form, check_forms, read_container, write_container
+from kinhash._internal.container import POSITIVE, check_forms, read_container, write_container
 from kinhash.codes import MAX_BITS, as_codes, n_bytes, to_words, word_distances
 from kinhash.errors import CodesMismatch, DamagedFile, InvalidInput
+from kinhash.plugins import Form
 
 bit_rows = st.tuples(st.integers(0, 6), st.integers(1, 150)).flatmap(
     lambda shape: hnp.arrays(np.uint8, shape, elements=st.integers(0, 1))

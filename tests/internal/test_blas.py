@@ -12,7 +12,7 @@ import threadpoolctl
 
 from kinhash import EMKSH
 from kinhash._internal import blas
-from kinhash._internal.blocks import map_blocks, single_blas_thread
+from kinhash.plugins import map_blocks, single_blas_thread
 
 
 def libraries():

@@ -12,8 +12,9 @@ import pytest
 
 from kinhash import EMKSH, HammingIndex
 from kinhash._internal import blas
-from kinhash._internal.blocks import keep_threads, map_blocks, single_blas_thread
+from kinhash._internal.blocks import keep_threads
 from kinhash.index import segments
+from kinhash.plugins import map_blocks, single_blas_thread
 
 pytestmark = [
     pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here"),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinhash._internal.numerics import fit_rotation, jittered_cholesky
+from kinhash.plugins import fit_rotation, jittered_cholesky
 
 seeds = st.integers(0, 10**6)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinhash._internal.blocks import available_memory
+from kinhash.plugins import available_memory
 
 GB = 10**9
 

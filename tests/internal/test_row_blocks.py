@@ -11,17 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinhash._internal import blocks
-from kinhash._internal.blocks import (
-    ENCODE_ROWS,
-    block_slices,
-    keep_threads,
-    map_blocks,
-    map_padded_rows,
-    map_rows,
-    n_threads,
-    require_memory,
-)
+from kinhash._internal.blocks import ENCODE_ROWS, keep_threads, map_padded_rows, map_rows
 from kinhash.errors import NotEnoughMemory
+from kinhash.plugins import block_slices, map_blocks, n_threads, require_memory
 
 
 @given(n=st.integers(0, 100), rows=st.integers(1, 30))

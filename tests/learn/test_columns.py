@@ -8,11 +8,11 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinhash._internal.rows import Rows
 from kinhash.errors import KinhashWarning, NotEnoughMemory
 from kinhash.hasher import EnergyHasher
 from kinhash.learn import features
 from kinhash.learn.features import prepare_columns, unit_rows
+from kinhash.plugins import Rows
 
 
 def prepared(X, **how):

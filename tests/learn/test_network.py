@@ -8,11 +8,11 @@ import pickle
 import numpy as np
 import pytest
 
-from kinhash._internal.rows import Rows
 from kinhash.learn.features import prepare_columns
 from kinhash.learn.learner import Adam, Network, NetworkMap, Schedule, Source, train
 from kinhash.learn.opinions import Classes, Looks, Ranking
 from kinhash.paper import ITQ
+from kinhash.plugins import Rows
 
 
 def rows_and_classes(n=300, p=8, k=4, seed=0):

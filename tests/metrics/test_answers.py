@@ -15,9 +15,15 @@ from sklearn.metrics import roc_auc_score
 from kinhash import Codes, metrics
 from kinhash.labels import read_labels
 from kinhash.metrics import AnswerSheet, answers, scores_by_label
-from kinhash.metrics.answers import FIRST_TEN, JACCARD, LOOKS, MAP, NDCG, SAME_TAGS, UNLABELED
 from kinhash.metrics.label_model import expected_jaccard, label_bytes, shared_label
 
+MAP, FIRST_TEN, LOOKS, UNLABELED = (
+    "mAP",
+    "first ten relevant",
+    "nearest look-alikes found",
+    "unlabeled in first ten",
+)
+SAME_TAGS, JACCARD, NDCG = "first ten with same tags", "Jaccard of first ten", "nDCG of first ten"
 TAGS = [{"a"}, {"a", "b"}, {"b", "c"}, {"c"}, {"a", "b"}, {"a", "c"}, {"b"}]
 
 

@@ -23,6 +23,7 @@ from kinhash.metrics import (
     Classifier,
     Comparison,
     Line,
+    Rivals,
     Split,
     compare,
     compare_bits,
@@ -37,22 +38,20 @@ from kinhash.metrics import (
     unit_rows,
 )
 from kinhash.metrics import judge as room
-from kinhash.metrics.answers import FIRST_TEN, LOOKS, MAP, UNLABELED
-from kinhash.metrics.judge import (
-    AUC,
-    CODES,
-    IN_ORDER,
-    LATER_MAP,
-    LATER_TEN,
-    MAPPED,
-    NEIGHBORS,
-    NEW_TEN,
-    OLD_TEN,
-    OWN,
-    PARTNERS,
-    SPEARMAN,
+
+# The names that a user reads in the table.
+MAP, FIRST_TEN, LOOKS, UNLABELED = (
+    "mAP",
+    "first ten relevant",
+    "nearest look-alikes found",
+    "unlabeled in first ten",
 )
-from kinhash.metrics.rivals import CLASSIFIER, LABEL_BYTE, OPQ_CODES, Rivals
+CODES, MAPPED = "codes", "codes, database mapped"
+LATER_MAP, LATER_TEN = "later rows: mAP", "later rows: first ten"
+OLD_TEN, NEW_TEN = "labeled kinds beside new: first ten", "kinds never labeled: first ten"
+AUC, IN_ORDER, SPEARMAN = "area under ROC", "in order", "Spearman"
+NEIGHBORS, PARTNERS, OWN = "nearest neighbors found", "partners in first ten", "own row in first ten"
+OPQ_CODES, LABEL_BYTE, CLASSIFIER = "OPQ", "label byte + PQ", "classifier alone"
 
 
 class Toy(BaseEstimator):

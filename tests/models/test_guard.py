@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
 from kinhash import EnergyHasher
-from kinhash._internal.rows import Rows
 from kinhash.errors import KinhashWarning
 from kinhash.models import Seen, Watch
+from kinhash.plugins import Rows
 
 DATA = {  # dense sets of several kinds, and one of words
     "network": "cifar10_efficientnet_lite0_pca256",

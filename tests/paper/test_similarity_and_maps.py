@@ -9,12 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
-from kinhash._internal.rows import Rows
-from kinhash._internal.stages import Stages
 from kinhash.errors import InvalidInput, KinhashWarning
-from kinhash.paper import LinearMap, Training, from_labels, from_pairs, from_similarity
-from kinhash.paper.maps import choose_alpha, first_preparation, prepare_rows, standardized_moments
-from kinhash.paper.similarity import NoSupervision
+from kinhash.paper import (
+    LinearMap,
+    NoSupervision,
+    Training,
+    choose_alpha,
+    first_preparation,
+    from_labels,
+    from_pairs,
+    from_similarity,
+    prepare_rows,
+    standardized_moments,
+)
+from kinhash.plugins import Rows, Stages
 
 
 def tag_sets(rng, n, t=5):
@@ -132,7 +140,7 @@ def test_the_map_is_ridge_with_an_intercept(weighted, standardize):
     w = rng.uniform(0.5, 2, 400) if weighted else None
     training = training_of(X, weights=w)
     moments = standardized_moments(
-        training, first_preparation(training.rows, None, standardize), lambda p: T[p], standardize
+        training, first_preparation(training.rows, standardize), lambda p: T[p], standardize
     )
     z = prepare_rows(training.rows, moments.preparation)
     if standardize:

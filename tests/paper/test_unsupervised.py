@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from sklearn.utils import get_tags
 
 from kinhash.errors import InvalidInput
-from kinhash.paper import ITQ, LSH, SignBits
-from kinhash.paper.unsupervised import itq_rotation
+from kinhash.paper import ITQ, LSH, SignBits, itq_rotation
 
 
 def classes(n=120, p=8, k=4):

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import expit
 
-from kinhash.paper.energies import curvature
+from kinhash.paper import curvature
 from kinhash_bench.baselines.bsh import (
     BSH,
     Partners,

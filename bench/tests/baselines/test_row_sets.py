@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinhash.paper.maps import Preparation, prepare_rows
+from kinhash.paper import Preparation, prepare_rows
 from kinhash.plugins import Rows
 from kinhash_bench.baselines.row_sets import PreparedRows
 
 
 def test_prepared_rows_are_the_same_kept_or_read_again(monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 5))
-    first = Preparation.first_guess(X, None, True)
+    first = Preparation.first_guess(X)
     kept = PreparedRows(Rows(X), first, 1)
     monkeypatch.setattr("kinhash_bench.baselines.row_sets.MOST_BYTES", 0)
     again = PreparedRows(Rows(X), first, 1)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from kinhash.models import WholeMap
-from kinhash.paper.maps import Preparation
+from kinhash.paper import Preparation
 from kinhash_bench.baselines.trees import Steps, Trees, TreesMap
 
 RNG = np.random.default_rng(0)

@@ -59,5 +59,6 @@ from .rivals import COSINE as COSINE
 from .rivals import ITQ as ITQ
 from .rivals import OPQ as OPQ
 from .rivals import RANDOM as RANDOM
+from .rivals import Rivals as Rivals
 from .tie_groups import TIES as TIES
 from .tie_groups import TieGroups as TieGroups

@@ -113,7 +113,7 @@ class PaperMethod(Method):
             bits, threshold = round_marginals(phi, counts, self.rounding)
         with training.stages("map"):
             table = phi.astype(np.float32)
-            guess = first_preparation(training.rows, None, self.standardize)
+            guess = first_preparation(training.rows, self.standardize)
             moments = standardized_moments(training, guess, lambda part: table[group[part]], self.standardize)
             chosen = self.alpha if supervision.complete or self.alpha != "auto" else "gcv"
             map_ = LinearMap.fit(moments, choose_alpha(chosen, moments), threshold)

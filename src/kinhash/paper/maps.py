@@ -11,9 +11,8 @@ A `LinearMap` lives in floating point while a fit lasts; `kinhash.models` rounds
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -23,12 +22,11 @@ from .._internal.numerics import jittered_cholesky
 from .._internal.rows import Rows
 from .._internal.types import Array, Bools, Floats, Floats32, Ints
 from ..errors import InvalidInput
-from ..models import SIMILARITY_BITS, Builder, Map
+from ..models import Builder, Map
 from .similarity import Training
 
 FAR = 1e15  # prepared values are cut here; their products still fit into float32
 GUESS_ROWS = 1024
-LARGEST, SUM_BITS = 128.0, 45  # a column ends at this many spreads; a sum with similarities has these bits
 
 
 @dataclass(frozen=True)
@@ -79,35 +77,32 @@ class LinearMap(PreparedMap):
 
 @dataclass(frozen=True)
 class Preparation:
-    """``(f(x) − mean) / scale`` per column, with f the row itself, its similarities to centers, or both.
+    """``(x − mean) / scale`` per column.
 
     Arithmetic is in float64 until the values have a sane size, then float32: huge and tiny columns survive.
     """
 
     mean: Floats
     scale: Floats
-    similarities: Similarities | None = None
     spread: Floats | None = None  # of columns that keep their sizes
 
     def __call__(self, block: Floats) -> Floats32:
         """Prepared rows (k, q) float32 of raw rows (k, p), float64 or float32."""
-        return (
-            self.standardized(block) if self.similarities is None else self.similarities.prepared(block, self)
-        )
+        return self.standardized(block)
+
+    def of_rows(self, rows: Rows, part: slice | Ints) -> Floats32:
+        """The same of some rows of a matrix."""
+        return self(np.ascontiguousarray(rows.plain(part)))
 
     def standardized(self, values: Floats) -> Floats32:
-        """``(values − mean) / scale``, values being rows, similarities, or both."""
+        """``(values − mean) / scale``."""
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             factor = np.minimum(1 / self.scale, 1e300)  # a scale too small to invert stays finite
             return np.clip((values - self.mean) * factor, -FAR, FAR).astype(np.float32)
 
     @classmethod
-    def first_guess(
-        cls, block: Floats, similarities: Similarities | None = None, standardize: bool = True
-    ) -> Preparation:
+    def first_guess(cls, block: Floats, standardize: bool = True) -> Preparation:
         """Column means and spreads of some rows: near enough to keep float32 sums accurate."""
-        if similarities is not None:
-            block = similarities(block)
         peak = np.maximum(np.abs(block).max(axis=0, initial=0.0), 1e-300)
         with np.errstate(over="ignore"):
             unit = block / peak  # squares of 1e30 would still fit, squares of 1e200 would not
@@ -126,7 +121,7 @@ class Preparation:
                 f"numbers below {FAR:.0e} in size with standardize=False",
                 "Set standardize=True, or rescale the columns of X",
             )
-        return cls(mean * peak, scale if standardize else np.ones_like(scale), similarities)
+        return cls(mean * peak, scale if standardize else np.ones_like(scale))
 
     def corrected(
         self, shift: Floats, squares: Floats, variance: Floats, standardize: bool
@@ -144,66 +139,26 @@ class Preparation:
         varies = variance > least
         ratio = np.where(varies, np.sqrt(variance), 1.0) if standardize else np.ones(len(shift))
         spread = None if standardize else self.scale * np.sqrt(variance)
-        found = Preparation(self.mean + self.scale * shift, self.scale * ratio, self.similarities, spread)
-        return found, ratio, varies
+        mean, scale = self.mean + self.scale * shift, self.scale * ratio
+        return replace(self, mean=mean, scale=scale, spread=spread), ratio, varies
 
     def product(
         self, builder: Builder, weights: Floats32, constant: Floats32, units: int | Array | None = None
     ) -> tuple[int, Array]:
         """``z @ weights + constant`` of prepared rows z as steps of whole numbers, and its units."""
-        if self.similarities is None:
-            return builder.affine(self.mean, self.scale, weights, constant, units, self.spread)
-        n, own = self.n_columns, np.asarray(weights, np.float64)
-        folded = own[n:] / self.scale[n:, None]
-        rest = constant - self.mean[n:] @ folded
-        plus = None
-        if n:
-            columns = self.mean[:n], self.scale[:n]
-            if units is None:  # one for both parts
-                largest = LARGEST * np.abs(own[:n]).sum(axis=0) + np.abs(folded).sum(axis=0) + np.abs(rest)
-                units = SUM_BITS - np.ceil(np.log2(np.where(largest > 0, largest, 1.0))).astype(np.int64)
-            plus, units = builder.affine(*columns, own[:n], np.zeros(own.shape[1]), units)
-        near = self.similarities.steps(builder)
-        return builder.linear(near, SIMILARITY_BITS, folded, rest, units, plus)
-
-    @property
-    def n_columns(self) -> int:
-        """How many columns of the row itself come before the similarities."""
-        return len(self.mean) - (0 if self.similarities is None else len(self.similarities.centers))
+        return builder.affine(self.mean, self.scale, weights, constant, units, self.spread)
 
     @property
     def n_features(self) -> int:
         """Columns of the raw rows."""
-        return len(self.mean) if self.similarities is None else int(self.similarities.centers.shape[1])
+        return len(self.mean)
 
 
-@dataclass(frozen=True)
-class Similarities(ABC):
-    """Similarities of rows to ``centers`` (k, p), which are training rows: a stored model contains them."""
-
-    centers: Array
-    width: float
-
-    @abstractmethod
-    def __call__(self, block: Floats) -> Floats:
-        """Similarities of raw rows (b, p), with their columns before them where these are kept."""
-
-    @abstractmethod
-    def steps(self, builder: Builder) -> int:
-        """The place of the similarities among the steps of whole numbers."""
-
-    def prepared(self, block: Floats, preparation: Preparation) -> Floats32:
-        """The same, standardized."""
-        return preparation.standardized(self(block))
-
-
-def first_preparation(
-    rows: Rows, similarities: Similarities | None = None, standardize: bool = True
-) -> Preparation:
+def first_preparation(rows: Rows, standardize: bool = True) -> Preparation:
     """Statistics of some rows spread over the matrix, to keep sums accurate."""
     n = len(rows)
     some = np.unique(np.linspace(0, n - 1, min(n, GUESS_ROWS)).astype(np.int64))
-    return Preparation.first_guess(rows.read(some), similarities, standardize)
+    return Preparation.first_guess(rows.read(some), standardize)
 
 
 def prepare_rows(
@@ -212,10 +167,9 @@ def prepare_rows(
     """Prepared rows (k, q) float32: all of them, or the chosen ones in their order."""
     n = len(rows) if chosen is None else len(chosen)
     out = np.empty((n, len(preparation.mean)), np.float32)
-    read = rows.plain if preparation.similarities is None else rows.read
 
     def one(part: slice) -> None:
-        out[part] = preparation(read(part if chosen is None else chosen[part]))
+        out[part] = preparation.of_rows(rows, part if chosen is None else chosen[part])
 
     for _ in map_blocks(one, block_slices(n, rows.block_rows()), n_jobs):
         pass
@@ -256,7 +210,7 @@ def standardized_moments(
     nothing = np.zeros((len(rows), 0), np.float32)
 
     def one(part: slice) -> list[Floats]:
-        z = guess(np.ascontiguousarray(rows.plain(part)) if guess.similarities is None else rows.read(part))
+        z = guess.of_rows(rows, part)
         given = nothing[part] if targets is None else targets(part)
         t, wz, wt, weight = given.astype(np.float32, copy=False), z, given, np.float64(len(z))
         if weights is not None:

@@ -15,9 +15,11 @@ import scipy.sparse as sp
 
 from kinhash.errors import UnknownName
 from kinhash.models import Builder
-from kinhash.paper.maps import Preparation, Similarities, prepare_rows
+from kinhash.paper.maps import Preparation, prepare_rows
 from kinhash.paper.similarity import Training
 from kinhash.plugins import Array, Floats, Floats32, Ints, Rows, block_slices, map_blocks, require_memory
+
+from .similar_rows import Similarities, SimilarityPreparation, guess_of_block
 
 __all__ = [
     "BOTH",
@@ -71,7 +73,7 @@ class UnitRBF(Similarities):
     def steps(self, builder: Builder) -> int:
         return builder.unit_similarities(self.centers, self.width, self.power)
 
-    def prepared(self, block: Floats, preparation: Preparation) -> Floats32:
+    def prepared(self, block: Floats, preparation: SimilarityPreparation) -> Floats32:
         """The same, standardized, in float32."""
         if self.power != 2:
             return preparation.standardized(self(block))
@@ -94,7 +96,7 @@ class ColumnsAndRBF(UnitRBF):
     def __call__(self, block: Floats) -> Floats:
         return np.concatenate([block, super().__call__(block)], axis=1)
 
-    def prepared(self, block: Floats, preparation: Preparation) -> Floats32:
+    def prepared(self, block: Floats, preparation: SimilarityPreparation) -> Floats32:
         columns = slice(preparation.n_columns)
         own = Preparation(preparation.mean[columns], preparation.scale[columns])
         return np.concatenate([own(block), super().prepared(block, preparation)], axis=1)
@@ -207,7 +209,7 @@ def labeled_set(
     rows = _some_known_rows(training, rng, LABEL_ROWS) if rows is None else rows
     similarities = features.similarities(training.rows, rows, rng)
     spread = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), GUESS_ROWS)).astype(np.int64))]
-    guess = Preparation.first_guess(training.rows.read(spread), similarities)
+    guess = guess_of_block(training.rows.read(spread), similarities)
     width, n_labels = len(guess.mean), len(labels.names)
     require_memory(
         4 * len(rows) * width + 16 * width**2 + 160 * width * n_labels,

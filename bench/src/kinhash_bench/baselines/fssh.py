@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinhash.paper.maps import first_preparation, standardized_moments
+from kinhash.paper.maps import standardized_moments
 from kinhash.paper.method import Card, Solved
 from kinhash.paper.similarity import Training
 from kinhash.plugins import Floats, check_choice, check_integer, check_number
@@ -15,6 +15,7 @@ from kinhash.plugins import Floats, check_choice, check_integer, check_number
 from .cards import LABELS
 from .features import features_of_name
 from .row_sets import RidgeRows, TrainingRows, count_rows, safe_cholesky, sign_or
+from .similar_rows import guess_of_rows
 from .two_step import TwoStepBaseline, label_matrix
 
 __all__ = ["FSSH", "similarity_times_labels"]
@@ -102,7 +103,7 @@ class FSSH(TwoStepBaseline):
         similarities = features_of_name("rbf", self.n_centers).similarities(
             training.rows, everyone, training.rng
         )
-        moments = standardized_moments(training, first_preparation(training.rows, similarities))
+        moments = standardized_moments(training, guess_of_rows(training.rows, similarities))
         return TrainingRows(training, moments.preparation)
 
     def _objective(

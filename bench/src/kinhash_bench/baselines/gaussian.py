@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinhash.models import Builder
-from kinhash.paper.maps import Similarities
 from kinhash.plugins import Floats
+
+from .similar_rows import Similarities
 
 __all__ = ["Gaussian", "root_mean_square_distance"]
 

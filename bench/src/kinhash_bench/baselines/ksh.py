@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinhash.paper.maps import LinearMap, Preparation, prepare_rows
+from kinhash.paper.maps import LinearMap, prepare_rows
 from kinhash.paper.method import Baseline, Card, Solved
 from kinhash.paper.similarity import Training
 from kinhash.plugins import Floats, block_slices, check_integer, check_number, map_blocks
@@ -14,6 +14,7 @@ from kinhash.plugins import Floats, block_slices, check_integer, check_number, m
 from .cards import PAIRS
 from .gaussian import Gaussian, root_mean_square_distance
 from .sample import GroupedSimilarity, draw_rows
+from .similar_rows import SimilarityPreparation
 
 __all__ = ["KSH", "Residual", "smooth_objective"]
 
@@ -111,7 +112,7 @@ class KSH(Baseline):
         return A
 
 
-def kernel_preparation(training: Training, n_anchors: int) -> Preparation:
+def kernel_preparation(training: Training, n_anchors: int) -> SimilarityPreparation:
     """Gaussian similarities to random training rows, width and centering by the whole training set."""
     rows, n = training.rows, len(training.rows)
     centers = rows.read(np.sort(training.rng.choice(n, min(n, n_anchors), replace=False)))
@@ -124,7 +125,7 @@ def kernel_preparation(training: Training, n_anchors: int) -> Preparation:
     kernel = Gaussian(centers, unit * float(np.sqrt(sizes @ (np.array(distances) / unit) ** 2 / n)))
     means = map_blocks(lambda part: kernel(rows.read(part)).sum(axis=0), parts, training.n_jobs)
     mean = np.sum(list(means), axis=0) / n
-    return Preparation(mean, np.ones_like(mean), kernel)
+    return SimilarityPreparation(mean, np.ones_like(mean), similarities=kernel)
 
 
 @dataclass

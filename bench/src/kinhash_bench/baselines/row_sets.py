@@ -28,6 +28,7 @@ from kinhash.plugins import (
 )
 
 from .features import UnitRBF
+from .similar_rows import SimilarityPreparation
 
 __all__ = [
     "Counted",
@@ -229,7 +230,7 @@ def rbf_preparation(training: Training, n_centers: int, power: int = 2) -> Prepa
     known = np.arange(len(training.rows)) if weights is None else np.flatnonzero(weights > 0)
     centers = np.sort(training.rng.choice(known, min(len(known), n_centers), replace=False))
     similarities = UnitRBF.of(training.rows.read(centers), WIDTH, power)
-    return Preparation(np.zeros(len(centers)), np.ones(len(centers)), similarities)
+    return SimilarityPreparation(np.zeros(len(centers)), np.ones(len(centers)), similarities=similarities)
 
 
 def sign_or(scores: Floats, otherwise: Floats) -> Floats:

@@ -18,6 +18,7 @@ from kinhash.paper.maps import PreparedMap
 from kinhash.plugins import Array, Bytes, Floats, Floats32, Ints
 
 from ..model_steps import TreesStep, walk
+from .similar_rows import SimilarityPreparation
 
 __all__ = ["Steps", "Trees", "TreesMap"]
 
@@ -115,7 +116,7 @@ class TreesMap(PreparedMap):
         return np.stack([trees.scores(places) for trees in self.bits], axis=1)
 
     def steps(self, builder: Builder) -> tuple[int, Array]:
-        if self.preparation.similarities is not None:
+        if isinstance(self.preparation, SimilarityPreparation):
             raise Inexact("trees of similarities")
         columns, mean, scale = builder.columns(self.preparation.mean, self.preparation.scale)
         values = (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinhash.paper.maps import LinearMap, Preparation
+from kinhash.paper.maps import LinearMap
 from kinhash.paper.method import Card, Solved
 from kinhash.paper.similarity import Training
 from kinhash.plugins import Floats, block_slices, check_choice, check_integer, check_number, map_blocks
@@ -16,6 +16,7 @@ from kinhash.plugins import Floats, block_slices, check_choice, check_integer, c
 from .cards import PAIRS
 from .gaussian import Gaussian, root_mean_square_distance
 from .pair_bits import LOSSES, ListedPairs, bit_weights
+from .similar_rows import SimilarityPreparation
 from .two_step import RowCodes, TwoStepBaseline
 
 __all__ = ["TSH", "refined_bit", "spectral_bit"]
@@ -106,7 +107,8 @@ class TSH(TwoStepBaseline):
         dual = np.stack([coefficients for coefficients, _ in found], axis=1)
         used = np.flatnonzero((dual != 0).any(axis=1))
         used = used if len(used) else np.arange(1)
-        preparation = Preparation(np.zeros(len(used)), np.ones(len(used)), Gaussian(X[used], kernel.width))
+        near = Gaussian(X[used], kernel.width)
+        preparation = SimilarityPreparation(np.zeros(len(used)), np.ones(len(used)), similarities=near)
         offsets = np.array([offset for _, offset in found], np.float32)
         return LinearMap(preparation, dual[used].astype(np.float32), offsets)
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from kinhash.paper.maps import LinearMap, first_preparation, standardized_moments
+from kinhash.paper.maps import LinearMap, standardized_moments
 from kinhash.paper.similarity import Training
 from kinhash.plugins import Floats, Floats32
 
 from .features import PLAIN, Features, LabeledSet, hold_out, labeled_set, prepared_like, worth_trying
 from .judge import HELD_ROWS, SEEN_ROWS, MapJudge
+from .similar_rows import guess_of_rows
 
 __all__ = ["fit_tuned_map"]
 
@@ -24,7 +25,7 @@ def fit_tuned_map(training: Training, targets: Floats) -> tuple[LinearMap, dict[
     features, penalty, value = _choose(training, targets)
     everyone = np.arange(len(training.rows))
     similarities = features.similarities(training.rows, everyone, training.rng)
-    guess = first_preparation(training.rows, similarities)
+    guess = guess_of_rows(training.rows, similarities)
     moments = standardized_moments(training, guess, lambda part: targets[part])
     found = LinearMap.fit(moments, penalty, np.zeros(targets.shape[1]))
     facts = {"features": features.name, "penalty": penalty}

@@ -20,7 +20,6 @@ from kinhash.paper.maps import (
     Preparation,
     PreparedMap,
     choose_alpha,
-    first_preparation,
     prepare_rows,
     standardized_moments,
 )
@@ -29,6 +28,7 @@ from kinhash.paper.similarity import Training
 from kinhash.plugins import Array, Floats, Floats32, check_choice, check_integer, check_number
 
 from .features import features_of_name
+from .similar_rows import guess_of_rows
 
 __all__ = ["RegressorMap", "RowCodes", "TwoStepBaseline", "fit_row_map", "label_matrix"]
 
@@ -111,7 +111,7 @@ def fit_row_map(training: Training, targets: RowCodes, map_: Any, alpha: float |
     """A ridge map or a regressor onto targets (n, d) that belong to rows, with the intercept kept."""
     options = features_of_name("rbf" if map_ == "rbf" else "plain", n_centers)
     similarities = options.similarities(training.rows, np.arange(len(targets)), training.rng)
-    guess = first_preparation(training.rows, similarities)
+    guess = guess_of_rows(training.rows, similarities)
     if isinstance(map_, str):
         moments = standardized_moments(training, guess, lambda part: targets[part])
         strength = "gcv" if map_ == "rbf" and alpha == "auto" else alpha
