@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ..errors import FileProblem
 
@@ -28,38 +28,31 @@ PathLike = str | os.PathLike[str]
 TEMPORARY = ".kinhash-tmp"
 BACKUP = ".bak"  # backups of a file are called NAME.bak, NAME.bak2, NAME.bak3, ...
 
-_unfinished: set[str] = set()  # temporary files and folders of this process
+_unfinished: set[str] = set()  # temporary files of this process, and what other programs write for it
 
 
 def replace_file(path: PathLike, pieces: Sequence[memoryview]) -> None:
-    """Write all of a file or nothing, see `replacing_file`."""
-    with replacing_file(path) as handle:
-        for piece in pieces:
-            _write_all(handle, piece)
+    """Write all of a file or nothing: temporary file, fsync, rename, fsync of the folder.
 
-
-@contextlib.contextmanager
-def replacing_file(path: PathLike) -> Iterator[int]:
-    """A handle for the new content of a file, which is in its place once the block ends without an error.
-
-    Temporary file, fsync, rename, fsync of the folder. A link stays a link: what it points to is replaced.
-    The new file has the permissions of the old one, and its owner and group where the system allows it.
+    A link stays a link: what it points to is replaced. The new file has the permissions of the old one, and its
+    owner and group where the system allows it.
     """
     before = expect_plain_file(path)
     try:
         target = os.path.realpath(path)
-        with _beside(target, lambda name: _create(name, 0o666 if before is None else 0o600)) as temporary:
+        with _beside(target, 0o666 if before is None else 0o600) as temporary:
             handle = os.open(temporary, os.O_WRONLY | getattr(os, "O_BINARY", 0))
             try:
-                yield handle
+                for piece in pieces:
+                    done = 0
+                    while done < len(piece):  # a write may be short, and 1 GiB at a time suits every system
+                        done += os.write(handle, piece[done : done + (1 << 30)])
                 os.fsync(handle)
             finally:
                 os.close(handle)
             _keep_rights(temporary, before)
             os.replace(temporary, target)
         _sync_folder(os.path.dirname(target))
-    except FileProblem:
-        raise
     except OSError as problem:
         raise _unwritten(path, problem) from problem
 
@@ -127,15 +120,22 @@ def new_files(*paths: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _beside(target: str, make: Callable[[str], None]) -> Iterator[str]:
-    """A temporary file or folder beside the target, locked; removed at the end unless it was renamed."""
+def _beside(target: str, mode: int) -> Iterator[str]:
+    """A temporary file beside the target, locked; removed at the end unless it was renamed."""
     _remove_left_behind(target)
     folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}{TEMPORARY}")
-    lock = None
+    temporary, lock = os.path.join(folder, f".{name}.{secrets.token_hex(6)}{TEMPORARY}"), None
     _unfinished.add(temporary)
     try:
-        lock = _made_and_locked(temporary, make)
+        while True:
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+            try:
+                lock = _lock(temporary, wait=True)
+            except FileNotFoundError:  # taken for one left behind, in the moment before it was locked
+                continue
+            except OSError:  # no locks here
+                pass
+            break
         yield temporary
     finally:
         _remove(temporary)
@@ -144,23 +144,12 @@ def _beside(target: str, make: Callable[[str], None]) -> Iterator[str]:
             os.close(lock)
 
 
-def _made_and_locked(temporary: str, make: Callable[[str], None]) -> int | None:
-    while True:
-        make(temporary)
-        try:
-            return _lock(temporary, wait=True)
-        except FileNotFoundError:  # taken for one left behind, in the moment before it was locked
-            continue
-        except OSError:  # no locks here
-            return None
-
-
 def _lock(path: str, wait: bool) -> int | None:
-    """A handle that holds the lock of a temporary file or folder until it is closed."""
+    """A handle that holds the lock of a file until it is closed."""
     if fcntl is None:
         return None
     try:
-        handle = os.open(path, os.O_RDONLY if os.path.isdir(path) else os.O_RDWR)
+        handle = os.open(path, os.O_RDWR)
     except PermissionError:  # a read-only file can be locked, too, except on some network disks
         handle = os.open(path, os.O_RDONLY)
     try:
@@ -188,10 +177,6 @@ def _remove_left_behind(target: str) -> None:
                 os.close(lock)
 
 
-def _create(path: str, mode: int) -> None:
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-
-
 def _remove(path: str) -> None:
     if os.path.isdir(path):
         shutil.rmtree(path, ignore_errors=True)
@@ -210,26 +195,14 @@ def _keep_rights(temporary: str, before: os.stat_result | None) -> None:
         os.chmod(temporary, stat.S_IMODE(before.st_mode) & 0o777)
 
 
-def _write_all(handle: int, piece: memoryview) -> None:
-    done = 0
-    while done < len(piece):  # a write may be short, and 1 GiB at a time suits every system
-        done += os.write(handle, piece[done : done + (1 << 30)])
-
-
 def _sync_folder(folder: str) -> None:
     """Make a rename last through a power cut; the new file is complete and in place with or without it."""
-    with contextlib.suppress(OSError):
-        _sync(folder)
-
-
-def _sync(path: str) -> None:
-    if os.name == "nt":
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with contextlib.suppress(OSError):  # on Windows a folder cannot be opened
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _unwritten(path: PathLike, problem: Exception) -> FileProblem:
