@@ -24,6 +24,7 @@ from .neighbors import RadiusNeighbors as RadiusNeighbors
 from .neighbors import merge_neighbors as merge_neighbors
 from .payload import ListColumn as ListColumn
 from .payload import as_ids as as_ids
+from .segments import Ids as Ids
 from .segments import sorting_order as sorting_order
 
 __all__ = [
