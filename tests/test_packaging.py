@@ -110,8 +110,17 @@ def test_lowest_versions_are_those_of_pyproject():
     ran = subprocess.run([sys.executable, ROOT / ".ci/lowest.py"], capture_output=True, text=True, check=True)
     bench = tomllib.loads((ROOT / "bench/pyproject.toml").read_text(encoding="utf-8"))["project"]
     entries = [*PROJECT["dependencies"], *bench["dependencies"]]
-    wanted = [entry.replace(">=", "==") for entry in entries if not entry.startswith("kinhash")]
+    named = [entry.partition(";")[0] for entry in entries if not entry.startswith("kinhash")]
+    wanted = [entry.replace(">=", "==") for entry in named]
     assert ran.stdout.split() == list(dict.fromkeys(wanted))
+
+
+def test_the_recipe_of_conda_needs_what_the_package_needs():
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    needs = re.findall(r"- ([\w-]+ >=[\d.]+)$", recipe.partition("  run:")[2], re.MULTILINE)
+    required = [entry.partition(";")[0].replace(">=", " >=") for entry in PROJECT["dependencies"]]
+    assert needs == required
+    assert f'version: "{PROJECT["version"]}"' in recipe
 
 
 def test_the_lock_file_has_hashes_all_dependencies_and_no_host():

@@ -7,6 +7,8 @@ import os
 import stat
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -170,6 +172,30 @@ def test_what_was_left_of_a_read_only_file_goes_with_the_next(tmp_path, monkeypa
         with pytest.raises(BlockingIOError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.close(handle)
+
+
+def test_without_locks_of_the_system_a_file_beside_keeps_others_out(tmp_path, monkeypatch):
+    """As on Windows."""
+    pytest.importorskip("filelock")
+    monkeypatch.setattr("kinhash._internal.files.fcntl", None)
+    path = tmp_path / "f"
+    path.write_text("0")
+
+    def count():
+        for _ in range(20):
+            with keeping_others_out(path):
+                found = int(path.read_text())
+                time.sleep(0.001)
+                path.write_text(str(found + 1))
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert path.read_text() == "80"
+    with keeping_others_out(tmp_path / "no" / "folder"):
+        pass
 
 
 def test_two_writers_in_one_process_do_not_disturb_each_other(tmp_path, monkeypatch):

@@ -117,6 +117,37 @@ def test_real_tensors() -> None:
     assert fitted(short).model_id_ == fitted(short.float().numpy()).model_id_
 
 
+class Array:
+    """What any library's array can do: hand out its memory (DLPack)."""
+
+    def __init__(self, values: np.ndarray, device: tuple[int, int] = (1, 0)) -> None:
+        self.values, self.device, self.shape = values, device, values.shape
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, *, dl_device: object = None, copy: object = None, **how: object) -> object:
+        if self.device[0] != 1 and dl_device != (1, 0):
+            raise BufferError("on a card")
+        return self.values.__dlpack__(**how)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class OnlyOnCard(Array):
+    def __dlpack__(self, **how: object) -> object:
+        raise BufferError("this library copies nothing from a card")
+
+
+def test_arrays_of_any_library_in_any_memory() -> None:
+    for array in (Array(X), Array(X, device=(2, 0))):
+        assert fitted(array).model_id_ == MODEL.model_id_
+        np.testing.assert_array_equal(MODEL.encode(array).packed, MODEL.encode(X).packed)
+    with pytest.raises(InvalidInput, match="copies nothing from a card"):
+        MODEL.encode(OnlyOnCard(X, device=(2, 0)))
+
+
 def test_bfloat16_arrays() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     short = X.astype(ml_dtypes.bfloat16)
@@ -159,20 +190,14 @@ def test_column_names_are_seen_without_the_help_of_scikit_learn(
 
 
 class OtherFrame:
-    """A dataframe of a package that kinhash does not know: columns by name, and the protocol's mark."""
+    """A dataframe of a package that kinhash does not know: columns by name, handed out as Arrow data."""
 
     def __init__(self, columns: dict[str, np.ndarray]) -> None:
         self.data, self.columns = columns, list(columns)
         self.shape = len(next(iter(columns.values()))), len(columns)
 
-    def __dataframe__(self) -> object:
-        raise NotImplementedError
-
-    def __getitem__(self, names: Any) -> Any:
-        return self.data[names] if isinstance(names, str) else OtherFrame({n: self.data[n] for n in names})
-
-    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
-        return np.column_stack([self.data[name] for name in self.columns])
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return pytest.importorskip("pyarrow").table(self.data).__arrow_c_stream__(requested_schema)
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -479,6 +479,9 @@ SAID = {
     "Worst tags by mAP: z 0.200 (float cosine 0.500)": {
         "facts": {"by_label": [LABEL] * 3, "labels_are": "tags"}
     },
+    "Worst labels by mAP: z 0.200 (float cosine 0.500).": {
+        "facts": {"by_label": [LABEL, *[{**LABEL, "score": 1.0}] * 4]}  # four are found whole
+    },
 }
 
 

@@ -2,8 +2,8 @@
 
 A temporary one is made beside the target, brought to the disk and renamed. It is locked as long as its
 process lives. An unlocked one was left behind by a process that was killed. The next write to the same
-target, or the next command that changes it, removes it. Without locks (Windows, some network disks) it cannot
-be recognized and stays.
+target, or the next command that changes it, removes it. Without such locks (Windows, some network disks) it
+cannot be recognized and stays.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ except ImportError:  # Windows
 
 PathLike = str | os.PathLike[str]
 TEMPORARY = ".kinhash-tmp"
+LOCK = ".kinhash-lock"
 BACKUP = ".bak"  # backups of a file are called NAME.bak, NAME.bak2, NAME.bak3, ...
 
 _unfinished: set[str] = set()  # temporary files of this process, and what other programs write for it
@@ -61,9 +62,13 @@ def replace_file(path: PathLike, pieces: Sequence[memoryview]) -> None:
 def keeping_others_out(path: PathLike) -> Iterator[None]:
     """One process at a time reads a file, changes it and puts the new one in its place; others wait here.
 
-    Readers are not kept waiting. Without locks (Windows, some network disks) nobody waits. What killed
-    processes left behind goes first, even if the file is not written in the end.
+    Readers are not kept waiting. Without locks (some network disks) nobody waits. What killed processes left
+    behind goes first, even if the file is not written in the end.
     """
+    if fcntl is None:
+        with _locked_beside(path):
+            yield
+        return
     lock = None
     with contextlib.suppress(OSError, ValueError):  # no such file: who reads it will say so
         _remove_left_behind(os.path.realpath(path))
@@ -81,6 +86,21 @@ def keeping_others_out(path: PathLike) -> Iterator[None]:
     finally:
         if lock is not None:
             os.close(lock)
+
+
+@contextlib.contextmanager
+def _locked_beside(path: PathLike) -> Iterator[None]:
+    """The lock is a file of its own: Windows replaces no open file."""
+    from filelock import FileLock
+
+    folder, name = os.path.split(os.path.realpath(path))
+    lock = FileLock(os.path.join(folder, f".{name}{LOCK}"))
+    with contextlib.suppress(OSError, NotImplementedError):  # no such folder, or no locks here
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def expect_plain_file(path: PathLike) -> os.stat_result | None:

@@ -32,8 +32,12 @@ def as_matrix(X: Features) -> Features:
     X = unmasked(X, "X")
     if hasattr(X, "detach") and hasattr(X, "cpu"):
         X = _from_tensor(X)
+    elif hasattr(X, "__dlpack__") and _package(X) not in ("numpy", *FRAMES):
+        X = _from_dlpack(X)
     if isinstance(X, np.ndarray) and _is_small_float(X.dtype):
         return X.astype(np.float32)
+    if _package(X) not in FRAMES and hasattr(X, "__arrow_c_stream__"):
+        X = _from_arrow(X)
     if _package(X) not in FRAMES:
         return X
     names = _column_names(X)
@@ -90,6 +94,31 @@ def _from_tensor(X: Features) -> Array:
     return X.numpy()
 
 
+def _from_dlpack(X: Features) -> Array:
+    """An array of any library, from whatever memory it lies in."""
+    if X.__dlpack_device__()[0] == np.zeros(0).__dlpack_device__()[0]:
+        return np.from_dlpack(X)
+    if hasattr(X, "get"):  # CuPy
+        return np.asarray(X.get())
+    try:
+        return np.from_dlpack(X, device="cpu", copy=True)  # NumPy 2.1
+    except (TypeError, BufferError, ValueError, RuntimeError) as problem:
+        raise InvalidInput(
+            f"X lies outside main memory and cannot be copied from there ({problem})",
+            "an array in main memory",
+            "Copy it first, for example with numpy.asarray or .cpu()",
+        ) from problem
+
+
+def _from_arrow(X: Features) -> Features:
+    """A table of any library that hands out Arrow data, where PyArrow is installed to take it."""
+    try:
+        import pyarrow
+    except ImportError:
+        return X
+    return pyarrow.table(X)
+
+
 def _is_small_float(dtype: np.dtype[np.generic]) -> bool:
     return dtype.kind == "V" and dtype.fields is None and dtype.name.startswith(("bfloat", "float"))
 
@@ -99,7 +128,7 @@ def _package(X: Features) -> str:
 
 
 def _is_frame(X: Features) -> bool:
-    return _package(X) in FRAMES or hasattr(X, "__dataframe__")
+    return _package(X) in FRAMES or hasattr(X, "__arrow_c_stream__")
 
 
 def _column_names(X: Features) -> list[Any] | None:

@@ -209,7 +209,11 @@ def _sentences(c: Comparison) -> list[tuple[bool, str]]:
     gained = c.ahead(ours, best, main) or c.ahead(ours, best)
     lost = behind(COSINE, SAME_TAGS, JACCARD) + behind(COSINE, LOOKS, by=MUCH)
     by_label = facts.get("by_label", [])
-    worst = [f"{one['label']!s:.40} {one['score']:.3f} ({COSINE} {one['other']:.3f})" for one in by_label[:5]]
+    worst = [
+        f"{one['label']!s:.40} {one['score']:.3f} ({COSINE} {one['other']:.3f})"
+        for one in by_label[:5]
+        if one["score"] < 1 - MUCH
+    ]
     size, label_size = c.line(ours).bytes_per_item, c.line(CLASSIFIER).bytes_per_item
     return [
         (n == 0, "Nothing can be said: no held-out row has a relevant row in the database."),
