@@ -20,7 +20,15 @@ __all__ = ["BLIND", "RIVALS", "UNKNOWN", "Bits", "as_labels"]
 
 UNKNOWN = -1  # the class of a row without a label
 PENALTIES = (1.0, 10.0, 100.0)  # C of the classifier
-WEIGHTS = (0.05, 0.1, 0.2, 0.5, 1.0, 3.0)  # of the probability of the row's label beside the cosine
+WEIGHTS = (
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+    1.0,
+    3.0,
+    1e4,
+)  # of the chance of the row's label beside the cosine; 1e4: it alone
 
 
 class Bits:

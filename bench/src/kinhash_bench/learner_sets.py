@@ -95,7 +95,14 @@ def _sphere(rng: np.random.Generator, n: int = 4_000) -> tuple[Array, Array]:
     return X, (X @ places.T).argmax(axis=1) % 5
 
 
-MADE = {"blobs": _blobs, "latlon": _cities, "column": _column, "rings": _rings, "sphere": _sphere}
+MADE = {
+    "blobs": _blobs,
+    "manyblobs": lambda rng: _blobs(rng, 20_000),
+    "latlon": _cities,
+    "column": _column,
+    "rings": _rings,
+    "sphere": _sphere,
+}
 
 
 def draw(name: str, partition: int) -> tuple[Array, Array, np.random.Generator]:
