@@ -19,7 +19,7 @@ import dask.dataframe as dd
 import pandas as pd
 from distributed import Client, LocalCluster
 
-from kinhash.distributed.dask import ShardedIndex, encode, fit, learned_codes
+from kinhash.distributed import dask as room
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning"),
@@ -54,23 +54,23 @@ def collections(kind):
 def test_collections_give_the_model_and_the_codes_of_one_process(client, kind):
     X, y, dX, dy = collections(kind)
     expected = fit_blocks(Recorder(), cut_rows(X, y, ROWS), n_rows=300)
-    assert fit(Recorder(), dX, dy, n_rows=300).seen == expected.seen
+    assert room.fit(Recorder(), dX, dy, n_rows=300).seen == expected.seen
 
 
 def test_codes_are_those_of_the_hasher(client):
     X, y, dX, dy = collections("array")
-    found = fit(hasher(), dX, dy, n_rows=300)
-    lazy = encode(found, dX)
+    found = room.fit(hasher(), dX, dy, n_rows=300)
+    lazy = room.encode(found, dX)
     assert (lazy.dtype, lazy.shape[1]) == (np.uint8, 2)
     np.testing.assert_array_equal(lazy.compute(), found.encode(X).packed)
-    learned = learned_codes(found, dX, dy).compute()
+    learned = room.learned_codes(found, dX, dy).compute()
     np.testing.assert_array_equal(learned, np.asarray(found.learned_codes(X=X, y=y)))
-    assert encode(found, dX[dX[:, 0] > 0]).compute().shape == ((X[:, 0] > 0).sum(), 2)
+    assert room.encode(found, dX[dX[:, 0] > 0]).compute().shape == ((X[:, 0] > 0).sum(), 2)
 
 
 def test_without_a_client_the_default_scheduler_works():
     X, y, dX, dy = collections("array")
-    assert fit(Recorder(), dX, dy).seen == Recorder().fit(X, y).seen
+    assert room.fit(Recorder(), dX, dy).seen == Recorder().fit(X, y).seen
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_without_a_client_the_default_scheduler_works():
 def test_bad_collections_are_refused(make, says):
     _, _, dX, dy = collections("array")
     with pytest.raises(InvalidInput, match=says):
-        fit(Recorder(), *make(dX, dy))
+        room.fit(Recorder(), *make(dX, dy))
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -95,7 +95,7 @@ def test_shards_on_workers_answer_like_one_index(client, named):
     ids = rng.permutation(1000) + 5 if named else None
     whole = HammingIndex.from_codes(codes, ids=ids)
     names = None if ids is None else da.from_array(ids, chunks=300)
-    index = ShardedIndex.from_codes(da.from_array(codes, chunks=(300, -1)), ids=names)
+    index = room.ShardedIndex.from_codes(da.from_array(codes, chunks=(300, -1)), ids=names)
     assert (index.n_shards, len(index)) == (4, 1000)
     for found, expected in (
         (index.search(codes[:5], 20), whole.search(codes[:5], 20)),
@@ -107,7 +107,7 @@ def test_shards_on_workers_answer_like_one_index(client, named):
 
 def test_shards_need_ids_cut_as_the_codes_are():
     with pytest.raises(InvalidInput, match="2 blocks of ids came with 1 blocks of codes"):
-        ShardedIndex.from_codes(da.zeros((4, 1), np.uint8), ids=da.arange(4, chunks=2))
+        room.ShardedIndex.from_codes(da.zeros((4, 1), np.uint8), ids=da.arange(4, chunks=2))
 
 
 def test_importing_kinhash_does_not_import_dask():

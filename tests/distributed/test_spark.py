@@ -14,14 +14,7 @@ from kinhash.errors import InvalidInput
 
 pa = pytest.importorskip("pyarrow", reason="the extra kinhash[spark] is not installed")
 
-from kinhash.distributed.spark import (  # noqa: E402
-    binary_column,
-    encode,
-    features_of,
-    fit,
-    labels_of,
-    learned_codes,
-)
+from kinhash.distributed import spark as room  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 
@@ -55,17 +48,17 @@ def test_the_model_does_not_depend_on_partitions(spark, n_rows):
     X, y = classes()
     df = frame(spark, X, y, "long")
     models = [
-        fit(hasher(), one, n_rows=n_rows)
+        room.fit(hasher(), one, n_rows=n_rows)
         for one in (df, df.orderBy("label").repartition(5), df.coalesce(1).orderBy(df.id.desc()))
     ]
     assert len({model.model_id_ for model in models}) == 1
-    rows = encode(models[0], df.repartition(4)).orderBy("id").collect()
+    rows = room.encode(models[0], df.repartition(4)).orderBy("id").collect()
     np.testing.assert_array_equal([list(row.code) for row in rows], models[0].encode(X).packed)
-    rows = learned_codes(models[0], df, output="bits").orderBy("id").collect()
+    rows = room.learned_codes(models[0], df, output="bits").orderBy("id").collect()
     expected = np.asarray(models[0].learned_codes(X=X, y=y))
     np.testing.assert_array_equal([list(row.bits) for row in rows], expected)
     with pytest.raises(InvalidInput, match="column 'id' already"):
-        encode(models[0], df, output="id")
+        room.encode(models[0], df, output="id")
 
 
 def test_vectors_and_names(spark):
@@ -76,25 +69,25 @@ def test_vectors_and_names(spark):
     vectors = df.withColumn("features", array_to_vector("features")).withColumn(
         "label", array_to_vector("label")
     )
-    model = fit(hasher(), vectors)
-    rows = encode(model, vectors).orderBy("id").collect()
+    model = room.fit(hasher(), vectors)
+    rows = room.encode(model, vectors).orderBy("id").collect()
     np.testing.assert_array_equal([list(row.code) for row in rows], model.encode(X.astype(float)).packed)
     with pytest.raises(InvalidInput, match="no rows"):
-        fit(hasher(), df.limit(0))
+        room.fit(hasher(), df.limit(0))
 
 
 def test_columns_become_arrays_and_back():
     X = np.arange(6, dtype=np.float32).reshape(3, 2)
     column = pa.array(X.tolist(), pa.list_(pa.float32()))
-    found = features_of(pa.chunked_array([column[:1], column[1:]]))
+    found = room.features_of(pa.chunked_array([column[:1], column[1:]]))
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, X)
-    np.testing.assert_array_equal(features_of(column[1:]), X[1:])  # slices have offsets of their own
-    assert labels_of(pa.array(["a", None])).tolist() == ["a", None]
-    assert labels_of(pa.array([["a", "b"], [], None])) == [{"a", "b"}, set(), None]
-    np.testing.assert_array_equal(labels_of(pa.array([[1.0, 0.0]])), [[1.0, 0.0]])
+    np.testing.assert_array_equal(room.features_of(column[1:]), X[1:])  # slices have offsets of their own
+    assert room.labels_of(pa.array(["a", None])).tolist() == ["a", None]
+    assert room.labels_of(pa.array([["a", "b"], [], None])) == [{"a", "b"}, set(), None]
+    np.testing.assert_array_equal(room.labels_of(pa.array([[1.0, 0.0]])), [[1.0, 0.0]])
     codes = np.array([[1, 2], [3, 255]], np.uint8)
-    assert binary_column(codes).to_pylist() == [b"\x01\x02", b"\x03\xff"]
+    assert room.binary_column(codes).to_pylist() == [b"\x01\x02", b"\x03\xff"]
 
 
 @pytest.mark.parametrize(
@@ -102,4 +95,4 @@ def test_columns_become_arrays_and_back():
 )
 def test_features_of_no_one_length_are_refused(rows, message):
     with pytest.raises(InvalidInput, match=message):
-        features_of(pa.array(rows, pa.list_(pa.float64())))
+        room.features_of(pa.array(rows, pa.list_(pa.float64())))

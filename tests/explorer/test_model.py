@@ -15,7 +15,6 @@ from page_reading import array, facts
 import kinhash
 from kinhash import EnergyHasher
 from kinhash.explorer import page as room
-from kinhash.explorer.page import model_shown
 from kinhash.models import Columns, Step, WholeMap
 
 
@@ -63,7 +62,9 @@ def test_without_a_model_there_is_none(hasher):
 
 
 def test_a_model_above_the_limit_is_left_out_with_the_reason(hasher, monkeypatch):
-    added = sum(4 * -(-one.nbytes // 3) for one in model_shown(hasher, np.zeros((1, 1))).arrays.values())
+    page = page_of(hasher)
+    arrays = [array(page, f"model-{name}", kind) for name, kind in facts(page)["model"]["kinds"].items()]
+    added = sum(4 * -(-one.nbytes // 3) for one in arrays)
     monkeypatch.setattr(room, "LARGEST_MODEL", added)
     assert facts(page_of(hasher))["model"]["why"] is None
     monkeypatch.setattr(room, "LARGEST_MODEL", added - 1)
@@ -84,6 +85,10 @@ def test_a_model_that_a_page_cannot_run_is_left_out_with_the_reason(whole):
     map_ = WholeMap(2, steps, np.zeros(2, np.int16))
     if not whole:
         map_ = SimpleNamespace(why_not_whole=lambda: "it was not rounded")
-    shown = model_shown(SimpleNamespace(model_=SimpleNamespace(map=map_)), np.zeros((1, 2)))
-    assert not shown.arrays
-    assert ("no step other" if whole else "not rounded") in shown.facts["why"]
+    model = SimpleNamespace(
+        model_=SimpleNamespace(map=map_), model_id_=None, decision_function=lambda X: np.asarray(X, float)
+    )
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    page = kinhash.explore(kinhash.Codes.from_bits(X > 0), model=model, features=X).html
+    assert ("no step other" if whole else "not rounded") in facts(page)["model"]["why"]
+    assert "data-model-" not in page

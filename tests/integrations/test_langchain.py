@@ -17,7 +17,7 @@ from langchain_core.documents import Document  # noqa: E402
 from langchain_core.embeddings import DeterministicFakeEmbedding  # noqa: E402
 
 from kinhash import EnergyHasher  # noqa: E402
-from kinhash.integrations.langchain import KinhashVectorStore  # noqa: E402
+from kinhash.integrations import langchain  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 SIZE = 6
@@ -36,13 +36,13 @@ def hasher():
 class TestStandard(standard.VectorStoreIntegrationTests):
     @pytest.fixture
     def vectorstore(self, hasher):
-        return KinhashVectorStore(self.get_embeddings(), hasher)
+        return langchain.KinhashVectorStore(self.get_embeddings(), hasher)
 
 
 @pytest.fixture
 def store(hasher):
     metadatas = [{"parity": n % 2, "tags": ["a"] * n} for n in range(20)]
-    return KinhashVectorStore.from_texts(
+    return langchain.KinhashVectorStore.from_texts(
         [f"text {n}" for n in range(20)],
         EMBEDDING,
         metadatas,
@@ -78,7 +78,7 @@ def test_a_file_holds_texts_and_metadata(store, hasher, tmp_path):
     store.delete(["id 04", "never there"])
     store.add_documents([Document(page_content="new", metadata={"parity": 1}, id="id 05")])
     store.save(tmp_path / "store.kin")
-    again = KinhashVectorStore(EMBEDDING, hasher, load(tmp_path / "store.kin"))
+    again = langchain.KinhashVectorStore(EMBEDDING, hasher, load(tmp_path / "store.kin"))
     assert again.similarity_search("new", k=19) == store.similarity_search("new", k=19)
     assert again.get_by_ids(["id 05"])[0].page_content == "new"
     assert again.get_by_ids(["id 04"]) == []
@@ -100,14 +100,14 @@ def test_the_last_of_equal_ids_stays(store):
 
 def test_refusals(store, hasher):
     with pytest.raises(InvalidInput, match="not fitted"):
-        KinhashVectorStore(EMBEDDING, EnergyHasher())
+        langchain.KinhashVectorStore(EMBEDDING, EnergyHasher())
     with pytest.raises(InvalidInput, match="No hasher"):
-        KinhashVectorStore.from_texts(["a"], EMBEDDING)
+        langchain.KinhashVectorStore.from_texts(["a"], EMBEDDING)
     with pytest.raises(InvalidInput, match="1 metadata came with 2 texts"):
         store.add_texts(["a", "b"], [{}])
     other = EnergyHasher(64, random_state=1).fit(np.eye(SIZE).repeat(9, axis=0), np.arange(54) // 9)
     with pytest.raises(InvalidInput, match="another model"):
-        KinhashVectorStore(EMBEDDING, other, store.index)
+        langchain.KinhashVectorStore(EMBEDDING, other, store.index)
     index = HammingIndex.from_codes(hasher.encode(np.eye(SIZE)))
     with pytest.raises(InvalidInput, match="payload columns none"):
-        KinhashVectorStore(EMBEDDING, hasher, index)
+        langchain.KinhashVectorStore(EMBEDDING, hasher, index)

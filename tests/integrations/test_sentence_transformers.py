@@ -18,7 +18,7 @@ tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not install
 
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding  # noqa: E402
 
-from kinhash.integrations.sentence_transformers import KinhashModule  # noqa: E402
+from kinhash.integrations import sentence_transformers as room  # noqa: E402
 
 WORDS = [f"word{k}" for k in range(60)]
 RNG = np.random.default_rng(0)
@@ -54,7 +54,7 @@ def coder(base, module):
 
 def test_encode_gives_the_codes_of_the_hasher(base, embeddings, hasher):
     ours = hasher.encode(embeddings).packed
-    packed = coder(base, KinhashModule(hasher))
+    packed = coder(base, room.KinhashModule(hasher))
     for size in (1, 7, 256):
         codes = packed.encode(TEXTS, batch_size=size)
         assert (codes.dtype, codes.shape) == (np.uint8, (240, 3))
@@ -65,7 +65,7 @@ def test_encode_gives_the_codes_of_the_hasher(base, embeddings, hasher):
 
 
 def test_margins_become_the_same_codes_as_ubinary(base, embeddings, hasher):
-    floats = coder(base, KinhashModule(hasher, output="margins"))
+    floats = coder(base, room.KinhashModule(hasher, output="margins"))
     ours = hasher.encode(embeddings).packed
     np.testing.assert_array_equal(floats.encode(TEXTS, precision="ubinary"), ours)
     signed = floats.encode(TEXTS, precision="binary")
@@ -78,7 +78,7 @@ def test_margins_become_the_same_codes_as_ubinary(base, embeddings, hasher):
 
 
 def test_margins_too_small_for_float32_keep_their_bits(hasher, monkeypatch):
-    module = KinhashModule(hasher, output="margins")
+    module = room.KinhashModule(hasher, output="margins")
     tiny = np.array([[1e-300, -1e-300, 0.0, 1.0]])
     monkeypatch.setattr(type(hasher), "decision_function", lambda *_: tiny)
     np.testing.assert_array_equal(module._margins(None) > 0, tiny > 0)
@@ -87,13 +87,13 @@ def test_margins_too_small_for_float32_keep_their_bits(hasher, monkeypatch):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_embeddings_of_any_type(hasher, dtype):
     rows = torch.from_numpy(np.random.default_rng(2).normal(size=(50, 24))).to(dtype)
-    found = KinhashModule(hasher)({"sentence_embedding": rows})["sentence_embedding"]
+    found = room.KinhashModule(hasher)({"sentence_embedding": rows})["sentence_embedding"]
     np.testing.assert_array_equal(found.numpy(), hasher.encode(rows.double().numpy()).packed)
 
 
 @pytest.mark.parametrize("output", ["packed", "margins"])
 def test_it_saves_and_loads_with_the_model(base, hasher, tmp_path, output):
-    before = coder(base, KinhashModule(hasher, output))
+    before = coder(base, room.KinhashModule(hasher, output))
     before.save(str(tmp_path / "model"))
     listed = json.loads((tmp_path / "model/modules.json").read_text())
     assert listed[-1]["type"] == "kinhash.integrations.sentence_transformers.KinhashModule"
@@ -105,14 +105,14 @@ def test_it_saves_and_loads_with_the_model(base, hasher, tmp_path, output):
     assert after[-1].hasher.model_id_ == hasher.model_id_
     (tmp_path / "model" / listed[-1]["path"] / "model.kin").unlink()
     with pytest.raises(FileProblem, match=r"model\.kin"):
-        KinhashModule.load(str(tmp_path / "model"), subfolder=listed[-1]["path"])
+        room.KinhashModule.load(str(tmp_path / "model"), subfolder=listed[-1]["path"])
 
 
 def test_refusals(hasher):
     with pytest.raises(InvalidInput, match="not fitted"):
-        KinhashModule(EnergyHasher())
+        room.KinhashModule(EnergyHasher())
     with pytest.raises(InvalidInput, match="output"):
-        KinhashModule(hasher, output="floats")
+        room.KinhashModule(hasher, output="floats")
 
 
 def test_the_page_on_encoding_anywhere(base, embeddings, tmp_path, monkeypatch):

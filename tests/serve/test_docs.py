@@ -7,10 +7,11 @@ import re
 import shlex
 from pathlib import Path
 
+import click
 import pytest
 from fastapi.testclient import TestClient
 
-from kinhash.cli.serve import serve
+from kinhash.cli import kinhash as program
 from kinhash.serve import Limits
 
 from .conftest import app_of, rows_of
@@ -34,6 +35,7 @@ def test_requests_of_the_page_are_answered(pairs):
 
 
 def test_options_routes_and_metrics_of_the_page_exist(pairs):
+    serve = program.get_command(click.Context(program), "serve")
     known = {option for parameter in serve.params for option in parameter.opts}
     named = set(re.findall(r"`(--[a-z-]+)`", TEXT))
     assert named == known - {"model", "index", "--json"}
