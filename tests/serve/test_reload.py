@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 
 import pytest
 
-from kinhash.serve.pair import Files, Keeper
+from kinhash.serve import pair as room
 
 from .conftest import app_of, listening, put, until
 
 
-class Heard(list):
-    """Outcomes of the reloads of a keeper."""
-
-    def __call__(self, keeper, loaded):
-        self.append(loaded)
+@pytest.fixture
+def service(here):
+    return app_of(here, reload_seconds=60).state.service
 
 
 @pytest.fixture
-def heard():
-    return Heard()
+def heard(service):
+    """How many changes of the files were refused, and how many loaded, so far."""
+
+    def counts():
+        said = service.metrics.text().decode()
+        found = dict(re.findall(r'^kinhash_reloads_total\{outcome="(\w+)"\} (\d+)', said, re.MULTILINE))
+        return int(found["refused"]), int(found["loaded"])
+
+    return counts
 
 
 @pytest.fixture
-def keeper(here, heard):
-    return Keeper(Files(str(here / "model.kin"), str(here / "index.kin")), 60, heard)
+def keeper(service):
+    return service.keeper
 
 
 def test_nothing_is_loaded_while_nothing_changes(keeper, heard):
@@ -34,7 +40,7 @@ def test_nothing_is_loaded_while_nothing_changes(keeper, heard):
     keeper.look()
     keeper.look()
     assert keeper.pair is before
-    assert heard == []
+    assert heard() == (0, 0)
     keeper.wake()  # as SIGHUP does
     keeper.look()
     assert keeper.pair is not before
@@ -49,10 +55,10 @@ def test_half_a_pair_is_refused_and_the_whole_one_taken_up(keeper, heard, pairs,
     assert keeper.pair is before
     assert "different models" in keeper.refusal
     keeper.look()
-    assert heard == [False]  # a refusal is not repeated while the files stay as they are
+    assert heard() == (1, 0)  # a refusal is not repeated while the files stay as they are
     put(pairs / "b", here, order[1])
     keeper.look()
-    assert heard == [False, True]
+    assert heard() == (1, 1)
     assert keeper.refusal is None
     assert keeper.pair.index.n_bits == 24
     assert keeper.pair.number == 2
@@ -74,11 +80,11 @@ def test_a_damaged_file_is_refused_until_it_is_whole(keeper, heard, pairs, here,
     keeper.look()
     assert keeper.pair is before
     assert keeper.refusal
-    assert heard == [False]
+    assert heard() == (1, 0)
     put(pairs / "a", here, "index.kin")
     keeper.look()
     assert keeper.refusal is None
-    assert heard == [False, True]
+    assert heard() == (1, 1)
 
 
 def test_files_may_be_overwritten_in_place(keeper, pairs, here):
@@ -93,8 +99,6 @@ def test_files_may_be_overwritten_in_place(keeper, pairs, here):
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(keeper, heard, pairs, here, monkeypatch):
-    import kinhash.serve.pair as room
-
     load = room.load_pair
 
     def slowly(files, number):
@@ -110,7 +114,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(keeper, heard, pairs
     monkeypatch.undo()
     keeper.look()
     assert keeper.pair is not before
-    assert heard == [True]
+    assert heard() == (0, 1)
 
 
 def test_a_mistake_while_loading_keeps_the_pair_and_the_thread(keeper, heard, monkeypatch):
@@ -120,7 +124,7 @@ def test_a_mistake_while_loading_keeps_the_pair_and_the_thread(keeper, heard, mo
     keeper.look()
     assert keeper.pair is before
     assert keeper.refusal == "ZeroDivisionError"
-    assert heard == [False]
+    assert heard() == (1, 0)
 
 
 def test_the_probes_and_metrics_tell(pairs, here):
