@@ -57,8 +57,9 @@ def test_kernels_equal_their_twins(kind, n_words):
         queries = read_only(np.concatenate([words[:3], some_words(rng, kind, 6, n_words)]))
         tag = kernels.tag_of(n_words)
         planes = read_only(planes_of(weights_of(rng.normal(size=(len(queries), 64 * n_words)))[0]))
-        mask = read_only(rng.random(n) < 0.4) if n > 1 else read_only(np.ones(n, bool))
-        for only in (None, mask):
+        mask = rng.random(n) < 0.4 if n > 1 else np.ones(n, bool)
+        bits = np.packbits(np.pad(mask, (0, -n % 64)), bitorder="little").view(np.uint64)
+        for only in (None, read_only(bits)):
             for k in (1, 7, int(mask.sum()) if only is not None else n):
                 k = min(k, int(mask.sum()) if only is not None else n)
                 for weighing in (None, planes):

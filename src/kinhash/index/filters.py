@@ -85,11 +85,13 @@ def _compare(column: str, wanted: OneOf | Between) -> Test:
 
 
 def _all_of(parts: Sequence[Test]) -> Test:
+    if len(parts) == 1:
+        return parts[0]
     return lambda rows: np.logical_and.reduce([np.ones(len(rows), bool), *(part(rows) for part in parts)])
 
 
 def _any_of(parts: Sequence[Test]) -> Test:
-    return lambda rows: np.logical_or.reduce([part(rows) for part in parts])
+    return parts[0] if len(parts) == 1 else lambda rows: np.logical_or.reduce([part(rows) for part in parts])
 
 
 def _none_of(part: Test) -> Test:
@@ -224,13 +226,13 @@ class _Reader:
         parts = [self.all_of(depth)]
         while self.takes("or"):
             parts.append(self.all_of(depth))
-        return parts[0] if len(parts) == 1 else _any_of(parts)
+        return _any_of(parts)
 
     def all_of(self, depth: int) -> Test:
         parts = [self.one(depth)]
         while self.takes("and"):
             parts.append(self.one(depth))
-        return parts[0] if len(parts) == 1 else _all_of(parts)
+        return _all_of(parts)
 
     def one(self, depth: int) -> Test:
         if depth == MAX_NESTED:

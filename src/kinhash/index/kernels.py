@@ -14,8 +14,8 @@ differing bit then counts its weight: ``sum_p 2**p popcount((code ^ query) & pla
 None every bit counts one, and the compiler leaves the weighing out.
 
 *Lists.* ``rows[starts[c]:starts[c + 1]]`` are the ranks of the rows with code ``c``, ascending; both are
-empty where every code has one row, the one of its own number. A filter comes as ``mask``, which rows pass;
-None lets all of them.
+empty where every code has one row, the one of its own number. A filter comes as ``mask``, a bit for every
+row, whether it passes; None lets all of them.
 
 Every function that is called from Python has its twin in `reference`, which says in NumPy what it computes.
 """
@@ -33,7 +33,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from .._internal.compile import njit
-from .._internal.types import Array, Bools, Ints, Ints32, Numbers32, Words
+from .._internal.types import Array, Ints, Ints32, Numbers32, Words
 from ..codes import N_PLANES
 from . import reference
 from .reference import CODE, CODE_BITS, DISTANCE_BITS
@@ -309,11 +309,13 @@ def trailing_zeros(typing_context: Any, word: Any) -> Any:
 
 
 @njit(nogil=True)
-def _distance(blocks: Words, code: int, queries: Words, i: int, planes: Words | None, tag: Tag) -> np.int64:
-    """Differing bits of one code and one query, or what they count."""
+def _distance(
+    blocks: Words, g: int, place: int, queries: Words, i: int, planes: Words | None, tag: Tag
+) -> np.int64:  # fmt: skip
+    """Differing bits of one code of group ``g`` and one query, or what they count."""
     total = ZERO
     for w in range(_n_words(tag)):
-        differing = blocks[code >> 6, (code >> 3) & 7, w, code & 7] ^ queries[i, w]
+        differing = blocks[g, place >> 3, w, place & 7] ^ queries[i, w]
         if planes is None:
             total += popcount(differing)
         else:
@@ -433,11 +435,16 @@ def list_rows(code_of_row: Numbers32, n_codes: int, starts: Numbers32, rows: Num
 
 
 @njit(nogil=True)
-def _count_passing(mask: Bools, starts: Numbers32, rows: Numbers32, code: int, most: int) -> np.int64:
+def _passes(mask: Words, row: np.uint32) -> bool:
+    return mask[row >> np.uint32(6)] >> np.uint64(row & np.uint32(63)) & ONE != ZERO
+
+
+@njit(nogil=True)
+def _count_passing(mask: Words, starts: Numbers32, rows: Numbers32, code: int, most: int) -> np.int64:
     """How many rows of a code pass, counted up to ``most``."""
     count = np.int64(0)
     for p in range(np.int64(starts[code]), np.int64(starts[code + 1])):
-        if mask[rows[p]]:
+        if _passes(mask, rows[p]):
             count += 1
             if count == most:
                 break
@@ -445,74 +452,77 @@ def _count_passing(mask: Bools, starts: Numbers32, rows: Numbers32, code: int, m
 
 
 @njit(nogil=True)
-def _first_passing(mask: Bools, starts: Numbers32, rows: Numbers32, code: int) -> np.int64:
-    """The first row of a code that passes."""
-    for p in range(np.int64(starts[code]), np.int64(starts[code + 1])):
-        if mask[rows[p]]:
-            return np.int64(rows[p])
-    return FAR
-
-
-FAR = np.int64(1) << np.int64(62)  # larger than every key: an empty place
-
-
-@njit(nogil=True)
-def _put_in_heap(heap: Ints, key: int) -> None:
-    """Replace the largest key of a heap by a smaller one."""
-    place = 0
-    while True:
-        child = 2 * place + 1
-        if child >= heap.size:
-            break
-        if child + 1 < heap.size and heap[child + 1] > heap[child]:
-            child += 1
-        if heap[child] <= key:
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = key
+def _merge(rows: Ints, ends: Ints, n_runs: int) -> None:
+    """Merge the ascending runs of ``rows``, pair by pair, until one is left."""
+    spare = np.empty(ends[n_runs - 1], np.int64)
+    while n_runs > 1:
+        begin = np.int64(0)
+        for pair in range(0, n_runs, 2):
+            middle, end = ends[pair], ends[min(pair + 1, n_runs - 1)]
+            left, right = begin, middle
+            out = begin
+            while left < middle and right < end:
+                if rows[left] < rows[right]:
+                    spare[out] = rows[left]
+                    left += 1
+                else:
+                    spare[out] = rows[right]
+                    right += 1
+                out += 1
+            for j in range(middle - left):
+                spare[out + j] = rows[left + j]
+            for j in range(end - right):
+                spare[out + j] = rows[right + j]
+            ends[pair // 2] = begin = end
+        n_runs = (n_runs + 1) // 2
+        for j in range(spare.size):  # a loop: slice assignment costs seconds of compilation
+            rows[j] = spare[j]
 
 
 @njit(nogil=True)
 def _append_rows(
     codes: Ints, first: int, last: int, starts: Numbers32, rows: Numbers32, ranks: Ints, filled: int,
-    mask: Bools | None,
+    mask: Words | None,
 ) -> int:  # fmt: skip
     """Append the rows of ``codes[first:last]`` to ``ranks[:filled]`` in ascending order, until it is full.
 
     Only rows of the mask, unless it is None; where every code has one row, the codes are of such rows. The
     codes come in the order of their smallest row, passing or not, so gathering stops at the first code whose
-    rows all come too late. Returns the new fill.
+    rows all come too late. Returns the new fill. Working memory: 48 bytes per place left in ``ranks``.
     """
+    need = ranks.size - filled
     if starts.size == 0:  # one row per code, its own number
-        count = min(ranks.size - filled, last - first)
+        count = min(need, last - first)
         for j in range(count):
             ranks[filled + j] = codes[first + j]
         return filled + count
-    size = np.int64(0)
-    for c in range(first, last):
-        size += np.int64(starts[codes[c] + 1]) - np.int64(starts[codes[c]])
-    heap, many = ranks[filled : min(filled + size, ranks.size)], filled + size > ranks.size
-    for j in range(heap.size):  # a loop: slice assignment costs seconds of compilation
-        heap[j] = FAR
-    met: Any = np.int64(0)
+    buffer, ends = np.empty(3 * need, np.int64), np.empty(last - first, np.int64)
+    held, n_runs, latest = np.int64(0), np.int64(0), FAR
     for c in range(first, last):
         begin = np.int64(starts[codes[c]])
-        if many and np.int64(rows[begin]) > heap[0]:
+        if np.int64(rows[begin]) > latest:
             break
+        most = held + need
         for p in range(begin, np.int64(starts[codes[c] + 1])):
-            row = np.int64(rows[p])
-            if many and row > heap[0]:
+            if held == most or np.int64(rows[p]) > latest:
                 break
-            if mask is not None and not mask[row]:
+            if mask is not None and not _passes(mask, rows[p]):
                 continue
-            if many:  # the largest row met is on top, and leaves when a smaller one comes
-                _put_in_heap(heap, row)
-            else:
-                heap[met] = row
-            met += 1
-    heap.sort()
-    return filled + (met if met < heap.size else heap.size)
+            buffer[held] = rows[p]
+            held += 1
+        ends[n_runs] = held
+        n_runs += 1
+        if held > 2 * need:
+            _merge(buffer, ends, n_runs)
+            held, n_runs, ends[0], latest = np.int64(need), np.int64(1), need, buffer[need - 1]
+    _merge(buffer, ends, n_runs)
+    count = min(need, held)
+    for j in range(count):
+        ranks[filled + j] = buffer[j]
+    return filled + count
+
+
+FAR = np.int64(1) << np.int64(62)  # after every row
 
 
 # ---- the k nearest rows --------------------------------------------------------------------------
@@ -579,22 +589,31 @@ def _forget_distant(notes: Ints, i: int, keys: int) -> None:
 
 
 @njit(nogil=True)
+def _first_passing(mask: Words, starts: Numbers32, rows: Numbers32, code: int) -> np.int64:
+    for p in range(np.int64(starts[code]), np.int64(starts[code + 1])):
+        if _passes(mask, rows[p]):
+            return np.int64(rows[p])
+    return FAR
+
+
+@njit(nogil=True)
 def _forget_late(
-    notes: Ints, i: int, keys: int, k: int, starts: Numbers32, rows: Numbers32, mask: Bools
+    notes: Ints, i: int, keys: int, k: int, starts: Numbers32, rows: Numbers32, mask: Words
 ) -> None:
     """Of the candidates at the limit, keep the k whose first passing rows come first: 2 k are left in all."""
-    first = np.empty(k, np.int64)
-    first[:] = FAR
+    first, n_first = np.empty(notes[i, COUNT], np.int64), np.int64(0)
     for j in range(keys, keys + notes[i, COUNT]):
         if notes[i, j] >> CODE_BITS == notes[i, LIMIT]:
-            row = _first_passing(mask, starts, rows, notes[i, j] & CODE)
-            if row < first[0]:
-                _put_in_heap(first, row)
-    kept = keys
+            first[n_first] = _first_passing(mask, starts, rows, notes[i, j] & CODE)
+            n_first += 1
+    first = first[:n_first]
+    ordered = np.sort(first)
+    last, kept, at = ordered[min(k, n_first) - 1] if n_first else FAR, keys, np.int64(0)
     for j in range(keys, keys + notes[i, COUNT]):
         late = False
         if notes[i, j] >> CODE_BITS == notes[i, LIMIT]:
-            late = _first_passing(mask, starts, rows, notes[i, j] & CODE) > first[0]
+            late = first[at] > last
+            at += 1
         if not late:
             notes[i, kept] = notes[i, j]
             kept += 1
@@ -603,12 +622,11 @@ def _forget_late(
 
 @njit(nogil=True)
 def _absorb(
-    blocks: Words, n_codes: int, starts: Numbers32, rows: Numbers32, g: int, queries: Words, i: int, k: int,
-    bounds: Ints, notes: Ints, at: int, width: int, planes: Words | None, mask: Bools | None, tag: Tag,
+    blocks: Words, starts: Numbers32, rows: Numbers32, g: int, near: np.uint64, queries: Words, i: int,
+    k: int, bounds: Ints, notes: Ints, at: int, width: int, planes: Words | None, mask: Words | None, tag: Tag,
 ) -> None:  # fmt: skip
-    """Take in the codes of group ``g`` nearer than the bound of query ``i``, whose notes are ``at``."""
+    """Take in the codes ``near`` of group ``g``: nearer than the bound of query ``i``, whose notes are ``at``."""
     bound = bounds[i]
-    near = _near(blocks, n_codes, g, queries, i, bounds, planes, tag)
     if FACTS + 2 * width + notes[at, COUNT] + 64 > notes.shape[1]:
         _forget_distant(notes, at, FACTS + 2 * width)
         full = FACTS + 2 * width + notes[at, COUNT] + 64 > notes.shape[1]
@@ -618,9 +636,7 @@ def _absorb(
         place = trailing_zeros(near)
         near &= near - ONE
         code = 64 * g + place
-        if mask is not None and not starts.size and not mask[code]:
-            continue
-        distance = _distance(blocks, code, queries, i, planes, tag)
+        distance = _distance(blocks, g, place, queries, i, planes, tag)
         if distance < bound:
             weight = leads = np.int64(1)
             if starts.size:
@@ -630,7 +646,7 @@ def _absorb(
                     weight = _count_passing(mask, starts, rows, code, k)
                     if weight == 0:
                         continue
-                    leads = np.int64(mask[rows[starts[code]]])
+                    leads = np.int64(_passes(mask, rows[starts[code]]))
             bound = _admit(notes, at, width, distance << CODE_BITS | code, weight, leads, k)
     bounds[i] = bound
 
@@ -638,7 +654,7 @@ def _absorb(
 @njit(nogil=True)
 def _emit(
     starts: Numbers32, rows: Numbers32, notes: Ints, i: int, width: int, distances: Ints32, ranks: Ints,
-    mask: Bools | None,
+    mask: Words | None,
 ) -> None:  # fmt: skip
     """Write the k rows of query ``i`` in the order (distance, rank)."""
     counts, keys = FACTS + width, FACTS + 2 * width
@@ -675,7 +691,7 @@ def _scan_steps(blocks: Words, n_codes: int, starts: Any, rows: Any, queries: Wo
 @njit(cache=True, nogil=True, twin=reference.top_k, steps=_scan_steps)
 def top_k(
     blocks: Words, n_codes: int, starts: Numbers32, rows: Numbers32, queries: Words, distances: Ints32,
-    ranks: Ints, planes: Words | None, mask: Bools | None, tag: Tag,
+    ranks: Ints, planes: Words | None, mask: Words | None, tag: Tag,
 ) -> None:  # fmt: skip
     """Fill ``distances`` and ``ranks`` (q, k) with the k nearest rows, in the order (distance, rank).
 
@@ -708,10 +724,14 @@ def top_k(
                     while hits != ZERO:
                         b = i + trailing_zeros(hits)
                         hits &= hits - ONE
-                        _absorb(
-                            blocks, n_codes, starts, rows, g, queries, b, k, bounds, notes, b - base, width,
-                            planes, mask, tag,
-                        )  # fmt: skip
+                        near = _near(blocks, n_codes, g, queries, b, bounds, planes, tag)
+                        if mask is not None and not starts.size:
+                            near &= mask[g]
+                        if near != ZERO:
+                            _absorb(
+                                blocks, starts, rows, g, near, queries, b, k, bounds, notes, b - base, width,
+                                planes, mask, tag,
+                            )  # fmt: skip
             for i in range(fours, end):
                 for g in range(start, stop):
                     if planes is None:
@@ -719,10 +739,14 @@ def top_k(
                     else:
                         hits = _mask_below(blocks, g, queries, i, planes, bounds, tag)
                     if hits != ZERO:
-                        _absorb(
-                            blocks, n_codes, starts, rows, g, queries, i, k, bounds, notes, i - base, width,
-                            planes, mask, tag,
-                        )  # fmt: skip
+                        near = _near(blocks, n_codes, g, queries, i, bounds, planes, tag)
+                        if mask is not None and not starts.size:
+                            near &= mask[g]
+                        if near != ZERO:
+                            _absorb(
+                                blocks, starts, rows, g, near, queries, i, k, bounds, notes, i - base, width,
+                                planes, mask, tag,
+                            )  # fmt: skip
         for i in range(base, end):
             _emit(starts, rows, notes, i - base, width, distances[i], ranks[i], mask)
 
@@ -739,10 +763,10 @@ def _collect(
     """Note the codes of group ``g`` within reach of query ``i``; returns how many finds there are now."""
     near = _near(blocks, n_codes, g, queries, i, bounds, None, tag)
     while near != ZERO:
-        code = 64 * g + trailing_zeros(near)
+        place = trailing_zeros(near)
         near &= near - ONE
-        distance = _distance(blocks, code, queries, i, None, tag)
-        finds[count] = (i << CODE_BITS + DISTANCE_BITS) | (distance << CODE_BITS) | code
+        distance = _distance(blocks, g, place, queries, i, None, tag)
+        finds[count] = (i << CODE_BITS + DISTANCE_BITS) | (distance << CODE_BITS) | (64 * g + place)
         count += 1
     return count
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Array, Bools, Ints, Ints32, Numbers32, Words
+from .._internal.types import Array, Ints, Ints32, Numbers32, Words
 
 __all__ = ["CODE_BITS", "DISTANCE_BITS", "unpacked"]
 
@@ -63,7 +63,7 @@ def list_rows(code_of_row: Numbers32, n_codes: int, starts: Numbers32, rows: Num
 
 def top_k(
     blocks: Words, n_codes: int, starts: Numbers32, rows: Numbers32, queries: Words, distances: Ints32,
-    ranks: Ints, planes: Words | None, mask: Bools | None, tag: Any,
+    ranks: Ints, planes: Words | None, mask: Words | None, tag: Any,
 ) -> None:  # fmt: skip
     """The k nearest rows of every query, in the order (distance, rank)."""
     codes, k = codes_of(blocks, n_codes), ranks.shape[1]
@@ -71,7 +71,9 @@ def top_k(
         np.repeat(np.arange(n_codes), (starts[1:] - starts[:-1]).astype(np.int64)) if starts.size else None
     )
     row_of: Array = rows if starts.size else np.arange(n_codes)
-    keep = None if mask is None else np.flatnonzero(mask[row_of])
+    keep = None
+    if mask is not None:
+        keep = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")[row_of])
     for i, query in enumerate(queries):
         near = hamming(query, codes, None if planes is None else planes[i])
         near, row = near if code_of is None else near[code_of], row_of

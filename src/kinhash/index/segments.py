@@ -303,11 +303,12 @@ class Segment:
     # ---- searching ---------------------------------------------------------------------------
 
     def top_k(
-        self, queries: Words, k: int, weights: Bytes | None = None, mask: Bools | None = None
+        self, queries: Words, k: int, weights: Bytes | None = None, mask: Words | None = None
     ) -> tuple[Ints32, Ints]:
         """Distances (q, k) and ranks (q, k) of the nearest rows; k at most the number of rows that pass.
 
-        With ``weights`` (q, d), from 0 to 15, a differing bit counts its weight.
+        With ``weights`` (q, d), from 0 to 15, a differing bit counts its weight. ``mask`` has a bit for every
+        row, whether it passes.
         """
         distances, ranks = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.int64)
         tag = kernels.tag_of(queries.shape[1])
@@ -416,6 +417,7 @@ class FilteredSegment:
     count: int
     lasting: bool = False
     rows: tuple[Segment, Ints] | None = None
+    bits: Words | None = None
 
     def __len__(self) -> int:
         return self.count
@@ -427,13 +429,17 @@ class FilteredSegment:
 
     def prepared(self) -> FilteredSegment:
         """The same rows for many searches."""
-        return FilteredSegment(self.segment, self.mask, self.count, True, self.rows)
+        return FilteredSegment(self.segment, self.mask, self.count, True, self.rows, self.bits)
 
     def top_k(self, queries: Words, k: int, weights: Bytes | None = None) -> tuple[Ints32, Ints]:
         """As `Segment.top_k`; k at most the number of rows that pass."""
         copied = self._copied()
         if copied is None:
-            return self.segment.top_k(queries, k, weights, self.mask)
+            if self.bits is None:
+                bits = np.zeros((-(-len(self.mask) // 64), 8), np.uint8)
+                bits.ravel()[: -(-len(self.mask) // 8)] = np.packbits(self.mask, bitorder="little")
+                self.bits = read_only(bits.view(np.uint64)[:, 0])
+            return self.segment.top_k(queries, k, weights, self.bits)
         distances, places = copied[0].top_k(queries, k, weights)
         return distances, copied[1][places]
 
