@@ -497,7 +497,8 @@ def _append_rows(
             ranks[filled + j] = codes[first + j]
         return filled + count
     buffer, ends = np.empty(3 * need, np.int64), np.empty(last - first, np.int64)
-    held, n_runs, latest = np.int64(0), np.int64(0), FAR
+    held: Any = np.int64(0)
+    n_runs, latest = np.int64(0), FAR
     for c in range(first, last):
         begin = np.int64(starts[codes[c]])
         if np.int64(rows[begin]) > latest:
@@ -601,7 +602,8 @@ def _forget_late(
     notes: Ints, i: int, keys: int, k: int, starts: Numbers32, rows: Numbers32, mask: Words
 ) -> None:
     """Of the candidates at the limit, keep the k whose first passing rows come first: 2 k are left in all."""
-    first, n_first = np.empty(notes[i, COUNT], np.int64), np.int64(0)
+    first = np.empty(notes[i, COUNT], np.int64)
+    n_first: Any = np.int64(0)
     for j in range(keys, keys + notes[i, COUNT]):
         if notes[i, j] >> CODE_BITS == notes[i, LIMIT]:
             first[n_first] = _first_passing(mask, starts, rows, notes[i, j] & CODE)
