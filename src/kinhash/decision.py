@@ -141,7 +141,7 @@ class Decision:
             ]
         else:
             said = [
-                f"No radius: no more than {percent(self.max_false)} of false matches cannot be promised with 95 % "
+                f"No radius: at most {percent(self.max_false)} of false matches cannot be promised with 95 % "
                 f"confidence, {prior}."
             ]
             if self.reachable is None:

@@ -21,7 +21,18 @@ from ..hasher import EnergyHasher
 from ..labels import labels_of_levels
 from ..labels import read_labels as read_labels_of
 from . import inputs
-from .terminal import bar, counted, emit, file_option, json_option, output_option, refuse, talk, visible
+from .terminal import (
+    bar,
+    counted,
+    emit,
+    file_option,
+    json_option,
+    max_false_option,
+    output_option,
+    refuse,
+    talk,
+    visible,
+)
 
 ENERGIES = ("rank", "ksh", "lfh", "bre", "splh", "exph")
 OF_ROWS, OF_LINKS = ("labels", "tags", "tree"), ("pairs", "clicks", "triplets", "similarity")
@@ -32,6 +43,7 @@ LINES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "triplets": (("anchor", "nearer", "further"), ()),
 }
 FEWEST = 20  # rows below which an order says nothing
+DECIDING = 0.25  # share of the rows or pairs that is held out where they decide what is the same
 
 
 class HeldOut(NamedTuple):
@@ -62,7 +74,7 @@ def read_held_out(ctx: click.Context, param: click.Parameter, value: str) -> Hel
     "--view", "views", metavar="NAME=FILE", multiple=True,
     help="Other features of the same rows, for the same codes: text=captions.npy. May be repeated.",
 )  # fmt: skip
-@file_option("ids", "Ids of the rows, kept in the file of --codes.")
+@file_option("ids", "Ids of the rows, kept in the file of --codes. Then pairs, clicks and triplets name ids.")
 @click.option(
     "--bits", default="64", show_default=True, metavar="N[,N]", help="Length; several: print a table."
 )
@@ -72,8 +84,11 @@ def read_held_out(ctx: click.Context, param: click.Parameter, value: str) -> Hel
 @file_option("looks-from", "Other features by which rows look alike.")
 @click.option(
     "--held-out", callback=read_held_out, metavar="N", default="1000", show_default=True,
-    help="Rows held out as queries: N at random, a tenth at most; last:500 for the last rows; 0 for none.",
+    help="Rows held out: N at random, a tenth at most (a quarter with --max-false); last:500: the last; 0: none.",
 )  # fmt: skip
+@max_false_option(
+    "Also decide, on what was held out, which rows are the same: 1% of the matches may be false."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same codes.")
 @output_option("Where the model goes, e.g. model.kin.", required=False)
 @file_option("codes", "Where the learned codes of the rows go, e.g. db.kin.", "FILE")
@@ -95,6 +110,7 @@ def fit(
       kinhash fit rows.parquet:embedding --labels :label --ids :id -o model.kin --codes db.kin
       kinhash fit X.npy --clicks clicks.csv --labels some.txt -o model.kin
       kinhash fit pictures.npy --view text=captions.npy --tags tags.txt -o model.kin
+      kinhash fit X.npy --pairs pairs.csv --ids ids.txt --max-false 1% -o model.kin
       kinhash fit X.npy --labels y.txt --bits 16,32,64,128
     """
     lengths = _lengths(bits)
@@ -176,7 +192,18 @@ def _expect_sense(options: Facts, lengths: list[int], output: str | None, codes:
             options["held_out"].last and of_links and not options["similarity"],
             "Pairs are held out at random: leave last: away.",
         ),
-        (options["ids"] and codes is None, "--ids has no effect without --codes FILE."),
+        (
+            options["ids"] and codes is None and not any(options[name] for name in LINES),
+            "--ids has no effect without --codes FILE, pairs, clicks or triplets.",
+        ),
+        (
+            options["max_false"] and (several or not (of_rows or options["pairs"] or options["clicks"])),
+            "--max-false needs one length, and labels, tags, a tree, pairs or clicks to decide from.",
+        ),
+        (
+            options["max_false"] and options["held_out"].n == 0,
+            "--max-false decides on held-out rows: leave --held-out 0 away.",
+        ),
         (
             several and (output or codes),
             "Several --bits print a table and write nothing: leave -o and --codes out.",
@@ -211,9 +238,9 @@ def _read(features: str, options: Facts) -> Facts:
         check_finite(X)
     n = X.shape[0]
     y = inputs.read_labels(options["labels"] or options["tree"], options["tags"], n)
-    links, what = _links(options, n)
     ids = inputs.read_ids(options["ids"], n)
     _expect_different(ids, options["ids"])
+    links, what = _links(options, n, ids)
     views = {}
     for one in options["views"]:
         name, _, file = one.partition("=")
@@ -236,11 +263,11 @@ def _read(features: str, options: Facts) -> Facts:
     }  # fmt: skip
 
 
-def _links(options: Facts, n_rows: int) -> tuple[Facts | None, str]:
+def _links(options: Facts, n_rows: int, ids: Array | None) -> tuple[Facts | None, str]:
     """Arguments of the method that learns from what is known between rows, and what was read in words."""
     for kind, (ends, more) in LINES.items():
         if options[kind]:
-            found = read_table(options[kind]).links(len(ends), n_rows, more)
+            found = inputs.read_links(options[kind], len(ends), n_rows, more, ids)
             facts = dict(zip(ends, found.rows.T, strict=True))
             facts |= {} if found.verdicts is None else {"same": found.verdicts}
             facts |= {} if found.weights is None else {"weight": found.weights}
@@ -319,7 +346,8 @@ def _learn(given: Facts, options: Facts, n_bits: int, move: Any) -> tuple[Any, I
     hasher, rng = _hasher(options, n_bits), np.random.default_rng(options["seed"])
     X, y, links, wanted = given["X"], given["y"], given["links"], options["held_out"]
     of_rows = links is None or "S" in links
-    split = _split(y if links is None else None, X.shape[0], wanted, rng, of_rows)
+    share = DECIDING if options["max_false"] else metrics.SHARE_HELD_OUT
+    split = _split(y if links is None else None, X.shape[0], wanted, rng, of_rows, share)
     train, verdict, start = split.train, None, time.perf_counter()
     held, beside = np.zeros(0, bool), {} if y is None else {"y": y[train]}
     if links is None:
@@ -330,7 +358,7 @@ def _learn(given: Facts, options: Facts, n_bits: int, move: Any) -> tuple[Any, I
     else:
         named = LINES["triplets" if "anchor" in links else "pairs"][0]
         ends = np.stack([links[name] for name in named], axis=1)
-        held = metrics.hold_out_pairs(ends, X.shape[0], rng) if wanted.n else np.zeros(len(ends), bool)
+        held = metrics.hold_out_pairs(ends, X.shape[0], rng, share) if wanted.n else np.zeros(len(ends), bool)
         fit_links = hasher.fit_triplets if "anchor" in links else hasher.fit_pairs
         fit_links(X, **{name: value[~held] for name, value in links.items()}, **beside)
     for name, Z in given["views"].items():
@@ -353,6 +381,13 @@ def _learn(given: Facts, options: Facts, n_bits: int, move: Any) -> tuple[Any, I
             how: Facts = {"split": split, "above": above, "never_labeled": never, "random_state": rng}
             verdict = metrics.compare(hasher, X, y, **how)
     texts = [f"There is no comparison: {said} were held out."] if verdict is None else [str(verdict)]
+    if options["max_false"]:
+        rows = split.held_out
+        known: Facts = {} if links is None else {k: v[held] for k, v in links.items() if k != "weight"}
+        decision = _decide(
+            hasher, X if known else X[rows], None if known else y[rows], known, options["max_false"]
+        )
+        texts += ["", str(decision)]
     views = []
     for name, Z in given["views"].items():
         if len(split.held_out):
@@ -362,18 +397,29 @@ def _learn(given: Facts, options: Facts, n_bits: int, move: Any) -> tuple[Any, I
     facts: Facts = {
         "n_bits": n_bits, "columns": int(X.shape[1]), "training_rows": len(train), "held_out": said,
         "verdict": None if verdict is None else verdict.as_dict(),
+        "decision": None if hasher.decision_ is None else hasher.decision_.as_dict(),
         "views": [one.as_dict() for one in views], "seconds": seconds,
     }  # fmt: skip
     return hasher, train, facts, texts
 
 
-def _split(y: Any, n_rows: int, wanted: HeldOut, rng: Any, of_rows: bool) -> metrics.Split:
+def _decide(hasher: Any, X: Features, y: Any, pairs: Facts, max_false: float) -> Any:
+    """What is the same, by held-out rows or pairs; or why that cannot be decided."""
+    try:
+        if pairs:
+            return hasher.decide_pairs(X, **pairs, max_false=max_false)
+        return hasher.decide(X, y, max_false=max_false)
+    except InvalidInput as error:
+        return f"Nothing was decided. {error}"
+
+
+def _split(y: Any, n_rows: int, wanted: HeldOut, rng: Any, of_rows: bool, share: float) -> metrics.Split:
     """Rows to fit on, and rows held out."""
     everything = np.arange(n_rows)
     if not of_rows or wanted.n == 0:
         return metrics.Split(everything, everything[:0])
     if not wanted.last:
-        return metrics.hold_out(n_rows if y is None else read_labels_of(y), rng, most=wanted.n)
+        return metrics.hold_out(n_rows if y is None else read_labels_of(y), rng, most=wanted.n, share=share)
     if wanted.n > n_rows - 2:
         raise click.UsageError(f"--held-out last:{wanted.n} leaves fewer than two of {n_rows} rows.")
     return metrics.Split(everything[: n_rows - wanted.n], everything[n_rows - wanted.n :])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +18,9 @@ from .._internal.texts import STRING
 from .._internal.types import Array, Features
 from .._internal.validation import check_finite, check_rows
 from ..codes import Codes
-from ..data import ID_NAMES, Matrix, read_table, split_column
+from ..data import ID_NAMES, Links, Matrix, read_table, split_column
 from ..errors import FileProblem, InvalidInput, warn
+from ..pairs import rows_of_ids
 from .terminal import bar, counted
 
 if TYPE_CHECKING:
@@ -117,6 +118,30 @@ def kind_of_ids(index: HammingIndex) -> str | None:
 def read_ids(spec: str | None, n_rows: int | None, kind: str | None = None) -> Array | None:
     """Ids of the rows, if there are any."""
     return None if spec is None else read_table(spec).ids(kind, n_rows)
+
+
+def read_links(
+    spec: str, n_ends: int, n_rows: int, more: Sequence[str] = (), ids: Array | None = None
+) -> Links:
+    """Lines of rows that belong together: row numbers, or where rows have ids, ids in columns with names."""
+    table = read_table(spec)
+    if ids is None:
+        return table.links(n_ends, n_rows, more)
+    names = table.asked or table.names
+    if not n_ends <= len(names) <= n_ends + len(more):
+        raise InvalidInput(
+            f"{table.path} has {len(names)} columns with names",
+            f"{n_ends} columns of ids{', and then ' + ', '.join(more) if more else ''}",
+            "Give it a first line of names, such as left,right, or name its columns: FILE:COLUMN,COLUMN",
+        )
+    kind = "number" if ids.dtype.kind in "iu" else "text"
+    each = [read_table(table.path, [name]).ids(kind).tolist() for name in names[:n_ends]]
+    rows = np.stack([rows_of_ids(one, ids, str(table.path)) for one in each], axis=1)
+    rest = np.zeros((len(rows), 0))
+    if len(names) > n_ends:
+        rest = np.asarray(read_table(table.path, names[n_ends:]).features().read(), np.float64)
+    found = dict(zip(more, rest.T, strict=False))
+    return Links(rows, found.get("verdict"), found.get("weight"))
 
 
 def read_labels(labels: str | None, tags: str | None, n_rows: int | None = None) -> Any:

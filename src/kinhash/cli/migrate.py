@@ -89,6 +89,8 @@ def migrate(
               "old_model_id": old.model_id, "model_id": new.model_id, **vars(found),
               "seconds": time.perf_counter() - start}  # fmt: skip
     done = f"{counted(len(new), 'row')} of {new.n_bits} bits written to {target}."
+    if old.same_within is not None and new.same_within is None:
+        done += " The decision about what is the same was the old model's: decide again with the new one."
     done += f" The old index is {backup}." if backup else ""
     if backup and not backup.endswith(BACKUP):
         done += f" Earlier backups were kept: remove {index}{BACKUP} and the like if you do not need them."

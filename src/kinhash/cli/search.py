@@ -23,6 +23,9 @@ DEFAULT_K = 10
 @click.argument("queries")
 @click.option("-k", type=click.IntRange(0), help=f"Neighbors of each query.  [default: {DEFAULT_K}]")
 @click.option("--radius", type=click.IntRange(0), help="All rows within this distance, instead of -k.")
+@click.option(
+    "--same", is_flag=True, help="All rows that are the same, as the model decided: fit --max-false."
+)
 @file_option("model", "QUERIES are features: encode them with this model first.", "FILE[:VIEW]")
 @click.option("--margins", is_flag=True, help="With --model: a query's bits count by how firmly it has them.")
 @click.option(
@@ -35,6 +38,7 @@ def search(
     queries: str,
     k: int | None,
     radius: int | None,
+    same: bool,
     model: str | None,
     margins: bool,
     where: str | None,
@@ -49,6 +53,7 @@ def search(
     Examples:
       kinhash search index.kin queries.kin -k 10
       kinhash search db.kin new.npy --model model.kin
+      kinhash search db.kin new.npy --model model.kin --same
       kinhash search pictures.kin captions.npy --model model.kin:text --margins
       kinhash search index.kin new.npy --model model.kin --show title,year --json
       kinhash search index.kin queries.kin --where 'year >= 2010 and not lang in ["de", "en"]'
@@ -56,8 +61,8 @@ def search(
     refuse(
         (margins and model is None, "--margins needs --model, which says how firmly a query has its bits."),
         (
-            radius is not None and (k is not None or margins),
-            "Pass -k or --radius, not both; --margins goes with -k.",
+            (radius is not None or same) and (k is not None or margins or (same and radius is not None)),
+            "Pass one of -k, --radius and --same; --margins goes with -k.",
         ),
     )
     opened = open_database(index)
@@ -74,8 +79,8 @@ def search(
     start = time.perf_counter()
     passing = None if where is None else opened.filter(where)
     found: Any
-    if radius is not None:
-        found = opened.search_radius(codes, radius, where=passing)
+    if radius is not None or same:
+        found = opened.search_radius(codes, "decided" if radius is None else radius, where=passing)
     else:
         found = opened.search(codes, DEFAULT_K if k is None else k, where=passing, margins=scores)
     seconds = time.perf_counter() - start
@@ -92,6 +97,10 @@ def search(
         "seconds": seconds,
         "neighbors": answers,
     }
+    if same:
+        within = opened.same_within if codes.same_within is None else codes.same_within
+        result["same_within"] = within
+        searched += f" for those within {within} bits"
     emit(result, _text(answers, searched, columns), as_json)
 
 

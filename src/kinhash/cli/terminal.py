@@ -48,6 +48,25 @@ def file_option(name: str, help: str, form: str = "FILE[:COLUMN]", **how: Any) -
     return click.option(f"--{name}", metavar=form, help=help, **how)
 
 
+def read_share(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """``1%`` or ``0.01``."""
+    if value is None:
+        return None
+    number = value.strip().removesuffix("%")
+    try:
+        share = float(number) / (100 if number != value.strip() else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 < share < 1:
+        raise click.BadParameter(f"{value!r} is no share of matches, such as 1% or 0.01.")
+    return share
+
+
+def max_false_option(help: str) -> Callable[[Any], Any]:
+    """``--max-false SHARE``."""
+    return click.option("--max-false", metavar="SHARE", callback=read_share, help=help)
+
+
 def refuse(*cases: tuple[object, str]) -> None:
     """Raise a usage error with the first sentence whose condition holds."""
     for wrong, sentence in cases:
