@@ -69,6 +69,7 @@ COMMANDS = {
         "migrate:migrate",
         "Encode an index anew with another model, and compare before it is switched.",
     ),
+    "bridge": ("bridge:bridge", "Let queries of a new embedding model search the codes of the old one."),
     "eval": ("eval:eval_command", "Score codes against labels, ties counted exactly."),
     "explore": ("explore:explore", "Make one offline page to look at codes, neighbors and labels."),
     "export": ("export:export", "Write codes to FAISS, DuckDB, PostgreSQL and others, or a model to ONNX."),

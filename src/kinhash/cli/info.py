@@ -89,6 +89,7 @@ def _described(file: str) -> Facts:
         "feature_names": header["feature_names"],
         "views": {view["name"]: f"{view['n_features']:,} columns" for view in header["views"]},
         "model_id": header["model_id"],
+        "same": header["decision"]["text"] if "decision" in header else None,
         "parameters": header["parameters"],
         "same_bits": "on every machine; fitted again on another machine, the model may differ",
         "array_bytes": sum(array.nbytes for array in arrays.values()),

@@ -22,6 +22,7 @@ from .judge import Line as Line
 from .judge import Split as Split
 from .judge import compare as compare
 from .judge import compare_bits as compare_bits
+from .judge import compare_bridge as compare_bridge
 from .judge import compare_pairs as compare_pairs
 from .judge import compare_triplets as compare_triplets
 from .judge import compare_views as compare_views

@@ -67,6 +67,7 @@ LATER_MAP, LATER_TEN = "later rows: mAP", "later rows: first ten"
 OLD_TEN, NEW_TEN = "labeled kinds beside new: first ten", "kinds never labeled: first ten"
 ITSELF, NEIGHBORS, NEIGHBORS_TEN = "finds itself", "nearest neighbors found", "nearest ten in first ten"
 AUC, IN_ORDER, SPEARMAN = "area under ROC", "in order", "Spearman"
+VIEW, ANEW = "the bridge", "everything encoded anew"
 PARTNERS, OWN = "partners in first ten", "own row in first ten"
 
 
@@ -293,6 +294,15 @@ def _sentences(c: Comparison) -> list[tuple[bool, str]]:
             f"Worst {facts.get('labels_are', 'labels')} by mAP: {', '.join(worst)}.",
         ),
         (kind == "bits", str(facts.get("advice"))),
+        (
+            kind == "bridge",
+            f"The bridge keeps {score(VIEW) / max(score(ANEW), 1e-9):.0%} of what encoding everything anew finds "
+            f"({gap(ANEW, main, of=VIEW)}).",
+        ),
+        (
+            kind == "bridge" and score(VIEW) < 0.9 * score(ANEW),
+            "That is little: the old codes do not know what the new model sees. Encode the rows again.",
+        ),
     ]
 
 
@@ -918,5 +928,86 @@ def compare_views(
     protocol = (
         f"{len(held):,} held-out rows of one view search {len(database):,} rows of the other for relevant "
         "rows, and the held-out rows of the other for their own row."
+    )
+    return Comparison(tuple(lines), protocol, facts)
+
+
+def compare_bridge(
+    hasher: Any,
+    name: str,
+    X: Matrix,
+    Z: Matrix,
+    y: LabelsLike = None,
+    *,
+    split: Split,
+    database: Ints | None = None,
+    random_state: Seed = None,
+) -> Comparison:
+    """What rows of a new embedding model find among codes of the old one, beside what else could be done.
+
+    Beside the view: new rows mapped onto the old floats (a rotation after Procrustes, or ridge regression) and then
+    encoded by the old model; old rows; and a database that was encoded anew by a hasher fitted on the new rows.
+
+    Parameters
+    ----------
+    hasher : fitted hasher
+        With a view of that name, learned from ``split.train``.
+    name : str
+    X, Z : arrays of shape (n, p) and (n, q)
+        Old and new embeddings of the same rows.
+    y : labels, default=None
+        With labels, also the share of the first ten answers that are relevant.
+    split : Split
+        Rows that both models embedded, and rows that ask.
+    database : array of int, default=None
+        Rows whose codes are searched, at most 10,000 of them; None is ``split.train``.
+    random_state : int or Generator, default=None
+    """
+    from sklearn.base import clone
+    from sklearn.linear_model import RidgeCV
+
+    rng = make_rng(random_state)
+    shared, held = split.train, split.held_out[some_queries(len(split.held_out))]
+    database = np.sort(rng.permutation(shared if database is None else database)[:MOST_DATABASE])
+    known = None if y is None else read_labels(y, X.shape[0])
+    sheet = None if known is None else AnswerSheet(known[held], known[database])
+    nearest = {f"nearest by {one} cosine": nearest_ten(rows[held], rows[database])
+               for one, rows in (("old", X), ("new", Z))}  # fmt: skip
+    old, new = (np.asarray(rows[shared], np.float64) for rows in (X, Z))
+    mean_old, mean_new = old.mean(axis=0), new.mean(axis=0)
+    left, sizes, right = np.linalg.svd((new - mean_new).T @ (old - mean_old), full_matrices=False)
+    stretch = sizes.sum() / max(float(((new - mean_new) ** 2).sum()), 1e-300)
+    rotated = (Z[held] - mean_new) @ (left @ right) * stretch + mean_old
+    scale = max(float((new - mean_new).var(axis=0).mean()) * len(new), 1e-300)
+    ridge = RidgeCV(alphas=scale * np.logspace(-4, 1, 6)).fit(new, old)
+    anew = clone(hasher) if y is not None else type(hasher)(hasher.n_bits, random_state=hasher.random_state)
+    anew = anew.fit(Z[database], None if known is None else known[database])
+    theirs = hasher.encode(X[database])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KinhashWarning)  # mapped rows are unlike those of the fit
+        asked = {
+            VIEW: (hasher.encode(Z[held], view=name), theirs),
+            "Procrustes, old encoder": (hasher.encode(rotated), theirs),
+            "ridge, old encoder": (hasher.encode(ridge.predict(np.asarray(Z[held], np.float64))), theirs),
+            "old rows, old model": (hasher.encode(X[held]), theirs),
+            ANEW: (anew.encode(Z[held]), anew.encode(Z[database])),
+        }
+    lines = []
+    for title, sides in asked.items():
+        scores = hamming_scores(*sides)
+        found = {one: share_of_nearest(scores, rows, len(database), HUNDRED) for one, rows in nearest.items()}
+        if sheet is not None:
+            found = {FIRST_TEN: sheet.of_scores(scores)[FIRST_TEN]} | found
+        lines.append(Line(title, n_bytes(int(hasher.n_bits)), found))
+    facts = {
+        "kind": "bridge",
+        "queries": len(held),
+        "database_rows": len(database),
+        "shared_rows": len(shared),
+    }
+    protocol = (
+        f"{len(shared):,} rows were embedded by both models; {len(held):,} other rows, new embeddings, search "
+        f"{len(database):,} old codes. Nearest: of the ten nearest rows by cosine, old or new, the share among the "
+        "first hundred."
     )
     return Comparison(tuple(lines), protocol, facts)
