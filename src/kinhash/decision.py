@@ -9,10 +9,10 @@ pairs are accepted, too. Two rates describe them:
 
 `decide_labels` and `decide_pairs` choose the largest radius whose false share is at most ``max_false`` with 95 %
 confidence. Radii are tested one after the other until one fails: fixed-sequence testing, which needs no correction
-for their number (Angelopoulos et al., "Learn then Test", 2021). One sequence begins where 3 % of the true pairs are
-found, another where 30 % are, and each has half of the error. Every test takes an upper bound of the accepted
-strangers (2 % error) and a lower bound of the recall (.5 %): exact binomial bounds of Clopper and Pearson where
-pairs are independent.
+for their number (Angelopoulos et al., "Learn then Test", 2021). Three sequences begin where 3, 30 and 80 % of the true
+pairs are found, and each has a third of the error. Every test takes an upper bound of the accepted strangers (4 % in
+all sequences) and a lower bound of the recall (1 %): exact binomial bounds of Clopper and Pearson where pairs are
+independent.
 
 Pairs that share a row are not independent, and n rows are not n² trials. So the bounds count *effective* pairs, as
 survey statistics do (Korn and Graubard, 1998): as many independent pairs as would give the variance that is found
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 __all__ = ["Decision", "Rate", "decide_duplicates", "decide_labels", "decide_pairs"]
 
 CONFIDENCE = 0.95
-STARTS = (0.03, 0.3)  # shares of true pairs within the radii that tests begin with
-OF_STRANGERS, OF_TRUE = 0.02, 0.005  # errors of the two bounds; for both starts they add up to 1 − CONFIDENCE
+STARTS = (0.03, 0.3, 0.8)  # shares of true pairs within the radii that sequences of tests begin with
+OF_STRANGERS, OF_TRUE = 0.04 / 3, 0.01 / 3  # errors of the two bounds; in all sequences they add up to 5 %
 MOST_ROWS = 10_000  # rows whose pairs are all compared: a random sample of more
 MANY_CLASSES = 30  # from here on classes count as clusters
 ENOUGH = 10  # accepted (and rejected) pairs from which a variance is estimated
@@ -356,7 +356,7 @@ class Tester:
         self.worst = share_of_false(self.most, self.least, share_true)
 
     def radius(self, max_false: float) -> int | None:
-        """The last radius of a run of tests that pass; the larger one of the two runs."""
+        """The last radius of a run of tests that pass; the largest one of all runs."""
         ends = [-1]
         for share in STARTS:
             start = int((self.found >= share).argmax())

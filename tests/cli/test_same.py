@@ -71,10 +71,10 @@ def test_known_duplicates_choose_the_radius_of_dedup(rows, run):
     names = np.array([f"item {i}" for i in range(1000)])
     kinhash.codes.save_codes(kinhash.Codes.from_bits(bits, ids=names), "codes.kin")
     (rows / "known.csv").write_text("a,b\n" + "\n".join(f"item {i},item {800 + i}" for i in range(150)))
-    said = run("dedup", "codes.kin", "--max-false", "2%", "--pairs", "known.csv", "--json")
+    said = run("dedup", "codes.kin", "--max-false", "4%", "--pairs", "known.csv", "--json")
     result = json.loads(said.out)
-    assert result["decision"]["false_share"][2] <= 0.02
-    assert 190 <= result["dropped"] <= 202
+    assert result["decision"]["false_share"][2] <= 0.04
+    assert 150 <= result["dropped"] <= 202
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -227,7 +227,7 @@ class HammingIndex:
         state = self._state
         words, ids, _, learned = in_order(state.segments, self.n_bits)
         packed = np.ascontiguousarray(words.view(np.uint8)[:, : n_bytes(self.n_bits)])
-        return Codes(packed, self.n_bits, ids, state.model_id, learned)
+        return Codes(packed, self.n_bits, ids, state.model_id, learned, state.same_within)
 
     def stats(self) -> IndexStats:
         """Return the sizes of the index."""
