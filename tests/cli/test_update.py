@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +18,7 @@ import pytest
 
 import kinhash
 from kinhash import Codes, HammingIndex, load_codes, save_codes
+from kinhash.cli import main
 from kinhash.index import near_duplicates
 
 from .conftest import Run, done, say, succeed
@@ -411,6 +416,48 @@ def test_a_migration_that_is_killed_leaves_the_old_index(
         assert Path("old.kin.bak").read_bytes() == before
     done(run, "migrate old.kin other_model.kin X.npy --yes")
     assert not [path.name for path in folder.iterdir() if path.name.endswith("-tmp")], "nothing is left over"
+
+
+def killed_within(seconds: float, argv: str) -> bool:
+    """Whether a command in a forked process was killed before it ended."""
+    child = os.fork()
+    if not child:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        with suppress(BaseException):
+            main(argv.split())
+        os._exit(0)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+@pytest.mark.parametrize("count", [20, pytest.param(1_000, marks=pytest.mark.slow)])
+def test_commands_that_are_killed_leave_the_old_or_the_new_file(count: int, folder: Path, run: Run) -> None:
+    """At random moments; whatever is left, the next command works and tidies up."""
+    rng, killed, changed = np.random.default_rng(count), 0, 0
+    codes = load_codes("queries.kin")[np.arange(40)]
+    save_codes(replace(codes, ids=np.arange(1000, 1040), learned=True), "more.kin")
+    commands = [  # each with the ids that it leaves
+        ("update index.kin --add more.kin", [*range(120), *range(1000, 1040)]),
+        ("update index.kin --remove 1000,1001,5", [*range(5), *range(6, 120), *range(1002, 1040)]),
+        ("update index.kin --upsert more.kin", [*range(5), *range(6, 120), *range(1000, 1040)]),
+        ("index db.kin -o index.kin", list(range(120))),
+    ]
+    before = ids_of("index.kin")
+    for step in range(count):
+        command, after = commands[step % len(commands)]
+        killed += killed_within(float(rng.uniform(0, 0.06)), command)
+        found = ids_of("index.kin")
+        assert found in (before, after), command
+        changed += found == after
+        if found != after:
+            done(run, command)
+        assert not [path.name for path in folder.iterdir() if path.name.endswith("-tmp")], "nothing is left"
+        before = after
+    assert killed > count / 4, "too late to matter"
+    print(f"{count} commands, {killed} killed, {changed} had taken effect")
 
 
 def test_where_nothing_is_dropped_nothing_is_removed(run: Run, folder: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from http.client import HTTPConnection
 
@@ -327,6 +328,65 @@ def test_garbage_on_the_wire(pairs):
             with socket.create_connection(("127.0.0.1", port), 30) as sock:
                 sock.sendall(text.encode())
         assert ask(port, "/search", BODY)[0] == 200
+
+
+def odd_request(rng):
+    """Bytes that are nearly a request: every part right, odd, or missing."""
+
+    def some(*choices):
+        return choices[rng.integers(len(choices)) if rng.random() < 0.12 else 0]
+
+    body = json.dumps(
+        {
+            some("vectors", "ids", "codes", "where", "é"): some(
+                [[0.5] * 6], [1], "AAAA", None, [[1e999]], {}
+            ),
+            some("k", "radius", "payload", "view"): some(1, -1, 10**30, "x", [True], 0.5),
+        }
+    ).encode()
+    body = some(
+        body, body[: rng.integers(len(body))], b"", b"\xff\x00", b"[" * 2000, b"1e5" * 50, b'"\\ud800"'
+    )
+    lines = [
+        f"{some('POST', 'POST', 'GET', 'HEAD', 'BREW', '')} "
+        f"{some('/search', '/encode', '/livez', '/metrics', '//search', '/%00', '/../x', '*', '/search?k=x&k=1')} "
+        f"{some('HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/9', '')}",
+        some("Host: x", "Host:", "Host: a\r\nHost: b", "X: y"),
+        some("Content-Type: application/json", "Content-Type: application/octet-stream", "Content-Type: ;;"),
+        some(
+            f"Content-Length: {len(body)}",
+            "Content-Length: -1",
+            "Content-Length: 1e3",
+            "Transfer-Encoding: chunked",
+        ),
+        some("Accept: */*", "Accept: application/octet-stream", "X-API-Key: \x7f", "Expect: 100-continue"),
+        "Connection: close",
+    ]
+    text = "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+    if rng.random() < 0.2:
+        place = rng.integers(len(text))
+        text = text[:place] + bytes([rng.integers(256)]) + text[place + 1 :]
+    return text
+
+
+@pytest.mark.parametrize("count", [150, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_odd_requests_are_answered_or_refused_and_never_break_anything(pairs, count):
+    statuses = Counter()
+    with listening(app_of(pairs / "a", limits=Limits(head_seconds=1, body_seconds=1))) as port:
+        for seed in range(count):
+            with socket.create_connection(("127.0.0.1", port), 30) as sock:
+                sock.settimeout(30)
+                answer, text = b"", odd_request(np.random.default_rng(seed))
+                with suppress(ConnectionError):
+                    sock.sendall(text)
+                    sock.shutdown(socket.SHUT_WR)
+                    answer = read_all(sock)
+                statuses[answer[9:12].decode()] += 1
+                assert not answer[9:12].startswith(b"5"), (seed, text, answer)
+        assert ask(port, "/search", BODY)[0] == 200
+        assert 'status="500"' not in metrics_of(port)
+    print(f"{count} odd requests: {dict(statuses)}")
+    assert {"200", "400", "404", "422"} <= set(statuses)
 
 
 def test_answers_are_sent_without_delay():
