@@ -6,9 +6,9 @@ from sklearn.datasets import load_digits
 
 import kinhash
 from kinhash import EMKSH, EnergyHasher, gpu
-from kinhash.gpu.numpy_reference import Twin
 from kinhash.models import WholeMap, model, packed_codes
 from kinhash.plugins import Rows
+from numpy_card import Twin
 
 
 @pytest.fixture(params=["twin", "card"])

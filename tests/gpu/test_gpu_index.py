@@ -13,8 +13,8 @@ import kinhash
 from kinhash import Codes, HammingIndex, gpu
 from kinhash.errors import InvalidInput, MissingExtra, NotEnoughMemory
 from kinhash.gpu import Queries, device, search
-from kinhash.gpu.numpy_reference import Twin
 from kinhash.index import GpuIndex, gpu_index
+from numpy_card import Twin
 
 HAS_CUPY = importlib.util.find_spec("cupy") is not None
 

@@ -15,7 +15,6 @@ from made import KINDS, hard_rows, made, stored
 
 import kinhash
 from kinhash import gpu
-from kinhash.gpu.numpy_reference import Twin
 from kinhash.models import (
     Builder,
     Clip,
@@ -32,6 +31,7 @@ from kinhash.models import model as model_room
 from kinhash.models.model import WIDEST_UNIT
 from kinhash.models.steps import OWN
 from kinhash.plugins import Rows, block_slices, map_blocks
+from numpy_card import Twin
 
 MANY = int(os.environ.get("KINHASH_EXAMPLES", "200"))  # 10,000 for the figure in docs/reliability.md
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")

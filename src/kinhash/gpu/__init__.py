@@ -1,7 +1,7 @@
 """Search and encoding on a GPU. CuPy is imported at first use.
 
-`search` says what is done, on whatever a card is: `Card` runs the kernels of ``nearest.cu``, `Twin` does the
-same in NumPy, for tests on machines without a card.
+`search` says what is done, on whatever a card is: `Card` runs the kernels of ``nearest.cu``. The tests have a
+card of NumPy for machines without one.
 """
 
 from .device import Card as Card

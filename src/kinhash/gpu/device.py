@@ -63,7 +63,7 @@ def all_cards() -> tuple[Card, ...]:
 
 
 class Card:
-    """One card. `Twin` says in NumPy what its methods do."""
+    """One card. What its methods do is said in NumPy by the tests."""
 
     tile = 1024
     least_room = 1 << 14

@@ -10,12 +10,10 @@ from contextlib import contextmanager
 from types import ModuleType
 
 import numpy as np
-import numpy.typing as npt
 
-from .._internal.types import Array, Bools, Bytes, Ints
-from .search import FOUND, SHIFT, TOO_FEW, TOO_MANY, TOO_TIED, Notes, Queries, Rows, Tiles
+from kinhash.gpu import SHIFT, Queries, Rows, search
 
-__all__ = ["Twin"]
+Array = np.ndarray
 
 
 class Twin:
@@ -41,17 +39,17 @@ class Twin:
     def get(self, array: Array) -> Array:
         return np.asarray(array)
 
-    def rows(self, words: npt.NDArray[np.uint64]) -> Rows:
+    def rows(self, words: Array) -> Rows:
         """Codes (n, W), one after the other."""
         planes = np.zeros((words.shape[1], -(-len(words) // self.tile) * self.tile), np.uint64)
         planes[:, : len(words)] = words.T
         return Rows(planes, len(words))
 
-    def mask(self, mask: Bools) -> npt.NDArray[np.uint32]:
+    def mask(self, mask: Array) -> Array:
         packed = np.packbits(mask, bitorder="little")
         return np.pad(packed, (0, -len(packed) % 4)).view(np.uint32)
 
-    def packed_bits(self, bits: Array) -> Bytes:
+    def packed_bits(self, bits: Array) -> Array:
         return np.packbits(bits, axis=1)
 
     @contextmanager
@@ -61,10 +59,12 @@ class Twin:
     def n_tiles(self, rows: Rows) -> int:
         return int(rows.words.shape[1]) // self.tile
 
-    def notes(self, n_queries: int, cap: int) -> Notes:
-        return Notes(np.zeros(n_queries, np.uint32), np.empty((n_queries, cap), np.uint64))
+    def notes(self, n_queries: int, cap: int) -> search.Notes:
+        return search.Notes(np.zeros(n_queries, np.uint32), np.empty((n_queries, cap), np.uint64))
 
-    def collect(self, rows: Rows, asked: Queries, limits: Array | None, tiles: Tiles, notes: Notes) -> None:
+    def collect(
+        self, rows: Rows, asked: Queries, limits: Array | None, tiles: search.Tiles, notes: search.Notes
+    ) -> None:
         """Add the keys of the rows in these tiles that are within the limits."""
         numbers = (tiles.first + tiles.step * np.arange(tiles.count))[:, None] * self.tile
         looked = (numbers + np.arange(self.tile)).ravel()
@@ -78,7 +78,7 @@ class Twin:
             notes.keys[q, place] = keys[::-1][: len(place)]  # any order will do
             notes.counts[q] += len(keys)
 
-    def lower(self, notes: Notes, wanted: int, largest: int, before: Array | None) -> npt.NDArray[np.int32]:
+    def lower(self, notes: search.Notes, wanted: int, largest: int, before: Array | None) -> Array:
         """Limits from the rows of a sample within those before; counting starts again."""
         limits = np.empty(len(notes.counts), np.int32)
         for q, count in enumerate(notes.counts.tolist()):
@@ -91,43 +91,43 @@ class Twin:
         notes.counts[:] = 0
         return limits
 
-    def smallest(self, notes: Notes, k: int, largest: int) -> tuple[Array, Array]:
+    def smallest(self, notes: search.Notes, k: int, largest: int) -> tuple[Array, Array]:
         """The k smallest keys of every query, and what came of it."""
         keys = np.zeros((len(notes.counts), k), np.uint64)
-        status = np.full(len(keys), FOUND)
+        status = np.full(len(keys), search.FOUND)
         for q, count in enumerate(notes.counts.tolist()):
             if count < k or count > notes.cap:
-                status[q] = TOO_FEW if count < k else TOO_MANY
+                status[q] = search.TOO_FEW if count < k else search.TOO_MANY
                 continue
             mine = np.sort(notes.keys[q, :count])
             if (mine >> np.uint64(SHIFT) <= mine[k - 1] >> np.uint64(SHIFT)).sum() > self.most_sorted:
-                status[q] = TOO_TIED
+                status[q] = search.TOO_TIED
             else:
                 keys[q] = mine[:k]
         return keys, status
 
-    def sorted_keys(self, notes: Notes, queries: Ints, k: int) -> npt.NDArray[np.uint64]:
+    def sorted_keys(self, notes: search.Notes, queries: Array, k: int) -> Array:
         """The first k keys of some queries in ascending order."""
         used = np.arange(notes.cap) < notes.counts[queries][:, None]
         return np.sort(np.where(used, notes.keys[queries], np.uint64(2**64 - 1)), axis=1)[:, :k]
 
-    def flat(self, notes: Notes, queries: Ints) -> tuple[Array, Array]:
+    def flat(self, notes: search.Notes, queries: Array) -> tuple[Array, Array]:
         """Keys of some queries, in the order (query, key), and the place of each query in the list."""
         sorted_keys = self.sorted_keys(notes, queries, notes.cap)
         used = np.arange(notes.cap) < notes.counts[queries][:, None]
         return np.nonzero(used)[0], sorted_keys[used]
 
-    def histogram(self, rows: Rows, asked: Queries) -> Ints:
+    def histogram(self, rows: Rows, asked: Queries) -> Array:
         """Rows at every distance (q, largest + 1)."""
         distances = self._distances(rows, asked)[:, : rows.n_rows][:, self._passing(rows)]
         return np.array([np.bincount(one, minlength=asked.largest + 1) for one in distances])
 
-    def _passing(self, rows: Rows) -> Bools:
+    def _passing(self, rows: Rows) -> Array:
         if rows.mask is None:
             return np.ones(rows.n_rows, bool)
         return np.unpackbits(rows.mask.view(np.uint8), bitorder="little")[: rows.n_rows].astype(bool)
 
-    def _distances(self, rows: Rows, asked: Queries) -> Ints:
+    def _distances(self, rows: Rows, asked: Queries) -> Array:
         """All distances (q, stride), from the factors that the tensor cores are given."""
         codes = np.ascontiguousarray(rows.words.T).view(np.uint8)
         bits = np.unpackbits(codes, axis=1).reshape(len(codes), -1, 8)[:, :, ::-1]
