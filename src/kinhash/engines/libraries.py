@@ -17,8 +17,6 @@ from ..codes import Codes
 from . import base
 from .base import Engine, EngineFacts, Found, Place, Reader, already_there, driver, not_there
 
-__all__ = ["Faiss", "Lance", "with_ties"]
-
 Listed = tuple[npt.ArrayLike, npt.ArrayLike]  # ids and distances as a library gives them
 
 _faiss = partial(driver, "faiss", "faiss")

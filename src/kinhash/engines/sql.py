@@ -38,8 +38,6 @@ from .base import (
     plain_ids,
 )
 
-__all__ = ["DuckDB", "Parquet", "PgVector", "Postgres", "SQLite", "TableEngine"]
-
 BLOCK = 8192  # rows handed over at once: 33 MB as text at 1024 bits
 
 _arrow = partial(driver, "pyarrow", "parquet")

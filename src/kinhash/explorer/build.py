@@ -22,13 +22,11 @@ from ..codes import Codes, CodesLike, as_codes, pack_bits
 from ..errors import CodesMismatch, InvalidInput
 from ..index import HammingIndex, as_ids, sorting_order
 from ..labels import Labels, read_labels
-from .doubts import Doubts, judge_labels
+from .doubts import judge_labels
 from .figures import bit_figures, quality
 from .layout import layout
 from .page import assemble, model_shown
 from .pictures import Sheets, picture_of_row, sheets
-
-__all__ = ["Explorer", "explore"]
 
 MOST_ROWS = 50_000
 MOST_DOUBTS = 5_000
@@ -38,6 +36,7 @@ NO_FEATURES = (
     "Labels are judged by models that did not see them, and these learn from features. Make the page with "
     "features: kinhash explore … --features FILE (in Python: features=X)."
 )
+JUDGES = "five classifiers, each fitted without the rows it judges"
 Progress = Callable[[float, str], None]
 
 
@@ -158,11 +157,12 @@ def explore(
 
     same_as_model = model is not None and mapped is None
     learned = rows.labels is not None and rows.learned and not same_as_model
-    arrays: Facts = {"codes": _words(rows.codes)}
-    if mapped is not None:
-        arrays["mapped"] = _words(mapped)
+    arrays: Facts = {} if mapped is None else {"mapped": mapped.packed}
+    arrays = {"codes": rows.codes.packed, **arrays}
+    fill = -rows.codes.packed.shape[1] % 4  # bytes up to whole words of four
+    arrays = {name: np.pad(packed, ((0, 0), (0, fill))) for name, packed in arrays.items()}
     arrays["places"] = np.round(np.clip(places, 0, 1) * 65535).astype(np.uint16)
-    arrays |= _label_arrays(rows.labels) | _picture_arrays(images)
+    arrays |= _label_arrays(rows.labels) | ({} if images is None else images.arrays())
     if shown is not None:
         arrays |= {f"model-{name}": array for name, array in shown.arrays.items()}
     facts = {
@@ -181,7 +181,7 @@ def explore(
         "bitFigures": bits,
         "doubts": doubts,
         "model": None if shown is None else shown.facts,
-        "pictures": _picture_facts(images),
+        "pictures": None if images is None else images.facts(),
     }
     page = assemble(title, facts, arrays)
     return Explorer(page, _summary(rows, learned, figures, doubts, images, len(page.encode())))
@@ -309,11 +309,11 @@ def _doubts(X: Matrix, labels: Labels, seed: int) -> Facts:
         return {"how": NO_FEATURES}
     if known.shape[0] < 10 or len(np.unique(known.indices)) < 2:
         return {"how": "Too few rows have a label for any of them to be doubted."}
-    found: Doubts = judge_labels(X, labels, seed)
+    found = judge_labels(X, labels, seed)
     if not found.can_judge:
         ours, usual = found.log_losses
         return {
-            "how": f"These labels cannot be judged: {found.how}, expect them hardly better than their "
+            "how": f"These labels cannot be judged: {JUDGES}, expect them hardly better than their "
             f"frequencies do (log loss {ours:.3f} against {usual:.3f}). Nothing is listed."
         }
     ranked = found.ranked()
@@ -321,7 +321,7 @@ def _doubts(X: Matrix, labels: Labels, seed: int) -> Facts:
     columns = (listed, found.given[listed].round(6), found.expected[listed], found.chance[listed].round(6))
     lines = zip(*(column.tolist() for column in columns), found.missing[listed].tolist(), strict=True)
     return {
-        "how": found.how,
+        "how": JUDGES,
         "agreement": found.agreement,
         "total": len(ranked),
         "rows": [list(line) for line in lines],
@@ -349,11 +349,6 @@ def _summary(
     }
 
 
-def _words(codes: Codes) -> Array:
-    """Packed bytes, filled up to whole words of four."""
-    return np.pad(codes.packed, ((0, 0), (0, -codes.packed.shape[1] % 4)))
-
-
 def _label_arrays(labels: Labels | None) -> Facts:
     if labels is None:
         return {}
@@ -363,20 +358,6 @@ def _label_arrays(labels: Labels | None) -> Facts:
     assert labels.tags is not None
     starts, tags = labels.tags.indptr.astype(np.uint32), labels.tags.indices.astype(np.uint32)
     return {**known, "tag-starts": starts, "tags": tags}
-
-
-def _picture_arrays(images: Sheets | None) -> Facts:
-    if images is None:
-        return {}
-    drawn = {f"sheet-{number}": image for number, image in enumerate(images.images)}
-    return {"picture-places": images.place.astype(np.int32), **drawn}
-
-
-def _picture_facts(images: Sheets | None) -> Facts | None:
-    if images is None:
-        return None
-    sizes = {"side": images.side, "columns": images.columns, "perSheet": images.per_sheet}
-    return {**sizes, "kind": images.kind, "sheets": len(images.images)}
 
 
 def _ids(ids: Array) -> list[int] | list[str] | None:

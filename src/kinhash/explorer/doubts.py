@@ -13,7 +13,6 @@ lack of one, relative to how common it is: a rare tag is never likely.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +21,6 @@ from scipy.optimize import minimize_scalar
 from .._internal.types import Array, Bools, Floats, Ints, Matrix
 from ..labels import Labels
 from ..metrics import FLOOR, Chances, log_losses, out_of_fold
-
-__all__ = ["Doubts", "judge_labels"]
 
 DOUBTFUL_RATIO = 0.1  # a tag, or lack of one, ten times less likely than it is common
 FEWEST_CARRIERS = 5  # what rows of a rarer label are like cannot be known
@@ -38,8 +35,7 @@ class Doubts:
 
     For tags these are of the least expected one: ``expected`` is the tag in question, and ``missing`` says
     that the row lacks it. ``score`` orders rows, the most doubtful has the smallest. Rows of unknown label
-    have NaN. ``how`` says in a sentence who judged. ``losses`` (n, 2) are the log losses of the judge and
-    of the label frequencies.
+    have NaN. ``losses`` (n, 2) are the log losses of the judge and of the label frequencies.
     """
 
     given: Floats
@@ -49,7 +45,6 @@ class Doubts:
     score: Floats
     doubtful: Bools
     losses: Floats
-    how: str
 
     @property
     def log_losses(self) -> tuple[float, float]:
@@ -80,22 +75,14 @@ class Doubts:
 
 
 def judge_labels(X: Matrix, labels: Labels, seed: int) -> Doubts:
-    """Judge every label by classifiers that did not see its row."""
-    return _judged(
-        out_of_fold(X, labels, seed), labels, "five classifiers, each fitted without the rows it judges"
-    )
-
-
-def _judged(blocks: Iterable[tuple[Ints, Chances]], labels: Labels, how: str) -> Doubts:
-    """Doubts from blocks of rows and their probabilities; the first block fits the calibration."""
-    n_rows = len(labels)
-    given, chance, score = np.full((3, n_rows), np.nan)
-    missing, doubtful = np.zeros((2, n_rows), bool)
-    losses = np.full((n_rows, 2), np.nan)
-    out = Doubts(given, np.zeros(n_rows, np.int64), chance, missing, score, doubtful, losses, how)
+    """Judge every label by classifiers that did not see its row; the first of them fits the calibration."""
+    given, chance, score = np.full((3, len(labels)), np.nan)
+    missing, doubtful = np.zeros((2, len(labels)), bool)
+    losses = np.full((len(labels), 2), np.nan)
+    out = Doubts(given, np.zeros(len(labels), np.int64), chance, missing, score, doubtful, losses)
     usual = np.asarray(labels.indicator().sum(axis=0)).ravel() / max(1, int(labels.known.sum()))
     calibration: Calibration | None = None
-    for rows, chances in blocks:
+    for rows, chances in out_of_fold(X, labels, seed):
         calibration = calibration or Calibration.fit(chances, labels[rows], usual)
         calibrated = calibration(chances)
         losses[rows, 0] = log_losses(calibrated, labels[rows])

@@ -28,8 +28,6 @@ from ..metrics import (
     unseen_chances,
 )
 
-__all__ = ["bit_figures", "quality"]
-
 QUERIES = 2000  # enough for a figure of every one of a few dozen classes
 RANKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 FIRST = 10
@@ -83,15 +81,12 @@ def _answers(codes: Codes, queries: Codes | None, labels: Labels, known: Ints, X
     else:
         lines += reference_lines(sheet, *features, unseen_chances(X, labels, asked, seed))
     itself = None if queries is None else float(np.mean(self_retrieval(queries[asked], codes[known], own)))
-    found = [_line_facts(line) for line in lines]
+    found: list[Facts] = []
+    for line in lines:
+        means = {name: line.mean(name) for name in line.measures}
+        figures = {name: None if np.isnan(value) else value for name, value in means.items()}
+        found.append({"name": line.name, "bytes": line.bytes_per_item, "figures": figures})
     return {"answers": found, "answers_of": len(asked), "self_retrieval": itself}
-
-
-def _line_facts(line: Line) -> Facts:
-    """Name, bytes and mean figures of a line."""
-    means = {name: line.mean(name) for name in line.measures}
-    figures = {name: None if np.isnan(value) else value for name, value in means.items()}
-    return {"name": line.name, "bytes": line.bytes_per_item, "figures": figures}
 
 
 def _ranked(queries: Codes, database: Codes, asked: Labels, labels: Labels, own: Ints) -> Facts:

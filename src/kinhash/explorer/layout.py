@@ -17,8 +17,6 @@ from .._internal.types import Array, Floats, Floats32, Ints, Rng
 from ..codes import Codes, unpack_bits
 from ..index import HammingIndex
 
-__all__ = ["layout"]
-
 LINKS = 12  # nearest points that each is linked to,
 LOOKED_AT = 40  # of this many near ones: among equally near ones chance decides, or the margins
 PUSHED = 4  # random points that each step pushes away

@@ -23,8 +23,6 @@ from .._internal.types import Array, Facts, Matrix
 from ..models import WholeMap
 from ..models.steps import OWN
 
-__all__ = ["ModelShown", "as_json", "assemble", "model_shown"]
-
 SCRIPTS = (
     "model.js",
     "data.js",

@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.types import Array, Ints
+from .._internal.types import Array, Facts, Ints
 from .._internal.validation import check_rows
 from ..errors import FileProblem, InvalidInput, MissingExtra
-
-__all__ = ["Sheets", "picture_of_row", "sheets"]
 
 PER_SHEET = 1024
 SIDES = ((1000, 96), (4000, 64), (10_000, 48))  # (rows up to, pixels a side),
@@ -39,6 +37,16 @@ class Sheets:
     place: Ints
     kind: str
     images: list[bytes]
+
+    def arrays(self) -> Facts:
+        """Arrays of the page."""
+        drawn = {f"sheet-{number}": image for number, image in enumerate(self.images)}
+        return {"picture-places": self.place.astype(np.int32), **drawn}
+
+    def facts(self) -> Facts:
+        """What the page must know to find a picture on its sheet."""
+        sizes = {"side": self.side, "columns": self.columns, "perSheet": self.per_sheet}
+        return {**sizes, "kind": self.kind, "sheets": len(self.images)}
 
 
 def picture_of_row(pictures: Any, ids: Array, n_rows: int) -> Source:
