@@ -40,7 +40,6 @@ import json
 import os
 import re
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -70,7 +69,8 @@ from ._internal.reading import (
 from ._internal.texts import STRING
 from ._internal.types import Array, Features, Floats, Ints
 from ._internal.validation import check_rows, is_integer
-from .errors import FileProblem, InvalidInput, KinhashWarning, MissingExtra, UnknownName
+from .errors import FileProblem, InvalidInput, MissingExtra, UnknownName, warn
+from .labels import is_missing
 
 __all__ = ["Links", "Matrix", "Table", "csv_field", "ids_as_text", "read_table", "split_column"]
 
@@ -245,7 +245,7 @@ class Table:
         if sp.issparse(values) or any(isinstance(value, (list, set, dict)) for value in values):
             raise FileProblem(f"{self.path} holds several labels per row", LABELS, "Pass it as tags")
         if not self.written:
-            return [None if _is_missing(value) else value for value in values]
+            return [None if is_missing(value) else value for value in values]
         fields = [field.strip() for field in values]
         self._warn_of_missing_words(fields)
         found = [None if field in MISSING_WORDS else field or None for field in fields]
@@ -261,7 +261,7 @@ class Table:
         if sp.issparse(values) or (isinstance(values, np.ndarray) and values.ndim == 2):
             return values
         if not isinstance(values, np.ndarray) and any(isinstance(one, (list, set, tuple)) for one in values):
-            return [None if _is_missing(row) else _set_of(row) for row in values]
+            return [None if is_missing(row) else _set_of(row) for row in values]
         if isinstance(values, np.ndarray) or not all(one is None or isinstance(one, str) for one in values):
             raise FileProblem(
                 f"{self.path} holds one label per row, not sets of tags",
@@ -290,7 +290,7 @@ class Table:
         if sp.issparse(values):
             values = [None]
         empty = kind != "text" or n_rows is not None or self.suffix == ".txt"
-        gap = next((k for k, one in enumerate(values) if _is_missing(one) or (empty and one == "")), None)
+        gap = next((k for k, one in enumerate(values) if is_missing(one) and (empty or one != "")), None)
         if not values or gap is not None:
             place = "" if gap is None else f": row {gap} has none (the first is 0)"
             raise FileProblem(
@@ -464,14 +464,17 @@ class Table:
         parse = None
         if self.written and not as_text:
             parse = _parser([one for one in values if one and one not in MISSING_WORDS])
-        if not self.written or parse is not None:
-            for row, value in enumerate(values):
-                if _is_missing(value) or (self.written and (not value or value in MISSING_WORDS)):
-                    raise FileProblem(
-                        f"{self.path}: row {row} has no value in the column {name!r} (the first row is 0)",
-                        "a value in every row",
-                        "Fill the gaps, or leave the column out",
-                    )
+        gaps: list[bool] = []
+        if parse is not None:
+            gaps = [not value or value in MISSING_WORDS for value in values]
+        elif not self.written:
+            gaps = [value != "" and is_missing(value) for value in values]  # empty text is text
+        if any(gaps):
+            raise FileProblem(
+                f"{self.path}: row {gaps.index(True)} has no value in the column {name!r} (the first row is 0)",
+                "a value in every row",
+                "Fill the gaps, or leave the column out",
+            )
         if parse is not None:
             return np.array([parse(value) for value in values])
         kinds: dict[str, Callable[[Any], bool]] = {
@@ -498,7 +501,7 @@ class Table:
         found = Counter(field for field in fields if field in MISSING_WORDS)
         if found and self.written:
             listed = ", ".join(f"{word!r} ({times:,} times)" for word, times in sorted(found.items()))
-            _warn(
+            warn(
                 f"{self.path}: {listed} is read as an unknown label. If it is a class, rename it, or write the "
                 "labels as .json, where only null is unknown."
             )
@@ -511,7 +514,7 @@ class Table:
             times = Counter(part for name in names for part in {one.strip() for one in name.split(mark)})
             # Parts that stand in other names, too, are tags; "Paris, France" is a name with a comma.
             if any(len(row) > 1 and all(times[part] > 1 for part in row) for row in parts):
-                _warn(
+                warn(
                     f"Classes in {self.path} look like several tags parted by {mark!r}. If they are, pass tags."
                 )
                 return
@@ -1045,19 +1048,9 @@ def _expect_matrix(path: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -
 # ---- single values -----------------------------------------------------------------------------
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, KinhashWarning, stacklevel=4)
-
-
-def _is_missing(value: object) -> bool:
-    return value is None or (
-        not isinstance(value, (str, list, set)) and bool(np.asarray(value != value).any())
-    )
-
-
 def _set_of(row: Any) -> set[Any]:
     return {
-        value for value in (row if isinstance(row, (list, tuple, set)) else [row]) if not _is_missing(value)
+        value for value in (row if isinstance(row, (list, tuple, set)) else [row]) if not is_missing(value)
     }
 
 
