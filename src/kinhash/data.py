@@ -51,7 +51,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._internal.blocks import FIT_ROWS, block_slices
-from ._internal.json import require_shallow
 from ._internal.reading import (
     Header,
     Lines,
@@ -66,7 +65,7 @@ from ._internal.reading import (
     reading,
     translating,
 )
-from ._internal.texts import STRING
+from ._internal.texts import STRING, require_shallow
 from ._internal.types import Array, Features, Floats, Ints
 from ._internal.validation import check_rows, is_integer
 from .errors import FileProblem, InvalidInput, MissingExtra, UnknownName, warn

@@ -25,8 +25,8 @@ from ._internal.container import (
     write_container,
 )
 from ._internal.files import PathLike
-from ._internal.json import plain
 from ._internal.registry import Table
+from ._internal.texts import plain
 from ._internal.types import Facts
 from .codes import load_codes, save_codes
 from .decision import Decision

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kinhash import EMKSH
-from kinhash._internal.json import TEXT_OR_BRACKET, plain, require_shallow
+from kinhash._internal.texts import TEXT_OR_BRACKET, plain, require_shallow
 from kinhash.files import _plain_parameters
 
 

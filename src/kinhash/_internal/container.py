@@ -44,7 +44,7 @@ import numpy as np
 from ..errors import DamagedFile, FileProblem, InvalidInput
 from .blocks import n_threads
 from .files import PathLike, replace_file
-from .json import require_shallow
+from .texts import require_shallow
 from .types import Array, Bytes, Facts
 from .validation import MAX_BITS
 

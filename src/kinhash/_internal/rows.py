@@ -38,12 +38,6 @@ class Rows:
             return np.asarray(self.X[rows])
         return self.read(rows)
 
-    def mostly_zero(self) -> bool:
-        """Whether fewer than a fifth of the values are anything but 0, as in counts of words or tags."""
-        n = len(self)
-        some = np.unique(np.linspace(0, n - 1, min(n, 256)).astype(np.int64))
-        return bool((self.read(some) != 0).mean() < 0.2)
-
     def block_rows(self) -> int:
         """Rows of a block of about 16 MB: depends on the width alone, so sums are always cut alike."""
         return int(np.clip(2_000_000 // self.shape[1], 256, 4096))

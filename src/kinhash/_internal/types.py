@@ -1,4 +1,4 @@
-"""Names of types: of arrays, and of what users hand in (`aliases`). Docstrings state the shapes."""
+"""Names of types: of arrays, and of what users hand in. Docstrings state the shapes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-
-from .aliases import Facts as Facts
-from .aliases import Features as Features
-from .aliases import LabelsLike as LabelsLike
-from .aliases import Matrix as Matrix
 
 Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -25,3 +20,10 @@ Distances: TypeAlias = npt.NDArray[np.uint16]
 Rng: TypeAlias = np.random.Generator
 Seed: TypeAlias = int | Rng | np.random.RandomState | None
 Numbers: TypeAlias = npt.ArrayLike  # that users hand in: row numbers, weights, verdicts; a list or a column
+
+Facts: TypeAlias = dict[str, Any]  # values by name, as reports, headers of files and JSON hold them
+
+# What users hand in has no common type. The door (`validation`) checks features, and leaves a `Matrix`.
+Features: TypeAlias = Any  # rows of numbers: array, memory map, sparse, tensor, Arrow table or data frame
+LabelsLike: TypeAlias = Any  # classes, tags or an indicator matrix; measures take a relevance as well
+Matrix: TypeAlias = Any  # rows of numbers as an array, a memory map or CSR

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from .. import __version__
-from .._internal.aliases import Facts
 from .._internal.files import remove_unfinished
 from ..errors import KinhashError, KinhashWarning, MissingExtra, UnknownName
 from .terminal import (
@@ -123,7 +122,7 @@ class LazyGroup(click.Group):
 
 
 @cache
-def _plugins() -> Facts:
+def _plugins() -> dict[str, Any]:
     """Entry points of commands by name; a plug-in cannot change what one of our names means."""
     from importlib.metadata import entry_points
 

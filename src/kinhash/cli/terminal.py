@@ -94,7 +94,7 @@ def visible(text: str, *, one_line: bool = False) -> str:
 
 def emit(result: Mapping[str, object], text: str, as_json: bool) -> None:
     """The result of a command, for machines or for people."""
-    from .._internal.json import plain
+    from .._internal.texts import plain
 
     click.echo(json.dumps(plain(result), indent=2, allow_nan=False) if as_json else visible(text))
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.json import plain
+from .._internal.texts import plain
 from .._internal.types import Array, Facts, Matrix
 from ..models import WholeMap
 from ..models.steps import OWN

@@ -25,8 +25,8 @@ import numpy as np
 
 from .._internal.blocks import block_slices, map_blocks
 from .._internal.container import Form, check_forms
-from .._internal.json import require_shallow
 from .._internal.rows import Rows
+from .._internal.texts import require_shallow
 from .._internal.types import Array, Bytes, Floats
 from ..codes import n_bytes, pack_bits
 from ..errors import InvalidInput, KinhashWarning
