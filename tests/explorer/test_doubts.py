@@ -127,7 +127,7 @@ def test_a_label_of_very_few_rows_is_not_doubted():
 
 def test_many_labels_are_judged_block_by_block(monkeypatch):
     X, given, wrong, _ = flipped_data()
-    monkeypatch.setattr("kinhash.metrics.label_model.MOST_CHANCES", 100)
+    monkeypatch.setattr("kinhash.metrics.rivals.MOST_CHANCES", 100)
     doubts = judge_labels(X, read_labels(given), 0)
     assert not np.isnan(doubts.given).any()
     assert share(doubts, wrong) > 0.7

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from kinhash import Codes, metrics
 from kinhash.labels import read_labels
 from kinhash.metrics import AnswerSheet, answers, scores_by_label
-from kinhash.metrics.label_model import expected_jaccard, label_bytes, shared_label
+from kinhash.metrics.rivals import expected_jaccard, label_bytes, shared_label
 
 MAP, FIRST_TEN, LOOKS, UNLABELED = (
     "mAP",

@@ -49,9 +49,22 @@ from .answers import (
     unit_rows,
     wins,
 )
-from .label_model import Chances, expected_jaccard, label_bytes, shared_label
 from .rankings import Interval, ScoreRows, bootstrap_interval, hamming_scores
-from .rivals import CLASSIFIER, COSINE, ITQ_CODES, LABEL_BYTE, OPQ_CODES, RANDOM, UNSUPERVISED, Rivals, Search
+from .rivals import (
+    CLASSIFIER,
+    COSINE,
+    ITQ_CODES,
+    LABEL_BYTE,
+    OPQ_CODES,
+    RANDOM,
+    UNSUPERVISED,
+    Chances,
+    Rivals,
+    Search,
+    expected_jaccard,
+    label_bytes,
+    shared_label,
+)
 
 MOST_HELD_OUT, SHARE_HELD_OUT, MOST_QUERIES = 1_000, 0.1, 500
 SHARE_OF_KINDS, FEWEST_KINDS, FEWEST_OF_KIND = 0.3, 4, 20  # whole labels that are held out

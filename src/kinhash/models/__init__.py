@@ -10,7 +10,6 @@ from .model import Model as Model
 from .model import WholeMap as WholeMap
 from .model import arrays_id as arrays_id
 from .model import packed_codes as packed_codes
-from .model import require_whole as require_whole
 from .model import whole_network as whole_network
 from .onnx import OPSET as OPSET
 from .onnx import to_onnx as to_onnx
@@ -26,7 +25,6 @@ from .steps import Similarities as Similarities
 from .steps import Step as Step
 from .steps import Tabled as Tabled
 from .steps import Unit as Unit
-from .steps import Unsupported as Unsupported
 from .steps import places as places
 from .steps import require_exact as require_exact
 
