@@ -15,6 +15,7 @@ from .answers import top_k as top_k
 from .answers import unit_rows as unit_rows
 from .health import CodeHealth as CodeHealth
 from .health import code_health as code_health
+from .judge import SHARE_HELD_OUT as SHARE_HELD_OUT
 from .judge import Comparison as Comparison
 from .judge import Line as Line
 from .judge import Split as Split
