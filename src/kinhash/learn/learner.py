@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from .._internal.blocks import block_slices, map_blocks
 from .._internal.rows import Rows
 from .._internal.types import Array, Floats, Floats32, Rng
 from ..models import Map, WholeMap, whole_network
-from .features import Columns, directions_of_itq, unit_rows
+from .features import Columns, directions_of_itq
 from .opinions import Batch, Opinion
 
 __all__ = ["Network", "NetworkMap", "Schedule", "Source", "train"]
@@ -41,13 +40,13 @@ PART = 1 << 16  # weights that a thread moves at once
 class Schedule:
     """How long to learn: steps, rows a step, and the first rate, which falls along a cosine."""
 
-    steps: int = 300
-    batch: int = 1024
+    steps: int = 600
+    batch: int = 512
     rate: float = 0.012
 
     @classmethod
     def of(cls, n_rows: int) -> Schedule:
-        """For that many rows: a batch has at most a third of them, and 1,024."""
+        """For that many rows: a batch has at most a third of them, and 512."""
         return cls(batch=min(cls.batch, max(FEWEST, n_rows // 3)))
 
 
@@ -160,21 +159,20 @@ def _push(
     """Gradient of the weights by what one opinion says of a batch."""
     picked = opinion.draw(size, rng)
     parts = block_slices(len(picked), BLOCK)
-    columns, rows, looks = source.columns, source.rows, source.looks
+    columns, rows, looks = source.columns, source.rows, source.looks or source
 
     def forward(part: slice) -> tuple[Floats32, Floats32, Floats32]:
         z = columns(rows, picked[part])
         scores, hidden = network.scores(z)
         return z, hidden, np.tanh(scores)
 
-    def units() -> Floats32:
-        if looks is None:
-            return np.concatenate([unit_rows(columns.centered(z)) for z, _, _ in seen])
-        return unit_rows(looks.columns.centered(looks.columns(looks.rows, picked)))
+    def alike(part: slice) -> Floats32:
+        return looks.columns.alike(looks.rows, picked[part])
 
     seen = list(map_blocks(forward, parts, n_jobs))
     bits = np.concatenate([q for _, _, q in seen])
-    batch = Batch(picked, bits, lru_cache(maxsize=1)(units), n_jobs)
+    units = np.concatenate(list(map_blocks(alike, parts, n_jobs))) if opinion.looks else None
+    batch = Batch(picked, bits, units, n_jobs)
     change = opinion.gradient(batch)
 
     def backward(place: int) -> Floats32:
@@ -225,11 +223,6 @@ class NetworkMap(Map):
 
     def _rounded(self, spread: Array | None) -> WholeMap:
         columns, net = self.columns, self.network
-        W = net.W if columns.basis is None else columns.basis @ net.W
-        return whole_network(columns.mean, columns.inverse, W, net.b, *self._hidden(len(W)))
-
-    def _hidden(self, width: int) -> tuple[Array, Array, Array]:
-        net = self.network
-        if not len(net.c):  # combined columns: the map is linear in them, hence in all
-            return np.zeros((width, 0)), net.c, net.V
-        return net.U, net.c, net.V
+        return whole_network(
+            columns.mean, columns.inverse, columns.basis @ net.W, net.b, columns.basis @ net.U, net.c, net.V
+        )
