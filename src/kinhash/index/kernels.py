@@ -713,16 +713,20 @@ def top_k(
     step = max(1, CODE_BLOCK // (64 * n_words))
     for base in range(0, n_queries, in_block):
         end = min(n_queries, base + in_block)
-        fours = base
-        if planes is None:
-            fours = end - (end - base) % 4
         notes[:, : FACTS + 2 * width] = 0
         notes[:, LIMIT] = width - 1
         for start in range(0, n_groups, step):
             stop = min(n_groups, start + step)
-            for i in range(base, fours, 4):
+            i = base
+            while i < end:
+                four = planes is None and i + 4 <= end
                 for g in range(start, stop):
-                    hits = _any_below_4(blocks, g, queries, i, bounds, tag)
+                    if planes is not None:
+                        hits = np.uint64(_mask_below(blocks, g, queries, i, planes, bounds, tag) != ZERO)
+                    elif four:
+                        hits = _any_below_4(blocks, g, queries, i, bounds, tag)
+                    else:
+                        hits = _any_below(blocks, g, queries, i, bounds, tag)
                     while hits != ZERO:
                         b = i + trailing_zeros(hits)
                         hits &= hits - ONE
@@ -734,21 +738,7 @@ def top_k(
                                 blocks, starts, rows, g, near, queries, b, k, bounds, notes, b - base, width,
                                 planes, mask, tag,
                             )  # fmt: skip
-            for i in range(fours, end):
-                for g in range(start, stop):
-                    if planes is None:
-                        hits = _any_below(blocks, g, queries, i, bounds, tag)
-                    else:
-                        hits = _mask_below(blocks, g, queries, i, planes, bounds, tag)
-                    if hits != ZERO:
-                        near = _near(blocks, n_codes, g, queries, i, bounds, planes, tag)
-                        if mask is not None and not starts.size:
-                            near &= mask[g]
-                        if near != ZERO:
-                            _absorb(
-                                blocks, starts, rows, g, near, queries, i, k, bounds, notes, i - base, width,
-                                planes, mask, tag,
-                            )  # fmt: skip
+                i += 4 if four else 1
         for i in range(base, end):
             _emit(starts, rows, notes, i - base, width, distances[i], ranks[i], mask)
 
@@ -798,24 +788,24 @@ def scan_within(blocks: Words, n_codes: int, queries: Words, radius: int, tag: T
     bounds[:] = radius + 1
     finds = np.empty(1024, np.int64)
     count = np.int64(0)
-    fours = n_queries - n_queries % 4
     step = max(1, CODE_BLOCK // (64 * queries.shape[1]))
     for start in range(0, n_groups, step):
         stop = min(n_groups, start + step)
-        for i in range(0, fours, 4):
+        i = 0
+        while i < n_queries:
+            four = i + 4 <= n_queries
             for g in range(start, stop):
-                hits = _any_below_4(blocks, g, queries, i, bounds, tag)
+                if four:
+                    hits = _any_below_4(blocks, g, queries, i, bounds, tag)
+                else:
+                    hits = _any_below(blocks, g, queries, i, bounds, tag)
                 if hits != ZERO:
                     finds = _with_room(finds, count)
                 while hits != ZERO:
                     b = i + trailing_zeros(hits)
                     hits &= hits - ONE
                     count = _collect(blocks, n_codes, g, queries, b, bounds, finds, count, tag)
-        for i in range(fours, n_queries):
-            for g in range(start, stop):
-                if _any_below(blocks, g, queries, i, bounds, tag) != ZERO:
-                    finds = _with_room(finds, count)
-                    count = _collect(blocks, n_codes, g, queries, i, bounds, finds, count, tag)
+            i += 4 if four else 1
     return finds[:count]
 
 
