@@ -369,18 +369,22 @@ def odd_request(rng):
     return text
 
 
+@pytest.mark.filterwarnings("ignore::kinhash.errors.KinhashWarning")
 @pytest.mark.parametrize("count", [150, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_odd_requests_are_answered_or_refused_and_never_break_anything(pairs, count):
     statuses = Counter()
     with listening(app_of(pairs / "a", limits=Limits(head_seconds=1, body_seconds=1))) as port:
         for seed in range(count):
             with socket.create_connection(("127.0.0.1", port), 30) as sock:
-                sock.settimeout(30)
+                sock.settimeout(0.3)
                 answer, text = b"", odd_request(np.random.default_rng(seed))
                 with suppress(ConnectionError):
                     sock.sendall(text)
-                    sock.shutdown(socket.SHUT_WR)
-                    answer = read_all(sock)
+                    with suppress(TimeoutError):
+                        answer = sock.recv(65536)
+                    sock.settimeout(30)
+                    sock.shutdown(socket.SHUT_WR)  # it waits for more than it got
+                    answer += read_all(sock)
                 statuses[answer[9:12].decode()] += 1
                 assert not answer[9:12].startswith(b"5"), (seed, text, answer)
         assert ask(port, "/search", BODY)[0] == 200
