@@ -25,8 +25,8 @@ from kinhash.metrics import (
     precision_recall_curve,
     radius_for_precision,
     rankings,
+    tie_groups,
 )
-from kinhash.metrics.tie_groups import discount_sums, harmonic_step
 
 ZERO = np.zeros((1, 1), np.uint8)
 TIES = ("expected", "optimistic", "pessimistic", "index")
@@ -184,15 +184,18 @@ def test_the_digits_of_a_far_group_survive():
 def test_harmonic_step_to_machine_precision(N, n):
     from fractions import Fraction
 
-    exact = sum(Fraction(1, N + t) for t in range(1, n + 1))
-    assert float(harmonic_step(N, n)) == pytest.approx(float(exact), rel=2e-15)
+    exact = sum(Fraction(1, N + t) for t in range(1, n + 1)) / n
+    groups = TieGroups(*(np.array([[one]]) for one in (N, n, 0, 1)))
+    assert groups.average_precision()[0] == pytest.approx(float(exact), rel=3e-15)
 
 
-def test_discount_sums_in_chunks():
-    places = np.array([[0, 1, 7], [8, 30, 30]])
-    exact = np.concatenate([[0], np.cumsum(1 / np.log2(np.arange(2, 32)))])[places]
-    for chunk in (1, 7, 8, 1000):
-        np.testing.assert_allclose(discount_sums(places, chunk), exact, rtol=1e-14)
+def test_gains_far_down_are_discounted_place_by_place(monkeypatch):
+    """Discounts are summed in chunks, so that memory stays bounded: one gain among the last rows that tie."""
+    monkeypatch.setattr(tie_groups, "CHUNK", 7)
+    for n_before, n_tied in ((0, 1), (6, 2), (30, 5)):
+        grades = np.array([[[n_before, 0], [n_tied - 1, 1]]])
+        expected = np.mean(1 / np.log2(1 + np.arange(n_before + 1, n_before + n_tied + 1)))
+        assert TieGroups.of_grades(grades).ndcg(np.array([0.0, 1.0]))[0] == pytest.approx(expected, rel=1e-14)
 
 
 # -- labels ---------------------------------------------------------------------------------------

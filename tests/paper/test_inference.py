@@ -22,20 +22,15 @@ from kinhash.paper import (
     SparseProblem,
     draw_sample,
     from_labels,
+    leading_eigenvector,
     line_slope,
     linearize,
     mean_field,
-)
-from kinhash.paper.inference import (
-    Background,
-    leading_eigenvector,
     renormalize,
     round_marginals,
-    solve_each,
     solve_linearized,
-    solve_near,
-    solve_shared,
 )
+from kinhash.paper.inference import Background, solve_each, solve_near, solve_shared
 
 seeds = st.integers(0, 9999)
 RENORMALIZE, ROUNDING = ("row", "symmetric", "none"), ("mean", "median", "half")

@@ -15,6 +15,7 @@ import numpy as np
 from .._internal.types import Array, Bools, Floats, Ints, Numbers
 
 TIES = ("expected", "index", "optimistic", "pessimistic")
+CHUNK = 1 << 18  # places whose discounts are summed at once
 _SMALL = 64
 _H = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, _SMALL + 1))])
 
@@ -202,13 +203,13 @@ def discounted_gains(N: Ints, n: Ints, gains: Floats, top: int | None = None) ->
     return np.asarray((gains / np.maximum(n, 1) * discounts).sum(axis=-1))
 
 
-def discount_sums(places: Ints, chunk: int = 1 << 18) -> Floats:
+def discount_sums(places: Ints) -> Floats:
     """``D(k) = sum_{i<=k} 1 / log2(1 + i)`` for each ``k``, summed in chunks: memory stays bounded."""
     wanted, back = np.unique(places, return_inverse=True)
     out, before = np.zeros(len(wanted)), 0.0
-    for first in range(0, int(wanted.max(initial=0)), chunk):
-        here = (wanted > first) & (wanted <= first + chunk)
-        last = min(first + chunk, int(wanted[-1]))
+    for first in range(0, int(wanted.max(initial=0)), CHUNK):
+        here = (wanted > first) & (wanted <= first + CHUNK)
+        last = min(first + CHUNK, int(wanted[-1]))
         sums = before + np.cumsum(1 / np.log2(np.arange(first + 2, last + 2)))
         out[here] = sums[wanted[here] - first - 1]
         before = sums[-1]

@@ -174,10 +174,10 @@ class WholeMap(Map):
             out[part] = self._values(block[part])[-1]
         return out
 
-    def _values(self, block: Array, n_steps: int | None = None) -> list[Any]:
-        """The row itself and the first values, which the next call overwrites."""
+    def _values(self, block: Array) -> list[Any]:
+        """The row itself and all values, which the next call overwrites."""
         values: list[Any] = [np.ascontiguousarray(block)]
-        for step in self.steps_[:n_steps]:
+        for step in self.steps_:
             values.append(step.fast(self._room, *(values[place] for place in step.inputs)))
         return values
 

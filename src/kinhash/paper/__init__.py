@@ -24,9 +24,13 @@ from .energies import curvature as curvature
 from .inference import DenseProblem as DenseProblem
 from .inference import SparseProblem as SparseProblem
 from .inference import draw_sample as draw_sample
+from .inference import leading_eigenvector as leading_eigenvector
 from .inference import line_slope as line_slope
 from .inference import linearize as linearize
 from .inference import mean_field as mean_field
+from .inference import renormalize as renormalize
+from .inference import round_marginals as round_marginals
+from .inference import solve_linearized as solve_linearized
 from .maps import LinearMap as LinearMap
 from .maps import Preparation as Preparation
 from .maps import PreparedMap as PreparedMap
