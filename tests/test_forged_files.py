@@ -402,9 +402,11 @@ def test_a_length_set_after_the_fit_does_not_spoil_the_file(tmp_path: Path) -> N
 def test_info_of_a_forged_model_is_our_error(models: dict[str, Contents], tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from kinhash.cli.info import info
+    from kinhash.cli import kinhash as program
 
     arrays, header = models["EMKSH"]
     for name in header:
         forge(tmp_path / "f.kin", (arrays, {key: value for key, value in header.items() if key != name}))
-        assert isinstance(CliRunner().invoke(info, [str(tmp_path / "f.kin")]).exception, DamagedFile)
+        assert isinstance(
+            CliRunner().invoke(program, ["info", str(tmp_path / "f.kin")]).exception, DamagedFile
+        )

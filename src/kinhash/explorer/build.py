@@ -19,8 +19,8 @@ from .._internal.files import replace_file
 from .._internal.types import Array, Facts, Ints, LabelsLike, Matrix, Rng
 from .._internal.validation import check_finite, check_integer, check_rows
 from ..codes import Codes, CodesLike, as_codes, pack_bits
-from ..errors import CodesMismatch, InvalidInput
-from ..index import HammingIndex, as_ids, sorting_order
+from ..errors import InvalidInput
+from ..index import HammingIndex, as_ids, places_of, sorting_order
 from ..labels import Labels, read_labels
 from .doubts import judge_labels
 from .figures import bit_figures, quality
@@ -237,11 +237,25 @@ def _read_rows(
     text: Iterable[object] | None,
 ) -> _Rows:
     """Codes (an index, `Codes` or packed bytes), and what comes beside them, sorted by id."""
-    found, names = _codes_and_ids(codes, None if ids is None else as_ids(ids))
-    n_rows = len(found)
+    found = codes.codes() if isinstance(codes, HammingIndex) else as_codes(codes)
+    n_rows, own = len(found), found.ids
     if not n_rows:
         raise InvalidInput("There are no rows", "codes of one row at least", "Pass the codes of your rows")
-    order = sorting_order(names)
+    if isinstance(codes, HammingIndex) and ids is None and not np.array_equal(codes.ids, np.arange(n_rows)):
+        raise InvalidInput(
+            "The index has ids of its own, and nothing says in which order its rows were",
+            "the id of every row, in the order of the labels",
+            "Pass ids (--ids FILE), or the codes in place of the index",
+        )
+    if ids is not None:
+        own = as_ids(ids)
+    names = np.arange(n_rows) if own is None else as_ids(own)
+    check_rows(len(names), "ids", n_rows, "codes")
+    if isinstance(codes, HammingIndex):  # its rows are in the order of its ids
+        order = places_of(codes, Codes(found.packed, found.n_bits, names), "The ids have")
+    else:
+        order = sorting_order(names)
+        found = found[order]
     known = texts = None
     if labels is not None:
         known = read_labels(labels)
@@ -252,44 +266,8 @@ def _read_rows(
         check_rows(len(given), "texts", n_rows, "codes")
         short = [one if len(one) <= LONGEST_TEXT else one[: LONGEST_TEXT - 1] + "…" for one in given]
         texts = [short[row] for row in order.tolist()]
-    bare = Codes(found.packed[order], found.n_bits, None, found.model_id)
+    bare = Codes(found.packed, found.n_bits, None, found.model_id)
     return _Rows(bare, names[order], order, n_rows, known, texts, bool(np.any(found.learned)))
-
-
-def _codes_and_ids(codes: CodesLike | HammingIndex, ids: Array | None) -> tuple[Codes, Array]:
-    """Codes in the order of the rows, and their ids."""
-    if not isinstance(codes, HammingIndex):
-        found = as_codes(codes)
-        if ids is None:
-            ids = np.arange(len(found)) if found.ids is None else as_ids(found.ids)
-        check_rows(len(ids), "ids", len(found), "codes")
-        return found, ids
-    found, own = codes.codes(), as_ids(codes.ids)
-    if ids is None:
-        if own.dtype.kind != "i" or not np.array_equal(own, np.arange(len(own))):
-            raise InvalidInput(
-                "The index has ids of its own, and nothing says in which order its rows were",
-                "the id of every row, in the order of the labels",
-                "Pass ids (--ids FILE), or the codes in place of the index",
-            )
-        return found, own
-    check_rows(len(ids), "ids", len(own), "codes")
-    if ids.dtype.kind != own.dtype.kind:
-        kinds = ["numbers" if one.dtype.kind == "i" else "texts" for one in (ids, own)]
-        raise CodesMismatch(
-            f"The ids are {kinds[0]}, and those of the index are {kinds[1]}",
-            "ids of the index",
-            "Pass the ids that the index was made with",
-        )
-    place = {name: row for row, name in enumerate(own.tolist())}
-    places = [place.get(name, -1) for name in ids.tolist()]
-    if min(places) < 0:
-        raise InvalidInput(
-            f"There is no row with the id {ids.tolist()[places.index(-1)]!r} in the index",
-            "the ids of the index, each once",
-            "Pass the ids that the index was made with",
-        )
-    return found[np.array(places)], ids
 
 
 # ---- what the page says of them --------------------------------------------------------------------------

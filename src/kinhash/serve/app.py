@@ -162,7 +162,7 @@ def create_app(
     reload_seconds : float, default=1.0
         Seconds between two looks at the files.
     """
-    service = Service(Files(os.fspath(model), os.fspath(index)), limits or Limits(), api_keys, reload_seconds)
+    service = Service((os.fspath(model), os.fspath(index)), limits or Limits(), api_keys, reload_seconds)
 
     @asynccontextmanager
     async def running(app: fastapi.FastAPI) -> AsyncIterator[None]:

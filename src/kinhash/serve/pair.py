@@ -24,24 +24,12 @@ from ..index import HammingIndex, Ids, column_as_text, value_as_text
 
 log = logging.getLogger("kinhash.serve")
 
+Files = tuple[str, str]  # a model file and an index file
 Stamp = tuple[tuple[int, int, int, int], ...]
 
 
 class UnknownId(InvalidInput):
     """An id that is not in the index."""
-
-
-@dataclass(frozen=True)
-class Files:
-    """Paths of a model file and of an index file."""
-
-    model: str
-    index: str
-
-    def stamp(self) -> Stamp:
-        """What changes when a file is replaced or written to: device, inode, size, time."""
-        facts = [os.stat(path) for path in (self.model, self.index)]
-        return tuple((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in facts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,24 +87,31 @@ def load_pair(files: Files, number: int) -> Pair:
     Raises `CodesMismatch` unless the model made the index. Files are read and not mapped, so they may even be
     overwritten in place while they are served. Memory: the index, and its codes once more.
     """
-    model, index = load(files.model), HammingIndex.load(files.index, mmap=False)
+    model_file, index_file = files
+    model, index = load(model_file), HammingIndex.load(index_file, mmap=False)
     if not hasattr(model, "model_id_"):
         raise FileProblem(
-            f"{files.model} is not a model", "a file that `kinhash fit` wrote", "Pass the model first"
+            f"{model_file} is not a model", "a file that `kinhash fit` wrote", "Pass the model first"
         )
     if index.model_id != model.model_id_:
         made = "that carry no model id" if index.model_id is None else f"of model {index.model_id[:12]}"
         raise CodesMismatch(
-            f"{files.index} holds codes {made}, and {files.model} is model {str(model.model_id_)[:12]}",
+            f"{index_file} holds codes {made}, and {model_file} is model {str(model.model_id_)[:12]}",
             "an index of codes that this model made",
             "Encode the rows with this model (`kinhash encode`) and make the index again (`kinhash index`)",
         )
     pair = Pair(model, index, index.ids, index.codes().packed, index.payload, number)
     # The first call compiles. A second copy of the model encodes the zeros: `encode` warns of strange rows
     # once per model, and this row must not use the warning up.
-    codes = load(files.model).encode(np.zeros((1, pair.widths[None]), np.float32))
+    codes = load(model_file).encode(np.zeros((1, pair.widths[None]), np.float32))
     index.search(pair.as_codes(codes.packed), min(10, len(index)))
     return pair
+
+
+def stamp_of(files: Files) -> Stamp:
+    """What changes when a file is replaced or written to: device, inode, size, time."""
+    facts = [os.stat(path) for path in files]
+    return tuple((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in facts)
 
 
 class Keeper:
@@ -130,7 +125,7 @@ class Keeper:
     def __init__(self, files: Files, seconds: float, on_reload: Callable[[Keeper, bool], None]) -> None:
         self.files, self.seconds = files, seconds
         self._on_reload = on_reload
-        self._stamp: Stamp | None = files.stamp()
+        self._stamp: Stamp | None = stamp_of(files)
         self.pair: Pair = load_pair(files, 1)
         self.refusal: str | None = None  # why the files as they are now are not in use
         self._wake, self._stopped = threading.Event(), False
@@ -161,12 +156,12 @@ class Keeper:
     def look(self) -> None:
         """Load the files if they have changed since they were last looked at."""
         try:
-            before = self.files.stamp()
+            before = stamp_of(self.files)
             if before == self._stamp:
                 return
             self._stamp = before
             fresh = load_pair(self.files, self.pair.number + 1)
-            if self.files.stamp() != before:  # a file came between the two reads
+            if stamp_of(self.files) != before:  # a file came between the two reads
                 self._stamp = None
                 return
         except Exception as problem:  # whatever it is, the pair in use must go on answering
