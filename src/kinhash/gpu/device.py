@@ -22,8 +22,6 @@ from ..codes import N_PLANES
 from ..errors import InvalidInput, MissingExtra
 from .search import MOST_QUERIES, Notes, Queries, Rows, Tiles
 
-__all__ = ["Card", "all_cards", "card_in_use", "cupy", "moved", "on_gpu"]
-
 THREADS = 256
 TENSOR_CORES = 80  # compute capability 8.0: whole-number products of the size used here
 SHARED_FOR_QUERIES = 40 << 10  # bytes of a block

@@ -27,7 +27,6 @@ from ..codes import N_PLANES, planes_of
 if TYPE_CHECKING:
     from .device import Card
 
-__all__ = ["ROW", "SHIFT", "Notes", "Queries", "Rows", "Tiles", "nearest", "within"]
 
 Keys = npt.NDArray[np.uint64]
 

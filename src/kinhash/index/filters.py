@@ -39,8 +39,6 @@ from .._internal.types import Array, Bools, Ints, Numbers32
 from ..errors import InvalidInput, UnknownName
 from .payload import Column, ListColumn, as_ids
 
-__all__ = ["Condition", "RowValues", "as_condition", "column_as_text", "value_as_text"]
-
 T = TypeVar("T")
 MAX_TEXT = 100_000  # characters of a filter
 MAX_CONDITIONS = 200  # comparisons of a filter

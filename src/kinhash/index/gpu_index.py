@@ -24,8 +24,6 @@ from .hamming_index import HammingIndex, IndexStats, Part, _State
 from .payload import Column, Columns, ListColumn
 from .segments import Finds, Ids, Segment, some_learned
 
-__all__ = ["GpuIndex"]
-
 MAX_GPU_BITS = 1024
 LEAST_SLICE = 1 << 20  # rows of a part that is copied for every search
 SPARE = 1 << 31  # bytes of a card that are left for searching, or half of it

@@ -61,15 +61,6 @@ from .segments import (
 if TYPE_CHECKING:
     from .gpu_index import GpuIndex
 
-__all__ = [
-    "Filter",
-    "HammingIndex",
-    "IndexStats",
-    "NearDuplicates",
-    "near_duplicates",
-    "places_of",
-    "recoded",
-]
 
 Index = TypeVar("Index", bound="HammingIndex")
 Part: TypeAlias = Segment | FilteredSegment  # what a search looks at

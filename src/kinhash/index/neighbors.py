@@ -15,8 +15,6 @@ from .._internal.types import Array, Bools, Floats, Ints
 from ..errors import InvalidInput
 from .segments import sort_keys
 
-__all__ = ["Nearest", "Neighbors", "RadiusNeighbors", "best_of", "merge_neighbors"]
-
 
 class Nearest(NamedTuple):
     """The rows that one query found, nearest first: ``ids`` and ``distances``, without padding."""

@@ -18,11 +18,6 @@ from .._internal.types import Array, Ints
 from .._internal.validation import is_integer, unmasked
 from ..errors import InvalidInput
 
-__all__ = [
-    "MOST_IDS", "Column", "Columns", "IdsLike", "ListColumn", "PayloadLike", "as_ids", "as_payload",
-    "concatenated", "places_of_runs", "same_columns",
-]  # fmt: skip
-
 MOST_IDS = 2**63  # ids are 64-bit integers with a sign, so all of them are smaller
 IdsLike = npt.ArrayLike | Sequence[str]
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from .._internal.types import Array, Ints, Ints32, Numbers32, Words
 
-__all__ = ["CODE_BITS", "DISTANCE_BITS", "unpacked"]
-
 # A find of a radius search is one number: query << 55 | distance << 40 | code.
 CODE_BITS = 40
 DISTANCE_BITS = 15

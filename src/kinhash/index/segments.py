@@ -38,11 +38,6 @@ from .filters import RowValues
 from .payload import MOST_IDS, Column, Columns, ListColumn, concatenated, places_of_runs
 from .reference import CODE, codes_of, unpacked
 
-__all__ = [
-    "EMPTY", "FilteredSegment", "Finds", "Ids", "Segment", "all_columns", "all_ids", "ids_order", "in_order",
-    "is_ascending", "read_only", "read_segment", "some_learned", "sort_keys", "sorting_order", "write_segment",
-]  # fmt: skip
-
 T = TypeVar("T")
 S = TypeVar("S")
 Finds = tuple[Ints, Ints32, Ints]  # query, distance and rank of every row found

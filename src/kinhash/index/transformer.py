@@ -13,8 +13,6 @@ from ..codes import pack_bits
 from ..errors import InvalidInput
 from .hamming_index import HammingIndex
 
-__all__ = ["HammingNeighborsTransformer"]
-
 
 class HammingNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """The graph of nearest codes, as the ``metric="precomputed"`` estimators of scikit-learn take it.
