@@ -4,10 +4,11 @@
     KINHASH_DATA=... python -m kinhash_bench.decision_figures dedup --out dedup.jsonl
     KINHASH_DATA=... python -m kinhash_bench.decision_figures bridge --out bridge.jsonl
 
-*decide*: one model of 64 bits is fitted on half of a set, labels or pairs. The other half is split again and again:
-some rows (or groups of pairs that share rows) choose the radius for 5, 1 and .1 % of false matches, and the others
-say how many matches are false within it, at the same share of true pairs. *kept*: share of the splits in which that is
-at most what was asked for, or no radius was given. The threshold of the cosine is chosen in the same way.
+*decide*: one model of 64 bits is fitted on half of a set, labels or pairs. Of the other half, some rows (or groups of
+pairs that share rows) are drawn again and again and choose the radius for a share of false matches. *kept*: in which
+share of the draws at most that share of the matches is false, among all that was held out, or no radius was given; by
+*rest*, among what was held out and not drawn, which is false the more often the less the drawn part is. Both at the
+share of true pairs in the drawn part. The threshold of the cosine is chosen in the same way.
 
 *dedup*: a million codes, a tenth of them planted: noisy copies of others. 2,000 of the copies are listed.
 
@@ -19,11 +20,14 @@ Procrustes, and ridge regression) followed by the old encoder, the old model on 
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
 import json
 import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +40,7 @@ from .learner_sets import draw
 
 PAIRED = {"quora": "quora_pairs_minilm384", "mrpc": "mrpc_pairs_minilm384", "stsb": "stsb_graded_minilm384"}
 LABELED = ("digits", "network", "newsgroups")
-SHARES, BITS = (0.05, 0.01, 0.001), 64
+SHARES, BITS = (0.2, 0.1, 0.05, 0.01, 0.001), 64
 MOST = 2_000  # rows that decide, and that validate, of labeled sets
 Record = dict[str, Any]
 
@@ -65,9 +69,9 @@ def decide(name: str, splits: int) -> Iterator[Record]:
         X, labels, codes = X[half:], read_labels(y[half:]), hasher.encode(X[half:])
         size = min(MOST, len(X) // 2)
 
-        def sides() -> Iterator[list[Evidence]]:
+        def sides(everything: bool = False) -> Iterator[list[Evidence]]:
             rows = rng.permutation(len(X))
-            for some in (rows[:size], rows[size : size + MOST]):
+            for some in (rows,) if everything else (rows[:size], rows[size : size + MOST]):
                 yield [
                     labeled_pairs(distances, steps + 1, labels[some], False)
                     for distances, steps in ((hamming(codes[some], codes[some]), BITS),
@@ -86,17 +90,18 @@ def decide(name: str, splits: int) -> Iterator[Record]:
         codes = hasher.encode(X)
         steps = codes[left].distances(codes[right]), cosines_of_pairs((X, X), left, right)
 
-        def sides() -> Iterator[list[Evidence]]:
+        def sides(everything: bool = False) -> Iterator[list[Evidence]]:
             first = (rng.random(groups.max() + 1) < 0.5)[groups]
-            for part in (first, ~first):
+            for part in (first | True,) if everything else (first, ~first):
                 kinds = part & same, part & ~same
                 yield [
                     Evidence(*(listed_pairs(own[one], (left[one], right[one]), n + 1) for one in kinds))
                     for own, n in zip(steps, (BITS, COSINES), strict=True)
                 ]
 
-    found: dict[tuple[float, int], list[tuple[float, float]]] = {}
-    sizes = []
+    found: dict[tuple[float, int], list[tuple[float, ...]]] = {}
+    sizes, (whole,) = [], sides(everything=True)
+    truth = [Tester(one, 0.5) for one in whole]
     for _ in range(splits):
         chosen, judged = sides()
         prior = chosen[0].true.n_pairs / (chosen[0].true.n_pairs + chosen[0].strangers.n_pairs)
@@ -105,22 +110,25 @@ def decide(name: str, splits: int) -> Iterator[Record]:
             tester, judge = Tester(chosen[kind], prior), Tester(judged[kind], prior)
             for share in SHARES:
                 radius = tester.radius(share)
-                value = np.nan, np.nan
+                value: tuple[float, ...] = np.nan, np.nan, np.nan
                 if radius is not None:
-                    value = (
-                        float(share_of_false(judge.false, judge.found, prior)[radius]),
-                        float(judge.found[radius]),
+                    false, rest = (
+                        float(share_of_false(one.false[radius], one.found[radius], prior))
+                        for one in (truth[kind], judge)
                     )
+                    value = false, rest, float(truth[kind].found[radius])
                 found.setdefault((share, kind), []).append(value)
     n_true, n_strangers, prior = np.mean(sizes, axis=0)
     for share in SHARES:
-        record: Record = {"task": "decide", "set": name, "max_false": share, "splits": splits, "share_true": prior,
-                          "n_true": n_true, "n_strangers": n_strangers}  # fmt: skip
+        record: Record = {"task": "decide", "set": name, "max_false": share, "splits": splits,
+                          "share_true": float(prior), "n_true": int(n_true),
+                          "n_strangers": int(n_strangers)}  # fmt: skip
         for kind, prefix in ((0, ""), (1, "cosine_")):
-            false, recall = np.array(found[share, kind]).T
+            false, rest, recall = np.array(found[share, kind]).T
             given = ~np.isnan(false)
             record |= {
                 f"{prefix}kept": float((~(false > share)).mean()),
+                f"{prefix}kept_by_rest": float((~(rest > share)).mean()),
                 f"{prefix}refused": float(1 - given.mean()),
                 f"{prefix}recall": float(recall[given].mean()) if given.any() else None,
                 f"{prefix}false_share": float(false[given].mean()) if given.any() else None,
@@ -182,6 +190,76 @@ def dedup(n: int) -> Iterator[Record]:
     yield record
 
 
+# -- bridges ---------------------------------------------------------------------------------------
+
+
+def bridge(sets: list[str]) -> Iterator[Record]:
+    """Queries of one embedding model on codes of another, by the number of rows that both embedded."""
+    from kinhash import EnergyHasher
+    from kinhash.metrics import Split, compare_bridge
+
+    for name in sets:
+        pair = embeddings(name)
+        for old, new in (tuple(pair), tuple(pair)[::-1]):
+            X, Z, y = pair[old][0], pair[new][0], pair[old][1]
+            rng = np.random.default_rng(0)
+            rows = rng.permutation(len(X))[:20_000]
+            held, train = rows[:500], rows[500:]
+            hasher = EnergyHasher(BITS, random_state=0).fit(X[train], None if y is None else y[train])
+            for n in (500, 5_000, len(train)):
+                shared, start = train[:n], time.perf_counter()
+                hasher.add_view("new", Z[shared], beside=X[shared])
+                seconds = time.perf_counter() - start
+                found = compare_bridge(
+                    hasher, "new", X, Z, y, split=Split(shared, held), database=train, random_state=0
+                )
+                for line in found.lines:
+                    figures = {measure: line.mean(measure) for measure in line.measures}
+                    yield {"task": "bridge", "set": name, "old": old, "new": new, "shared": n, "search": line.name,
+                           "seconds": seconds, **figures}  # fmt: skip
+
+
+def embeddings(name: str) -> dict[str, tuple[Array, Array | None]]:
+    """The same rows as two models embed them, and their labels."""
+    folder = Path(os.environ["KINHASH_DATA"])
+
+    def features(file: str, what: str = "features") -> tuple[Array, Any]:
+        z = np.load(folder / f"{file}.npz")
+        return np.asarray(z[what] * z["scale"] + z["offset"], np.float32), z
+
+    if name == "cifar":
+        gist, z = features("cifar10_gist512", "gist")
+        return {
+            "gist": (gist, z["labels"]),
+            "network": (features("cifar10_efficientnet_lite0_pca256")[0], z["labels"]),
+        }
+    file = "newsgroups20_tree_minilm384" if name == "newsgroups" else PAIRED[name]
+    X, z = features(file)
+    y = z["leaf"] if "leaf" in z.files else None
+    raw = np.load(folder / f"{file}_texts.npz")
+    body, ends = raw["utf8"].tobytes(), raw["offsets"].tolist()
+    texts = [body[a:b].decode("utf-8", "replace") for a, b in pairwise(ends)]
+    return {"minilm": (X, y), "wordllama": (wordllama(texts), y)}
+
+
+def wordllama(texts: list[str]) -> Array:
+    """Mean token vectors of wordllama, whose weights and tokenizer are files of its package."""
+    spec = importlib.util.find_spec("wordllama")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    folder = Path(spec.submodule_search_locations[0])
+    load_file = importlib.import_module("safetensors.numpy").load_file
+    weights = load_file(folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]
+    tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(
+        str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json")
+    )
+    out = np.empty((len(texts), weights.shape[1]), np.float32)
+    for row, text in enumerate(texts):
+        tokens = tokenizer.encode(text[:4_000], add_special_tokens=False).ids or [0]
+        out[row] = weights[tokens].astype(np.float32).mean(axis=0)
+    return out
+
+
 def main() -> None:
     """Write one JSON line for every record."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -197,6 +275,7 @@ def main() -> None:
             one for name in given.sets or (*PAIRED, *LABELED) for one in decide(name, given.splits)
         ),
         "dedup": lambda: dedup(given.rows),
+        "bridge": lambda: bridge(given.sets or ["newsgroups", "quora", "cifar"]),
     }
     with open(given.out, "a", encoding="utf-8") as out:
         for record in tasks[given.task]():
