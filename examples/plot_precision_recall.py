@@ -3,14 +3,14 @@ Which radius?
 =============
 
 All rows within a distance, instead of the nearest ten: precision and recall at every radius, and the largest radius
-with a given precision. A query that finds nothing counts as precision 0, so the curve begins low.
+at which few matches are false. A query that finds nothing counts as precision 0, so the curve begins low.
 """
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 
 import kinhash
-from kinhash.metrics import precision_recall_curve, radius_for_precision
+from kinhash.metrics import precision_recall_curve
 
 X, y = load_digits(return_X_y=True)
 hasher = kinhash.EnergyHasher(n_bits=32, random_state=0).fit(X[:1000], y[:1000])
@@ -20,9 +20,9 @@ curve = precision_recall_curve(codes, database, y[1400:], y[:1000])
 # %%
 # Choose the radius on rows that are not the queries.
 
-tuning = hasher.encode(X[1000:1400])
-radius = radius_for_precision(tuning, database, y[1000:1400], y[:1000], precision=0.95)
-print(f"radius {radius} keeps a precision of .95 on 400 rows set aside")
+decision = hasher.decide(X[1000:1400], y[1000:1400], max_false=0.05)
+radius = decision.radius
+print(decision)
 
 # %%
 

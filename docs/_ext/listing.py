@@ -47,7 +47,7 @@ PUBLIC = {
         "bootstrap_interval", "code_health", "compare", "compare_bits", "compare_pairs", "compare_triplets",
         "compare_views", "evaluate", "hold_out", "mixture",
         "precision_recall_curve",
-        "radius_for_precision", "scores_by_label", "self_retrieval", "some_queries",
+        "scores_by_label", "self_retrieval", "some_queries",
     ),
     "kinhash.models": ("Map", "WholeMap", "to_onnx"),
     "kinhash.paper": (

@@ -23,7 +23,6 @@ from kinhash.metrics import (
     bootstrap_interval,
     evaluate,
     precision_recall_curve,
-    radius_for_precision,
     rankings,
     tie_groups,
 )
@@ -410,24 +409,6 @@ def test_the_curve_by_brute_force(seed, radius):
     pooled = found.sum() / rows.sum() if rows.sum() else np.nan
     assert curve.pooled_precision[radius] == pytest.approx(pooled, nan_ok=True)
     assert curve.recall[-1] == 1
-
-
-@pytest.mark.parametrize(
-    ("distances", "kin", "precision", "radius"),
-    [
-        ([0, 1, 2], [1, 1, 1], 1.0, 8),  # never falls
-        ([0, 1, 2], [1, 1, 0], 0.9, 1),  # falls at 2
-        ([0, 1, 2, 3], [1, 0, 1, 1], 0.7, 0),  # falls at 1, and what comes later does not matter
-        ([0, 1], [0, 1], 0.4, None),  # the nearest row is a stranger
-        ([3, 4], [1, 0], 0.9, 3),  # nothing nearer than 3
-        ([3, 4], [0, 1], 0.9, None),
-    ],
-)
-def test_radius_for_precision(distances, kin, precision, radius):
-    assert radius_for_precision(ZERO, oracle.ladder(distances), [kin], precision=precision) == radius
-    for bad in (0, 1.5, float("nan")):
-        with pytest.raises(InvalidInput, match="precision is"):
-            radius_for_precision(ZERO, ZERO, [1], [1], precision=bad)
 
 
 # -- how sure is a mean ----------------------------------------------------------------------------

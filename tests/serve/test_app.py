@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from kinhash import HammingIndex
+from kinhash import HammingIndex, load
 from kinhash.errors import CodesMismatch, InvalidInput
 from kinhash.serve import Limits, create_app
 
@@ -496,3 +496,26 @@ def test_lists_of_no_neighbors(local, tmp_path):
         assert (one["ids"], one["payload"]) == ([], {"tags": []})
         (one,) = results(client.post("/search", json=asked | {"where": {"tags": "a"}}))
         assert one["payload"] == {"tags": [["a", "b"]]}
+
+
+def test_what_is_the_same_is_what_the_model_decided(pairs, tmp_path):
+    model = load(pairs / "a" / "model.kin")
+    index = HammingIndex.load(pairs / "a" / "index.kin")
+    with TestClient(app_of(pairs / "a")) as client:
+        answer = client.post("/search", json={"ids": [1], "same": True})
+        assert answer.status_code == 422
+        assert "no radius within which rows are the same" in answer.json()["error"]
+        assert client.get("/info").json()["same"] is None
+    X, y = rows_of(seed=1)
+    decision = model.decide(X, y, max_false=0.2)
+    assert decision.radius is not None
+    model.save(tmp_path / "model.kin")
+    index.save(tmp_path / "index.kin")
+    with TestClient(app_of(tmp_path)) as client:
+        same = results(client.post("/search", json={"vectors": X[:5].tolist(), "same": True}))
+        by_radius = {"vectors": X[:5].tolist(), "radius": decision.radius}
+        assert same == results(client.post("/search", json=by_radius))
+        about = client.get("/info").json()
+        assert about["same"]["radius"] == decision.radius
+        assert about["same"]["text"] == decision.text()
+        assert client.post("/search", json={**by_radius, "same": True}).status_code == 422

@@ -154,6 +154,8 @@ def explore(
         tell(0.85, "pictures")
         images = sheets(source, rows.numbers, lambda share: tell(0.85 + 0.1 * share, "pictures"))
     tell(0.97, "writing")
+    decision = None if model is None else model.decision_
+    same_within = every.codes.same_within if decision is None else decision.radius
 
     same_as_model = model is not None and mapped is None
     learned = rows.labels is not None and rows.learned and not same_as_model
@@ -177,6 +179,8 @@ def explore(
         "texts": rows.texts,
         "learned": learned,
         "caveat": _caveat(learned, figures),
+        "sameWithin": same_within,
+        "decision": None if decision is None else decision.text(),
         "quality": figures,
         "bitFigures": bits,
         "doubts": doubts,
@@ -266,7 +270,7 @@ def _read_rows(
         check_rows(len(given), "texts", n_rows, "codes")
         short = [one if len(one) <= LONGEST_TEXT else one[: LONGEST_TEXT - 1] + "…" for one in given]
         texts = [short[row] for row in order.tolist()]
-    bare = Codes(found.packed, found.n_bits, None, found.model_id)
+    bare = Codes(found.packed, found.n_bits, None, found.model_id, same_within=found.same_within)
     return _Rows(bare, names[order], order, n_rows, known, texts, bool(np.any(found.learned)))
 
 

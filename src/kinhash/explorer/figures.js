@@ -25,6 +25,7 @@ function verdict(figures) {
   ];
   if (facts.learned) how.push("The stored codes were learned with these labels." +
     (figures.mapped ? "" : " Make the page with --model and --features to see how rows fare that come with features alone."));
+  if (facts.decision) how.push(facts.decision);
   how.push("kinhash fit prints figures of held-out rows.");
   return [make("h2", {}, "Is it any good?"), make("p", { class: "lead" }, ten + score), ...how.map((text) => make("p", { class: "note" }, text))];
 }

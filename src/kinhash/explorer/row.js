@@ -76,6 +76,10 @@ function summary() {
   const parts = [];
   if (judged.length) parts.push(`${kin} of the first ${judged.length} are similar${facts.learned ? ` (${facts.caveat})` : ""}.`);
   if (equal) parts.push(count(equal, state.row < 0 ? "row" : "other row") + (equal === 1 ? " has" : " have") + " the same code.");
+  if (facts.sameWithin !== null) {
+    const same = near.starts[Math.min(facts.sameWithin + 1, near.starts.length - 1)];
+    parts.push(`${count(same, state.row < 0 ? "row" : "other row")} within ${facts.sameWithin} bits ${same === 1 ? "is" : "are"} the same.`);
+  }
   if (facts.rows < facts.allRows) parts.push("Searched among the rows of this page, a sample.");
   return make("p", { id: "panel-summary" }, parts.join(" "));
 }
@@ -88,6 +92,9 @@ function neighbors() {
     const distance = near.distances[row];
     if (distance !== last) {
       const [start, end] = [near.starts[distance], near.starts[distance + 1]];
+      if (facts.sameWithin !== null && distance > facts.sameWithin && last <= facts.sameWithin) {
+        box.append(make("p", { class: "line whole", title: facts.decision || "" }, `Not the same: more than ${facts.sameWithin} bits differ.`));
+      }
       cards = make("ol", { class: facts.pictures ? "cards" : facts.texts ? "cards texts" : "cards short" });
       const heading = make("h3", {}, `Distance ${distance}`, make("small", {}, shellText(start, end, shown.length)));
       box.append(make("section", { class: facts.texts && !facts.pictures ? "shell whole" : "shell" }, heading, cards));

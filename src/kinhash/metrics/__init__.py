@@ -41,7 +41,6 @@ from .rankings import hamming_scores as hamming_scores
 from .rankings import own_rows as own_rows
 from .rankings import precision_recall_curve as precision_recall_curve
 from .rankings import query_blocks as query_blocks
-from .rankings import radius_for_precision as radius_for_precision
 from .rankings import read_ranking as read_ranking
 from .rankings import read_sides as read_sides
 from .rankings import scored_rows as scored_rows

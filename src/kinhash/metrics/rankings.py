@@ -153,32 +153,6 @@ def precision_recall_curve(
     return PrecisionRecallCurve(np.arange(n_radii), *means, n_queries, n_queries - with_kin)
 
 
-def radius_for_precision(
-    query_codes: CodesLike,
-    database_codes: CodesLike,
-    query_labels: LabelsLike,
-    database_labels: LabelsLike = None,
-    *,
-    precision: float,
-    **how: Any,
-) -> int | None:
-    """The largest radius up to which at least this share of all rows found is relevant, or None.
-
-    Precision is pooled over the pairs of all queries of known label: what a user of a fixed radius will see.
-    None when the nearest rows found already fall below it, or nothing is found. Choose the radius on
-    validation rows, not on the queries you report. ``**how`` as in `precision_recall_curve`.
-    """
-    if not 0 < precision <= 1:
-        raise InvalidInput(
-            f"precision is {precision!r}", "a share above 0 and up to 1", "Choose such a share"
-        )
-    sides = query_codes, database_codes, query_labels, database_labels
-    pooled = precision_recall_curve(*sides, **how).pooled_precision
-    below = np.flatnonzero(pooled < precision)  # NaN, nothing found yet, is not below
-    last = int(below[0]) - 1 if len(below) else len(pooled) - 1
-    return last if last >= 0 and not np.isnan(pooled[last]) else None
-
-
 class MeanScore(float):
     """A score averaged over queries: a number that knows all one needs to compare it.
 

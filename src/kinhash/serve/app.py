@@ -17,7 +17,7 @@ import prometheus_client as prometheus
 from .. import __version__
 from .._internal.types import Facts
 from .jobs import Batches, Job
-from .pair import Files, Keeper, Pair, hints_of
+from .pair import Files, Keeper, Pair, about, hints_of
 from .requests import (
     BYTES,
     JSON,
@@ -30,7 +30,7 @@ from .requests import (
     install_problems,
     search_job,
 )
-from .schemas import ENCODE, PROBE, SEARCH, Schemas, described, schemas_of
+from .schemas import ENCODE, INFO, PROBE, SEARCH, Schemas, described, schemas_of
 
 PAGE = {
     "/": ("page.html", "text/html"),
@@ -201,6 +201,11 @@ def _add_routes(app: fastapi.FastAPI, service: Service) -> None:
 
     async def state() -> Any:
         return service.state()
+
+    @app.get("/info", **INFO)
+    async def info(request: fastapi.Request) -> Any:
+        service.keys.check(request)
+        return about(service.keeper.pair)
 
     for path in PROBES:
         app.get(path, operation_id=path[1:], **PROBE)(state)

@@ -184,6 +184,26 @@ class Keeper:
         self._on_reload(self, False)
 
 
+def about(pair: Pair) -> Facts:
+    """The model, and what it decided about which rows are the same, with the evidence."""
+
+    def decided(hasher: Any) -> Facts | None:
+        return None if hasher.decision_ is None else hasher.decision_.as_dict()
+
+    views = {
+        name: {"columns": own.n_features_in_, "same": decided(own)} for name, own in pair.model.views_.items()
+    }
+    return {
+        "model_id": pair.model_id,
+        "pair": pair.number,
+        "n_bits": pair.index.n_bits,
+        "rows": len(pair.index),
+        "columns": pair.model.n_features_in_,
+        "same": decided(pair.model),
+        "views": views,
+    }
+
+
 # ---- something to type on the page -----------------------------------------------------------------------
 
 SHOWN_IDS, SHOWN_CONDITIONS = 3, 2

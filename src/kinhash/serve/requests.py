@@ -352,6 +352,10 @@ def search_job(
             "Pass as many entries as queries",
         )
     radius, k = chosen.get("radius"), chosen.get("k")
+    if chosen.get("same"):
+        if radius is not None:
+            raise InvalidInput("same came with a radius", "one of them", "Leave one out")
+        radius = _decided(pair, chosen.get("view"))
     all_within = k is None and radius is not None
     job = SearchJob(
         pair,
@@ -369,6 +373,18 @@ def search_job(
     if not all_within:  # how many rows are within a radius, only the search says
         job.check_size(job.n_values)
     return job
+
+
+def _decided(pair: Pair, view: str | None) -> int:
+    """The radius within which rows are the same, as the model decided for this view."""
+    decision = pair.model.view(view).decision_
+    if decision is None or decision.radius is None:
+        raise InvalidInput(
+            "The model has no radius within which rows are the same" if decision is None else decision.text(),
+            "a model that has decided one",
+            "Decide on rows that were not in the fit (hasher.decide, kinhash fit --max-false), or pass a radius",
+        )
+    return int(decision.radius)
 
 
 def _rows(pair: Pair, vectors: list[list[float]], view: str | None) -> Array:

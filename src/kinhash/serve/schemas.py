@@ -84,6 +84,18 @@ class Problem(pydantic.BaseModel):
     remedy: str
 
 
+class About(pydantic.BaseModel):
+    """The model that answers, and what it decided about which rows are the same, with the evidence."""
+
+    model_id: str
+    pair: int = Field(description="Number of the pair of files that answered.")
+    n_bits: int
+    rows: int
+    columns: int
+    same: dict[str, Any] | None = Field(description="The decision, for rows of the first view.")
+    views: dict[str, dict[str, Any]] = Field(description="Columns and decision of each view.")
+
+
 class State(pydantic.BaseModel):
     """What the service has loaded."""
 
@@ -233,6 +245,10 @@ def _options(pair: Pair, limits: Limits) -> Facts:
             radius | None,
             Field(None, description=f"All rows within this distance, if k is not given (up to {limits.k})."),
         ),
+        "same": (
+            bool,
+            Field(False, description="All rows within the radius that the model decided; see /info."),
+        ),
         "where": (where | None, Field(None, description="Filter over the payload, or ids to choose from.")),
         "exclude": (
             excluded | None,
@@ -247,7 +263,7 @@ def _options(pair: Pair, limits: Limits) -> Facts:
 
 def _in_address(options: Facts) -> Facts:
     """Those that can stand in the address, as text."""
-    shown = {name: options[name] for name in ("k", "radius")}
+    shown = {name: options[name] for name in ("k", "radius", "same")}
     text = Annotated[str, Field(min_length=1, json_schema_extra={"format": "filter"})]
     return shown | {
         "where": (text | None, Field(None, description="Filter over the payload, as text.")),
@@ -312,6 +328,14 @@ def _work(name: str, answers: type, summary: str, **more: Any) -> Facts:
 
 ENCODE = _work("EncodeRequest", Encoded, "Codes of rows", content={"application/octet-stream": BINARY})
 SEARCH = _work("SearchRequest", Answers, "The nearest rows of the index")
+INFO: Facts = {
+    "summary": "The model, and its evidence about which rows are the same",
+    "responses": {
+        200: {"description": "The model.", "model": About},
+        401: {"description": PROBLEMS[401], "model": Problem},
+    },
+    "openapi_extra": {"security": KEY},
+}
 PROBE: Facts = {
     "summary": "Whether the service answers, and from which files",
     "responses": {200: {"description": "It does.", "model": State}},
