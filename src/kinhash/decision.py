@@ -366,10 +366,14 @@ class Tester:
         return max(ends) if max(ends) >= 0 else None
 
     def reachable(self, max_false: float) -> tuple[float, int] | tuple[None, None]:
-        """The least share above ``max_false``, to two digits, that a radius keeps to, and that radius."""
-        for share in np.geomspace(max_false, 0.95, 300)[1:]:
+        """The least share above ``max_false``, to two digits, that a radius keeps to, and that radius.
+
+        None if it is not below the share of strangers: whoever accepts all pairs reaches that.
+        """
+        everything = 1 - self.share_true
+        for share in np.geomspace(max_false, everything, 300)[1:] if max_false < everything else ():
             share = float(np.format_float_scientific(share, 1))
-            if share > max_false and (radius := self.radius(share)) is not None:
+            if max_false < share < everything and (radius := self.radius(share)) is not None:
                 return share, radius
         return None, None
 
