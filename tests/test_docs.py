@@ -38,7 +38,14 @@ ELSEWHERE = {
     "docs/scale.md": "tests/distributed/test_scale_page.py",
     "docs/searching.md": "tests/index/test_docs.py",
 }
-DOCTESTS = [*TUTORIALS, "docs/maintain.md", "docs/protocols.md", "docs/production.md"]
+DOCTESTS = [
+    *TUTORIALS,
+    "docs/maintain.md",
+    "docs/protocols.md",
+    "docs/production.md",
+    "docs/same_or_not.md",
+    "docs/change_embedding_model.md",
+]
 LABORATORY = (
     "docs/protocols.md",
     "docs/benchmark.md",
