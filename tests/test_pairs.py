@@ -176,7 +176,7 @@ def test_rows_a_short_path_of_clicks_away_are_not_taken_as_dissimilar(seed, n, m
         own = np.diag(odds)
         return -np.mean(np.log(own / odds.sum(axis=1)) + np.log(own / odds.sum(axis=0))) / 2
 
-    found = opinion.gradient(Batch(rows, bits, bits))
+    found = opinion.gradient(Batch(rows, bits, lambda: bits))
     toward = rng.normal(size=bits.shape)
     q = bits.astype(np.float64)
     wanted = (loss(q + 1e-5 * toward) - loss(q - 1e-5 * toward)) / 2e-5
@@ -206,10 +206,9 @@ def test_examples_are_given_up_only_if_held_out_ones_are_clearly_worse():
         after = before.copy()
         after[: change + 1], after[10:11] = 0, 1  # one more is in order, and some are not
         assert examples.worse(before, after) == wanted
-    rng = np.random.default_rng(8)
-    at_random = np.array([rng.permutation(len(X))[:3] for _ in range(3000)]).T
-    with pytest.warns(KinhashWarning, match=r"The triplets did not help on held-out examples: \d+% in order"):
-        found = EnergyHasher(32, random_state=8).fit_triplets(X, *at_random)
+    rng = np.random.default_rng(7)
+    with pytest.warns(KinhashWarning, match=r"The triplets did not help on held-out examples: 51% in order"):
+        found = EnergyHasher(32, random_state=7).fit_triplets(X, *triplets(rng.permutation(Y), seed=7))
     assert order(found.encode(X), same(Y)) > order(hasher().fit(X).encode(X), same(Y)) - 0.05
 
 

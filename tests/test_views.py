@@ -17,10 +17,7 @@ from kinhash.files import load
 from kinhash.hasher import EnergyHasher
 from some_rows import classes, order, same
 
-pytestmark = [
-    pytest.mark.usefixtures("quick_fits"),
-    pytest.mark.filterwarnings("ignore:.*bits are constant on the training rows"),
-]
+pytestmark = pytest.mark.usefixtures("quick_fits")
 
 X, Y = classes(n=300, p=16, k=4, seed=1)
 # Texts are other columns of the same items: what tells items apart is in both.

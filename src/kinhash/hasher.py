@@ -33,7 +33,7 @@ from .base import FitReport, Hasher, Learned, Model, Training, rounding_doubts
 from .codes import Codes, n_bytes, pack_bits
 from .errors import InvalidInput, UnknownName, warn
 from .labels import SEPARATOR, Labels, Parents, one_level_warning, read_labels, read_paths, unwrapped
-from .learn.features import START_ROWS, prepare_columns
+from .learn.features import START_ROWS, prepare_columns, unit_rows
 from .learn.learner import HIDDEN, Network, NetworkMap, Schedule, Source, train
 from .learn.opinions import (
     Classes,
@@ -327,7 +327,7 @@ class EnergyHasher(Hasher):
             )
             # A hidden layer remembers verdicts on pairs (STS-B and CIFAR: .01 to .03 worse), and clicks need it.
             verdicts = known.wish is None and any(isinstance(one, Verdicts) for one in known.between)
-            hidden = 0 if columns.own is None or verdicts else HIDDEN
+            hidden = 0 if columns.basis is not None or verdicts else HIDDEN
             network = Network.start(columns(rows, some), columns.sizes, self.n_bits, hidden, rng)
         facts: dict[str, object] = {"columns left out": columns.dead} if columns.dead else {}
         doubts: list[str] = []
@@ -359,7 +359,7 @@ class EnergyHasher(Hasher):
             self._names = known.labels.names if isinstance(known.wish, ClassMatrix) and known.labels else None
         for opinion in known.between:
             if isinstance(opinion, Verdicts):
-                doubts += opinion.doubts(lambda some: columns.alike(rows, some), rng)
+                doubts += opinion.doubts(lambda some: unit_rows(columns.centered(columns(rows, some))), rng)
         learned = self._as_learned(NetworkMap(columns, network), training, facts)
         return replace(learned, warnings=(*learned.warnings, *doubts))
 
@@ -698,7 +698,7 @@ class EnergyHasher(Hasher):
         with single_blas_thread(), keep_threads(self.n_jobs):
             columns = prepare_columns(some, rng)
             start = np.sort(rng.choice(len(rows), min(len(rows), START_ROWS), replace=False))
-            hidden = 0 if columns.own is None else HIDDEN
+            hidden = HIDDEN if columns.basis is None else 0
             z = columns(some, start)
             network = Network.start(z, columns.sizes, self.n_bits, hidden, rng, toward=targets[start])
             looks = VIEW_LOOKS if labels is not None else 0.0

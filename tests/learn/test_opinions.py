@@ -38,7 +38,7 @@ def a_batch(seed, m=M, repeated=False):
     looks = (looks / np.linalg.norm(looks, axis=1, keepdims=True)).astype(np.float32)
     rows = rng.integers(0, N // 2, m) if repeated else rng.permutation(N)[:m]
     bits = rng.uniform(-0.9, 0.9, (m, D)).astype(np.float32)
-    return Batch(rows, bits, looks[rows]), looks
+    return Batch(rows, bits, lambda: looks[rows]), looks
 
 
 def check_gradient(opinion, batch, loss, seed):
@@ -176,7 +176,7 @@ def test_energies_of_listed_pairs(name):
         agreement = (q[:k] * q[k:]).sum(axis=1) / D
         return SHARP * energy.loss(TEMPERATURE * agreement, wanted, TEMPERATURE).mean() / unit / TEMPERATURE
 
-    check_gradient(opinion, Batch(rows, bits, bits), loss, 5)
+    check_gradient(opinion, Batch(rows, bits, lambda: bits), loss, 5)
 
 
 def test_triplets():
@@ -190,7 +190,7 @@ def test_triplets():
         nearer, further = (SHARP / D * (q[:5] * other).sum(axis=1) for other in (q[5:10], q[10:]))
         return -np.log(np.exp(nearer) / (np.exp(nearer) + np.exp(further))).mean()
 
-    check_gradient(opinion, Batch(rows, bits, bits), loss, 6)
+    check_gradient(opinion, Batch(rows, bits, lambda: bits), loss, 6)
 
 
 @pytest.mark.parametrize("own", [0.0, 0.2, 1.0])
@@ -227,11 +227,11 @@ def test_blocks_and_threads_do_not_change_a_digit(kind, monkeypatch):
         if kind == "ranking"
         else PairEnergy(wish, slope_of(ENERGIES.make("ksh")), np.ones(700), np.arange(700))
     )
-    found = [opinion.gradient(Batch(np.arange(700), bits, looks, jobs)) for jobs in (1, 2, 4)]
+    found = [opinion.gradient(Batch(np.arange(700), bits, lambda: looks, jobs)) for jobs in (1, 2, 4)]
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
     monkeypatch.setattr(opinions, "BLOCK", 1000)
-    whole = opinion.gradient(Batch(np.arange(700), bits, looks, 1))
+    whole = opinion.gradient(Batch(np.arange(700), bits, lambda: looks, 1))
     np.testing.assert_allclose(whole, found[0], atol=1e-6)
 
 
@@ -266,7 +266,7 @@ def test_rows_are_drawn_as_often_as_their_weights_say():
 
 
 def test_a_batch_of_one_row_changes_nothing():
-    one = Batch(np.array([3]), np.full((1, D), 0.5, np.float32), np.ones((1, 5), np.float32))
+    one = Batch(np.array([3]), np.full((1, D), 0.5, np.float32), lambda: np.ones((1, 5), np.float32))
     wish = Classes(np.zeros(N, int))
     for opinion in (
         Ranking([wish, Looks(N)], [np.ones(N), np.ones(N)], np.arange(N)),

@@ -1,8 +1,7 @@
 """How rows become numbers for the learner: centered and scaled columns, batch by batch, and their looks.
 
 A column that says nothing, or whose spread is smaller than the error of its own numbers, is left out: scaled
-to the size of the others it would be noise. The learner sees principal directions of the columns; of more than
-`WIDE` columns, random combinations.
+to the size of the others it would be noise. More than `WIDE` columns are first combined into fewer.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from .._internal.blocks import require_memory
@@ -36,7 +34,7 @@ CANCELED = (
     1e-7  # spreads of combined columns are differences of squares: below this share of the mean, rounding
 )
 WIDE = 4096  # more columns than this are combined into fewer
-COMBINED = 1024  # directions that the learner sees, at most
+COMBINED = 1024  # combinations that they become
 RAREST = 1e-3  # share of the usual spread that a sparse column is taken to have at least
 
 
@@ -44,47 +42,61 @@ RAREST = 1e-3  # share of the usual spread that a sparse column is taken to have
 class Columns:
     """How a row is prepared: ``z = ((x − mean) · inverse) @ basis``; ``inverse`` is 0 where a column is left out.
 
-    ``basis`` (p, q) are orthogonal directions of the scaled columns, the strongest first, of ``sizes`` (q,). ``own``
-    (p,) gives scaled columns their own sizes again, to see who looks alike; None where many columns were combined
-    into few. ``dead`` counts the columns that were left out.
+    ``basis`` (p, q) combines many columns into few and is None for all others. ``dead`` counts the columns
+    that were left out.
     """
 
     mean: Floats
     inverse: Floats
-    basis: Floats32
-    sizes: Floats32
-    own: Floats32 | None = None
+    basis: Floats32 | None = None
     dead: int = 0
+
+    @property
+    def width(self) -> int:
+        """Number of columns that the learner sees."""
+        return len(self.mean) if self.basis is None else self.basis.shape[1]
 
     def __call__(self, rows: Rows, some: Ints | slice) -> Floats32:
         """Prepared rows (k, q)."""
-        if sp.issparse(rows.X) and self.own is None:
+        if self.basis is None:
+            return ((rows.plain(some) - self.mean) * self.inverse).astype(np.float32)
+        if sp.issparse(rows.X):
             scaled, shift = self._combined
             return np.asarray(rows.X[some].astype(np.float32) @ scaled - shift, np.float32)
-        return self._scaled(rows, some) @ self.basis
-
-    def alike(self, rows: Rows, some: Ints | slice) -> Floats32:
-        """Rows of length one whose products say who looks alike: columns have their own sizes."""
-        return unit_rows(self(rows, some) if self.own is None else self._scaled(rows, some) * self.own)
-
-    def _scaled(self, rows: Rows, some: Ints | slice) -> Floats32:
-        return ((rows.plain(some) - self.mean) * self.inverse).astype(np.float32)
+        return ((rows.plain(some) - self.mean) * self.inverse).astype(np.float32) @ self.basis
 
     @cached_property
     def _combined(self) -> tuple[Floats32, Floats]:
         """What sparse rows are multiplied by, and what is taken off then; kept from block to block."""
+        assert self.basis is not None
         scaled: Floats32 = self.basis * self.inverse[:, None].astype(np.float32)
         return scaled, (self.mean * self.inverse) @ self.basis
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_combined"}
 
+    def centered(self, z: Floats32) -> Floats32:
+        """Prepared rows with columns of their own sizes beside each other, as looks are measured in."""
+        return z if self.basis is not None else z * self.sizes
+
+    @property
+    def sizes(self) -> Floats32:
+        """What a prepared column is multiplied by to have its own size, in units of the largest one.
+
+        0 for columns that are left out.
+        """
+        if self.basis is not None:
+            return np.ones(self.width, np.float32)
+        live = self.inverse > 0
+        least = self.inverse[live].min(initial=np.inf)
+        return np.where(live, least / np.where(live, self.inverse, 1.0), 0.0).astype(np.float32)
+
 
 def prepare_columns(rows: Rows, rng: Rng, counted: Ints | None = None) -> Columns:
-    """Means, spreads and principal directions of columns, from at most 20,000 rows.
+    """Means and spreads of columns, from at most 20,000 rows.
 
-    Columns, and then their directions, are brought half way to one size: what varies more says more, but nothing
-    says more than four times as much as what is usual. Looks are the cosines of rows whose columns have
+    Columns are brought half way to one size: what varies more says more, as among principal components, but
+    no column says more than four times as much as the usual one. Looks are the cosines of rows whose columns have
     their own sizes: standardize columns of different units, or pass ``looks_from``.
     A column is left out if its spread is less than 4 units in the last place of its mean, as of a constant
     that was computed, or less than float32 can tell in a number as long as a row. ``counted`` are the rows
@@ -113,30 +125,8 @@ def prepare_columns(rows: Rows, rng: Rng, counted: Ints | None = None) -> Column
     usual = float(np.median(spread[live])) if live.any() else 1.0
     with np.errstate(divide="ignore", over="ignore"):
         voice = np.clip(np.sqrt(np.where(live, spread, usual) / usual), 1 / LOUDEST, LOUDEST)
-    inverse = np.minimum(np.where(live, voice / np.where(live, spread, 1.0), 0.0), 1e300)
-    least = inverse[live].min(initial=np.inf)
-    own = np.where(live, least / np.where(live, inverse, 1.0), 0.0).astype(np.float32)
-    block *= unit
-    block -= mean
-    block *= inverse
-    basis, sizes = _directions(block)
-    return Columns(mean, inverse, basis, sizes, own, int((~live).sum()))
-
-
-def _directions(scaled: Floats) -> tuple[Floats32, Floats32]:
-    """Principal directions (p, q) of scaled rows, brought half way to one size, and the sizes (q,) that they get.
-
-    Adam moves every weight by its own history: it learns in fewer steps where weights belong to directions that
-    vary independently. Directions that float32 cannot tell from nothing are left out.
-    """
-    values, vectors = np.linalg.eigh(scaled.T @ scaled / len(scaled))
-    values, vectors = np.maximum(values[::-1][:COMBINED], 0.0), vectors[:, ::-1][:, :COMBINED]
-    spread = np.sqrt(values)
-    keep = spread > RESOLUTION * np.sqrt(values.sum())
-    if not keep.any():  # all rows are the same
-        return np.zeros((len(vectors), 1), np.float32), np.ones(1, np.float32)
-    sizes = np.minimum(np.sqrt(spread[keep] / np.median(spread[keep])), LOUDEST)
-    return (vectors[:, keep] * (sizes / spread[keep])).astype(np.float32), sizes.astype(np.float32)
+    inverse = np.where(live, voice / np.where(live, spread, 1.0), 0.0)
+    return Columns(mean, np.minimum(inverse, 1e300), None, int((~live).sum()))
 
 
 def _combine(rows: Rows, counted: Ints, rng: Rng) -> Columns:
@@ -178,9 +168,8 @@ def _combine(rows: Rows, counted: Ints, rng: Rng) -> Columns:
     start = (picked.toarray() if sp.issparse(picked) else picked) - origin
     dead, basis = int((inverse == 0).sum()), _orthonormal(np.ascontiguousarray(start.T))
     if not basis.shape[1]:  # all rows are the same
-        return Columns(mean, inverse, np.zeros((p, 1), np.float32), np.ones(1, np.float32), None, dead)
-    basis = _orthonormal(back(forth(basis)))
-    return Columns(mean, inverse, basis, np.ones(basis.shape[1], np.float32), None, dead)
+        return Columns(mean, inverse, np.zeros((p, 1), np.float32), dead)
+    return Columns(mean, inverse, _orthonormal(back(forth(basis))), dead)
 
 
 def _orthonormal(columns: Floats32) -> Floats32:
@@ -206,13 +195,12 @@ def directions_of_itq(z: Floats32, sizes: Floats32, n_bits: int, rng: Rng) -> Fl
     Gong, Lazebnik. Iterative quantization: a procrustean approach to learning binary codes. CVPR 2011.
     """
     unit = unit_rows(z * sizes)
-    q = unit.shape[1]
     rank = min(n_bits, *unit.shape)
-    values, vectors = scipy.linalg.eigh((unit.T @ unit).astype(np.float64), subset_by_index=(q - rank, q - 1))
-    keep = values > 1e-9 * max(values[-1], 1e-300)
-    top = vectors[:, keep][:, ::-1].astype(np.float32)
+    values, vectors = np.linalg.eigh((unit.T @ unit).astype(np.float64))
+    keep = values[::-1][:rank] > 1e-9 * max(values[-1], 1e-300)
+    top = vectors[:, ::-1][:, :rank][:, keep].astype(np.float32)
     if not top.shape[1]:
-        return rng.standard_normal((q, n_bits)).astype(np.float32)
+        return rng.standard_normal((z.shape[1], n_bits)).astype(np.float32)
     along = unit @ top
     weights = top @ fit_rotation(along, min(n_bits, top.shape[1]), rng, ROUNDS).astype(np.float32)
     if weights.shape[1] < n_bits:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from .._internal.blocks import block_slices, map_blocks
 from .._internal.rows import Rows
 from .._internal.types import Array, Floats, Floats32, Rng
 from ..models import Map, WholeMap, whole_network
-from .features import Columns, directions_of_itq
+from .features import Columns, directions_of_itq, unit_rows
 from .opinions import Batch, Opinion
 
 __all__ = ["Network", "NetworkMap", "Schedule", "Source", "train"]
@@ -40,13 +41,13 @@ PART = 1 << 16  # weights that a thread moves at once
 class Schedule:
     """How long to learn: steps, rows a step, and the first rate, which falls along a cosine."""
 
-    steps: int = 600
-    batch: int = 512
+    steps: int = 300
+    batch: int = 1024
     rate: float = 0.012
 
     @classmethod
     def of(cls, n_rows: int) -> Schedule:
-        """For that many rows: a batch has at most a third of them, and 512."""
+        """For that many rows: a batch has at most a third of them, and 1,024."""
         return cls(batch=min(cls.batch, max(FEWEST, n_rows // 3)))
 
 
@@ -159,20 +160,21 @@ def _push(
     """Gradient of the weights by what one opinion says of a batch."""
     picked = opinion.draw(size, rng)
     parts = block_slices(len(picked), BLOCK)
-    columns, rows, looks = source.columns, source.rows, source.looks or source
+    columns, rows, looks = source.columns, source.rows, source.looks
 
     def forward(part: slice) -> tuple[Floats32, Floats32, Floats32]:
         z = columns(rows, picked[part])
         scores, hidden = network.scores(z)
         return z, hidden, np.tanh(scores)
 
-    def alike(part: slice) -> Floats32:
-        return looks.columns.alike(looks.rows, picked[part])
+    def units() -> Floats32:
+        if looks is None:
+            return np.concatenate([unit_rows(columns.centered(z)) for z, _, _ in seen])
+        return unit_rows(looks.columns.centered(looks.columns(looks.rows, picked)))
 
     seen = list(map_blocks(forward, parts, n_jobs))
     bits = np.concatenate([q for _, _, q in seen])
-    units = np.concatenate(list(map_blocks(alike, parts, n_jobs))) if opinion.looks else None
-    batch = Batch(picked, bits, units, n_jobs)
+    batch = Batch(picked, bits, lru_cache(maxsize=1)(units), n_jobs)
     change = opinion.gradient(batch)
 
     def backward(place: int) -> Floats32:
@@ -223,6 +225,11 @@ class NetworkMap(Map):
 
     def _rounded(self, spread: Array | None) -> WholeMap:
         columns, net = self.columns, self.network
-        return whole_network(
-            columns.mean, columns.inverse, columns.basis @ net.W, net.b, columns.basis @ net.U, net.c, net.V
-        )
+        W = net.W if columns.basis is None else columns.basis @ net.W
+        return whole_network(columns.mean, columns.inverse, W, net.b, *self._hidden(len(W)))
+
+    def _hidden(self, width: int) -> tuple[Array, Array, Array]:
+        net = self.network
+        if not len(net.c):  # combined columns: the map is linear in them, hence in all
+            return np.zeros((width, 0)), net.c, net.V
+        return net.U, net.c, net.V

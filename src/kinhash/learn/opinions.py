@@ -34,14 +34,14 @@ Slope: TypeAlias = Callable[[Floats32, Floats32], Floats32]
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of a step: their numbers (m,), tanh bits (m, d), and looks as rows of unit length, if anybody asks.
+    """Rows of a step: their numbers (m,), tanh bits (m, d), and looks as rows of unit length.
 
     With weights, a row may be drawn several times.
     """
 
     rows: Ints
     bits: Floats32
-    units: Floats32 | None = None
+    units: Callable[[], Floats32]
     n_jobs: int | None = None
 
     @cached_property
@@ -59,10 +59,9 @@ class Batch:
 
 
 class Opinion(ABC):
-    """What someone says about rows. ``looks`` says whether it asks who looks alike."""
+    """What someone says about rows."""
 
     weight: float
-    looks: float = 0.0
 
     @abstractmethod
     def draw(self, size: int, rng: Rng) -> Ints:
@@ -171,8 +170,8 @@ class Looks(Wish):
         self.known = np.ones(n_rows, bool)
 
     def near(self, batch: Batch, part: slice) -> Floats32:
-        assert batch.units is not None
-        cosine = batch.units[part] @ batch.units.T
+        units = batch.units()
+        cosine = units[part] @ units.T
         cosine -= 1  # at most e⁰
         cosine *= np.float32(1 / TAU)
         return np.exp(cosine, out=cosine)
@@ -188,7 +187,6 @@ class Ranking(Opinion):
         self, wishes: Sequence[Wish], weights: Sequence[Floats], rows: Ints, chances: Floats | None = None
     ) -> None:
         self.wishes, self.rows = wishes, rows
-        self.looks = any(isinstance(wish, Looks) for wish in wishes)
         self.weights = [np.asarray(one, np.float32) for one in weights]
         self.sums = None if chances is None else np.cumsum(chances[rows])
 
