@@ -183,12 +183,12 @@ def split(lines: list[str]) -> tuple[list[str], dict[str, list[str]]]:
 
 
 def items(lines: list[str]) -> dict[str, str]:
-    """``name : text`` with what is indented below; ``a, b : text`` is two of them."""
+    """``name : text`` or ``name`` with what is indented below; ``a, b : text`` is two of them."""
     found: list[tuple[str, str]] = []
     for line in lines:
-        start = re.match(r"^([*\w][*\w, ]*?)\s:\s(.*)$", line)
+        start = re.match(r"^([*\w]+(?:, [*\w]+)*)(?:\s:\s(.*))?$", line)
         if start:
-            found.append((start[1], start[2]))
+            found.append((start[1], start[2] or ""))
         elif line[:1].isspace() and found:
             found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
     return {name.strip().lstrip("*"): text for names, text in found for name in names.split(",")}

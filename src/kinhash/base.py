@@ -235,7 +235,13 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return self
 
     def listen(self, listener: Listener | None) -> Self:
-        """Call ``listener`` with the name of each stage of a fit as it begins."""
+        """Call a function with the name of each stage of a fit as it begins.
+
+        Parameters
+        ----------
+        listener : callable or None
+            None stops it.
+        """
         self._listener = listener
         return self
 
@@ -252,6 +258,11 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         """The hasher of a view by its name, or this one for None.
 
         A view has columns and a map of its own; its codes have the length and the model id of the first one.
+
+        Parameters
+        ----------
+        name : str or None
+            As `add_view` was given it.
         """
         if name is None:
             return self
@@ -286,7 +297,14 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return own._scores(own._new_rows(X))
 
     def transform(self, X: Features, view: str | None = None) -> Bytes:
-        """Bits of rows (n, n_bits) as 0 and 1, for scikit-learn pipelines."""
+        """Bits of rows (n, n_bits) as 0 and 1, for scikit-learn pipelines.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        view : str, default=None
+            Name of the view that X belongs to; None is the features of ``fit``.
+        """
         return self.encode(X, view=view).bits()
 
     def encode(self, X: Features, ids: npt.ArrayLike | None = None, view: str | None = None) -> Codes:
@@ -349,8 +367,16 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
     ) -> RadiusNeighbors:
         """The rows of an index that are the same as each row of X: ``index.same(hasher.encode(X))``.
 
-        Within the radius of ``decision_``, which `decide` or `decide_pairs` chose. ``how`` are ``where`` and
-        ``exclude`` of `HammingIndex.search_radius`.
+        Within the radius of ``decision_``, which `decide` or `decide_pairs` chose.
+
+        Parameters
+        ----------
+        index : HammingIndex
+        X : array-like of shape (n, p)
+        view : str, default=None
+            Name of the view that X belongs to; None is the features of ``fit``.
+        **how
+            ``where`` and ``exclude`` of `HammingIndex.search_radius`.
         """
         return index.same(self.encode(X, view=view), **how)
 
@@ -471,6 +497,14 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         """Mean average precision of the given rows among themselves, own row left out, ties as expectations.
 
         Codes are mapped on both sides. 1 is perfect; the share of relevant rows is chance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        y : array-like of shape (n,), indicator matrix, or list of tag sets
+            Rows that share a class or a tag are relevant for each other.
+        view : str, default=None
+            Name of the view that X belongs to; None is the features of ``fit``.
         """
         from .metrics import evaluate
 
@@ -478,7 +512,12 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return float(evaluate(codes, codes, y, y, exclude_self=True))
 
     def explain(self, x: Features, y: Features) -> Explanation:
-        """Which bits of two rows differ, and by what margins."""
+        """Which bits of two rows differ, and by what margins.
+
+        Parameters
+        ----------
+        x, y : array-like of shape (p,)
+        """
         names = getattr(self, "feature_names_in_", None)
         left, right = (_one_row(in_order_of(names, row)) for row in (x, y))
         if left.shape != right.shape:
@@ -494,11 +533,23 @@ class Hasher(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerM
         return Explanation(np.flatnonzero(bits[0] != bits[1]), margins)
 
     def codes_of(self, packed: Bytes, ids: Array | None = None) -> Codes:
-        """Packed bytes that this model encoded elsewhere, as `Codes` that know it."""
+        """Packed bytes that this model encoded elsewhere, as `Codes` that know it.
+
+        Parameters
+        ----------
+        packed : ndarray of uint8, shape (n, ceil(n_bits / 8))
+        ids : ndarray of shape (n,), default=None
+            Names of the rows, which an index keeps.
+        """
         return self._as_codes(packed, ids)
 
     def save(self, path: PathLike | bytes) -> None:
-        """Write the fitted model to one verified file; `kinhash.load` reads it. No pickle, and no training row."""
+        """Write the fitted model to one verified file; `kinhash.load` reads it. No pickle, and no training row.
+
+        Parameters
+        ----------
+        path : path-like
+        """
         from .files import save_model
 
         check_is_fitted(self, "model_")

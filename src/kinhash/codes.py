@@ -157,7 +157,13 @@ class Codes:
         return np.broadcast_to(np.asarray(self.learned), (len(self),)).copy()
 
     def distances(self, other: Codes) -> Ints:
-        """Count the differing bits of each row with the same row of ``other`` (n,)."""
+        """Count the differing bits of each row with the same row of other codes (n,).
+
+        Parameters
+        ----------
+        other : Codes
+            As many codes of the same model, or one.
+        """
         self.require_same_kind(other)
         if len(self) != len(other) and 1 not in (len(self), len(other)):
             raise InvalidInput(
@@ -169,7 +175,14 @@ class Codes:
 
     @classmethod
     def from_bits(cls, bits: npt.ArrayLike, **facts: Any) -> Codes:
-        """Pack a 0/1 matrix (n, d). ``facts`` are other parameters of `Codes`."""
+        """Pack a 0/1 matrix.
+
+        Parameters
+        ----------
+        bits : array-like of shape (n, n_bits)
+        **facts
+            Other parameters of `Codes`: ids, model_id, learned.
+        """
         bits = np.asarray(bits)
         if bits.ndim != 2:
             raise InvalidInput(
@@ -178,7 +191,12 @@ class Codes:
         return cls(pack_bits(bits), n_bits=bits.shape[1], **facts)
 
     def require_same_kind(self, other: Codes) -> None:
-        """Refuse to compare codes of another length or another model."""
+        """Refuse to compare codes of another length or another model.
+
+        Parameters
+        ----------
+        other : Codes
+        """
         if self.n_bits != other.n_bits:
             raise CodesMismatch(
                 f"Codes of {self.n_bits} bits were compared with codes of {other.n_bits} bits",

@@ -83,6 +83,10 @@ def load(path: str | bytes | os.PathLike[str]) -> Any:
     """Open any file that kinhash wrote: a fitted hasher, a `Codes` value, or a `HammingIndex`.
 
     The type of the result depends on the file. A model encodes exactly as it did when it was saved.
+
+    Parameters
+    ----------
+    path : path-like
     """
     path = os.fsdecode(path)
     kind = container_kind(path)

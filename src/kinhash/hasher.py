@@ -264,7 +264,15 @@ class EnergyHasher(Hasher):
     ) -> Self:
         """Learn from row numbers (m,): each row of ``anchor`` is more similar to ``nearer`` than to ``further``.
 
-        Labels ``y`` of some rows may come beside them, as in `fit_pairs`.
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        anchor, nearer, further : array-like of shape (m,)
+            Row numbers.
+        y : array-like of shape (n,), default=None
+            Labels of some rows, None where unknown.
+        y_weight : float, default=1.0
+            How much labels count beside triplets.
         """
         return self._fit_between(
             X, lambda n: Triplets(*read_triplets(anchor, nearer, further, n)), y, y_weight
@@ -281,8 +289,17 @@ class EnergyHasher(Hasher):
     ) -> Self:
         """Learn from similarities S in [−1, 1]: (n, n), or (n, m) with the row number of each column.
 
-        Dense or sparse; 0 means unknown, the diagonal is ignored, and a pair may be listed in one direction.
-        Labels ``y`` of some rows may come beside them, as in `fit_pairs`.
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        S : matrix of shape (n, n) or (n, m)
+            Dense or sparse; 0 means unknown, the diagonal is ignored, and one direction of a pair is enough.
+        anchors : array-like of shape (m,), default=None
+            Row number of each column of S, where it has fewer columns than rows.
+        y : array-like of shape (n,), default=None
+            Labels of some rows, None where unknown.
+        y_weight : float, default=1.0
+            How much labels count beside similarities.
         """
 
         def read(n: int) -> Any:
@@ -501,7 +518,14 @@ class EnergyHasher(Hasher):
         return Known(n, labels, wish, n_levels=n_levels, paths=paths)
 
     def labels_as_fitted(self, y: LabelsLike, n_rows: int | None = None) -> Labels:
-        """Labels with the names of the fit: tags of a tree carry the nodes above them."""
+        """Labels with the names of the fit: tags of a tree carry the nodes above them.
+
+        Parameters
+        ----------
+        y : array-like, indicator matrix, or list of tag sets
+        n_rows : int, default=None
+            How many labels there must be.
+        """
         table, parents = self.model_.table, self.kinship if isinstance(self.kinship, Mapping) else None
         if table is None or not table.paths:
             return read_labels(y, n_rows)
@@ -561,8 +585,14 @@ class EnergyHasher(Hasher):
     def add_classes(self, X: Features, y: LabelsLike) -> Self:
         """Add classes that arrive after the fit, so that `learned_codes` knows them.
 
-        A new class gets the mean scores of its rows X (n, p); twenty rows are enough. Everything else stays as
-        it is: codes of other classes, `encode`, and the id of the model, so that an index goes on.
+        A new class gets the mean scores of its rows; twenty are enough. Everything else stays as it is: codes of
+        other classes, `encode`, and the id of the model, so that an index goes on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        y : array-like of shape (n,)
+            Their classes, of the type of those of the fit. Classes that are known already stay as they are.
         """
         check_is_fitted(self, "model_")
         table, labels = self._require_table(), self.labels_as_fitted(y)
@@ -594,6 +624,12 @@ class EnergyHasher(Hasher):
         old ones. Codes change with every call, so encode the database again at the end; ``codes_`` are those of
         the last rows, and views are gone, with a warning. Raises `InvalidInput` after ``fit``, which keeps no
         rows, and on a model from a file, which has no such weights. Memory: these rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        y : array-like of shape (n,), indicator matrix, or list of tag sets, default=None
+            As in `fit`.
         """
         if "_reservoir" not in self.__dict__:
             if "_trained" in self.__dict__:

@@ -342,7 +342,13 @@ class HammingIndex:
         where: Where | Sequence[Where] = None,
         exclude: npt.ArrayLike | Sequence[object] | None = None,
     ) -> RadiusNeighbors:
-        """Find the rows that are the same as each query: ``search_radius(codes, "decided")``."""
+        """Find the rows that are the same as each query: ``search_radius(codes, "decided")``.
+
+        Parameters
+        ----------
+        codes, where, exclude
+            As in `search_radius`.
+        """
         return self.search_radius(codes, "decided", where=where, exclude=exclude)
 
     def search_radius(
@@ -463,7 +469,13 @@ class HammingIndex:
         return self._put(codes, ids, payload, replace_rows=False)
 
     def upsert(self, codes: CodesLike, ids: IdsLike | None = None, payload: PayloadLike = None) -> Array:
-        """Add rows and replace those with existing ids, in one step. Parameters and warnings as in `add`."""
+        """Add rows and replace those with existing ids, in one step. Warnings are those of `add`.
+
+        Parameters
+        ----------
+        codes, ids, payload
+            As in `add`.
+        """
         if ids is None and not (isinstance(codes, Codes) and codes.ids is not None):
             raise InvalidInput("Rows came without ids", "the ids of the rows to replace", "Pass ids")
         return self._put(codes, ids, payload, replace_rows=True)
@@ -814,6 +826,12 @@ class Filter:
 
     After a change of the index it evaluates itself again. A mask keeps meaning the same rows: those that are
     still there pass, rows added later do not.
+
+    Parameters
+    ----------
+    index : HammingIndex
+    where : filter
+        As in `HammingIndex.search`.
     """
 
     def __init__(self, index: HammingIndex, where: Where) -> None:
