@@ -158,6 +158,7 @@ def test_without_labels_codes_follow_looks():
         hasher(looks=0).fit(Z)
 
 
+@pytest.mark.filterwarnings("ignore:.*bits are constant on the training rows")
 def test_looks_may_come_from_other_features():
     rng = np.random.default_rng(6)
     one, other = rng.integers(0, 4, (2, 400))

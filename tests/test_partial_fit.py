@@ -132,7 +132,7 @@ def test_a_fit_is_not_continued_and_a_new_fit_forgets_the_parts():
     with pytest.raises(InvalidInput, match=says):
         found.partial_fit(X[100:], Y[100:])
     with pytest.raises(InvalidInput, match=says):
-        hasher().fit(X, looks_from=X[:, :3]).partial_fit(X)
+        hasher().fit(X, looks_from=X[:, :8]).partial_fit(X)
 
 
 WRONG = {

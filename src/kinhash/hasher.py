@@ -36,6 +36,8 @@ from .labels import SEPARATOR, Labels, Parents, one_level_warning, read_labels, 
 from .learn.features import START_ROWS, prepare_columns, unit_rows
 from .learn.learner import HIDDEN, Network, NetworkMap, Schedule, Source, train
 from .learn.opinions import (
+    ALONE,
+    SHARP,
     Classes,
     Looks,
     Opinion,
@@ -415,7 +417,8 @@ class EnergyHasher(Hasher):
         elif known.wish is not None:
             opinions.append(Ranking([known.wish], [own], rows, weights))
         if looks or not opinions:
-            opinions.append(Ranking([Looks(n)], [rest], counted, weights))
+            sharp = SHARP if opinions else ALONE
+            opinions.append(Ranking([Looks(n)], [rest], counted, weights, sharp))
         return opinions
 
     def _slope(self) -> Slope:

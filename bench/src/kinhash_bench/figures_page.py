@@ -66,8 +66,9 @@ def page(records: Iterable[Record]) -> Iterator[str]:
     search: list[Record] = []
     scale: list[Record] = []
     for record in records:
-        if record.get("method") != EARLIER:
-            (learner if "protocol" in record else search if "peer" in record else scale).append(record)
+        for field, kind in (("protocol", learner), ("peer", search), ("step", scale)):
+            if field in record and record.get("method") != EARLIER:
+                kind.append(record)
     yield "# Figures"
     yield ""
     yield "Written by `python -m kinhash_bench.figures_page bench/results`; every figure is in a result file there."

@@ -24,6 +24,7 @@ __all__ = ["Batch", "Classes", "Looks", "Matrix", "Opinion", "PairEnergy", "Rank
 
 SHARP = 7.0  # agreements in [−1, 1] times this are the logits of a softmax
 TAU = 0.07  # cosines divided by this are the logits of what looks want
+ALONE = 1 / TAU  # in place of SHARP where looks alone speak: codes then agree on the scale of cosines
 TEMPERATURE = 4  # energies see agreements as if codes had this many bits: with 16 few pairs decide all
 BLOCK = 256  # rows of a batch that a thread takes at once
 DENSE_TAGS = 512  # more tags than this are multiplied as sparse rows
@@ -180,13 +181,18 @@ class Looks(Wish):
 class Ranking(Opinion):
     """Wishes about the same rows: ``weights[o]`` (n,) is how much wish o counts for each row.
 
-    Rows are drawn by ``chances`` (n,), or evenly among ``rows``.
+    Rows are drawn by ``chances`` (n,), or evenly among ``rows``. Agreements times ``sharp`` are the logits.
     """
 
     def __init__(
-        self, wishes: Sequence[Wish], weights: Sequence[Floats], rows: Ints, chances: Floats | None = None
+        self,
+        wishes: Sequence[Wish],
+        weights: Sequence[Floats],
+        rows: Ints,
+        chances: Floats | None = None,
+        sharp: float = SHARP,
     ) -> None:
-        self.wishes, self.rows = wishes, rows
+        self.wishes, self.rows, self.sharp = wishes, rows, sharp
         self.weights = [np.asarray(one, np.float32) for one in weights]
         self.sums = None if chances is None else np.cumsum(chances[rows])
 
@@ -195,13 +201,13 @@ class Ranking(Opinion):
 
     def gradient(self, batch: Batch) -> Floats32:
         m, d = batch.bits.shape
-        sharp = np.float32(SHARP / d)
+        sharp = np.float32(self.sharp / d)
 
         def one(part: slice) -> tuple[Floats32, Floats32]:
             own = batch.bits[part]
             P = own @ batch.bits.T
             P *= sharp
-            np.exp(P, out=P)  # logits are at most SHARP: no overflow
+            np.exp(P, out=P)  # logits are small: no overflow
             batch.clear_own(P, part)
             change: Floats32 | None = None
             voice = np.zeros(len(own), np.float32)
