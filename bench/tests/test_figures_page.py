@@ -22,6 +22,7 @@ def test_figures_spreads_and_losses(tmp_path: Path) -> None:
         {"section": "flat", "bits": 64, "threads": 1, "what": "single", "peer": "faiss", "ratio": 7.5,
          "least": 7.0, "most": 8.0, "rounds": 7, "kinhash_us": 12.5},
         {"rows": 1_000, "columns": 8, "step": "index", "seconds": 1.5, "cpu": 1.0, "peak_mb": 300, "wrong": 0},
+        {"task": "dedup", "rows": 1_000, "radius": 3},  # has a page of its own
     ]  # fmt: skip
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
