@@ -151,7 +151,7 @@ REFUSED = {
     "update index.kin --remove 1 --ids ids.txt": "--ids needs",
     "update pay.kin --payload one.csv:kind": "needs --ids",
     "search index.kin queries.kin --margins": "--margins needs --model",
-    "search index.kin queries.kin --radius 2 -k 3": "not both",
+    "search index.kin queries.kin --radius 2 -k 3": "Pass one of -k, --radius and --same",
     "search index.kin X.npy --model model.kin --radius 2 --margins": "goes with -k",
     "search index.kin queries.kin --show nose": "no column called 'nose'",
     "explore db.kin -o a.html --model model.kin": "--model needs --features",

@@ -86,7 +86,10 @@ def test_a_model_that_a_page_cannot_run_is_left_out_with_the_reason(whole):
     if not whole:
         map_ = SimpleNamespace(why_not_whole=lambda: "it was not rounded")
     model = SimpleNamespace(
-        model_=SimpleNamespace(map=map_), model_id_=None, decision_function=lambda X: np.asarray(X, float)
+        model_=SimpleNamespace(map=map_),
+        model_id_=None,
+        decision_=None,
+        decision_function=lambda X: np.asarray(X, float),
     )
     X = np.random.default_rng(0).normal(size=(9, 2))
     page = kinhash.explore(kinhash.Codes.from_bits(X > 0), model=model, features=X).html

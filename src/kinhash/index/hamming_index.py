@@ -975,7 +975,7 @@ def _decided(radius: int | None) -> int:
         raise InvalidInput(
             "No radius was decided for these codes",
             "codes of a model that has decided within which radius rows are the same",
-            "Call decide or decide_pairs of the hasher, on rows that were not in the fit, and encode again",
+            "Pass a radius (--radius), or call decide of the hasher on rows that were not in the fit, and encode again",
         )
     return radius
 
